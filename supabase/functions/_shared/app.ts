@@ -1,0 +1,160 @@
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { cors } from "hono/cors";
+import { type Caller, callerArgument, identifyCaller } from "./caller.ts";
+import { createCallDatabase } from "./database.ts";
+import { errorResponse, ServiceError } from "./errors.ts";
+import { openApiDocument } from "./openapi.ts";
+import type { Operation, Platform } from "./operation.ts";
+import { MAX_BODY_BYTES, parseBody, readJsonObject } from "./request_body.ts";
+import { logRequest } from "./request_log.ts";
+import { type Environment, readSettings, type Settings, SettingsError } from "./settings.ts";
+import { createServiceClient } from "./upstream.ts";
+
+interface Variables {
+  requestId: string;
+  /** The matched route's path, for the log. */
+  path: string | null;
+  caller: Caller | null;
+  error: unknown;
+}
+
+type AppContext = Context<{ Variables: Variables }>;
+
+export interface AppDescription {
+  /** The function's name, which is also the first segment of every path that it sees. */
+  readonly name: "agent-artifacts" | "agent-mesh";
+  readonly title: string;
+  readonly operations: (platform: Platform) => readonly Operation[];
+}
+
+const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,64}$/;
+
+/**
+ * The whole pipeline of a function: request id, CORS, identification, body, schema, handler, errors, log. Settings
+ * that cannot be used do not keep the function from starting: every request is then told which variable is wrong.
+ */
+export function createApp(
+  description: AppDescription,
+  environment: Environment,
+): Hono<{ Variables: Variables }> {
+  const app = new Hono<{ Variables: Variables }>().basePath(`/${description.name}`);
+  const settings = settingsOrError(environment);
+
+  app.use(async (context, next) => {
+    const startedAt = performance.now();
+    const given = context.req.header("x-request-id") ?? "";
+    const requestId = SANE_REQUEST_ID.test(given) ? given : crypto.randomUUID();
+    context.set("requestId", requestId);
+    context.set("path", null);
+    context.set("caller", null);
+    await next();
+    context.header("x-request-id", requestId);
+    context.header("cache-control", "no-store");
+    logRequest({
+      requestId,
+      functionName: description.name,
+      method: context.req.method,
+      path: context.get("path"),
+      callerKind: context.get("caller")?.kind ?? "none",
+      status: context.res.status,
+      durationMilliseconds: performance.now() - startedAt,
+      error: context.get("error"),
+    });
+  });
+  app.use(cors({
+    origin: "*",
+    allowMethods: ["POST", "GET", "OPTIONS"],
+    exposeHeaders: ["x-request-id", "retry-after", "www-authenticate"],
+  }));
+  app.onError((error, context: AppContext) => {
+    context.set("error", error);
+    const known = error instanceof ServiceError ? error : new ServiceError("internal");
+    return errorResponse(known, context.get("requestId"));
+  });
+  app.notFound((context: AppContext) =>
+    errorResponse(new ServiceError("not_found"), context.get("requestId"))
+  );
+
+  if (settings instanceof SettingsError) {
+    app.all("*", () => {
+      throw new ServiceError("misconfigured", { message: settings.message });
+    });
+    return app;
+  }
+
+  const client = createServiceClient(settings);
+  const callDatabase = createCallDatabase(client);
+  const operations = description.operations({ settings, client, callDatabase });
+  for (const operation of operations) {
+    app.post(
+      operation.path,
+      (context, next) => {
+        context.set("path", operation.path);
+        if (operation.access !== "anyone") {
+          context.set("caller", identifyCaller(context.req.raw.headers, settings));
+        }
+        return next();
+      },
+      bodyLimit({
+        maxSize: MAX_BODY_BYTES,
+        onError: () => {
+          throw new ServiceError("body_too_large");
+        },
+      }),
+      async (context) => {
+        const caller = context.get("caller");
+        const requestId = context.get("requestId");
+        const input = parseBody(operation.request, await readJsonObject(context.req.raw));
+        const answer = await operation.handle({
+          input,
+          caller: callerArgument(caller, requestId),
+          request: context.req.raw,
+        });
+        return answer instanceof Response ? answer : Response.json(answer);
+      },
+    );
+    app.all(operation.path, methodNotAllowed("POST, OPTIONS"));
+  }
+
+  app.get("/health", async (context) => {
+    context.set("path", "/health");
+    try {
+      return Response.json(await callDatabase<object>("check_health", {}));
+    } catch (cause) {
+      // Whatever the reason is, this instance cannot serve now.
+      if (cause instanceof ServiceError && cause.code === "misconfigured") throw cause;
+      throw new ServiceError("upstream_unavailable", { cause });
+    }
+  });
+  app.get("/openapi.json", (context) => {
+    context.set("path", "/openapi.json");
+    return Response.json(openApiDocument({ ...description, operations }));
+  });
+  for (const path of ["/health", "/openapi.json"]) {
+    app.all(path, methodNotAllowed("GET, OPTIONS"));
+  }
+  return app;
+}
+
+function methodNotAllowed(allow: string): (context: AppContext) => Response {
+  return (context) => {
+    const response = errorResponse(
+      new ServiceError("method_not_allowed"),
+      context.get("requestId"),
+    );
+    response.headers.set("allow", allow);
+    return response;
+  };
+}
+
+function settingsOrError(
+  environment: Environment,
+): Settings | SettingsError {
+  try {
+    return readSettings(environment);
+  } catch (error) {
+    if (error instanceof SettingsError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,70 @@
+import type { PostgrestError, SupabaseClient } from "@supabase/supabase-js";
+import { isErrorCode, ServiceError } from "./errors.ts";
+
+/** Calls one SQL function, which is one transaction, and gives back the one JSON value that it returns. */
+export type CallDatabase = <Result>(
+  functionName: string,
+  parameters: Readonly<Record<string, unknown>>,
+) => Promise<Result>;
+
+/** Deadlock, lock not available, statement timeout: the transaction was rolled back whole, and may go through later. */
+const TRANSIENT_SQLSTATES: ReadonlySet<string> = new Set(["40P01", "55P03", "57014"]);
+
+/** PostgREST could not reach the database, or had no free connection (its error codes of group 0). */
+const POSTGREST_CONNECTION_CODES: ReadonlySet<string> = new Set([
+  "PGRST000",
+  "PGRST001",
+  "PGRST002",
+  "PGRST003",
+]);
+
+/** PostgREST does not know the function, or does not take the key: the deployment is incomplete. */
+const POSTGREST_SETUP_CODES: ReadonlySet<string> = new Set(["PGRST202", "PGRST301", "PGRST302"]);
+
+/**
+ * Calls SQL functions by PostgREST. Domain errors that SQL raises come out as ServiceError; a transient failure of
+ * the database is repeated once, then upstream_unavailable.
+ */
+export function createCallDatabase(client: SupabaseClient): CallDatabase {
+  return async <Result>(
+    functionName: string,
+    parameters: Readonly<Record<string, unknown>>,
+  ): Promise<Result> => {
+    let answer = await client.rpc(functionName, parameters);
+    if (answer.error && TRANSIENT_SQLSTATES.has(answer.error.code)) {
+      answer = await client.rpc(functionName, parameters);
+    }
+    if (answer.error) throw serviceErrorOf(answer.error, answer.status);
+    return answer.data as Result;
+  };
+}
+
+/** The catalogue's error for what PostgREST answered; exported for its test. */
+export function serviceErrorOf(error: PostgrestError, status: number): ServiceError {
+  const cause = new Error(`PostgREST answered ${status} ${error.code}: ${error.message}`);
+  // `raise sqlstate 'PTnnn' using message = '<code>', detail = '<json>'`, as every function here does.
+  if (/^PT\d{3}$/.test(error.code) && isErrorCode(error.message)) {
+    const details = parseDetail(error.details);
+    return new ServiceError(error.message, details === undefined ? { cause } : { cause, details });
+  }
+  if (POSTGREST_SETUP_CODES.has(error.code)) {
+    return new ServiceError("misconfigured", {
+      cause,
+      message: "The database does not have this release's functions. Apply the migrations.",
+    });
+  }
+  const unreachable = status === 0 || status === 429 || (status >= 502 && status <= 504) ||
+    TRANSIENT_SQLSTATES.has(error.code) || POSTGREST_CONNECTION_CODES.has(error.code) ||
+    // SQLSTATE classes 08 (connection), 53 (resources) and 57P (the server is going down or coming up).
+    /^(08|53|57P)/.test(error.code);
+  return new ServiceError(unreachable ? "upstream_unavailable" : "internal", { cause });
+}
+
+function parseDetail(detail: string | null): unknown {
+  if (!detail) return undefined;
+  try {
+    return JSON.parse(detail);
+  } catch {
+    return undefined;
+  }
+}

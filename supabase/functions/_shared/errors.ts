@@ -1,0 +1,121 @@
+/** One entry for each error code of the wire contract: its status, its sentence, and whether repeating can help. */
+interface ErrorEntry {
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 422 | 500 | 503;
+  readonly message: string;
+  /** Present where the same request can succeed later unchanged. */
+  readonly retryAfterSeconds?: number;
+}
+
+const CATALOGUE = {
+  invalid_json: { status: 400, message: "The request body must be a JSON object." },
+  unauthenticated: {
+    status: 401,
+    message:
+      "Send an agent key as `Authorization: Bearer ak_…`, or the project's secret key as `apikey`. This one is missing, unknown, expired or revoked.",
+  },
+  forbidden: { status: 403, message: "This agent may not do that in the name of another agent." },
+  not_found: { status: 404, message: "There is no such operation. See GET /openapi.json." },
+  artifact_not_found: { status: 404, message: "There is no such artifact, or it is not yours." },
+  grant_not_found: { status: 404, message: "There is no such grant, or it is not yours." },
+  peer_not_found: {
+    status: 404,
+    message: "There is no such peer. An agent joins with /peer/register.",
+  },
+  method_not_allowed: { status: 405, message: "This path answers the methods in `allow` only." },
+  upload_missing: {
+    status: 409,
+    message: "Nothing was uploaded yet. PUT the bytes to `upload_url`, then commit.",
+  },
+  artifact_not_committed: { status: 409, message: "The artifact is not committed yet." },
+  already_committed: {
+    status: 409,
+    message: "The artifact is committed with another SHA-256. Register a new one for other bytes.",
+  },
+  commit_in_progress: {
+    status: 409,
+    message: "This artifact is being verified. Send the same request again.",
+    retryAfterSeconds: 1,
+  },
+  pubkey_in_use: { status: 409, message: "Another agent has registered this public key." },
+  network_full: { status: 409, message: "The mesh has no free address left." },
+  quota_exceeded: { status: 409, message: "The agent's quota has no room for this artifact." },
+  limit_exceeded: { status: 409, message: "A limit is reached; see `details`." },
+  artifact_expired: { status: 410, message: "The artifact has expired or was deleted." },
+  grant_expired: { status: 410, message: "The grant has expired." },
+  grant_revoked: { status: 410, message: "The grant was revoked." },
+  body_too_large: { status: 413, message: "The request body may have at most 64 KiB." },
+  invalid_request: {
+    status: 422,
+    message: "Some fields are not as they should be; see `details`.",
+  },
+  size_mismatch: {
+    status: 422,
+    message:
+      "The stored object does not have the registered size. PUT the right bytes, then commit.",
+  },
+  checksum_mismatch: {
+    status: 422,
+    message: "The stored bytes do not have the given SHA-256. PUT the right bytes, then commit.",
+  },
+  internal: { status: 500, message: "Something went wrong here. The log has it under request_id." },
+  upstream_unavailable: {
+    status: 503,
+    message: "The database or the storage did not answer. Send the same request again.",
+    retryAfterSeconds: 2,
+  },
+  misconfigured: { status: 503, message: "The service is not configured completely." },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof CATALOGUE;
+
+/** The codes alone, for the OpenAPI document. */
+export const ERROR_CODES = Object.keys(CATALOGUE) as readonly ErrorCode[];
+
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(CATALOGUE, text);
+}
+
+export interface ServiceErrorOptions {
+  /** Instead of the catalogue's sentence, where a better one can be given. */
+  readonly message?: string;
+  /** Facts for the caller's program. Never a secret, SQL text or storage path. */
+  readonly details?: unknown;
+  /** What brought it about, for the log alone. */
+  readonly cause?: unknown;
+}
+
+/** An error of the catalogue. Thrown anywhere, rendered in one place (`errorResponse`). */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+  readonly details: unknown;
+
+  constructor(readonly code: ErrorCode, options: ServiceErrorOptions = {}) {
+    super(options.message ?? CATALOGUE[code].message, { cause: options.cause });
+    this.details = options.details;
+  }
+}
+
+/** The catalogue's entry of a code. */
+export function errorEntry(code: ErrorCode): ErrorEntry {
+  return CATALOGUE[code];
+}
+
+/** The error envelope of the wire contract, with the headers that belong to its status. */
+export function errorResponse(error: ServiceError, requestId: string): Response {
+  const entry = errorEntry(error.code);
+  const headers = new Headers();
+  if (entry.status === 401) headers.set("www-authenticate", "Bearer");
+  if (entry.retryAfterSeconds !== undefined) {
+    headers.set("retry-after", String(entry.retryAfterSeconds));
+  }
+  const body = {
+    error: {
+      code: error.code,
+      message: error.message,
+      retryable: entry.retryAfterSeconds !== undefined,
+      request_id: requestId,
+      ...(error.details === undefined ? {} : { details: error.details }),
+    },
+  };
+  return Response.json(body, { status: entry.status, headers });
+}

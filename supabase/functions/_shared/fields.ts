@@ -1,0 +1,37 @@
+/** The field rules of the wire contract that both functions share, as zod schemas: what passes is trusted inside. */
+import * as z from "zod";
+
+/** Any text that can be stored and sent as UTF-8: a lone surrogate cannot. */
+export const wellFormedText = z.string().refine(
+  (text) => text.isWellFormed(),
+  "Must be well-formed Unicode, without lone surrogates.",
+);
+
+export const agentId = z.string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/,
+    "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit.",
+  )
+  .meta({ description: "An agent's identifier.", examples: ["planner"] });
+
+const TIMESTAMP = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|\+00:00)$/;
+
+/** ISO 8601, UTC. What comes out has milliseconds and `Z`; finer digits are cut off. */
+export const timestamp = z.string()
+  .refine(
+    (text) => normaliseTimestamp(text) !== null,
+    "Must be an ISO 8601 timestamp in UTC, such as 2026-01-31T09:30:00Z.",
+  )
+  .transform((text) => normaliseTimestamp(text) ?? text)
+  .meta({ format: "date-time", examples: ["2026-01-31T09:30:00Z"] });
+
+function normaliseTimestamp(text: string): string | null {
+  const parts = TIMESTAMP.exec(text);
+  if (parts === null || parts[1] === "0000") return null;
+  const milliseconds = (parts[7] ?? "").slice(0, 3).padEnd(3, "0");
+  const normalised = `${text.slice(0, 19)}.${milliseconds}Z`;
+  const instant = new Date(normalised);
+  // Date rolls some impossible days over (February 30 becomes March 2): only what comes back unchanged is a date.
+  if (Number.isNaN(instant.getTime()) || instant.toISOString() !== normalised) return null;
+  return normalised;
+}

@@ -1,0 +1,36 @@
+import type { Settings } from "./settings.ts";
+
+/**
+ * The origin that callers reach this project at, for upload and fetch URLs: what the operator configured; else
+ * SUPABASE_URL, unless that is a name that only containers know (`http://kong:8000` under `supabase start`): then
+ * the origin that the request came to, as the gateway reports it.
+ */
+function publicOrigin(request: Request, settings: Settings): string {
+  if (settings.publicSupabaseUrl !== null) return settings.publicSupabaseUrl;
+  const { hostname } = new URL(settings.supabaseUrl);
+  const isContainerName = !hostname.includes(".") && !hostname.includes(":") &&
+    hostname !== "localhost";
+  if (!isContainerName) return settings.supabaseUrl;
+  return forwardedOrigin(request.headers) ?? settings.supabaseUrl;
+}
+
+function forwardedOrigin(headers: Headers): string | null {
+  const host = first(headers.get("x-forwarded-host")) ?? headers.get("host");
+  if (host === null) return null;
+  const protocol = first(headers.get("x-forwarded-proto")) ?? "http";
+  const port = first(headers.get("x-forwarded-port"));
+  const hostHasPort = /:\d+$/.test(host);
+  const authority = hostHasPort || port === null ? host : `${host}:${port}`;
+  const url = URL.parse(`${protocol}://${authority}`);
+  return url !== null && /^https?:$/.test(url.protocol) ? url.origin : null;
+}
+
+/** Proxies append to these headers: the first entry is the one nearest to the caller. */
+function first(value: string | null): string | null {
+  return value?.split(",")[0]?.trim() || null;
+}
+
+/** `url`, a URL of this project, as callers can reach it. */
+export function publicUrl(url: URL, request: Request, settings: Settings): string {
+  return publicOrigin(request, settings) + url.href.slice(url.origin.length);
+}

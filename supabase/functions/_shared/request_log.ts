@@ -1,0 +1,42 @@
+import { ServiceError } from "./errors.ts";
+
+/** What is known of a request when it ends. Nothing here comes from a body or a credential. */
+export interface RequestLogEntry {
+  readonly requestId: string;
+  readonly functionName: string;
+  readonly method: string;
+  /** The operation's path, or null where the request matched none: what a stranger sent is not logged. */
+  readonly path: string | null;
+  readonly callerKind: "agent" | "operator" | "none";
+  readonly status: number;
+  readonly durationMilliseconds: number;
+  readonly error: unknown;
+}
+
+/** Writes one JSON line for a request that has ended. */
+export function logRequest(entry: RequestLogEntry): void {
+  const line = JSON.stringify({
+    time: new Date().toISOString(),
+    request_id: entry.requestId,
+    function: entry.functionName,
+    method: entry.method,
+    path: entry.path,
+    caller: entry.callerKind,
+    status: entry.status,
+    duration_ms: Math.round(entry.durationMilliseconds),
+    ...errorFields(entry.error),
+  });
+  if (entry.status >= 500) console.error(line);
+  else console.log(line);
+}
+
+function errorFields(error: unknown): Record<string, unknown> {
+  if (error === undefined) return {};
+  if (!(error instanceof ServiceError)) return { error: "internal", cause: describe(error) };
+  if (error.cause === undefined) return { error: error.code };
+  return { error: error.code, cause: describe(error.cause) };
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? `${cause.name}: ${cause.message}` : typeof cause;
+}

@@ -1,0 +1,28 @@
+import { Buffer } from "node:buffer";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+
+/** SHA-256 of a text in lower-case hex: what is stored in place of agent keys and grant tokens. */
+export function sha256Hex(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Whether `text` is one of `secrets`, in a time that tells neither which nor how much of it matched. */
+export function isOneOf(text: string, secrets: readonly string[]): boolean {
+  const digest = createHash("sha256").update(text).digest();
+  let found = false;
+  for (const secret of secrets) {
+    const same = timingSafeEqual(digest, createHash("sha256").update(secret).digest());
+    found = same || found;
+  }
+  return found;
+}
+
+/** `prefix` and 128 random bits in hex: an identifier that nobody else has. */
+export function newIdentifier(prefix: "art_" | "grant_"): string {
+  return prefix + randomBytes(16).toString("hex");
+}
+
+/** A bearer capability of 256 random bits. */
+export function newGrantToken(): string {
+  return "g_" + Buffer.from(randomBytes(32)).toString("base64url");
+}

@@ -1,0 +1,132 @@
+import * as z from "zod";
+
+/**
+ * What the operator configured, read and checked once at start. Sizes in bytes, times in seconds or days, as the
+ * names say.
+ */
+export interface Settings {
+  readonly supabaseUrl: string;
+  /** The key that the functions themselves call PostgREST and Storage with. */
+  readonly serviceKey: string;
+  /** Every key that makes its holder the operator. */
+  readonly operatorKeys: readonly string[];
+  /** Publishable and anon keys: known to everybody, so they identify nobody. */
+  readonly publicKeys: readonly string[];
+  /** Origin to put into upload and fetch URLs; null: see `publicOrigin`. */
+  readonly publicSupabaseUrl: string | null;
+  readonly artifactsMaxSizeBytes: number;
+  readonly artifactsMaxTtlDays: number;
+  readonly artifactsFetchUrlSeconds: number;
+  readonly meshOnlineSeconds: number;
+  readonly meshHeartbeatSeconds: number;
+  /** Unparsed: `parsePskEncryptionKeys` reads it where PSKs are needed. Null: not set. */
+  readonly pskEncryptionKeys: string | null;
+}
+
+/** Where settings are read from: `Deno.env`, or a Map in a test. */
+export interface Environment {
+  get(name: string): string | undefined;
+}
+
+/** A variable that is missing or has a value that cannot be used. Its message names the variable, never the value. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+}
+
+const KEYS_BY_NAME = z.record(z.string(), z.string().min(1));
+const FIVE_GIB = 5 * 1024 ** 3;
+
+/** Reads the settings from `environment`. Throws SettingsError. */
+export function readSettings(environment: Environment): Settings {
+  const secretKeys = keysOf(environment, "SUPABASE_SECRET_KEYS");
+  const publishableKeys = keysOf(environment, "SUPABASE_PUBLISHABLE_KEYS");
+  const serviceRoleKey = textOf(environment, "SUPABASE_SERVICE_ROLE_KEY");
+  const anonKey = textOf(environment, "SUPABASE_ANON_KEY");
+  const serviceKey = secretKeys["default"] ?? Object.values(secretKeys)[0] ?? serviceRoleKey;
+  if (serviceKey === null) {
+    throw new SettingsError(
+      "SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY must be set; the platform gives them to every function.",
+    );
+  }
+  const supabaseUrl = originOf(environment, "SUPABASE_URL");
+  if (supabaseUrl === null) {
+    throw new SettingsError("SUPABASE_URL must be set; the platform gives it to every function.");
+  }
+  return {
+    supabaseUrl,
+    serviceKey,
+    operatorKeys: [
+      ...Object.values(secretKeys),
+      ...(serviceRoleKey === null ? [] : [serviceRoleKey]),
+    ],
+    publicKeys: [...Object.values(publishableKeys), ...(anonKey === null ? [] : [anonKey])],
+    publicSupabaseUrl: originOf(environment, "PUBLIC_SUPABASE_URL"),
+    artifactsMaxSizeBytes: integerOf(environment, "ARTIFACTS_MAX_SIZE_BYTES", {
+      fallback: 50 * 1024 ** 2,
+      maximum: FIVE_GIB,
+    }),
+    artifactsMaxTtlDays: integerOf(environment, "ARTIFACTS_MAX_TTL_DAYS", {
+      fallback: 365,
+      maximum: 36_500,
+    }),
+    artifactsFetchUrlSeconds: integerOf(environment, "ARTIFACTS_FETCH_URL_SECONDS", {
+      fallback: 60,
+      maximum: 86_400,
+    }),
+    meshOnlineSeconds: integerOf(environment, "MESH_ONLINE_SECONDS", {
+      fallback: 90,
+      maximum: 86_400,
+    }),
+    meshHeartbeatSeconds: integerOf(environment, "MESH_HEARTBEAT_SECONDS", {
+      fallback: 30,
+      maximum: 86_400,
+    }),
+    pskEncryptionKeys: textOf(environment, "PSK_ENCRYPTION_KEYS"),
+  };
+}
+
+function textOf(environment: Environment, name: string): string | null {
+  const text = environment.get(name)?.trim();
+  return text === undefined || text === "" ? null : text;
+}
+
+function keysOf(
+  environment: Environment,
+  name: string,
+): Record<string, string> {
+  const text = textOf(environment, name);
+  if (text === null) return {};
+  try {
+    return KEYS_BY_NAME.parse(JSON.parse(text));
+  } catch {
+    throw new SettingsError(`${name} must be a JSON object of keys, such as {"default": "sb_…"}.`);
+  }
+}
+
+function originOf(environment: Environment, name: string): string | null {
+  const text = textOf(environment, name);
+  if (text === null) return null;
+  const url = URL.parse(text);
+  if (
+    url === null || !/^https?:$/.test(url.protocol) || url.pathname !== "/" || url.search !== ""
+  ) {
+    throw new SettingsError(
+      `${name} must be an origin with nothing behind it, such as https://project.supabase.co.`,
+    );
+  }
+  return url.origin;
+}
+
+function integerOf(
+  environment: Environment,
+  name: string,
+  { fallback, maximum }: { fallback: number; maximum: number },
+): number {
+  const text = textOf(environment, name);
+  if (text === null) return fallback;
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || value < 1 || value > maximum) {
+    throw new SettingsError(`${name} must be a whole number from 1 to ${maximum}.`);
+  }
+  return value;
+}

@@ -1,0 +1,90 @@
+import {
+  type IpAddress,
+  isWithin,
+  type Network,
+  parseIpv4,
+  parseIpv6,
+  parseNetwork,
+  withoutIpv4Mapping,
+} from "./ip_address.ts";
+import { accepted, type Parsed, refused } from "./parsed.ts";
+
+/** Where a peer listens for WireGuard. `host` is canonical: lower-case name, IPv6 unbracketed. */
+export interface Endpoint {
+  readonly kind: "ipv4" | "ipv6" | "name";
+  readonly host: string;
+  readonly port: number;
+}
+
+const NOT_REACHABLE = [
+  { network: required("0.0.0.0/8"), is: "an unspecified address" },
+  { network: required("127.0.0.0/8"), is: "a loopback address" },
+  { network: required("169.254.0.0/16"), is: "a link-local address" },
+  { network: required("224.0.0.0/4"), is: "a multicast address" },
+  { network: required("255.255.255.255/32"), is: "the broadcast address" },
+  { network: required("::/128"), is: "the unspecified address" },
+  { network: required("::1/128"), is: "the loopback address" },
+  { network: required("fe80::/10"), is: "a link-local address" },
+  { network: required("ff00::/8"), is: "a multicast address" },
+] as const;
+
+const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+const DNS_NAME = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
+
+/**
+ * `<host>:<port>` of a registration. An IPv4 address spelled as IPv6 (`::ffff:…`) becomes plain
+ * IPv4. An address inside `meshNetworks` is refused, since every neighbour would encrypt its own
+ * ciphertext in a loop; a name can still resolve there, which the rendered firewall stops.
+ */
+export function parseEndpoint(text: string, meshNetworks: readonly Network[]): Parsed<Endpoint> {
+  const match = /^(?:\[([^\]]*)\]|([^\[\]:]+)):([1-9][0-9]{0,4})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65535) {
+    return refused("Must be <host>:<port> with a port from 1 to 65535; an IPv6 host in brackets.");
+  }
+  const [, bracketed, plain = ""] = match;
+  const address = bracketed === undefined ? parseIpv4(plain) : parseIpv6(bracketed);
+  if (address !== null) {
+    return addressEndpoint(withoutIpv4Mapping(address), { port, meshNetworks });
+  }
+  if (bracketed !== undefined) {
+    return refused("Must have an IPv6 address, without a zone, between the brackets.");
+  }
+  const name = plain.toLowerCase();
+  return isDnsName(name)
+    ? accepted({ kind: "name", host: name, port })
+    : refused("Must have a DNS name or a dotted-quad IPv4 address as its host.");
+}
+
+/** As `wg` reads it, and as `parseEndpoint` gives it back. */
+export function formatEndpoint({ kind, host, port }: Endpoint): string {
+  return kind === "ipv6" ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function addressEndpoint(
+  address: IpAddress,
+  { port, meshNetworks }: { port: number; meshNetworks: readonly Network[] },
+): Parsed<Endpoint> {
+  const obstacle = meshNetworks.some((network) => isWithin(address, network))
+    ? "inside the mesh, which cannot carry itself"
+    : NOT_REACHABLE.find(({ network }) => isWithin(address, network))?.is;
+  return obstacle === undefined
+    ? accepted({ kind: address.family, host: address.text, port })
+    : refused(`Must be reachable from other hosts: ${address.text} is ${obstacle}.`);
+}
+
+function required(text: string): Network {
+  const network = parseNetwork(text);
+  if (network === null) throw new TypeError(`${text} is no network`);
+  return network;
+}
+
+/**
+ * RFC 1123 names. A last label that is a number, decimal or `0x…`, is none: resolvers take such a
+ * text (`127.1`, `0x7f.0x1`) for an IPv4 address.
+ */
+function isDnsName(name: string): boolean {
+  const lastLabel = name.slice(name.lastIndexOf(".") + 1);
+  return name.length <= 253 && DNS_NAME.test(name) &&
+    /[a-z]/.test(lastLabel) && !/^0x[0-9a-f]*$/.test(lastLabel);
+}

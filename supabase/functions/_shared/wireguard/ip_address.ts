@@ -1,0 +1,70 @@
+/** An address in the one spelling that this project writes: dotted quad, or RFC 5952 for IPv6. */
+export interface IpAddress {
+  readonly family: "ipv4" | "ipv6";
+  /** Network byte order: 4 bytes, or 16. */
+  readonly bytes: readonly number[];
+  readonly text: string;
+}
+
+export interface Network {
+  readonly address: IpAddress;
+  /** 0 to 32, or 0 to 128. */
+  readonly prefixLength: number;
+}
+
+const OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
+const DOTTED_QUAD = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`);
+
+/** Four decimal octets without leading zeros, or null: not the older forms that `inet_aton` takes. */
+export function parseIpv4(text: string): IpAddress | null {
+  if (!DOTTED_QUAD.test(text)) return null;
+  return { family: "ipv4", bytes: text.split(".").map(Number), text };
+}
+
+/** An IPv6 address without brackets and without a zone, or null. */
+export function parseIpv6(text: string): IpAddress | null {
+  // Only these characters reach the URL parser, so that nothing but a host can be read into it.
+  if (!/^[0-9A-Fa-f:.]{2,45}$/.test(text)) return null;
+  const url = `http://[${text}]/`;
+  if (!URL.canParse(url)) return null;
+  const canonical = new URL(url).hostname.slice(1, -1);
+  return { family: "ipv6", bytes: bytesOfCanonicalIpv6(canonical), text: canonical };
+}
+
+/** `<address>/<prefix length>`, or null. Bits behind the prefix are allowed and ignored. */
+export function parseNetwork(text: string): Network | null {
+  const match = /^([^/]+)\/(0|[1-9][0-9]{0,2})$/.exec(text);
+  if (match === null) return null;
+  const address = parseIpv4(match[1] ?? "") ?? parseIpv6(match[1] ?? "");
+  const prefixLength = Number(match[2]);
+  if (address === null || prefixLength > address.bytes.length * 8) return null;
+  return { address, prefixLength };
+}
+
+export function isWithin(address: IpAddress, network: Network): boolean {
+  if (address.family !== network.address.family) return false;
+  return network.address.bytes.every((byte, index) => {
+    const significantBits = Math.min(Math.max(network.prefixLength - index * 8, 0), 8);
+    const mask = (0xff << (8 - significantBits)) & 0xff;
+    return ((byte ^ (address.bytes[index] ?? 0)) & mask) === 0;
+  });
+}
+
+/** The IPv4 address inside `::ffff:0:0/96` (RFC 4291, 2.5.5.2), else the address itself. */
+export function withoutIpv4Mapping(address: IpAddress): IpAddress {
+  const [mappedPrefix, embedded] = [address.bytes.slice(0, 12), address.bytes.slice(12)];
+  const isMapped = mappedPrefix.every((byte, index) => byte === (index < 10 ? 0 : 0xff));
+  if (address.family === "ipv4" || !isMapped) return address;
+  return { family: "ipv4", bytes: embedded, text: embedded.join(".") };
+}
+
+function bytesOfCanonicalIpv6(canonical: string): number[] {
+  const [head = [], tail = []] = canonical.split("::").map((half) =>
+    half.split(":").filter((group) => group !== "")
+  );
+  const zeros = Array<string>(8 - head.length - tail.length).fill("0");
+  return [...head, ...zeros, ...tail].flatMap((group) => {
+    const value = parseInt(group, 16);
+    return [value >> 8, value & 0xff];
+  });
+}

@@ -1,0 +1,47 @@
+import nacl from "tweetnacl";
+import { decodeBase64 } from "./base64.ts";
+import { accepted, type Parsed, refused } from "./parsed.ts";
+
+/** A Curve25519 public key as WireGuard writes it: canonical base64 of 32 bytes. */
+export type PublicKey = string & { readonly brand: "PublicKey" };
+
+const FIELD_PRIME = 2n ** 255n - 19n;
+
+/**
+ * Every clamped scalar sends the points of low order to zero, and no other point (RFC 7748,
+ * section 6.1), so one fixed scalar decides.
+ */
+const ANY_SCALAR = new Uint8Array(32);
+
+/** The public key of a registration. Costs one scalar multiplication, about a millisecond. */
+export function parsePublicKey(text: string): Parsed<PublicKey> {
+  const bytes = decodeKey(text);
+  if (bytes === null) {
+    return refused("Must be a WireGuard public key: canonical base64 of exactly 32 bytes.");
+  }
+  if (littleEndian(bytes) >= FIELD_PRIME) {
+    return refused("Must be below 2^255-19: this is another spelling of a smaller key.");
+  }
+  if (nacl.scalarMult(ANY_SCALAR, bytes).every((byte) => byte === 0)) {
+    return refused("Must not be a low-order point: no handshake with it can ever complete.");
+  }
+  return accepted(text as PublicKey);
+}
+
+/**
+ * A key that `parsePublicKey` accepted when it was stored: only its form is checked again, since a
+ * map of a thousand peers would otherwise cost a second of curve arithmetic. Null when malformed.
+ */
+export function storedPublicKey(text: string): PublicKey | null {
+  return decodeKey(text) === null ? null : text as PublicKey;
+}
+
+/** The 32 bytes of a key, public or secret, as `wg` accepts it: canonical base64. Else null. */
+export function decodeKey(text: string): Uint8Array | null {
+  const bytes = decodeBase64(text);
+  return bytes?.length === 32 ? bytes : null;
+}
+
+function littleEndian(bytes: Uint8Array): bigint {
+  return bytes.reduceRight((value, byte) => (value << 8n) | BigInt(byte), 0n);
+}

@@ -1,0 +1,88 @@
+import type { InboundRule, MeshConfiguration } from "./mesh_configuration.ts";
+
+/**
+ * The rendered lines do not know the interface: wg-quick takes its name from the file's name. The
+ * hook that loads them puts the table's name, the interface's and the tunnel's UDP port in.
+ */
+export const PLACEHOLDERS = { table: "<table>", interface: "<interface>", port: "<port>" } as const;
+
+/** Keeps the longest line, of IPv6 tuples, under a kilobyte. */
+const ELEMENTS_PER_LINE = 12;
+
+/**
+ * The access rules as an nftables ruleset that replaces its predecessor in one transaction.
+ *
+ * It decides in prerouting, after connection tracking (-200) and before destination NAT (-100): on
+ * the input hook a published container port is already rewritten and forwarded packets never show.
+ * Only the reply direction of a known flow passes without a rule, so that a revoked rule stops a
+ * flow that is open. What the tunnel's own port would send through the tunnel is an endpoint that
+ * resolves into the mesh, and would be encrypted in a loop.
+ */
+export function renderRuleset({ addresses, peers }: MeshConfiguration): string[] {
+  const { table, interface: tunnel, port } = PLACEHOLDERS;
+  return [
+    `table inet ${table}`,
+    `delete table inet ${table}`,
+    `table inet ${table} {`,
+    ...renderSet("peers_ipv4", {
+      type: "ipv4_addr",
+      elements: peers.map((peer) => peer.addresses.ipv4.text),
+    }),
+    ...renderSet("peers_ipv6", {
+      type: "ipv6_addr",
+      elements: peers.map((peer) => peer.addresses.ipv6.text),
+    }),
+    ...renderSet("rules_ipv4", {
+      type: "ipv4_addr . inet_proto . inet_service",
+      elements: peers.flatMap((peer) => tuples(peer.addresses.ipv4.text, peer.inboundRules)),
+    }),
+    ...renderSet("rules_ipv6", {
+      type: "ipv6_addr . inet_proto . inet_service",
+      elements: peers.flatMap((peer) => tuples(peer.addresses.ipv6.text, peer.inboundRules)),
+    }),
+    "  chain from_tunnel {",
+    "    type filter hook prerouting priority mangle; policy accept;",
+    `    iifname != "${tunnel}" accept`,
+    "    ct direction reply ct state established,related accept",
+    `    ip daddr ${addresses.ipv4.text} ip saddr . meta l4proto . th dport @rules_ipv4 accept`,
+    `    ip6 daddr ${addresses.ipv6.text} ip6 saddr . meta l4proto . th dport @rules_ipv6 accept`,
+    `    ip daddr ${addresses.ipv4.text} ip saddr @peers_ipv4 icmp type { ${ICMP_TYPES} } accept`,
+    `    ip6 daddr ${addresses.ipv6.text} ip6 saddr @peers_ipv6 icmpv6 type { ${ICMPV6_TYPES} } accept`,
+    "    drop",
+    "  }",
+    "  chain into_tunnel {",
+    "    type filter hook output priority mangle; policy accept;",
+    `    oifname "${tunnel}" udp sport ${port} drop`,
+    "  }",
+    "}",
+  ];
+}
+
+const ICMP_TYPES = "echo-request, destination-unreachable, time-exceeded, parameter-problem";
+const ICMPV6_TYPES =
+  "echo-request, destination-unreachable, packet-too-big, time-exceeded, parameter-problem";
+
+function tuples(source: string, rules: readonly InboundRule[]): string[] {
+  return rules.map(({ proto, port }) => `${source} . ${proto} . ${port}`);
+}
+
+/** nft refuses an empty list of elements. */
+function renderSet(
+  name: string,
+  { type, elements }: { type: string; elements: readonly string[] },
+): string[] {
+  return [
+    `  set ${name} {`,
+    `    type ${type}`,
+    ...(elements.length === 0 ? [] : ["    elements = {", ...renderElements(elements), "    }"]),
+    "  }",
+  ];
+}
+
+function renderElements(elements: readonly string[]): string[] {
+  const lineCount = Math.ceil(elements.length / ELEMENTS_PER_LINE);
+  return Array.from({ length: lineCount }, (_, line) => {
+    const onThisLine = elements.slice(line * ELEMENTS_PER_LINE, (line + 1) * ELEMENTS_PER_LINE);
+    return `      ${onThisLine.join(", ")},`;
+  });
+}

@@ -1,0 +1,12 @@
+/** What parsing a value from outside gives: the trusted form, or why it was refused, as a sentence. */
+export type Parsed<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly refusal: string };
+
+export function accepted<Value>(value: Value): Parsed<Value> {
+  return { ok: true, value };
+}
+
+export function refused(refusal: string): Parsed<never> {
+  return { ok: false, refusal };
+}

@@ -1,0 +1,15 @@
+import { accepted, type Parsed, refused } from "./parsed.ts";
+
+/** A path that is safe, unquoted, in a hook that wg-quick hands to a root shell. */
+export type PrivateKeyFile = string & { readonly brand: "PrivateKeyFile" };
+
+/** wg-quick puts the interface's name in the place of `%i`. */
+export const DEFAULT_PRIVATE_KEY_FILE = "/etc/wireguard/%i.key" as PrivateKeyFile;
+
+export function parsePrivateKeyFile(text: string): Parsed<PrivateKeyFile> {
+  const isSafe = /^\/[A-Za-z0-9._/@%-]{1,200}$/.test(text) &&
+    !/%(?!i)/.test(text) && !text.split("/").includes("..");
+  return isSafe ? accepted(text as PrivateKeyFile) : refused(
+    "Must be an absolute path of A-Z a-z 0-9 . _ / @ - and %i, without '..', of at most 201 characters.",
+  );
+}

@@ -1,0 +1,38 @@
+import nacl from "tweetnacl";
+import { encodeBase64 } from "./base64.ts";
+
+/** Two agents in byte order of their identifiers: a pair has one PSK, whichever side asks. */
+export interface AgentPair {
+  readonly lowAgent: string;
+  readonly highAgent: string;
+}
+
+/** A WireGuard preshared key in the clear. Printing or serialising it shows nothing. */
+export class PresharedKey {
+  readonly #secretBytes: Uint8Array;
+
+  constructor(secretBytes: Uint8Array) {
+    if (secretBytes.length !== 32) throw new TypeError("A preshared key has 32 bytes.");
+    this.#secretBytes = secretBytes;
+  }
+
+  revealBytes(): Uint8Array {
+    return this.#secretBytes;
+  }
+
+  /** As a `PresharedKey =` line takes it. */
+  revealBase64(): string {
+    return encodeBase64(this.#secretBytes);
+  }
+}
+
+export function generatePresharedKey(): PresharedKey {
+  return new PresharedKey(nacl.randomBytes(32));
+}
+
+/** Agent identifiers are ASCII, so JavaScript's order of code units is their byte order. */
+export function pairOf(oneAgent: string, otherAgent: string): AgentPair {
+  return oneAgent < otherAgent
+    ? { lowAgent: oneAgent, highAgent: otherAgent }
+    : { lowAgent: otherAgent, highAgent: oneAgent };
+}

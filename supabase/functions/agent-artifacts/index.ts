@@ -1,0 +1,3 @@
+import { artifactsApp } from "./app.ts";
+
+Deno.serve(artifactsApp(Deno.env).fetch);

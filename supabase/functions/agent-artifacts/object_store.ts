@@ -1,0 +1,107 @@
+import { StorageApiError, type SupabaseClient } from "@supabase/supabase-js";
+import { ServiceError } from "../_shared/errors.ts";
+import type { Settings } from "../_shared/settings.ts";
+
+/** The private bucket that a migration makes. */
+const BUCKET = "agent-artifacts";
+
+export interface SignedUrl {
+  /** With the origin that the service itself uses; see `publicOrigin`. */
+  readonly url: URL;
+  readonly expiresAt: Date;
+}
+
+/** What lies at an object path. Sizes in bytes. */
+export interface ObjectStore {
+  signUpload(path: string): Promise<SignedUrl>;
+  /** `fileName` becomes the content-disposition of the download. */
+  signDownload(path: string, options: { seconds: number; fileName: string }): Promise<SignedUrl>;
+  /** False when there is nothing at `from`. */
+  move(from: string, to: string): Promise<boolean>;
+  /** Null when there is nothing at `path`. */
+  size(path: string): Promise<number | null>;
+  /** The bytes, unaltered. `signal` ends the reading too. */
+  read(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  remove(path: string): Promise<void>;
+}
+
+/** The project's Storage. Every method throws upstream_unavailable when Storage does not do its part. */
+export function createObjectStore(client: SupabaseClient, settings: Settings): ObjectStore {
+  const bucket = client.storage.from(BUCKET);
+  return {
+    async signUpload(path) {
+      const { data, error } = await bucket.createSignedUploadUrl(path);
+      if (error) throw storageFailure(error);
+      return signedUrl(data.signedUrl);
+    },
+
+    async signDownload(path, { seconds, fileName }) {
+      const { data, error } = await bucket.createSignedUrl(path, seconds);
+      if (error) throw storageFailure(error);
+      const signed = signedUrl(data.signedUrl);
+      // Not by the client's own `download` option, which encodes names outside ASCII twice.
+      signed.url.search += `&download=${encodeURIComponent(fileName)}`;
+      return signed;
+    },
+
+    async move(from, to) {
+      const { error } = await bucket.move(from, to);
+      if (error && isNotFound(error)) return false;
+      if (error) throw storageFailure(error);
+      return true;
+    },
+
+    async size(path) {
+      const { data, error } = await bucket.info(path);
+      if (error && isNotFound(error)) return null;
+      if (error) throw storageFailure(error);
+      if (typeof data.size !== "number") throw storageFailure(new Error("info has no size"));
+      return data.size;
+    },
+
+    async read(path, signal) {
+      const response = await fetch(
+        `${settings.supabaseUrl}/storage/v1/object/authenticated/${BUCKET}/${path}`,
+        {
+          headers: {
+            apikey: settings.serviceKey,
+            authorization: `Bearer ${settings.serviceKey}`,
+            "accept-encoding": "identity",
+          },
+          signal,
+        },
+      ).catch((cause: unknown) => {
+        throw storageFailure(cause);
+      });
+      if (response.status !== 200 || response.body === null) {
+        await response.body?.cancel();
+        throw storageFailure(new Error(`Storage answered ${response.status} to a download`));
+      }
+      return response.body;
+    },
+
+    async remove(path) {
+      const { error } = await bucket.remove([path]);
+      if (error) throw storageFailure(error);
+    },
+  };
+}
+
+/** Storage answers HTTP 400 to nearly everything; the real status is the string in the body. */
+function isNotFound(error: unknown): boolean {
+  return error instanceof StorageApiError && String(error.statusCode) === "404";
+}
+
+function storageFailure(cause: unknown): ServiceError {
+  return new ServiceError("upstream_unavailable", { cause });
+}
+
+/** A signed URL's token is a JWT that this project's Storage made: its `exp` is read, and nothing is trusted to it. */
+function signedUrl(text: string): SignedUrl {
+  const url = new URL(text);
+  const claims = url.searchParams.get("token")?.split(".")[1] ?? "";
+  const { exp } = JSON.parse(atob(claims.replaceAll("-", "+").replaceAll("_", "/"))) as {
+    exp: number;
+  };
+  return { url, expiresAt: new Date(exp * 1000) };
+}

@@ -1,0 +1,54 @@
+import { Buffer } from "node:buffer";
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { artifact, key, limit, owner, prefix } from "../fields.ts";
+
+/** The key that the page before ended with, in base64url. */
+const cursor = z.string()
+  .transform((text) => decodeCursor(text))
+  .refine((lastKey) => lastKey !== null, "Must be the next_cursor of an earlier answer.");
+
+const response = z.object({
+  artifacts: z.array(artifact),
+  next_cursor: z.string().nullable(),
+});
+
+interface Page {
+  readonly artifacts: z.output<typeof artifact>[];
+  readonly last_key: string | null;
+}
+
+export function listOperation({ callDatabase }: Platform): Operation {
+  return defineOperation({
+    path: "/list",
+    summary: "The current artifacts of an agent under a prefix, in byte order of key.",
+    access: "the agent itself, the operator",
+    request: z.object({
+      agent_id: owner,
+      prefix: prefix.default(""),
+      limit,
+      cursor: cursor.optional(),
+    }),
+    response,
+    errors: [],
+    async handle({ input, caller }) {
+      const page = await callDatabase<Page>("list_artifacts", {
+        caller,
+        agent_id: input.agent_id,
+        prefix: input.prefix,
+        max_entries: input.limit,
+        after_key: input.cursor ?? null,
+      });
+      return { artifacts: page.artifacts, next_cursor: encodeCursor(page.last_key) };
+    },
+  });
+}
+
+function encodeCursor(lastKey: string | null): string | null {
+  return lastKey === null ? null : Buffer.from(lastKey, "utf8").toString("base64url");
+}
+
+function decodeCursor(text: string): string | null {
+  const lastKey = Buffer.from(text, "base64url").toString("utf8");
+  return encodeCursor(lastKey) === text && key.safeParse(lastKey).success ? lastKey : null;
+}

@@ -1,0 +1,45 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { publicUrl } from "../../_shared/public_origin.ts";
+import { newIdentifier } from "../../_shared/secrets.ts";
+import { type Artifact, artifact, key, mime, owner } from "../fields.ts";
+import type { ObjectStore } from "../object_store.ts";
+
+export function registerOperation(
+  { callDatabase, settings }: Platform,
+  store: ObjectStore,
+): Operation {
+  const request = z.object({
+    agent_id: owner,
+    key,
+    mime,
+    size: z.int().min(0).max(settings.artifactsMaxSizeBytes).meta({ description: "In bytes." }),
+    ttl_days: z.int().min(1).max(settings.artifactsMaxTtlDays),
+  });
+  const response = artifact.extend({
+    upload_url: z.url().meta({ description: "PUT the bytes here; no credential is needed." }),
+    upload_expires_at: z.string(),
+  });
+
+  return defineOperation({
+    path: "/register",
+    summary: "Register a file under a key and get the URL to PUT its bytes to.",
+    access: "the agent itself, the operator",
+    request,
+    response,
+    errors: ["quota_exceeded", "limit_exceeded"],
+    async handle({ input, caller, request }) {
+      const artifactId = newIdentifier("art_");
+      // Side by side: a URL that was signed for a row that is then refused is known to nobody.
+      const [registered, upload] = await Promise.all([
+        callDatabase<Artifact>("register_artifact", { caller, artifact_id: artifactId, ...input }),
+        store.signUpload(`incoming/${artifactId}`),
+      ]);
+      return {
+        ...registered,
+        upload_url: publicUrl(upload.url, request, settings),
+        upload_expires_at: upload.expiresAt.toISOString(),
+      };
+    },
+  });
+}

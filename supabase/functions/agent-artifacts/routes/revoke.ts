@@ -1,0 +1,44 @@
+import * as z from "zod";
+import { agentId, timestamp } from "../../_shared/fields.ts";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { artifactId, grantId } from "../fields.ts";
+
+const request = z.object({
+  artifact_id: artifactId.optional(),
+  to_agent: agentId.optional(),
+  grant_id: grantId.optional(),
+  // Taken so that the request of /grant can be sent as it is; it does not narrow what is revoked.
+  expires_at: timestamp.optional(),
+}).superRefine((input, context) => {
+  if (input.grant_id !== undefined) return;
+  for (const field of ["artifact_id", "to_agent"] as const) {
+    if (input[field] === undefined) {
+      context.addIssue({
+        code: "custom",
+        path: [field],
+        message: "Required, unless grant_id is given.",
+      });
+    }
+  }
+});
+
+const response = z.object({ revoked: z.int(), grant_ids: z.array(z.string()) });
+
+export function revokeOperation({ callDatabase }: Platform): Operation {
+  return defineOperation({
+    path: "/revoke",
+    summary: "End one grant, or every live grant of an artifact to an agent.",
+    access: "the owner, the operator",
+    request,
+    response,
+    errors: ["artifact_not_found", "grant_not_found"],
+    handle({ input, caller }) {
+      return callDatabase<z.output<typeof response>>("revoke_grants", {
+        caller,
+        artifact_id: input.artifact_id ?? null,
+        to_agent: input.to_agent ?? null,
+        grant_id: input.grant_id ?? null,
+      });
+    },
+  });
+}

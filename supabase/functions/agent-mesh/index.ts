@@ -1,0 +1,3 @@
+import { meshApp } from "./app.ts";
+
+Deno.serve(meshApp(Deno.env).fetch);

@@ -1,0 +1,201 @@
+import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from "node:assert/strict";
+import {
+  assertError,
+  assertInvalid,
+  functionUrl,
+  headersOf,
+  type JsonObject,
+  post,
+  send,
+} from "./service.ts";
+import { artifactTest, inbox, listed, publish, register, tryRegister } from "./artifacts.ts";
+
+const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
+
+for (const name of FUNCTIONS) {
+  Deno.test(`GET /${name}/health → 200 {"status":"ok"}`, async () => {
+    const answer = await send(`/${name}/health`, { method: "GET" });
+    strictEqual(answer.status, 200);
+    deepStrictEqual(answer.body, { status: "ok" });
+  });
+
+  Deno.test(`GET /${name}/openapi.json → OpenAPI 3.1 with every path, its schema and its errors`, async () => {
+    const answer = await send(`/${name}/openapi.json`, { method: "GET" });
+    strictEqual(answer.status, 200);
+    match(String(answer.body["openapi"]), /^3\.1\./);
+    const paths = answer.body["paths"] as Record<string, Record<string, JsonObject>>;
+    ok(paths["/health"]?.["get"]);
+    for (const [path, item] of Object.entries(paths)) {
+      if (path === "/health") continue;
+      const operation = item["post"];
+      ok(operation, `${path} has no post`);
+      const text = JSON.stringify(operation);
+      ok(text.includes('"requestBody"') && text.includes('"properties"'), path);
+      ok(text.includes("invalid_request"), path);
+    }
+  });
+
+  Deno.test(`POST /${name}/nothing-here → 404 not_found, whoever asks`, async () => {
+    assertError(await post(`/${name}/nothing-here`, { as: "nobody" }), 404, "not_found");
+    assertError(await post(`/${name}/nothing-here`, { as: "operator" }), 404, "not_found");
+    assertError(await send(`/${name}/nothing-here`, { method: "GET" }), 404, "not_found");
+  });
+
+  Deno.test(`POST /${name}/health → 405 with allow: GET, OPTIONS`, async () => {
+    const answer = await post(`/${name}/health`, { as: "nobody" });
+    assertError(answer, 405, "method_not_allowed");
+    strictEqual(answer.headers.get("allow"), "GET, OPTIONS");
+  });
+
+  Deno.test(`OPTIONS /${name}/… is answered for any origin, without cookies`, async () => {
+    const response = await fetch(functionUrl(`/${name}/health`), {
+      method: "OPTIONS",
+      headers: {
+        origin: "https://app.example",
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization, apikey, content-type, x-client-info",
+      },
+    });
+    await response.body?.cancel();
+    ok(response.ok);
+    strictEqual(response.headers.get("access-control-allow-origin"), "*");
+    strictEqual(response.headers.get("access-control-allow-credentials"), null);
+    match(response.headers.get("access-control-allow-methods") ?? "", /POST/);
+    const allowed = (response.headers.get("access-control-allow-headers") ?? "").toLowerCase();
+    for (const header of ["authorization", "apikey", "content-type", "x-client-info"]) {
+      ok(allowed.includes(header), header);
+    }
+    notStrictEqual(response.headers.get("x-request-id"), null);
+  });
+}
+
+for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
+  Deno.test(`${method} /register → 405 with allow: POST, OPTIONS`, async () => {
+    const answer = await send("/agent-artifacts/register", { method, headers: headersOf("operator") });
+    assertError(answer, 405, "method_not_allowed");
+    strictEqual(answer.headers.get("allow"), "POST, OPTIONS");
+  });
+}
+
+Deno.test("an answer to another origin carries access-control-allow-origin: *, an error too", async () => {
+  for (const path of ["/agent-artifacts/health", "/agent-artifacts/nothing"]) {
+    const answer = await send(path, { headers: { origin: "https://app.example" } });
+    strictEqual(answer.headers.get("access-control-allow-origin"), "*");
+  }
+});
+
+Deno.test("x-request-id: a sane one is echoed, any other is replaced", async () => {
+  const sane = "trace-1:a.b_C";
+  const echoed = await send("/agent-artifacts/health", { headers: { "x-request-id": sane } });
+  strictEqual(echoed.headers.get("x-request-id"), sane);
+  for (const odd of ["a b", "x".repeat(65), "<script>", "{}"]) {
+    const answer = await send("/agent-artifacts/health", { headers: { "x-request-id": odd } });
+    const requestId = answer.headers.get("x-request-id") ?? "";
+    notStrictEqual(requestId, odd);
+    match(requestId, /^[A-Za-z0-9._:-]{1,64}$/);
+  }
+  const first = await send("/agent-artifacts/health", {});
+  const second = await send("/agent-artifacts/health", {});
+  notStrictEqual(first.headers.get("x-request-id"), second.headers.get("x-request-id"));
+});
+
+artifactTest("a success is JSON and carries x-request-id and cache-control: no-store", async ({ planner }) => {
+  const answer = await post("/agent-artifacts/list", { as: planner, body: { agent_id: planner.id } });
+  strictEqual(answer.status, 200);
+  strictEqual(answer.headers.get("content-type"), "application/json");
+  strictEqual(answer.headers.get("cache-control"), "no-store");
+  match(answer.headers.get("x-request-id") ?? "", /^[A-Za-z0-9._:-]{1,64}$/);
+});
+
+artifactTest("the body is JSON whatever content-type says", async ({ planner }) => {
+  const body = JSON.stringify({ agent_id: planner.id });
+  for (const type of ["application/x-www-form-urlencoded", "text/plain", "application/json"]) {
+    const answer = await send("/agent-artifacts/list", {
+      method: "POST",
+      body,
+      headers: { ...headersOf(planner), "content-type": type },
+    });
+    strictEqual(answer.status, 200, type);
+  }
+  const untyped = await send("/agent-artifacts/list", {
+    method: "POST",
+    body: new TextEncoder().encode(body),
+    headers: headersOf(planner),
+  });
+  strictEqual(untyped.status, 200);
+});
+
+Deno.test("an empty body counts as {}: every required field is named", async () => {
+  for (const body of ["", "  \n", "{}"]) {
+    const answer = await send("/agent-artifacts/register", {
+      method: "POST",
+      body,
+      headers: headersOf("operator"),
+    });
+    assertInvalid(answer, "agent_id", "key", "mime", "size", "ttl_days");
+  }
+});
+
+artifactTest("a body that is not a JSON object → 400 invalid_json, and nothing is registered", async ({ planner }) => {
+  const invalidUtf8 = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
+  for (const body of ["{", "[]", "1", '"text"', "null", "{'a': 1}", "[".repeat(60_000), invalidUtf8]) {
+    const answer = await send("/agent-artifacts/register", {
+      method: "POST",
+      body,
+      headers: headersOf(planner),
+    });
+    assertError(answer, 400, "invalid_json");
+  }
+  deepStrictEqual(await listed(planner), []);
+});
+
+artifactTest("a body over 64 KiB → 413 body_too_large, announced or not; one of 64 KiB passes", async ({ planner }) => {
+  const start = `{"agent_id": ${JSON.stringify(planner.id)}, "filler": "`;
+  const fill = (bytes: number) => start + "x".repeat(bytes - start.length - 2) + '"}';
+  const request = { method: "POST", headers: headersOf(planner) };
+
+  const atLimit = await send("/agent-artifacts/list", { ...request, body: fill(64 * 1024) });
+  strictEqual(atLimit.status, 200);
+  const announced = await send("/agent-artifacts/list", { ...request, body: fill(64 * 1024 + 1) });
+  assertError(announced, 413, "body_too_large");
+  const chunked = await send("/agent-artifacts/list", {
+    ...request,
+    body: new Blob([fill(64 * 1024 + 1)]).stream(),
+  });
+  assertError(chunked, 413, "body_too_large");
+});
+
+artifactTest("unknown fields are ignored", async ({ planner }) => {
+  const answer = await tryRegister(planner, {
+    agent_id: planner.id,
+    key: "k",
+    mime: "text/plain",
+    size: 1,
+    ttl_days: 1,
+    state: "committed",
+    colour: ["blue"],
+    __proto__: { admin: true },
+  });
+  strictEqual(answer.status, 200);
+  strictEqual(answer.body.state, "pending");
+  strictEqual("colour" in answer.body, false);
+});
+
+artifactTest("timestamps out are ISO 8601 UTC with milliseconds and Z", async ({ planner, builder }) => {
+  const form = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+  const artifact = await publish(planner);
+  match(artifact.created_at, form);
+  match(artifact.committed_at ?? "", form);
+  match(artifact.expires_at ?? "", form);
+  match((await register(planner)).upload_expires_at, form);
+
+  const whole = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString();
+  const grant = await post("/agent-artifacts/grant", {
+    as: planner,
+    body: { artifact_id: artifact.artifact_id, to_agent: builder.id, expires_at: whole.replace(".000Z", "+00:00") },
+  });
+  strictEqual(grant.body["expires_at"], whole);
+  const [entry] = await inbox(builder);
+  match(entry?.granted_at ?? "", form);
+  strictEqual(entry?.expires_at, whole);
+});

@@ -1,0 +1,146 @@
+/** The service under test, as its callers see it: a URL and keys, nothing else. */
+import { strictEqual } from "node:assert/strict";
+
+/** Origin of the project under test. */
+export const SUPABASE_URL = required("SUPABASE_URL").replace(/\/$/, "");
+export const SECRET_KEY = required("SUPABASE_SECRET_KEY");
+/** Keys that not every deployment has, or tells; tests that need them say so where they are missing. */
+export const PUBLISHABLE_KEY = Deno.env.get("SUPABASE_PUBLISHABLE_KEY");
+export const SERVICE_ROLE_KEY = Deno.env.get("SUPABASE_SERVICE_ROLE_KEY");
+export const ANON_KEY = Deno.env.get("SUPABASE_ANON_KEY");
+
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export interface JsonObject {
+  [name: string]: Json;
+}
+
+export interface Answer<Body = JsonObject> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+/** An agent made for one test; its identifier is nobody else's. */
+export interface Agent {
+  readonly id: string;
+  readonly key: string;
+  readonly keyId: string;
+}
+
+/** Who sends a request: an agent, the operator by the secret key, nobody, or whatever these headers say. */
+export type Sender = Agent | "operator" | "nobody" | { readonly headers: Record<string, string> };
+
+export function functionUrl(path: string): string {
+  return `${SUPABASE_URL}/functions/v1${path}`;
+}
+
+/** Headers that identify a sender. */
+export function headersOf(sender: Sender): Record<string, string> {
+  if (sender === "nobody") return {};
+  if (sender === "operator") return { apikey: SECRET_KEY };
+  if ("headers" in sender) return sender.headers;
+  return { authorization: `Bearer ${sender.key}` };
+}
+
+/** POSTs `body` as JSON to a path such as /agent-artifacts/register. */
+export function post<Body = JsonObject>(
+  path: string,
+  { as, body = {}, headers = {} }: { as: Sender; body?: unknown; headers?: Record<string, string> },
+): Promise<Answer<Body>> {
+  return send<Body>(path, {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json", ...headersOf(as), ...headers },
+  });
+}
+
+/** Sends any request to a function and reads its answer, which must be JSON. */
+export async function send<Body = JsonObject>(
+  path: string,
+  request: RequestInit,
+): Promise<Answer<Body>> {
+  const response = await fetch(functionUrl(path), request);
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === "" ? null : JSON.parse(text)) as Body,
+  };
+}
+
+/** As `post`, for a request that is not what a test is about: anything but 200 fails it. */
+export async function succeed<Body = JsonObject>(
+  path: string,
+  request: { as: Sender; body?: unknown },
+): Promise<Body> {
+  const answer = await post<Body>(path, request);
+  strictEqual(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** Calls one of the SQL functions for operators, by PostgREST. */
+export async function operatorRpc<Body = JsonObject>(
+  functionName: string,
+  parameters: JsonObject,
+): Promise<Answer<Body>> {
+  const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/${functionName}`, {
+    method: "POST",
+    headers: { apikey: SECRET_KEY, "content-type": "application/json" },
+    body: JSON.stringify(parameters),
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+/** A fresh agent, `name` with something random behind it, and one key for it. */
+export async function createAgent(name: string): Promise<Agent> {
+  const id = `${name}-${crypto.randomUUID().slice(0, 13)}`;
+  const created = await operatorRpc<{ key: string; key_id: string }>("create_agent_key", {
+    agent_id: id,
+  });
+  strictEqual(created.status, 200, JSON.stringify(created.body));
+  return { id, key: created.body.key, keyId: created.body.key_id };
+}
+
+interface ErrorBody extends JsonObject {
+  error: {
+    code: string;
+    message: string;
+    retryable: boolean;
+    request_id: string;
+    details: JsonObject;
+  };
+}
+
+/** Asserts that `answer` is this error, in the envelope that every error has; returns its details. */
+export function assertError(answer: Answer<unknown>, status: number, code: string): JsonObject {
+  const { error } = answer.body as ErrorBody;
+  strictEqual(`${answer.status} ${error?.code}`, `${status} ${code}`, JSON.stringify(answer.body));
+  strictEqual(typeof error.message, "string");
+  strictEqual(/^[A-Z].*\.$/s.test(error.message), true, `not a sentence: ${error.message}`);
+  strictEqual(error.retryable, ["commit_in_progress", "upstream_unavailable"].includes(code));
+  strictEqual(error.request_id, answer.headers.get("x-request-id"));
+  strictEqual(answer.headers.get("content-type"), "application/json");
+  strictEqual(answer.headers.get("cache-control"), "no-store");
+  strictEqual(
+    Object.keys(error).every((name) =>
+      ["code", "message", "retryable", "request_id", "details"].includes(name)
+    ),
+    true,
+  );
+  return error.details;
+}
+
+/** Asserts 422 invalid_request with an issue for exactly these fields. */
+export function assertInvalid(answer: Answer<unknown>, ...fields: string[]): void {
+  const { issues } = assertError(answer, 422, "invalid_request") as unknown as {
+    issues: { path: string; message: string }[];
+  };
+  strictEqual(issues.map((issue) => issue.path).sort().join(), fields.sort().join());
+  for (const issue of issues) strictEqual(typeof issue.message, "string");
+}
+
+function required(name: string): string {
+  const value = Deno.env.get(name);
+  if (!value) throw new Error(`Set ${name}: the conformance suite runs against a deployment.`);
+  return value;
+}
