@@ -117,7 +117,11 @@ export async function tryRegister(as: Sender, body: unknown): Promise<Answer<Reg
 }
 
 /** PUTs `content` to an upload URL; returns Storage's status. */
-export async function upload(url: string, content: BodyInit, init: RequestInit = {}): Promise<number> {
+export async function upload(
+  url: string,
+  content: BodyInit,
+  init: RequestInit = {},
+): Promise<number> {
   const response = await fetch(url, { method: "PUT", body: content, ...init });
   await response.body?.cancel();
   return response.status;

@@ -71,7 +71,10 @@ for (const name of FUNCTIONS) {
 
 for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
   Deno.test(`${method} /register → 405 with allow: POST, OPTIONS`, async () => {
-    const answer = await send("/agent-artifacts/register", { method, headers: headersOf("operator") });
+    const answer = await send("/agent-artifacts/register", {
+      method,
+      headers: headersOf("operator"),
+    });
     assertError(answer, 405, "method_not_allowed");
     strictEqual(answer.headers.get("allow"), "POST, OPTIONS");
   });
@@ -99,13 +102,19 @@ Deno.test("x-request-id: a sane one is echoed, any other is replaced", async () 
   notStrictEqual(first.headers.get("x-request-id"), second.headers.get("x-request-id"));
 });
 
-artifactTest("a success is JSON and carries x-request-id and cache-control: no-store", async ({ planner }) => {
-  const answer = await post("/agent-artifacts/list", { as: planner, body: { agent_id: planner.id } });
-  strictEqual(answer.status, 200);
-  strictEqual(answer.headers.get("content-type"), "application/json");
-  strictEqual(answer.headers.get("cache-control"), "no-store");
-  match(answer.headers.get("x-request-id") ?? "", /^[A-Za-z0-9._:-]{1,64}$/);
-});
+artifactTest(
+  "a success is JSON and carries x-request-id and cache-control: no-store",
+  async ({ planner }) => {
+    const answer = await post("/agent-artifacts/list", {
+      as: planner,
+      body: { agent_id: planner.id },
+    });
+    strictEqual(answer.status, 200);
+    strictEqual(answer.headers.get("content-type"), "application/json");
+    strictEqual(answer.headers.get("cache-control"), "no-store");
+    match(answer.headers.get("x-request-id") ?? "", /^[A-Za-z0-9._:-]{1,64}$/);
+  },
+);
 
 artifactTest("the body is JSON whatever content-type says", async ({ planner }) => {
   const body = JSON.stringify({ agent_id: planner.id });
@@ -136,34 +145,45 @@ Deno.test("an empty body counts as {}: every required field is named", async () 
   }
 });
 
-artifactTest("a body that is not a JSON object → 400 invalid_json, and nothing is registered", async ({ planner }) => {
-  const invalidUtf8 = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
-  for (const body of ["{", "[]", "1", '"text"', "null", "{'a': 1}", "[".repeat(60_000), invalidUtf8]) {
-    const answer = await send("/agent-artifacts/register", {
-      method: "POST",
-      body,
-      headers: headersOf(planner),
+artifactTest(
+  "a body that is not a JSON object → 400 invalid_json, and nothing is registered",
+  async ({ planner }) => {
+    const invalidUtf8 = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
+    for (
+      const body of ["{", "[]", "1", '"text"', "null", "{'a': 1}", "[".repeat(60_000), invalidUtf8]
+    ) {
+      const answer = await send("/agent-artifacts/register", {
+        method: "POST",
+        body,
+        headers: headersOf(planner),
+      });
+      assertError(answer, 400, "invalid_json");
+    }
+    deepStrictEqual(await listed(planner), []);
+  },
+);
+
+artifactTest(
+  "a body over 64 KiB → 413 body_too_large, announced or not; one of 64 KiB passes",
+  async ({ planner }) => {
+    const start = `{"agent_id": ${JSON.stringify(planner.id)}, "filler": "`;
+    const fill = (bytes: number) => start + "x".repeat(bytes - start.length - 2) + '"}';
+    const request = { method: "POST", headers: headersOf(planner) };
+
+    const atLimit = await send("/agent-artifacts/list", { ...request, body: fill(64 * 1024) });
+    strictEqual(atLimit.status, 200);
+    const announced = await send("/agent-artifacts/list", {
+      ...request,
+      body: fill(64 * 1024 + 1),
     });
-    assertError(answer, 400, "invalid_json");
-  }
-  deepStrictEqual(await listed(planner), []);
-});
-
-artifactTest("a body over 64 KiB → 413 body_too_large, announced or not; one of 64 KiB passes", async ({ planner }) => {
-  const start = `{"agent_id": ${JSON.stringify(planner.id)}, "filler": "`;
-  const fill = (bytes: number) => start + "x".repeat(bytes - start.length - 2) + '"}';
-  const request = { method: "POST", headers: headersOf(planner) };
-
-  const atLimit = await send("/agent-artifacts/list", { ...request, body: fill(64 * 1024) });
-  strictEqual(atLimit.status, 200);
-  const announced = await send("/agent-artifacts/list", { ...request, body: fill(64 * 1024 + 1) });
-  assertError(announced, 413, "body_too_large");
-  const chunked = await send("/agent-artifacts/list", {
-    ...request,
-    body: new Blob([fill(64 * 1024 + 1)]).stream(),
-  });
-  assertError(chunked, 413, "body_too_large");
-});
+    assertError(announced, 413, "body_too_large");
+    const chunked = await send("/agent-artifacts/list", {
+      ...request,
+      body: new Blob([fill(64 * 1024 + 1)]).stream(),
+    });
+    assertError(chunked, 413, "body_too_large");
+  },
+);
 
 artifactTest("unknown fields are ignored", async ({ planner }) => {
   const answer = await tryRegister(planner, {
@@ -181,21 +201,28 @@ artifactTest("unknown fields are ignored", async ({ planner }) => {
   strictEqual("colour" in answer.body, false);
 });
 
-artifactTest("timestamps out are ISO 8601 UTC with milliseconds and Z", async ({ planner, builder }) => {
-  const form = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
-  const artifact = await publish(planner);
-  match(artifact.created_at, form);
-  match(artifact.committed_at ?? "", form);
-  match(artifact.expires_at ?? "", form);
-  match((await register(planner)).upload_expires_at, form);
+artifactTest(
+  "timestamps out are ISO 8601 UTC with milliseconds and Z",
+  async ({ planner, builder }) => {
+    const form = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+    const artifact = await publish(planner);
+    match(artifact.created_at, form);
+    match(artifact.committed_at ?? "", form);
+    match(artifact.expires_at ?? "", form);
+    match((await register(planner)).upload_expires_at, form);
 
-  const whole = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString();
-  const grant = await post("/agent-artifacts/grant", {
-    as: planner,
-    body: { artifact_id: artifact.artifact_id, to_agent: builder.id, expires_at: whole.replace(".000Z", "+00:00") },
-  });
-  strictEqual(grant.body["expires_at"], whole);
-  const [entry] = await inbox(builder);
-  match(entry?.granted_at ?? "", form);
-  strictEqual(entry?.expires_at, whole);
-});
+    const whole = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString();
+    const grant = await post("/agent-artifacts/grant", {
+      as: planner,
+      body: {
+        artifact_id: artifact.artifact_id,
+        to_agent: builder.id,
+        expires_at: whole.replace(".000Z", "+00:00"),
+      },
+    });
+    strictEqual(grant.body["expires_at"], whole);
+    const [entry] = await inbox(builder);
+    match(entry?.granted_at ?? "", form);
+    strictEqual(entry?.expires_at, whole);
+  },
+);

@@ -50,7 +50,8 @@ Deno.test("a PSK sealed under an older key of the list opens; the newest key sea
   const psk = generatePresharedKey();
   const sealed = sealPresharedKey(psk, { owner, sealingKeys: keys(oldKey) });
   const both = keys(`${newKey}, ${oldKey}`);
-  assert.deepEqual(openPresharedKey(sealed, { owner, sealingKeys: both }), psk);
+  const opened = openPresharedKey(sealed, { owner, sealingKeys: both });
+  assert.deepEqual(opened.revealBytes(), psk.revealBytes());
   assert.equal(sealingKeyIdOf(sealed), both[1]?.id);
   assert.equal(sealingKeyIdOf(sealPresharedKey(psk, { owner, sealingKeys: both })), both[0].id);
 });

@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+
+export interface ChildOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly environment: Record<string, string>;
+  /** Where standard output and error are appended. */
+  readonly logFile: string;
+  readonly workingDirectory?: string;
+  /** Run as this user; only root can. */
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+export interface Child {
+  readonly pid: number;
+  /** Resolves, with a few words on how, when the process has ended. */
+  readonly ended: Promise<string>;
+  hasEnded(): boolean;
+  signal(name: NodeJS.Signals): void;
+  /** Sends `name`, then SIGKILL if the process is still there after `patienceMilliseconds`. */
+  terminate(name?: NodeJS.Signals, patienceMilliseconds?: number): Promise<void>;
+}
+
+/**
+ * Starts a process in a session of its own, so that a Ctrl-C at the terminal reaches the stack alone, which then ends
+ * its children in order.
+ */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const log = openSync(options.logFile, "a", 0o600);
+  const child = spawn(options.command, [...options.args], {
+    stdio: ["ignore", log, log],
+    env: options.environment,
+    detached: true,
+    ...(options.workingDirectory === undefined ? {} : { cwd: options.workingDirectory }),
+    ...options.user,
+  });
+  closeSync(log);
+  let hasEnded = false;
+  const ended = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => {
+      hasEnded = true;
+      resolve(signal === null ? `exit code ${code}` : `signal ${signal}`);
+    });
+  });
+  const pid = await new Promise<number>((resolve, reject) => {
+    child.once("error", reject);
+    if (child.pid !== undefined) resolve(child.pid);
+  });
+
+  function signal(name: NodeJS.Signals): void {
+    if (!hasEnded) child.kill(name);
+  }
+
+  async function terminate(
+    name: NodeJS.Signals = "SIGTERM",
+    patienceMilliseconds = 5_000,
+  ): Promise<void> {
+    signal(name);
+    const killTimer = setTimeout(() => signal("SIGKILL"), patienceMilliseconds);
+    await ended;
+    clearTimeout(killTimer);
+  }
+
+  return { pid, ended, hasEnded: () => hasEnded, signal, terminate };
+}

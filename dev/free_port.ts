@@ -1,0 +1,26 @@
+import { createServer } from "node:net";
+
+// Below the range that Linux and macOS hand out to outgoing connections, which could otherwise take a port between
+// the moment it is found free and the moment its server binds it.
+const LOWEST = 15_000;
+const COUNT = 15_000;
+
+/** A loopback TCP port that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = LOWEST + crypto.getRandomValues(new Uint32Array(1))[0]! % COUNT;
+    if (await isFree(port)) return port;
+  }
+  throw new Error("No free TCP port was found on 127.0.0.1.");
+}
+
+/** Whether `port` can be bound on 127.0.0.1. */
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen({ port, host: "127.0.0.1", exclusive: true }, () => {
+      probe.close(() => resolve(true));
+    });
+  });
+}

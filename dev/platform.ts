@@ -1,0 +1,74 @@
+import postgres from "postgres";
+import { readFile } from "node:fs/promises";
+
+/** What a project's migrations are granted when they grant nothing: it differs between older and newer projects. */
+export type DefaultPrivileges = "older" | "newer";
+
+export interface ProjectDatabaseOptions {
+  /** Any database of the cluster, as its superuser. */
+  readonly superuserUrl: string;
+  /** The new database's name. */
+  readonly name: string;
+  readonly defaultPrivileges: DefaultPrivileges;
+}
+
+/** The roles that log in, all with the cluster's one password. */
+const LOGIN_ROLES = ["postgres", "authenticator", "supabase_storage_admin"];
+
+/** Makes the cluster's database `postgres` a stock Supabase database, at its first start only. */
+export async function preparePlatform(superuserUrl: string, password: string): Promise<void> {
+  const sql = postgres(superuserUrl, { max: 1, onnotice: ignore });
+  try {
+    await sql.begin(async (transaction) => {
+      const [roles] = await transaction`select from pg_roles where rolname = 'authenticator'`;
+      if (roles !== undefined) return;
+      await transaction.unsafe(await platformFile("roles.sql"));
+      for (const role of LOGIN_ROLES) {
+        // `alter role` takes no parameters; the password is hex.
+        await transaction.unsafe(`alter role ${role} password '${password}'`);
+      }
+      await transaction.unsafe("alter database postgres owner to postgres");
+      await createSchemas(transaction, "older");
+    });
+  } finally {
+    await sql.end();
+  }
+}
+
+/**
+ * Creates one more database on the same cluster: a stock Supabase database, without the project's migrations.
+ * Resolves to its URL as the role `postgres`.
+ */
+export async function createProjectDatabase(options: ProjectDatabaseOptions): Promise<string> {
+  const cluster = postgres(options.superuserUrl, { max: 1, onnotice: ignore });
+  try {
+    await cluster`create database ${cluster(options.name)} template template0 owner postgres`;
+  } finally {
+    await cluster.end();
+  }
+  const url = new URL(options.superuserUrl);
+  url.pathname = `/${options.name}`;
+  const sql = postgres(url.href, { max: 1, onnotice: ignore });
+  try {
+    await sql.begin((transaction) => createSchemas(transaction, options.defaultPrivileges));
+  } finally {
+    await sql.end();
+  }
+  url.username = "postgres";
+  return url.href;
+}
+
+async function createSchemas(
+  transaction: postgres.TransactionSql,
+  defaultPrivileges: DefaultPrivileges,
+): Promise<void> {
+  await transaction.unsafe(await platformFile("schemas.sql"));
+  await transaction.unsafe(await platformFile(`default_privileges_${defaultPrivileges}.sql`));
+  await transaction.unsafe(await platformFile("storage.sql"));
+}
+
+function platformFile(name: string): Promise<string> {
+  return readFile(new URL(`./platform/${name}`, import.meta.url), "utf8");
+}
+
+function ignore(): void {}

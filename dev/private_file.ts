@@ -1,0 +1,8 @@
+import { rename, writeFile } from "node:fs/promises";
+
+/** Writes a file that only this user can read, whole or not at all. */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const unfinished = `${path}.new`;
+  await writeFile(unfinished, text, { mode: 0o600 });
+  await rename(unfinished, path);
+}

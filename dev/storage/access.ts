@@ -1,0 +1,71 @@
+import { sign, verify } from "hono/jwt";
+import { JwtTokenExpired, JwtTokenInvalid, JwtTokenSignatureMismatched } from "hono/utils/jwt/types";
+import { storageErrors } from "./storage_error.ts";
+
+/** Under the CLI and hosted; a caller cannot choose it. */
+const UPLOAD_TOKEN_SECONDS = 7200;
+
+/** Makes and checks every token of the stand-in, all HS256 under the project's JWT secret. */
+export class Access {
+  readonly #secret: string;
+
+  constructor(jwtSecret: string) {
+    this.#secret = jwtSecret;
+  }
+
+  /** A token for the upload of one object. `objectUrl`: `<bucket>/<path>`. */
+  signUpload(objectUrl: string, options: { readonly upsert: boolean }): Promise<string> {
+    return this.#sign({ url: objectUrl, upsert: options.upsert, scope: "upload" }, UPLOAD_TOKEN_SECONDS);
+  }
+
+  signDownload(objectUrl: string, seconds: number): Promise<string> {
+    return this.#sign({ url: objectUrl, scope: "download" }, seconds);
+  }
+
+  /** Checks a signed URL's token. Throws StorageError. */
+  async verifySigned(
+    token: string | undefined,
+    wanted: { readonly scope: "upload" | "download"; readonly objectUrl: string },
+  ): Promise<{ readonly upsert: boolean }> {
+    if (!token) throw storageErrors.invalidRequest("querystring must have required property 'token'");
+    const claims = await this.#verify(token);
+    if (claims["scope"] !== wanted.scope || claims["url"] !== wanted.objectUrl) {
+      throw storageErrors.invalidSignature();
+    }
+    return { upsert: claims["upsert"] === true };
+  }
+
+  /**
+   * Requires the service_role's JWT. Other roles are subject to row level security on the real server, and without
+   * policies that refuses them everything. Throws StorageError.
+   */
+  async requireServiceRole(authorization: string | undefined): Promise<void> {
+    if (authorization === undefined) {
+      throw storageErrors.invalidRequest("headers must have required property 'authorization'");
+    }
+    const claims = await this.#verify(authorization.replace(/^Bearer /i, ""));
+    if (claims["role"] !== "service_role") {
+      throw storageErrors.accessDenied("new row violates row-level security policy");
+    }
+  }
+
+  #sign(claims: Record<string, unknown>, seconds: number): Promise<string> {
+    const now = Math.floor(Date.now() / 1000);
+    return sign({ ...claims, iat: now, exp: now + seconds }, this.#secret, "HS256");
+  }
+
+  async #verify(token: string): Promise<Record<string, unknown>> {
+    try {
+      return await verify(token, this.#secret, "HS256");
+    } catch (cause) {
+      if (cause instanceof JwtTokenExpired) {
+        throw storageErrors.invalidJwt('"exp" claim timestamp check failed');
+      }
+      if (cause instanceof JwtTokenSignatureMismatched) {
+        throw storageErrors.invalidJwt("signature verification failed");
+      }
+      if (cause instanceof JwtTokenInvalid) throw storageErrors.invalidJwt("Invalid Compact JWS");
+      throw storageErrors.invalidJwt("Invalid JWT");
+    }
+  }
+}

@@ -1,0 +1,215 @@
+#!/usr/bin/env bash
+# Joins this host to the mesh and keeps it there: see README.md for the settings.
+set -euo pipefail
+export LC_ALL=C
+umask 077
+
+: "${MESH_URL:?the URL of the function, such as https://<project>.supabase.co/functions/v1/agent-mesh}"
+: "${AGENT_ID:?the identifier of this agent}"
+: "${AGENT_KEY_FILE:?a file that holds the agent key, ak_…}"
+INTERFACE=${INTERFACE:-mesh0}
+CONFIG_DIR=${CONFIG_DIR:-/etc/wireguard}
+FIREWALL=${FIREWALL:-nftables}
+POLL_SECONDS=${POLL_SECONDS:-30}
+
+readonly CONFIG=$CONFIG_DIR/$INTERFACE.conf
+readonly PRIVATE_KEY=$CONFIG_DIR/$INTERFACE.key
+readonly LONGEST_PAUSE_SECONDS=300
+# WireGuard gives a session up after this long (REJECT_AFTER_TIME).
+readonly SESSION_SECONDS=180
+
+work=$(mktemp -d)
+status=
+registered_pubkey=
+applied_version=
+lookups=
+
+# --- talking to the service ---------------------------------------------------------------------
+
+# request <path> <json>: sets status (000: no answer), leaves the answer in $work/answer.
+request() {
+  status=$(curl --silent --show-error --connect-timeout 5 --max-time 15 \
+    --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")") \
+    --header 'content-type: application/json' --data @- \
+    --output "$work/answer" --dump-header "$work/headers" --write-out '%{http_code}' \
+    "$MESH_URL$1" <<<"$2") || status=000
+  [[ $status == 200 ]] && return
+  log "$1: $status $(jq -r '.error.message // empty' "$work/answer" 2>/dev/null || true)"
+  return 1
+}
+
+register() {
+  request /peer/register "$(jq -n --arg agent_id "$AGENT_ID" --arg pubkey "$1" \
+    --arg endpoint "${ENDPOINT:-}" --arg listen_port "${LISTEN_PORT:-}" \
+    '{$agent_id, $pubkey, endpoint: (if $endpoint == "" then null else $endpoint end)}
+      + if $listen_port == "" then {} else {listen_port: ($listen_port | tonumber)} end')" || return
+  registered_pubkey=$1
+  applied_version=
+  log "registered: $(jq -r '.addresses | join(", ")' "$work/answer")"
+}
+
+# Sets served_version.
+heartbeat() {
+  if ! request /peer/heartbeat "$(jq -n --arg agent_id "$AGENT_ID" --arg version "$applied_version" \
+    '{$agent_id} + if $version == "" then {} else {config_version: ($version | tonumber)} end')"; then
+    # The operator removed this peer; it comes back without a rule, so nothing is open to it.
+    [[ $status != 404 ]] || registered_pubkey=
+    return 1
+  fi
+  served_version=$(jq -er '.config_version' "$work/answer")
+}
+
+# Fetches the configuration and applies it. Only a whole answer gets as far as the tunnel.
+update() {
+  request /wg_config "$(jq -n --arg agent_id "$AGENT_ID" --arg private_key_file "$PRIVATE_KEY" \
+    --arg firewall "$FIREWALL" '{$agent_id, $private_key_file, $firewall}')" || return
+  local version
+  version=$(jq -er '.config_version' "$work/answer") || return
+  jq -ej '.config' "$work/answer" >"$work/new" || return
+  grep -q '^\[Interface\]$' "$work/new" || return
+  if ! is_up; then
+    bring_up
+  elif [[ -e $CONFIG ]] && has_same_interface; then
+    apply_in_place
+  else
+    take_down
+    bring_up
+  fi || return
+  applied_version=$version
+  log "config_version $version is applied"
+}
+
+# --- the tunnel ---------------------------------------------------------------------------------
+
+is_up() {
+  wg show "$INTERFACE" >/dev/null 2>&1
+}
+
+bring_up() {
+  mv "$work/new" "$CONFIG"
+  wg-quick up "$CONFIG" 2>"$work/wg-quick" || { log "$(tail -n 3 "$work/wg-quick")"; return 1; }
+}
+
+# With the file that it came up with, whose PostDown belongs to it.
+take_down() {
+  wg-quick down "$CONFIG" >/dev/null 2>&1 || ip link delete "$INTERFACE" 2>/dev/null || true
+}
+
+# Whether the new file changes only what can change under a live tunnel: not the addresses, and not
+# the port, which the firewall knows.
+has_same_interface() {
+  local kept='^(Address|MTU|Table|PostDown) = |^PostUp = (ip -6 address|wg set)' port
+  port=$(sed -n 's/^ListenPort = //p' "$work/new")
+  [[ $(grep -E "$kept" "$CONFIG") == "$(grep -E "$kept" "$work/new")" &&
+    $(wg show "$INTERFACE" public-key) == "$(wg pubkey <"$PRIVATE_KEY")" &&
+    ${port:-any} =~ ^(any|$(wg show "$INTERFACE" listen-port))$ ]]
+}
+
+# The firewall before the peers. What goes into syncconf needs what the file leaves out, or the
+# tunnel would lose its private key and its port; and it must not hold an endpoint, or a peer that
+# has moved would be lost until it speaks again.
+apply_in_place() {
+  printf 'PrivateKey = %s\nListenPort = %s\n' \
+    "$(<"$PRIVATE_KEY")" "$(wg show "$INTERFACE" listen-port)" >"$work/interface"
+  sed -e '/^Endpoint = /d' -e '/^#endpoint /d' -e "/^\[Interface\]\$/r $work/interface" \
+    "$work/new" >"$work/$INTERFACE.conf" || return
+  run_hooks "$work/$INTERFACE.conf" || return
+  wg syncconf "$INTERFACE" <(wg-quick strip "$work/$INTERFACE.conf") || return
+  rm "$work/$INTERFACE.conf" "$work/interface"
+  mv "$work/new" "$CONFIG"
+}
+
+# As wg-quick runs them, which leaves them out of `strip`.
+run_hooks() {
+  # shellcheck disable=SC2034 # the hooks read it
+  local CONFIG_FILE=$1 hook
+  while IFS= read -r hook; do
+    (eval "${hook//%i/$INTERFACE}") </dev/null || { log "failed: $hook"; return 1; }
+  done < <(sed -n 's/^PostUp = //p' "$1")
+}
+
+# Gives the registered endpoint to every peer that has no live session and is not there already; a
+# name is looked up again. In the background, since a lookup can take a minute.
+refresh_endpoints() {
+  [[ -e $CONFIG ]] || return 0
+  if [[ -n $lookups ]] && kill -0 "$lookups" 2>/dev/null; then return 0; fi
+  {
+    wg show "$INTERFACE" latest-handshakes | sed 's/^/handshake /'
+    wg show "$INTERFACE" endpoints | sed 's/^/current /'
+    sed -n -e 's/^PublicKey = /registered /p' -e 's/^Endpoint = //p' \
+      -e 's/^#endpoint [^ ]* endpoint //p' "$CONFIG"
+  } | awk -v now="$(date +%s)" -v session="$SESSION_SECONDS" '
+    $1 == "handshake" { live[$2] = now - $3 < session; next }
+    $1 == "current" { current[$2] = $3; next }
+    $1 == "registered" { key = $2; next }
+    (key in live) && !live[key] && current[key] != $1 { print key, "endpoint", $1 }
+  ' >"$work/endpoints"
+  timeout 60 xargs -r -P 64 -L 1 wg set "$INTERFACE" peer <"$work/endpoints" >/dev/null 2>&1 &
+  lookups=$!
+}
+
+# --- the loop -----------------------------------------------------------------------------------
+
+log() {
+  printf '%s: %s\n' "$INTERFACE" "$*" >&2
+}
+
+# One round with the service.
+meet() {
+  local pubkey
+  pubkey=$(wg pubkey <"$PRIVATE_KEY") || return
+  [[ $registered_pubkey == "$pubkey" ]] || register "$pubkey" || return
+  heartbeat || return
+  [[ $applied_version == "$served_version" ]] || update
+}
+
+# What was last applied still connects the peers while the service cannot be reached.
+fall_back() {
+  [[ $status == 000 || $status == 5?? ]] && ! is_up && [[ -e $CONFIG ]] || return 0
+  cp "$CONFIG" "$work/new"
+  if bring_up; then log "the service is out of reach: the last configuration is up"; fi
+}
+
+# pause <seconds>: a tenth more or less, so that agents do not come in step.
+pause() {
+  local milliseconds=$(($1 * (900 + RANDOM % 201)))
+  sleep "$((milliseconds / 1000)).$(printf %03d $((milliseconds % 1000)))" &
+  wait $!
+}
+
+# How long the service asked to be left alone.
+retry_after() {
+  local seconds
+  seconds=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,4\}\).*/\1/p' "$work/headers" 2>/dev/null) || true
+  echo "${seconds:-0}"
+}
+
+leave() {
+  trap - EXIT
+  is_up && take_down
+  rm -r "$work"
+  # shellcheck disable=SC2046 # one argument for each job
+  kill $(jobs -p) 2>/dev/null || true
+}
+
+trap leave EXIT
+trap 'exit 0' TERM INT
+
+[[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY"
+
+failures=0
+while true; do
+  : >"$work/headers"
+  if meet; then
+    failures=0
+    pause_seconds=$POLL_SECONDS
+  else
+    fall_back
+    failures=$((failures + 1))
+    pause_seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS))
+    asked=$(retry_after)
+    ((pause_seconds >= asked)) || pause_seconds=$asked
+  fi
+  if is_up; then refresh_endpoints; fi
+  pause "$pause_seconds"
+done

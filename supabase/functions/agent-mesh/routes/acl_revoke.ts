@@ -1,0 +1,19 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { rule, ruleOfTwo } from "../fields.ts";
+
+const response = rule.extend({ revoked: z.boolean() });
+
+export function aclRevokeOperation({ callDatabase }: Platform): Operation {
+  return defineOperation({
+    path: "/acl/revoke",
+    summary: "End an access rule, or a request for one, for both of its agents.",
+    access: "either agent of the rule, the operator",
+    request: ruleOfTwo,
+    response,
+    errors: [],
+    handle({ input, caller }) {
+      return callDatabase<z.output<typeof response>>("revoke_rule", { caller, ...input });
+    },
+  });
+}

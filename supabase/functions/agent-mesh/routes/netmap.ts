@@ -1,0 +1,35 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { peer, rule, subject } from "../fields.ts";
+
+const response = z.object({
+  agent_id: z.string(),
+  config_version: z.int(),
+  peers: z.array(peer.extend({
+    self: z.boolean(),
+    psk_version: z.int().nullable()
+      .meta({ description: "Null before the pair's first PSK, and for oneself." }),
+    config_version_applied: z.int().nullable()
+      .meta({ description: "What the peer last reported; null for oneself." }),
+  })),
+  acls: z.array(rule),
+  acl_requests: z.array(rule.extend({ waiting_for: z.string() })),
+});
+
+export function netmapOperation({ callDatabase, settings }: Platform): Operation {
+  return defineOperation({
+    path: "/netmap",
+    summary: "What an agent sees: peers, active rules and requests.",
+    access: "the agent itself, the operator",
+    request: z.object({ agent_id: subject }),
+    response,
+    errors: ["peer_not_found"],
+    handle({ input, caller }) {
+      return callDatabase<z.output<typeof response>>("read_netmap", {
+        caller,
+        agent_id: input.agent_id ?? null,
+        online_seconds: settings.meshOnlineSeconds,
+      });
+    },
+  });
+}

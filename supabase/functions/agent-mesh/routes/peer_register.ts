@@ -1,0 +1,37 @@
+import * as z from "zod";
+import { agentId } from "../../_shared/fields.ts";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { formatEndpoint } from "../../_shared/wireguard/endpoint.ts";
+import { endpoint, peer, port, pubkey } from "../fields.ts";
+
+const request = z.object({
+  agent_id: agentId,
+  pubkey,
+  endpoint: endpoint.nullish()
+    .meta({ description: "Null or left out: not reachable from outside, such as behind NAT." }),
+  listen_port: port.optional()
+    .meta({ description: "Where the host listens, if that is not the endpoint's port." }),
+});
+
+export function peerRegisterOperation({ callDatabase, settings }: Platform): Operation {
+  return defineOperation({
+    path: "/peer/register",
+    summary: "Join the mesh, or change the pubkey or endpoint.",
+    access: "the agent itself, the operator",
+    request,
+    response: peer,
+    errors: ["pubkey_in_use", "network_full"],
+    handle({ input, caller }) {
+      const endpoint = input.endpoint ?? null;
+      return callDatabase<z.output<typeof peer>>("register_peer", {
+        caller,
+        agent_id: input.agent_id,
+        pubkey: input.pubkey,
+        endpoint: endpoint && formatEndpoint(endpoint),
+        endpoint_ip: endpoint === null || endpoint.kind === "name" ? null : endpoint.host,
+        listen_port: input.listen_port ?? null,
+        online_seconds: settings.meshOnlineSeconds,
+      });
+    },
+  });
+}

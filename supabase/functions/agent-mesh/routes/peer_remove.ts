@@ -1,0 +1,19 @@
+import * as z from "zod";
+import { agentId } from "../../_shared/fields.ts";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+
+const response = z.object({ agent_id: z.string(), removed: z.boolean() });
+
+export function peerRemoveOperation({ callDatabase }: Platform): Operation {
+  return defineOperation({
+    path: "/peer/remove",
+    summary: "Leave the mesh: the peer, its rules and its PSKs are gone.",
+    access: "the agent itself, the operator",
+    request: z.object({ agent_id: agentId }),
+    response,
+    errors: [],
+    handle({ input, caller }) {
+      return callDatabase<z.output<typeof response>>("remove_peer", { caller, ...input });
+    },
+  });
+}

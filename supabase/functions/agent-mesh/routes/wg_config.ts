@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { renderWgQuick } from "../../_shared/wireguard/wg_quick.ts";
+import { readConfiguration } from "../configuration.ts";
+import { privateKeyFile, subject } from "../fields.ts";
+
+const request = z.object({
+  agent_id: subject,
+  private_key_file: privateKeyFile.optional(),
+  firewall: z.enum(["nftables", "none"], "Must be nftables or none.").default("nftables"),
+});
+
+const response = z.object({
+  agent_id: z.string(),
+  config_version: z.int(),
+  config: z.string().meta({ description: "The text of /etc/wireguard/<interface>.conf." }),
+});
+
+export function wgConfigOperation({ callDatabase, settings }: Platform): Operation {
+  return defineOperation({
+    path: "/wg_config",
+    summary: "The agent's wg-quick configuration; with `accept: text/plain`, nothing else.",
+    access: "the agent itself, the operator",
+    request,
+    response,
+    errors: ["peer_not_found"],
+    async handle({ input, caller, request }) {
+      const { agentId, version, configuration } = await readConfiguration(callDatabase, {
+        caller,
+        agentId: input.agent_id ?? null,
+        pskEncryptionKeys: settings.pskEncryptionKeys,
+      });
+      const config = renderWgQuick(configuration, {
+        firewall: input.firewall,
+        ...(input.private_key_file && { privateKeyFile: input.private_key_file }),
+      });
+      return wantsPlainText(request)
+        ? new Response(config, { headers: { "content-type": "text/plain; charset=utf-8" } })
+        : { agent_id: agentId, config_version: version, config };
+    },
+  });
+}
+
+/** Who also takes JSON gets JSON: HTTP clients that list everything by default have not asked for text. */
+function wantsPlainText(request: Request): boolean {
+  const types = (request.headers.get("accept") ?? "").toLowerCase().split(",")
+    .map((range) => range.split(";", 1)[0]?.trim());
+  return types.includes("text/plain") && !types.includes("application/json");
+}

@@ -1,0 +1,205 @@
+-- The version of each agent's configuration, and the locks under which it rises.
+--
+-- A config_version rises exactly when the text of the agent's configuration would change. So a change has to know, for
+-- certain, who sees whom. Every function that changes peers, rules or PSK versions therefore locks, in this order:
+--   1. the agents that it names (lock_agents). Only their holder changes their peers and adds rules that name them.
+--   2. the config_versions of all whose text it may change, in one statement (lock_config_versions). Two changes that
+--      meet in one text take turns here, so that the second sees what the first did. Neighbours count whether they are
+--      registered or not: two that register at once would miss each other otherwise.
+--   3. the addresses (lock_addresses), where it hands some out.
+--   4. the pairs whose PSK it touches, in one statement (lock_pairs).
+-- Within each step the order is the same for everybody (byte order of the identifiers, but for 1), so no two can wait
+-- for each other. What it decides by is read after step 2.
+
+create table mesh.config_versions (
+  agent_id agents.agent_id primary key,
+  version bigint not null default 0
+)
+with (fillfactor = 50);
+comment on table mesh.config_versions is
+  'How often the configuration of each agent has changed. A row outlives its peer, so that a version never goes back.';
+
+create function mesh.lock_agents(agent_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  lock_key bigint;
+begin
+  -- By key, not by identifier: two identifiers may share a key, and then only the keys have one order for all.
+  for lock_key in
+    select distinct hashtextextended('mesh agent ' || named.agent_id, 0)
+    from unnest(lock_agents.agent_ids) as named (agent_id)
+    order by 1
+  loop
+    perform pg_advisory_xact_lock(lock_key);
+  end loop;
+
+  -- Whoever may be a neighbour has a row to lock. Nobody else can be inserting it, so this waits for nobody.
+  insert into mesh.config_versions (agent_id)
+  select unnest(lock_agents.agent_ids)
+  on conflict do nothing;
+end
+$$;
+comment on function mesh.lock_agents(text[]) is 'Step 1 of the lock order, for agents that need not be registered.';
+
+create function mesh.lock_config_versions(agent_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform from mesh.config_versions v
+  where v.agent_id = any (lock_config_versions.agent_ids)
+  order by v.agent_id
+  for update;
+end
+$$;
+comment on function mesh.lock_config_versions(text[]) is 'Step 2 of the lock order.';
+
+create function mesh.lock_pairs(agent_id text, other_agents text[] default null) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform from mesh.pairs p
+  where (p.low_agent = lock_pairs.agent_id or p.high_agent = lock_pairs.agent_id)
+    and (
+      lock_pairs.other_agents is null
+      or p.low_agent = any (lock_pairs.other_agents)
+      or p.high_agent = any (lock_pairs.other_agents)
+    )
+  order by p.low_agent, p.high_agent
+  for update;
+end
+$$;
+comment on function mesh.lock_pairs(text, text[]) is
+  'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
+
+create function mesh.neighbours(agent_id text) returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(array_agg(n.agent_id), '{}')
+  from (
+    select r.to_agent from mesh.rules r where r.active and r.from_agent = neighbours.agent_id
+    union
+    select r.from_agent from mesh.rules r where r.active and r.to_agent = neighbours.agent_id
+  ) as n (agent_id)
+$$;
+comment on function mesh.neighbours(text) is 'Everybody who shares an active rule with an agent, registered or not.';
+
+create function mesh.visible_peers(agent_id text) returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(array_agg(p.agent_id), '{}')
+  from mesh.peers p
+  where p.agent_id = any (mesh.neighbours(visible_peers.agent_id))
+$$;
+comment on function mesh.visible_peers(text) is
+  'The other peers that an agent sees: registered, and sharing an active rule with it.';
+
+create function mesh.see_each_other(one_agent text, other_agent text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+      select from mesh.rules r
+      where r.active and r.from_agent = see_each_other.one_agent and r.to_agent = see_each_other.other_agent
+    )
+    or exists (
+      select from mesh.rules r
+      where r.active and r.from_agent = see_each_other.other_agent and r.to_agent = see_each_other.one_agent
+    )
+$$;
+comment on function mesh.see_each_other(text, text) is
+  'Whether two agents share an active rule, in either direction: if both are registered, they see each other.';
+
+create function mesh.lock_neighbourhood(agent_id text) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform mesh.lock_agents(array[lock_neighbourhood.agent_id]);
+  perform mesh.lock_config_versions(
+    mesh.neighbours(lock_neighbourhood.agent_id) || lock_neighbourhood.agent_id
+  );
+  return mesh.visible_peers(lock_neighbourhood.agent_id);
+end
+$$;
+comment on function mesh.lock_neighbourhood(text) is
+  'Steps 1 and 2 for a change of one agent''s peer. Returns who sees it, if it is registered.';
+
+create function mesh.lock_both(one_agent text, other_agent text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform mesh.lock_agents(array[lock_both.one_agent, lock_both.other_agent]);
+  perform mesh.lock_config_versions(array[lock_both.one_agent, lock_both.other_agent]);
+end
+$$;
+comment on function mesh.lock_both(text, text) is 'Steps 1 and 2 for a change between two agents.';
+
+create function mesh.raise_config_versions(agent_ids text[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  update mesh.config_versions v
+  set version = v.version + 1
+  where v.agent_id = any (raise_config_versions.agent_ids)
+$$;
+comment on function mesh.raise_config_versions(text[]) is
+  'Says that the configurations of these agents have changed. To be called under lock_config_versions.';
+
+create function mesh.raise_all_config_versions() returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform from mesh.config_versions v order by v.agent_id for update;
+  update mesh.config_versions v set version = v.version + 1;
+end
+$$;
+comment on function mesh.raise_all_config_versions() is
+  'For the migration of a release that renders configurations differently.';
+
+alter table mesh.config_versions enable row level security;
+
+revoke all on mesh.config_versions from public, anon, authenticated;
+grant select, insert, update on mesh.config_versions to service_role;
+
+revoke all on function
+  mesh.lock_agents(text[]),
+  mesh.lock_config_versions(text[]),
+  mesh.lock_pairs(text, text[]),
+  mesh.neighbours(text),
+  mesh.visible_peers(text),
+  mesh.see_each_other(text, text),
+  mesh.lock_neighbourhood(text),
+  mesh.lock_both(text, text),
+  mesh.raise_config_versions(text[]),
+  mesh.raise_all_config_versions()
+from public, anon, authenticated;
+
+grant execute on function
+  mesh.lock_agents(text[]),
+  mesh.lock_config_versions(text[]),
+  mesh.lock_pairs(text, text[]),
+  mesh.neighbours(text),
+  mesh.visible_peers(text),
+  mesh.see_each_other(text, text),
+  mesh.lock_neighbourhood(text),
+  mesh.lock_both(text, text),
+  mesh.raise_config_versions(text[])
+to service_role;

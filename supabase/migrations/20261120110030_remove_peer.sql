@@ -1,0 +1,31 @@
+create function public.remove_peer(caller jsonb, agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as(remove_peer.caller, remove_peer.agent_id);
+  visible_peers text[] := mesh.lock_neighbourhood(remove_peer.agent_id);
+begin
+  perform from mesh.peers p where p.agent_id = remove_peer.agent_id;
+  if not found then
+    return json_build_object('agent_id', remove_peer.agent_id, 'removed', false);
+  end if;
+
+  perform mesh.lock_pairs(remove_peer.agent_id);
+  delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
+  delete from mesh.rules r where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id;
+  delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
+  update mesh.address_leases l set released_at = clock_timestamp() where l.agent_id = remove_peer.agent_id;
+  perform mesh.raise_config_versions(visible_peers);
+
+  perform agents.record_event(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+  return json_build_object('agent_id', remove_peer.agent_id, 'removed', true);
+end
+$$;
+comment on function public.remove_peer(jsonb, text) is
+  'Removes an agent''s peer, every rule that names the agent, and its PSKs; its addresses rest. Idempotent: without a peer it changes nothing. Raises forbidden.';
+
+revoke all on function public.remove_peer(jsonb, text) from public, anon, authenticated;
+grant execute on function public.remove_peer(jsonb, text) to service_role;

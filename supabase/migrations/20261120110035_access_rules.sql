@@ -1,0 +1,186 @@
+create function mesh.both_registered(one_agent text, other_agent text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select count(*) = 2
+  from mesh.peers p
+  where p.agent_id in (both_registered.one_agent, both_registered.other_agent)
+$$;
+comment on function mesh.both_registered(text, text) is 'Whether two different agents both have a peer.';
+
+create function mesh.authenticate_as_one_of(caller jsonb, one_agent text, other_agent text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(authenticate_as_one_of.caller);
+begin
+  if caller_agent not in (authenticate_as_one_of.one_agent, authenticate_as_one_of.other_agent) then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+  return caller_agent;
+end
+$$;
+comment on function mesh.authenticate_as_one_of(jsonb, text, text) is
+  'As agents.authenticate; raises forbidden when the caller is an agent and neither of the two.';
+
+create function mesh.waiting_for(rule mesh.rules) returns text
+language sql
+immutable
+set search_path = ''
+as $$
+  select case
+    when (waiting_for.rule).from_agreed_at is null then (waiting_for.rule).from_agent
+    when (waiting_for.rule).to_agreed_at is null then (waiting_for.rule).to_agent
+  end
+$$;
+comment on function mesh.waiting_for(mesh.rules) is 'The agent that has not agreed to a rule yet; null: the rule is active.';
+
+create function mesh.record_rule_event(caller jsonb, caller_agent text, action text, rule mesh.rules) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select agents.record_event(
+    record_rule_event.caller, record_rule_event.caller_agent, record_rule_event.action,
+    (record_rule_event.rule).from_agent, null,
+    jsonb_build_object(
+      'to_agent', (record_rule_event.rule).to_agent,
+      'proto', (record_rule_event.rule).proto,
+      'port', (record_rule_event.rule).port
+    )
+  )
+$$;
+comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
+  'Appends an event about a rule to agents.events; its subject is the agent that the rule lets in.';
+
+create function public.put_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := mesh.authenticate_as_one_of(put_rule.caller, put_rule.from_agent, put_rule.to_agent);
+  saw_each_other boolean;
+  created boolean;
+  was_active boolean;
+  rule mesh.rules;
+begin
+  perform mesh.lock_both(put_rule.from_agent, put_rule.to_agent);
+  saw_each_other := mesh.see_each_other(put_rule.from_agent, put_rule.to_agent);
+  select r.active into was_active
+  from mesh.rules r
+  where r.from_agent = put_rule.from_agent
+    and r.to_agent = put_rule.to_agent
+    and r.proto = put_rule.proto
+    and r.port = put_rule.port;
+  created := not found;
+
+  insert into mesh.rules as r (from_agent, to_agent, proto, port, from_agreed_at, to_agreed_at)
+  values (
+    put_rule.from_agent,
+    put_rule.to_agent,
+    put_rule.proto,
+    put_rule.port,
+    -- The operator, whose caller_agent is null, agrees for both.
+    case when caller_agent is distinct from put_rule.to_agent then clock_timestamp() end,
+    case when caller_agent is distinct from put_rule.from_agent then clock_timestamp() end
+  )
+  on conflict on constraint a_rule_is_put_once do update
+  set from_agreed_at = coalesce(r.from_agreed_at, excluded.from_agreed_at),
+      to_agreed_at = coalesce(r.to_agreed_at, excluded.to_agreed_at)
+  returning r.* into rule;
+
+  if rule.active and was_active is not true then
+    if mesh.both_registered(rule.from_agent, rule.to_agent) then
+      if not saw_each_other then
+        insert into mesh.pairs (low_agent, high_agent)
+        values (least(rule.from_agent, rule.to_agent), greatest(rule.from_agent, rule.to_agent))
+        on conflict do nothing;
+        perform mesh.raise_config_versions(array[rule.from_agent]);
+      end if;
+      -- The text of from_agent says nothing of what it may reach: only the first rule between the two changes it.
+      perform mesh.raise_config_versions(array[rule.to_agent]);
+    end if;
+    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
+  elsif created then
+    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.requested', rule);
+  end if;
+
+  return json_build_object(
+    'from_agent', rule.from_agent,
+    'to_agent', rule.to_agent,
+    'port', rule.port,
+    'proto', rule.proto,
+    'created', created,
+    'active', rule.active,
+    'waiting_for', mesh.waiting_for(rule)
+  );
+end
+$$;
+comment on function public.put_rule(jsonb, text, text, integer, text) is
+  'Agrees to a rule for the calling agent, or for both as the operator; it is active once both agreed. Raises forbidden.';
+
+create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := mesh.authenticate_as_one_of(revoke_rule.caller, revoke_rule.from_agent, revoke_rule.to_agent);
+  revoked boolean;
+  rule mesh.rules;
+begin
+  perform mesh.lock_both(revoke_rule.from_agent, revoke_rule.to_agent);
+
+  delete from mesh.rules r
+  where r.from_agent = revoke_rule.from_agent
+    and r.to_agent = revoke_rule.to_agent
+    and r.proto = revoke_rule.proto
+    and r.port = revoke_rule.port
+  returning r.* into rule;
+  revoked := found;
+
+  if revoked then
+    if rule.active and mesh.both_registered(rule.from_agent, rule.to_agent) then
+      perform mesh.raise_config_versions(array[rule.to_agent]);
+      if not mesh.see_each_other(rule.from_agent, rule.to_agent) then
+        perform mesh.raise_config_versions(array[rule.from_agent]);
+      end if;
+    end if;
+    perform mesh.record_rule_event(revoke_rule.caller, caller_agent, 'rule.revoked', rule);
+  end if;
+
+  return json_build_object(
+    'from_agent', revoke_rule.from_agent,
+    'to_agent', revoke_rule.to_agent,
+    'port', revoke_rule.port,
+    'proto', revoke_rule.proto,
+    'revoked', revoked
+  );
+end
+$$;
+comment on function public.revoke_rule(jsonb, text, text, integer, text) is
+  'Ends a rule, or a request for one, for both of its agents. Idempotent. Raises forbidden.';
+
+revoke all on function
+  mesh.both_registered(text, text),
+  mesh.authenticate_as_one_of(jsonb, text, text),
+  mesh.waiting_for(mesh.rules),
+  mesh.record_rule_event(jsonb, text, text, mesh.rules),
+  public.put_rule(jsonb, text, text, integer, text),
+  public.revoke_rule(jsonb, text, text, integer, text)
+from public, anon, authenticated;
+
+grant execute on function
+  mesh.both_registered(text, text),
+  mesh.authenticate_as_one_of(jsonb, text, text),
+  mesh.waiting_for(mesh.rules),
+  mesh.record_rule_event(jsonb, text, text, mesh.rules),
+  public.put_rule(jsonb, text, text, integer, text),
+  public.revoke_rule(jsonb, text, text, integer, text)
+to service_role;

@@ -1,0 +1,317 @@
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import {
+  type Agent,
+  ANON_KEY,
+  type Answer,
+  assertError,
+  assertInvalid,
+  createAgent,
+  operatorRpc,
+  post,
+  PUBLISHABLE_KEY,
+  SECRET_KEY,
+  send,
+  SERVICE_ROLE_KEY,
+} from "./service.ts";
+import { artifactTest, grant, listed, publish, redeem } from "./artifacts.ts";
+
+/** Asks for an agent's list with these headers: refused, or answered. */
+function listWith(agent: Agent, headers: Record<string, string>): Promise<Answer> {
+  return post("/agent-artifacts/list", { as: { headers }, body: { agent_id: agent.id } });
+}
+
+function assertUnauthenticated(answer: Answer): void {
+  assertError(answer, 401, "unauthenticated");
+  strictEqual(answer.headers.get("www-authenticate"), "Bearer");
+}
+
+function jwt(claims: Record<string, unknown>): string {
+  const part = (value: unknown) =>
+    btoa(JSON.stringify(value)).replaceAll("=", "").replaceAll("+", "-").replaceAll("/", "_");
+  return `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}.c2lnbmF0dXJl`;
+}
+
+const FORGED_USER = jwt({ role: "authenticated", app_metadata: { agent_id: "planner" } });
+const FORGED_OPERATOR = jwt({ role: "service_role", iss: "supabase" });
+const UNKNOWN_AGENT_KEY = `ak_${"0".repeat(64)}`;
+
+artifactTest("Bearer ak_… → that agent", async ({ planner }) => {
+  const answer = await listWith(planner, { authorization: `Bearer ${planner.key}` });
+  strictEqual(answer.status, 200);
+  const lowerCase = await listWith(planner, { authorization: `bearer ${planner.key}` });
+  strictEqual(lowerCase.status, 200);
+});
+
+artifactTest("Bearer ak_… beside any apikey → still that agent", async ({ planner, stranger }) => {
+  for (const apikey of [PUBLISHABLE_KEY ?? "sb_publishable_x", SECRET_KEY, "junk", FORGED_USER]) {
+    const headers = { authorization: `Bearer ${planner.key}`, apikey };
+    // The gateway of a project may refuse a key that it does not know; what passes it is the agent.
+    const own = await send("/agent-artifacts/list", {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ agent_id: planner.id }),
+    });
+    strictEqual(own.status, 200, apikey.slice(0, 8));
+    const foreign = await listWith(stranger, headers);
+    assertError(foreign, 403, "forbidden");
+  }
+});
+
+artifactTest(
+  "a Bearer that cannot be an agent key → 401 before the body is read",
+  async ({ planner }) => {
+    for (
+      const bad of [
+        "ak_",
+        "ak_short",
+        `ak_${"g".repeat(64)}`,
+        `${planner.key}0`,
+        planner.key.toUpperCase().replace("AK_", "ak_") + "F",
+      ]
+    ) {
+      const answer = await send("/agent-artifacts/list", {
+        method: "POST",
+        body: "not json",
+        headers: { authorization: `Bearer ${bad}`, apikey: SECRET_KEY },
+      });
+      assertUnauthenticated(answer);
+    }
+  },
+);
+
+artifactTest("an unknown agent key → 400, 413 and 422 come first, then 401", async () => {
+  const headers = { authorization: `Bearer ${UNKNOWN_AGENT_KEY}` };
+  const path = "/agent-artifacts/list";
+  const request = { method: "POST", headers };
+  assertError(await send(path, { ...request, body: "[" }), 400, "invalid_json");
+  assertError(await send(path, { ...request, body: "x".repeat(65_537) }), 413, "body_too_large");
+  assertInvalid(await send(path, { ...request, body: "{}" }), "agent_id");
+  assertUnauthenticated(await send(path, { ...request, body: '{"agent_id": "planner"}' }));
+});
+
+artifactTest(
+  "a well-formed agent key that nobody has → 401 on every operation, for any object",
+  async () => {
+    const as = { headers: { authorization: `Bearer ${UNKNOWN_AGENT_KEY}`, apikey: SECRET_KEY } };
+    const artifact_id = `art_${"0".repeat(32)}`;
+    const bodies: Record<string, object> = {
+      register: { agent_id: "a", key: "k", mime: "a/b", size: 0, ttl_days: 1 },
+      commit: { artifact_id, sha256: "0".repeat(64) },
+      grant: { artifact_id, to_agent: "b", expires_at: "2999-01-01T00:00:00Z" },
+      revoke: { artifact_id: "no such form", to_agent: "b" },
+      open: { artifact_id: "no such form" },
+      inbox: { agent_id: "a" },
+      list: { agent_id: "a" },
+      delete: { artifact_id },
+    };
+    for (const [name, body] of Object.entries(bodies)) {
+      assertUnauthenticated(await post(`/agent-artifacts/${name}`, { as, body }));
+    }
+  },
+);
+
+artifactTest(
+  "revoke_agent_key → that key is 401 at once, the agent's other key works on",
+  async ({ planner }) => {
+    const second = await operatorRpc<{ key: string; key_id: string; agent_id: string }>(
+      "create_agent_key",
+      { agent_id: planner.id, label: "rotation" },
+    );
+    match(second.body.key, /^ak_/);
+    match(second.body.key_id, /^key_/);
+    strictEqual(second.body.agent_id, planner.id);
+
+    const revoked = await operatorRpc("revoke_agent_key", { key_id: planner.keyId });
+    deepStrictEqual(revoked.body, { revoked: 1 });
+    assertUnauthenticated(await listWith(planner, { authorization: `Bearer ${planner.key}` }));
+    const other = await listWith(planner, { authorization: `Bearer ${second.body.key}` });
+    strictEqual(other.status, 200);
+    deepStrictEqual((await operatorRpc("revoke_agent_key", { key_id: planner.keyId })).body, {
+      revoked: 0,
+    });
+  },
+);
+
+artifactTest(
+  "revoke_agent_keys → every key of the agent is 401, no other agent's",
+  async ({ planner, stranger }) => {
+    const second = await operatorRpc<{ key: string }>("create_agent_key", { agent_id: planner.id });
+    deepStrictEqual((await operatorRpc("revoke_agent_keys", { agent_id: planner.id })).body, {
+      revoked: 2,
+    });
+    for (const key of [planner.key, second.body.key]) {
+      assertUnauthenticated(await listWith(planner, { authorization: `Bearer ${key}` }));
+    }
+    deepStrictEqual(await listed(stranger), []);
+  },
+);
+
+artifactTest("an agent key past its expires_at → 401", async ({ planner }) => {
+  const expires_at = new Date(Date.now() + 1_000).toISOString();
+  const brief = await operatorRpc<{ key: string }>("create_agent_key", {
+    agent_id: planner.id,
+    expires_at,
+  });
+  const headers = { authorization: `Bearer ${brief.body.key}` };
+  let answer = await listWith(planner, headers);
+  for (const end = Date.now() + 10_000; answer.status === 200 && Date.now() < end;) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    answer = await listWith(planner, headers);
+  }
+  assertUnauthenticated(answer);
+});
+
+Deno.test("create_agent_key of a malformed agent_id or a past expires_at → 422, no key", async () => {
+  for (const agent_id of ["", "-a", "a b", "a".repeat(129), "ä"]) {
+    const answer = await operatorRpc("create_agent_key", { agent_id });
+    strictEqual(answer.status, 422, agent_id);
+    strictEqual("key" in answer.body, false);
+  }
+  const past = await operatorRpc("create_agent_key", {
+    agent_id: "late",
+    expires_at: "2020-01-01T00:00:00Z",
+  });
+  strictEqual(past.status, 422);
+});
+
+Deno.test("create_agent_key and the revoking functions with a publishable key or none → refused", async () => {
+  const agent = await createAgent("keyholder");
+  const calls = {
+    create_agent_key: { agent_id: agent.id },
+    revoke_agent_key: { key_id: agent.keyId },
+    revoke_agent_keys: { agent_id: agent.id },
+  };
+  const apikeys = [PUBLISHABLE_KEY, ANON_KEY].filter((key) => key !== undefined);
+  for (const headers of [{}, ...apikeys.map((apikey) => ({ apikey }))]) {
+    for (const [name, parameters] of Object.entries(calls)) {
+      const response = await fetch(new URL(`/rest/v1/rpc/${name}`, Deno.env.get("SUPABASE_URL")), {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(parameters),
+      });
+      strictEqual([401, 403, 404].includes(response.status), true, `${name}: ${response.status}`);
+      strictEqual((await response.text()).includes("ak_"), false);
+    }
+  }
+  deepStrictEqual(await listed(agent), [], "the key still works");
+  await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
+});
+
+artifactTest(
+  "the secret key, in apikey or as Bearer → the operator, for any agent",
+  async ({ planner }) => {
+    await publish(planner, { key: "k" });
+    const ways: Record<string, string>[] = [
+      { apikey: SECRET_KEY },
+      { authorization: `Bearer ${SECRET_KEY}` },
+      { apikey: SECRET_KEY, authorization: `Bearer ${SECRET_KEY}` },
+    ];
+    if (SERVICE_ROLE_KEY) {
+      ways.push({ apikey: SERVICE_ROLE_KEY }, { authorization: `Bearer ${SERVICE_ROLE_KEY}` });
+    }
+    for (const publicKey of [PUBLISHABLE_KEY, ANON_KEY]) {
+      if (!publicKey) continue;
+      ways.push({ apikey: SECRET_KEY, authorization: `Bearer ${publicKey}` });
+      ways.push({ apikey: publicKey, authorization: `Bearer ${SECRET_KEY}` });
+    }
+    for (const headers of ways) {
+      const answer = await listWith(planner, headers);
+      strictEqual(answer.status, 200, JSON.stringify(Object.keys(headers)));
+      strictEqual((answer.body["artifacts"] as unknown[]).length, 1);
+    }
+  },
+);
+
+artifactTest("no credential, or public ones alone → 401", async ({ planner }) => {
+  assertUnauthenticated(await listWith(planner, {}));
+  for (const key of [PUBLISHABLE_KEY, ANON_KEY, "sb_publishable_of_another_project"]) {
+    if (!key) continue;
+    assertUnauthenticated(await listWith(planner, { apikey: key }));
+    assertUnauthenticated(await listWith(planner, { authorization: `Bearer ${key}` }));
+    assertUnauthenticated(await listWith(planner, { apikey: key, authorization: `Bearer ${key}` }));
+  }
+});
+
+artifactTest(
+  "a credential that is present but wrong → 401, never a fall through to the other header",
+  async ({ planner }) => {
+    const wrong = [
+      "junk",
+      FORGED_USER,
+      FORGED_OPERATOR,
+      `${SECRET_KEY}x`,
+      SECRET_KEY.slice(0, -1),
+      "sb_secret_wrong",
+      ...(SERVICE_ROLE_KEY ? [`${SERVICE_ROLE_KEY}A`] : []),
+    ];
+    for (const bearer of wrong) {
+      const authorization = `Bearer ${bearer}`;
+      assertUnauthenticated(await listWith(planner, { authorization }));
+      assertUnauthenticated(await listWith(planner, { authorization, apikey: SECRET_KEY }));
+    }
+    for (const apikey of wrong) assertUnauthenticated(await listWith(planner, { apikey }));
+    for (const authorization of ["Basic dXNlcjpwYXNz", "Bearer", planner.key]) {
+      assertUnauthenticated(await listWith(planner, { authorization, apikey: SECRET_KEY }));
+    }
+  },
+);
+
+artifactTest(
+  "/fetch ignores every credential header, right or wrong",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const { token } = await grant(planner, artifact, { to: builder });
+    for (
+      const headers of [
+        { authorization: "Bearer ak_malformed" },
+        { authorization: `Bearer ${UNKNOWN_AGENT_KEY}` },
+        { authorization: `Bearer ${FORGED_USER}`, apikey: "junk" },
+        { apikey: SECRET_KEY },
+      ]
+    ) {
+      const answer = await post("/agent-artifacts/fetch", {
+        as: { headers },
+        body: { grant_token: token },
+      });
+      strictEqual(answer.status, 200);
+      const refused = await post("/agent-artifacts/fetch", {
+        as: { headers },
+        body: { grant_token: "g_no" },
+      });
+      assertError(refused, 404, "grant_not_found");
+    }
+    strictEqual((await redeem(token)).status, 200);
+  },
+);
+
+artifactTest(
+  "an agent names another agent → 403, whether that one exists or not",
+  async ({ planner, stranger }) => {
+    const register = { key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
+    for (const agent_id of [planner.id, "nobody-by-this-name"]) {
+      for (const [path, body] of Object.entries({ register, list: {}, inbox: {} })) {
+        const answer = await post(`/agent-artifacts/${path}`, {
+          as: stranger,
+          body: { ...body, agent_id },
+        });
+        assertError(answer, 403, "forbidden");
+      }
+    }
+    const asOperator = { as: "operator" as const, body: { agent_id: planner.id } };
+    deepStrictEqual((await post("/agent-artifacts/list", asOperator)).body["artifacts"], []);
+  },
+);
+
+Deno.test("an agent that has never had a key exists for the operator", async () => {
+  const agent_id = `keyless-${crypto.randomUUID()}`;
+  const registered = await post("/agent-artifacts/register", {
+    as: "operator",
+    body: { agent_id, key: "k", mime: "text/plain", size: 0, ttl_days: 1 },
+  });
+  strictEqual(registered.status, 200);
+  strictEqual(registered.body["agent_id"], agent_id);
+  await post("/agent-artifacts/delete", {
+    as: "operator",
+    body: { artifact_id: registered.body["artifact_id"] },
+  });
+});

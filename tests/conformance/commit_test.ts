@@ -1,0 +1,240 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { assertError } from "./service.ts";
+import {
+  artifactTest,
+  commit,
+  download,
+  grant,
+  listed,
+  open,
+  publish,
+  redeem,
+  register,
+  sha256,
+  upload,
+} from "./artifacts.ts";
+
+artifactTest(
+  "PUT, then /commit with the right digest → committed, with its times",
+  async ({ planner }) => {
+    const registered = await register(planner, { ttl_days: 3 });
+    strictEqual(await upload(registered.upload_url, "hello"), 200);
+    const { status, body } = await commit(planner, registered, sha256("hello"));
+    strictEqual(status, 200);
+    strictEqual(body.artifact_id, registered.artifact_id);
+    strictEqual(body.state, "committed");
+    strictEqual(body.sha256, sha256("hello"));
+    ok(Math.abs(Date.parse(body.committed_at!) - Date.now()) < 60_000);
+    strictEqual(Date.parse(body.expires_at!) - Date.parse(body.committed_at!), 3 * 86_400_000);
+    deepStrictEqual(await listed(planner), [body]);
+  },
+);
+
+artifactTest("an artifact of no bytes is committed and fetched", async ({ planner }) => {
+  const artifact = await publish(planner, { content: "" });
+  strictEqual(artifact.size, 0);
+  strictEqual(await download((await open(planner, artifact)).body.url), "");
+});
+
+artifactTest(
+  "/commit without an upload → 409 upload_missing; after the PUT it succeeds",
+  async ({ planner }) => {
+    const registered = await register(planner);
+    assertError(await commit(planner, registered, sha256("hello")), 409, "upload_missing");
+    await upload(registered.upload_url, "hello");
+    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+  },
+);
+
+artifactTest(
+  "wrong size → 422 with both; the bytes are gone; the same URL takes the right ones",
+  async ({ planner }) => {
+    const registered = await register(planner, { content: "hello" });
+    for (const [content, actual] of [["hell", 4], ["hello!", 6], ["", 0]] as const) {
+      strictEqual(await upload(registered.upload_url, content), 200);
+      const answer = await commit(planner, registered, sha256(content));
+      deepStrictEqual(assertError(answer, 422, "size_mismatch"), { expected: 5, actual });
+      assertError(await commit(planner, registered, sha256(content)), 409, "upload_missing");
+      deepStrictEqual(await listed(planner), []);
+    }
+    strictEqual(await upload(registered.upload_url, "hello"), 200);
+    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+  },
+);
+
+artifactTest(
+  "wrong digest → 422 with both; the bytes are gone; the same URL takes the right ones",
+  async ({ planner }) => {
+    const registered = await register(planner, { content: "hello" });
+    strictEqual(await upload(registered.upload_url, "jello"), 200);
+    const answer = await commit(planner, registered, sha256("hello"));
+    deepStrictEqual(assertError(answer, 422, "checksum_mismatch"), {
+      expected: sha256("hello"),
+      actual: sha256("jello"),
+    });
+    assertError(await commit(planner, registered, sha256("jello")), 409, "upload_missing");
+    deepStrictEqual(await listed(planner), []);
+
+    strictEqual(await upload(registered.upload_url, "hello"), 200);
+    const committed = await commit(planner, registered, sha256("hello"));
+    strictEqual(committed.status, 200);
+    strictEqual(await download((await open(planner, registered)).body.url), "hello");
+  },
+);
+
+artifactTest(
+  "/commit again: the same digest → 200 with the artifact as it is; another → 409 already_committed",
+  async ({ planner }) => {
+    const first = await publish(planner, { key: "k", content: "one" });
+    deepStrictEqual((await commit(planner, first, sha256("one"))).body, first);
+    assertError(await commit(planner, first, sha256("two")), 409, "already_committed");
+    await publish(planner, { key: "k", content: "two" });
+    deepStrictEqual((await commit(planner, first, sha256("one"))).body, {
+      ...first,
+      state: "superseded",
+    });
+    assertError(await commit(planner, first, sha256("two")), 409, "already_committed");
+  },
+);
+
+artifactTest(
+  "a newer artifact under the key supersedes the older, whose grants keep working",
+  async ({ planner, builder }) => {
+    const older = await publish(planner, { key: "k", content: "older" });
+    const { token } = await grant(planner, older, { to: builder });
+    const newer = await publish(planner, { key: "k", content: "newer" });
+    deepStrictEqual(await listed(planner), [newer]);
+    strictEqual(await download((await redeem(token)).body.url), "older");
+    strictEqual(await download((await open(builder, older)).body.url), "older");
+    strictEqual((await open(planner, older)).status, 200);
+    const { token: later } = await grant(planner, older, { to: builder });
+    strictEqual(await download((await redeem(later)).body.url), "older");
+  },
+);
+
+artifactTest("the same key of another agent is another key", async ({ planner, builder }) => {
+  const own = await publish(planner, { key: "k", content: "own" });
+  await publish(builder, { key: "k", content: "other" });
+  deepStrictEqual(await listed(planner), [own]);
+});
+
+artifactTest(
+  "/commit by another agent → 404; the artifact stays pending and can be committed",
+  async ({ planner, stranger }) => {
+    const registered = await register(planner);
+    await upload(registered.upload_url, "hello");
+    assertError(await commit(stranger, registered, sha256("hello")), 404, "artifact_not_found");
+    assertError(await commit("nobody", registered, sha256("hello")), 401, "unauthenticated");
+    deepStrictEqual(await listed(planner), []);
+    strictEqual((await commit("operator", registered, sha256("hello"))).status, 200);
+  },
+);
+
+artifactTest(
+  "a PUT begun after the commit changes nothing that is handed out",
+  async ({ planner, builder }) => {
+    const registered = await register(planner);
+    await upload(registered.upload_url, "hello");
+    const committed = await commit(planner, registered, sha256("hello"));
+    const { token } = await grant(planner, registered, { to: builder });
+
+    strictEqual(
+      await upload(registered.upload_url, "jello"),
+      200,
+      "Storage takes it: the path is empty again",
+    );
+    strictEqual(await download((await redeem(token)).body.url), "hello");
+    strictEqual(await download((await open(planner, registered)).body.url), "hello");
+    deepStrictEqual((await commit(planner, registered, sha256("hello"))).body, committed.body);
+    assertError(await commit(planner, registered, sha256("jello")), 409, "already_committed");
+  },
+);
+
+artifactTest(
+  "a PUT begun before the commit and finished after it changes nothing that is handed out",
+  async ({ planner, builder }) => {
+    const registered = await register(planner);
+    const attack = beginPut(registered.upload_url, "jel");
+    strictEqual(await upload(registered.upload_url, "hello"), 200);
+    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+    const status = await attack.finish("lo");
+    ok([200, 400].includes(status), String(status));
+
+    const { token } = await grant(planner, registered, { to: builder });
+    strictEqual(await download((await redeem(token)).body.url), "hello");
+    assertError(await commit(planner, registered, sha256("jello")), 409, "already_committed");
+  },
+);
+
+artifactTest(
+  "16 identical commits at once → 200 with one body, or 409 commit_in_progress",
+  async ({ planner }) => {
+    const registered = await register(planner);
+    await upload(registered.upload_url, "hello");
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, () => commit(planner, registered, sha256("hello"))),
+    );
+    const done = answers.filter((answer) => answer.status === 200);
+    ok(done.length >= 1);
+    for (const answer of done) deepStrictEqual(answer.body, done[0]!.body);
+    for (const answer of answers) {
+      if (answer.status !== 200) {
+        assertError(answer, 409, "commit_in_progress");
+        ok(Number(answer.headers.get("retry-after")) >= 1);
+      }
+    }
+    deepStrictEqual(await listed(planner), [done[0]!.body]);
+  },
+);
+
+artifactTest(
+  "16 commits of two artifacts under one key at once → one committed, one superseded, one listed",
+  async ({ planner }) => {
+    const pair = await Promise.all(
+      ["one", "two"].map(async (content) => {
+        const registered = await register(planner, { key: "k", content });
+        strictEqual(await upload(registered.upload_url, content), 200);
+        return { registered, digest: sha256(content) };
+      }),
+    );
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) => {
+        const { registered, digest } = pair[index % 2]!;
+        return commit(planner, registered, digest);
+      }),
+    );
+    for (const answer of answers) {
+      if (answer.status !== 200) assertError(answer, 409, "commit_in_progress");
+    }
+    const states = [];
+    for (const { registered, digest } of pair) {
+      const now = await commit(planner, registered, digest);
+      strictEqual(now.status, 200);
+      states.push(now.body.state);
+    }
+    deepStrictEqual(states.sort(), ["committed", "superseded"]);
+    strictEqual((await listed(planner)).length, 1);
+  },
+);
+
+/** A PUT whose body goes out in two parts, the second whenever the caller wants. */
+function beginPut(url: string, firstPart: string): { finish(rest: string): Promise<number> } {
+  const send = url.startsWith("https:") ? httpsRequest : httpRequest;
+  const outgoing = send(url, { method: "PUT", headers: { "transfer-encoding": "chunked" } });
+  const status = new Promise<number>((resolve, reject) => {
+    outgoing.on("error", reject);
+    outgoing.on("response", (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode ?? 0));
+    });
+  });
+  outgoing.write(firstPart);
+  return {
+    finish(rest) {
+      outgoing.end(rest);
+      return status;
+    },
+  };
+}

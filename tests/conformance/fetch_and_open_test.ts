@@ -1,0 +1,172 @@
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { assertError, post, SUPABASE_URL } from "./service.ts";
+import {
+  type Access,
+  type Artifact,
+  artifactTest,
+  download,
+  grant,
+  open,
+  publish,
+  redeem,
+  register,
+  secondsFromNow,
+} from "./artifacts.ts";
+
+function assertDescribes({ url, expires_at, ...described }: Access, artifact: Artifact): void {
+  deepStrictEqual(described, {
+    artifact_id: artifact.artifact_id,
+    key: artifact.key,
+    mime: artifact.mime,
+    size: artifact.size,
+    sha256: artifact.sha256,
+  });
+  ok(url.startsWith(`${SUPABASE_URL}/storage/v1/`));
+  const windowSeconds = (Date.parse(expires_at) - Date.now()) / 1000;
+  ok(windowSeconds > 0 && windowSeconds <= 61, String(windowSeconds));
+}
+
+artifactTest(
+  "/fetch with a grant token → a URL for the bytes, and what they must be",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner, { content: "hello" });
+    const { token } = await grant(planner, artifact, { to: builder });
+    const answer = await redeem(token);
+    strictEqual(answer.status, 200);
+    assertDescribes(answer.body, artifact);
+    strictEqual(await download(answer.body.url), "hello");
+    strictEqual((await redeem(token)).status, 200, "a token can be used again");
+  },
+);
+
+artifactTest(
+  "the URL supports Range and HEAD, and names the file after the key's last segment",
+  async ({ planner }) => {
+    const names = {
+      "a/report.txt": "report.txt",
+      'b/Zürich 日本 "x";.txt': 'Zürich 日本 "x";.txt',
+      "100%&c.txt": "100%&c.txt",
+    };
+    for (const [key, name] of Object.entries(names)) {
+      const artifact = await publish(planner, { key, content: "0123456789" });
+      const { url } = (await open(planner, artifact)).body;
+      const ranged = await fetch(url, { headers: { range: "bytes=2-4" } });
+      strictEqual(ranged.status, 206);
+      strictEqual(await ranged.text(), "234");
+      strictEqual(ranged.headers.get("content-range"), "bytes 2-4/10");
+      const head = await fetch(url, { method: "HEAD" });
+      await head.body?.cancel();
+      strictEqual(head.status, 200);
+      const disposition = head.headers.get("content-disposition") ?? "";
+      match(disposition, /^attachment/);
+      const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
+      const plain = /filename="?([^";]+)"?/.exec(disposition)?.[1];
+      strictEqual(encoded ? decodeURIComponent(encoded) : plain, name);
+    }
+  },
+);
+
+artifactTest(
+  "/fetch with a token that nobody was given → 404 grant_not_found",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const { token, grant_id } = await grant(planner, artifact, { to: builder });
+    const altered = token.slice(0, -1) + (token.endsWith("A") ? "B" : "A");
+    for (
+      const wrong of [
+        altered,
+        `${token}A`,
+        token.toUpperCase(),
+        grant_id,
+        artifact.artifact_id,
+        `g_${"A".repeat(43)}`,
+        "",
+      ]
+    ) {
+      assertError(await redeem(wrong), 404, "grant_not_found");
+    }
+  },
+);
+
+artifactTest(
+  "/fetch and /open after the grant's end → 410 grant_expired, 404; the URL's window ends with the grant",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const expires_at = secondsFromNow(3);
+    const { token } = await grant(planner, artifact, { to: builder, expires_at });
+    for (const answer of [await redeem(token), await open(builder, artifact)]) {
+      strictEqual(answer.status, 200);
+      ok(
+        Date.parse(answer.body.expires_at) <= Date.parse(expires_at) + 1000,
+        "at least one second, whole seconds",
+      );
+    }
+    let answer = await redeem(token);
+    for (const end = Date.now() + 15_000; answer.status === 200 && Date.now() < end;) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      answer = await redeem(token);
+    }
+    assertError(answer, 410, "grant_expired");
+    assertError(await open(builder, artifact), 404, "artifact_not_found");
+  },
+);
+
+artifactTest(
+  "/open by the owner, by an agent with a live grant, by the operator → as /fetch",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner, { content: "hello" });
+    await grant(planner, artifact, { to: builder });
+    for (const as of [planner, builder, "operator" as const]) {
+      const answer = await open(as, artifact);
+      strictEqual(answer.status, 200);
+      assertDescribes(answer.body, artifact);
+      strictEqual(await download(answer.body.url), "hello");
+    }
+  },
+);
+
+artifactTest(
+  "/open by an agent without a live grant, by nobody → 404, 401",
+  async ({ planner, builder, stranger }) => {
+    const artifact = await publish(planner);
+    const other = await publish(planner, { key: "other" });
+    await grant(planner, other, { to: stranger });
+    assertError(await open(stranger, artifact), 404, "artifact_not_found");
+    assertError(await open(builder, artifact), 404, "artifact_not_found");
+    assertError(await open("nobody", artifact), 401, "unauthenticated");
+    const pending = await register(planner, { key: "pending" });
+    assertError(await open(stranger, pending), 404, "artifact_not_found");
+    assertError(await open(planner, pending), 409, "artifact_not_committed");
+  },
+);
+
+artifactTest(
+  "a URL once issued works until its window ends, whatever is revoked meanwhile",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner, { content: "hello" });
+    const { token } = await grant(planner, artifact, { to: builder });
+    const { url } = (await redeem(token)).body;
+    await post("/agent-artifacts/revoke", {
+      as: planner,
+      body: { artifact_id: artifact.artifact_id, to_agent: builder.id },
+    });
+    assertError(await redeem(token), 410, "grant_revoked");
+    strictEqual(await download(url), "hello");
+  },
+);
+
+artifactTest("a download URL that was altered gives nothing", async ({ planner }) => {
+  const own = await publish(planner, { key: "own", content: "own" });
+  const other = await publish(planner, { key: "other", content: "other" });
+  const ownUrl = new URL((await open(planner, own)).body.url);
+  const otherUrl = new URL((await open(planner, other)).body.url);
+  const swapped = new URL(ownUrl);
+  swapped.pathname = otherUrl.pathname;
+  const bare = new URL(ownUrl);
+  bare.search = "";
+  for (const url of [swapped, bare]) {
+    const response = await fetch(url);
+    strictEqual((await response.text()).includes("other"), false);
+    strictEqual(response.status, 400);
+  }
+});

@@ -1,0 +1,179 @@
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { type Agent, assertError, post, succeed } from "./service.ts";
+import {
+  type Artifact,
+  artifactTest,
+  grant,
+  inbox,
+  type InboxEntry,
+  listed,
+  publish,
+  secondsFromNow,
+} from "./artifacts.ts";
+
+interface ListPage {
+  readonly artifacts: Artifact[];
+  readonly next_cursor: string | null;
+}
+
+interface InboxPage {
+  readonly grants: InboxEntry[];
+  readonly next_cursor: string | null;
+}
+
+/** Walks every page, and checks that none but the last says it is the last. */
+async function pages<Page extends { next_cursor: string | null }>(
+  path: string,
+  { as, body }: { as: Agent; body: object },
+): Promise<Page[]> {
+  const walked: Page[] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const page: Page = await succeed<Page>(path, {
+      as,
+      body: { ...body, ...(cursor === undefined ? {} : { cursor }) },
+    });
+    walked.push(page);
+    cursor = page.next_cursor;
+  }
+  return walked;
+}
+
+artifactTest("/list → the current artifacts, whole, in byte order of key", async ({ planner }) => {
+  // 'a-2' < 'a_1' and 'B' < 'a' in bytes, not in a dictionary; U+FF5A sorts before U+1F642 in UTF-8, not in UTF-16.
+  const keys = ["B", "a", "a-2", "a/b", "a_1", "b", "é", "ｚ", "🙂"];
+  const published = new Map<string, Artifact>();
+  for (const key of keys.toReversed()) published.set(key, await publish(planner, { key }));
+  deepStrictEqual(await listed(planner), keys.map((key) => published.get(key)));
+});
+
+artifactTest(
+  "/list with a prefix → the keys that begin with it, taken literally",
+  async ({ planner }) => {
+    for (const key of ["a/1", "a/2", "ab", "a%x", "a_x", "b/1", "日本/x"]) {
+      await publish(planner, {
+        key,
+      });
+    }
+    const keysUnder = async (prefix: string) =>
+      (await listed(planner, prefix)).map((entry) => entry.key);
+    deepStrictEqual(await keysUnder("a/"), ["a/1", "a/2"]);
+    deepStrictEqual(await keysUnder("a"), ["a%x", "a/1", "a/2", "a_x", "ab"]);
+    deepStrictEqual(await keysUnder("a%"), ["a%x"]);
+    deepStrictEqual(await keysUnder("a_"), ["a_x"]);
+    deepStrictEqual(await keysUnder("日"), ["日本/x"]);
+    deepStrictEqual(await keysUnder("c"), []);
+    deepStrictEqual(await keysUnder("a/1"), ["a/1"]);
+  },
+);
+
+artifactTest(
+  "/list page by page → every artifact once, also when one is committed in between",
+  async ({ planner }) => {
+    const keys = ["k/1", "k/2", "k/3", "k/4", "k/5"];
+    for (const key of [...keys, "z"]) await publish(planner, { key });
+    const body = { agent_id: planner.id, prefix: "k/", limit: 2 };
+    const walked = await pages<ListPage>("/agent-artifacts/list", { as: planner, body });
+    deepStrictEqual(walked.map((page) => page.artifacts.length), [2, 2, 1]);
+    deepStrictEqual(walked.flatMap((page) => page.artifacts.map((entry) => entry.key)), keys);
+
+    const first = await succeed<ListPage>("/agent-artifacts/list", { as: planner, body });
+    await publish(planner, { key: "k/0" });
+    await publish(planner, { key: "k/2" });
+    const second = await succeed<ListPage>("/agent-artifacts/list", {
+      as: planner,
+      body: { ...body, cursor: first.next_cursor },
+    });
+    deepStrictEqual(second.artifacts.map((entry) => entry.key), ["k/3", "k/4"]);
+  },
+);
+
+artifactTest("/list of exactly one page → next_cursor is null", async ({ planner }) => {
+  for (const key of ["a", "b"]) await publish(planner, { key });
+  const page = await succeed<ListPage>("/agent-artifacts/list", {
+    as: planner,
+    body: { agent_id: planner.id, limit: 2 },
+  });
+  strictEqual(page.artifacts.length, 2);
+  strictEqual(page.next_cursor, null);
+});
+
+artifactTest(
+  "/list and /inbox of another agent → 403; by the operator → 200",
+  async ({ planner, builder, stranger }) => {
+    const artifact = await publish(planner);
+    await grant(planner, artifact, { to: builder });
+    for (const [path, agent] of [["list", planner], ["inbox", builder]] as const) {
+      const body = { agent_id: agent.id };
+      assertError(await post(`/agent-artifacts/${path}`, { as: stranger, body }), 403, "forbidden");
+      assertError(
+        await post(`/agent-artifacts/${path}`, { as: "nobody", body }),
+        401,
+        "unauthenticated",
+      );
+      strictEqual((await post(`/agent-artifacts/${path}`, { as: "operator", body })).status, 200);
+    }
+  },
+);
+
+artifactTest(
+  "/inbox → what was granted, by whom, newest first; nothing that has ended",
+  async ({ planner, builder, stranger }) => {
+    const first = await publish(planner, { key: "first" });
+    const second = await publish(stranger, { key: "second" });
+    const gone = await publish(planner, { key: "gone" });
+    const expires_at = secondsFromNow(600);
+    const older = await grant(planner, first, { to: builder, expires_at });
+    const newer = await grant(stranger, second, { to: builder, expires_at });
+    const revoked = await grant(planner, first, { to: builder });
+    await post("/agent-artifacts/revoke", { as: planner, body: { grant_id: revoked.grant_id } });
+    await grant(planner, gone, { to: builder });
+    await post("/agent-artifacts/delete", { as: planner, body: { artifact_id: gone.artifact_id } });
+    await grant(planner, first, { to: stranger });
+
+    const entries = await inbox(builder);
+    const expected = [[newer, second], [older, first]] as const;
+    strictEqual(entries.length, 2);
+    for (const [index, [given, artifact]] of expected.entries()) {
+      const { granted_at, ...entry } = entries[index]!;
+      match(granted_at, /Z$/);
+      deepStrictEqual(entry, {
+        grant_id: given.grant_id,
+        artifact_id: artifact.artifact_id,
+        from_agent: artifact.agent_id,
+        key: artifact.key,
+        mime: artifact.mime,
+        size: artifact.size,
+        sha256: artifact.sha256,
+        expires_at,
+      });
+    }
+  },
+);
+
+artifactTest(
+  "/inbox page by page → every grant once, newest first",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const granted = [];
+    for (let index = 0; index < 5; index++) {
+      granted.unshift((await grant(planner, artifact, { to: builder })).grant_id);
+    }
+    const body = { agent_id: builder.id, limit: 2 };
+    const walked = await pages<InboxPage>("/agent-artifacts/inbox", { as: builder, body });
+    deepStrictEqual(walked.map((page) => page.grants.length), [2, 2, 1]);
+    deepStrictEqual(walked.flatMap((page) => page.grants.map((entry) => entry.grant_id)), granted);
+  },
+);
+
+artifactTest(
+  "a grant of a superseded artifact stays in the inbox, and names the content it was given for",
+  async ({ planner, builder }) => {
+    const older = await publish(planner, { key: "k", content: "older" });
+    await grant(planner, older, { to: builder });
+    await publish(planner, { key: "k", content: "newer" });
+    const [entry] = await inbox(builder);
+    strictEqual(entry?.artifact_id, older.artifact_id);
+    strictEqual(entry.sha256, older.sha256);
+  },
+);

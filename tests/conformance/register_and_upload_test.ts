@@ -1,0 +1,155 @@
+import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { assertError, post, SUPABASE_URL } from "./service.ts";
+import {
+  artifactTest,
+  commit,
+  download,
+  listed,
+  open,
+  publish,
+  register,
+  type Registered,
+  sha256,
+  tryRegister,
+  upload,
+} from "./artifacts.ts";
+
+artifactTest(
+  "POST /register → the pending artifact and where to PUT its bytes",
+  async ({ planner }) => {
+    const answer = await tryRegister(planner, {
+      agent_id: planner.id,
+      key: "reports/july.pdf",
+      mime: "application/pdf",
+      size: 5,
+      ttl_days: 30,
+    });
+    strictEqual(answer.status, 200);
+    const { artifact_id, created_at, upload_url, upload_expires_at, ...rest } = answer.body;
+    deepStrictEqual(rest, {
+      agent_id: planner.id,
+      key: "reports/july.pdf",
+      mime: "application/pdf",
+      size: 5,
+      ttl_days: 30,
+      sha256: null,
+      state: "pending",
+      committed_at: null,
+      expires_at: null,
+    });
+    match(artifact_id, /^art_/);
+    ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);
+    ok(upload_url.startsWith(`${SUPABASE_URL}/storage/v1/`), "the origin that callers use");
+    strictEqual(upload_url.includes("reports"), false, "the key is no part of an object path");
+    const lifeSeconds = (Date.parse(upload_expires_at) - Date.now()) / 1000;
+    ok(lifeSeconds > 3600 && lifeSeconds <= 7230, String(lifeSeconds));
+  },
+);
+
+artifactTest("a pending artifact is not listed", async ({ planner }) => {
+  await register(planner);
+  deepStrictEqual(await listed(planner), []);
+});
+
+artifactTest(
+  "two artifacts may be registered under one key; the key points at the one committed last",
+  async ({ planner }) => {
+    const first = await register(planner, { key: "k", content: "one" });
+    const second = await register(planner, { key: "k", content: "two" });
+    notStrictEqual(first.artifact_id, second.artifact_id);
+    await upload(first.upload_url, "one");
+    await upload(second.upload_url, "two");
+    strictEqual((await commit(planner, second, sha256("two"))).status, 200);
+    strictEqual((await commit(planner, first, sha256("one"))).status, 200);
+    deepStrictEqual((await listed(planner)).map((entry) => entry.artifact_id), [first.artifact_id]);
+  },
+);
+
+artifactTest(
+  "PUT needs no credential and takes any or no Content-Type, chunked or not",
+  async ({ planner }) => {
+    const ways: [string, RequestInit][] = [
+      ["typed", { headers: { "content-type": "image/png" } }],
+      ["untyped", {}],
+      ["bogus credential", { headers: { authorization: "Bearer junk", apikey: "junk" } }],
+    ];
+    for (const [name, init] of ways) {
+      const registered = await register(planner, { key: name });
+      const bytes = new TextEncoder().encode("hello");
+      strictEqual(await upload(registered.upload_url, bytes, init), 200, name);
+      strictEqual((await commit(planner, registered, sha256("hello"))).status, 200, name);
+    }
+    const registered = await register(planner, { key: "chunked" });
+    strictEqual(await upload(registered.upload_url, new Blob(["hel", "lo"]).stream()), 200);
+    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+  },
+);
+
+artifactTest(
+  "PUT with a forged, mangled, foreign or missing token → refused, nothing is stored",
+  async ({ planner, builder }) => {
+    const own = await register(planner);
+    const other = await register(builder);
+    const published = await publish(builder, { key: "published" });
+    const access = await open(builder, published);
+
+    const withToken = (token: string | null) => {
+      const url = new URL(own.upload_url);
+      if (token === null) url.searchParams.delete("token");
+      else url.searchParams.set("token", token);
+      return url.href;
+    };
+    const tokenOf = (url: string) => new URL(url).searchParams.get("token") ?? "";
+    const ownToken = tokenOf(own.upload_url);
+    const [header, claims, signature] = ownToken.split(".");
+    const forgedClaims = btoa(JSON.stringify({
+      ...JSON.parse(atob(claims!.replaceAll("-", "+").replaceAll("_", "/"))),
+      exp: 4_000_000_000,
+    })).replaceAll("=", "");
+    const tokens = [
+      null,
+      "",
+      "junk",
+      tokenOf(other.upload_url),
+      tokenOf(access.body.url),
+      `${header}.${forgedClaims}.${signature}`,
+      `${header}.${claims}.`,
+      `${btoa('{"alg":"none","typ":"JWT"}').replaceAll("=", "")}.${claims}.`,
+    ];
+    for (const token of tokens) {
+      strictEqual(
+        await upload(withToken(token), "hello"),
+        400,
+        String(token),
+      );
+    }
+    strictEqual(await upload(own.upload_url.replace("/incoming/", "/sealed/"), "hello"), 400);
+    assertError(await commit(planner, own, sha256("hello")), 409, "upload_missing");
+    strictEqual(await download(access.body.url), "hello");
+  },
+);
+
+artifactTest(
+  "a second PUT before the commit is refused by Storage, or replaces: the commit says which",
+  async ({ planner }) => {
+    const registered = await register(planner, { content: "first" });
+    strictEqual(await upload(registered.upload_url, "first"), 200);
+    strictEqual(await upload(registered.upload_url, "other"), 400);
+    assertError(await commit(planner, registered, sha256("other")), 422, "checksum_mismatch");
+  },
+);
+
+artifactTest(
+  "/register by nobody or in another's name → refused, nothing is listed or pending",
+  async ({ planner, stranger }) => {
+    const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
+    assertError(
+      await post("/agent-artifacts/register", { as: "nobody", body }),
+      401,
+      "unauthenticated",
+    );
+    const refused = await post<Registered>("/agent-artifacts/register", { as: stranger, body });
+    assertError(refused, 403, "forbidden");
+    strictEqual("upload_url" in refused.body, false);
+  },
+);

@@ -1,0 +1,252 @@
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { withStackDatabase } from "./connection.ts";
+import { assertError, post, succeed } from "../conformance/service.ts";
+import {
+  type Artifact,
+  artifactTest,
+  commit,
+  grant,
+  inbox,
+  listed,
+  open,
+  publish,
+  redeem,
+  register,
+  sha256,
+  upload,
+} from "../conformance/artifacts.ts";
+
+/** Moves an artifact's whole life back, so that it ended a second ago. */
+async function expire({ artifact_id }: { artifact_id: string }): Promise<void> {
+  await withStackDatabase((sql) =>
+    sql`update artifacts.artifacts
+        set committed_at = committed_at - (expires_at - now()) - interval '1 second',
+            expires_at = now() - interval '1 second'
+        where artifact_id = ${artifact_id}`
+  );
+}
+
+artifactTest(
+  "an artifact past its expires_at → 410 for its owner and by token, 404 by grant, not listed",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const { token } = await grant(planner, artifact, { to: builder });
+    await expire(artifact);
+    assertError(await open(planner, artifact), 410, "artifact_expired");
+    assertError(await redeem(token), 410, "artifact_expired");
+    assertError(await open(builder, artifact), 404, "artifact_not_found");
+    assertError(await commit(planner, artifact, sha256("hello")), 410, "artifact_expired");
+    const body = {
+      artifact_id: artifact.artifact_id,
+      to_agent: builder.id,
+      expires_at: "2999-01-01T00:00:00Z",
+    };
+    assertError(
+      await post("/agent-artifacts/grant", { as: planner, body }),
+      410,
+      "artifact_expired",
+    );
+    assertError(
+      await post("/agent-artifacts/delete", { as: planner, body }),
+      410,
+      "artifact_expired",
+    );
+    deepStrictEqual(await listed(planner), []);
+    deepStrictEqual(await inbox(builder), []);
+  },
+);
+
+artifactTest("a key whose current artifact has expired takes a new one", async ({ planner }) => {
+  await expire(await publish(planner, { key: "k", content: "older" }));
+  const newer = await publish(planner, { key: "k", content: "newer" });
+  deepStrictEqual(await listed(planner), [newer]);
+});
+
+artifactTest("a download window ends with the artifact", async ({ planner }) => {
+  const artifact = await publish(planner);
+  await withStackDatabase((sql) =>
+    sql`update artifacts.artifacts set expires_at = now() + interval '10 seconds'
+        where artifact_id = ${artifact.artifact_id}`
+  );
+  const { body } = await open(planner, artifact);
+  strictEqual(Date.parse(body.expires_at) <= Date.now() + 10_000, true);
+});
+
+artifactTest(
+  "1,001 artifacts under one prefix: all listed, page by page, and 1,000 in one page",
+  async ({ planner }) => {
+    await withStackDatabase((sql) =>
+      sql`insert into artifacts.artifacts
+          (artifact_id, agent_id, key, mime, size_bytes, ttl_days, state, sha256, committed_at, expires_at, sealed_path)
+        select 'art_' || md5(${planner.id} || n), ${planner.id}, 'many/' || n, 'text/plain', 0, 1, 'committed',
+          repeat('0', 64), now(), now() + interval '1 day', 'sealed/none/1'
+        from generate_series(1, 1001) n`
+    );
+    interface Page {
+      artifacts: Artifact[];
+      next_cursor: string | null;
+    }
+    const expected = Array.from({ length: 1001 }, (_, index) => `many/${index + 1}`).sort();
+    for (
+      const [limit, pageSizes] of [[1000, [1000, 1]], [143, [
+        143,
+        143,
+        143,
+        143,
+        143,
+        143,
+        143,
+      ]]] as const
+    ) {
+      const body = { agent_id: planner.id, prefix: "many/", limit };
+      const pages: Page[] = [await succeed<Page>("/agent-artifacts/list", { as: planner, body })];
+      while (pages.at(-1)!.next_cursor !== null) {
+        const cursor = pages.at(-1)!.next_cursor;
+        pages.push(
+          await succeed<Page>("/agent-artifacts/list", { as: planner, body: { ...body, cursor } }),
+        );
+      }
+      deepStrictEqual(pages.map((page) => page.artifacts.length), pageSizes);
+      deepStrictEqual(pages.flatMap((page) => page.artifacts.map((entry) => entry.key)), expected);
+    }
+    await withStackDatabase((sql) =>
+      sql`delete from artifacts.artifacts where agent_id = ${planner.id}`
+    );
+  },
+);
+
+artifactTest(
+  "a commit whose function died after the move: its lease keeps others out, then the sealed object is taken up",
+  async ({ planner }) => {
+    const registered = await register(planner);
+    await upload(registered.upload_url, "hello");
+    const id = registered.artifact_id;
+    // What such a commit leaves behind: a lease, and the object at the path of its attempt.
+    await withStackDatabase((sql) =>
+      sql.begin(async (transaction) => {
+        await transaction`
+        update artifacts.artifacts
+        set commit_attempts = 1, sealed_path = 'sealed/' || artifact_id || '/1',
+          lease_token = gen_random_uuid(), lease_expires_at = now() + interval '60 seconds'
+        where artifact_id = ${id}`;
+      })
+    );
+    assertError(await commit(planner, registered, sha256("hello")), 409, "commit_in_progress");
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set lease_expires_at = now() where artifact_id = ${id}`
+    );
+    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+  },
+);
+
+artifactTest(
+  "a sealed object that was found wrong is never taken up again, even while it still lies there",
+  async ({ planner }) => {
+    const registered = await register(planner);
+    await upload(registered.upload_url, "hello");
+    const id = registered.artifact_id;
+    assertError(await commit(planner, registered, sha256("jello")), 422, "checksum_mismatch");
+    // As if its removal were still on the way.
+    await withStackDatabase((sql) =>
+      sql`insert into storage.objects (bucket_id, name, metadata)
+        values ('agent-artifacts', ${`sealed/${id}/1`}, '{"size": 5}')`
+    );
+    assertError(await commit(planner, registered, sha256("hello")), 409, "upload_missing");
+    await withStackDatabase((sql) =>
+      sql.begin(async (transaction) => {
+        await transaction`set local storage.allow_delete_query = 'true'`;
+        await transaction`delete from storage.objects where name = ${`sealed/${id}/1`}`;
+      })
+    );
+  },
+);
+
+artifactTest("a verdict under a lease that was lost changes nothing", async ({ planner }) => {
+  const registered = await register(planner);
+  const verdict = {
+    caller: { kind: "operator", request_id: "test" },
+    artifact_id: registered.artifact_id,
+    lease_token: crypto.randomUUID(),
+    expected_sha256: sha256("hello"),
+    observed_size: 5,
+    observed_sha256: sha256("hello"),
+  };
+  await rejects(
+    withStackDatabase((sql) =>
+      sql`select public.finish_commit(${
+        sql.json(verdict.caller)
+      }, ${verdict.artifact_id}, ${verdict.lease_token},
+        ${verdict.expected_sha256}, ${verdict.observed_size}, ${verdict.observed_sha256})`
+    ),
+    /commit_in_progress/,
+  );
+  assertError(await commit(planner, registered, sha256("hello")), 409, "upload_missing");
+  deepStrictEqual(await listed(planner), []);
+});
+
+artifactTest(
+  "every change of access writes one event, with who and on whom, and no secret",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const given = await grant(planner, artifact, { to: builder });
+    await redeem(given.token);
+    await open(builder, artifact);
+    await post("/agent-artifacts/revoke", { as: planner, body: { grant_id: given.grant_id } });
+    await post("/agent-artifacts/delete", {
+      as: "operator",
+      body: { artifact_id: artifact.artifact_id },
+      headers: { "x-request-id": "delete-1" },
+    });
+    const events = await withStackDatabase((sql) =>
+      sql`select action, actor_kind, actor_agent_id, subject_agent_id, object_id, request_id
+        from agents.events
+        where object_id in (${artifact.artifact_id}, ${given.grant_id}, ${planner.keyId})
+        order by event_id`
+    );
+    deepStrictEqual(
+      events.map((
+        event,
+      ) => [
+        event["action"],
+        event["actor_kind"],
+        event["actor_agent_id"],
+        event["subject_agent_id"],
+      ]),
+      [
+        ["key.created", "operator", null, planner.id],
+        ["artifact.registered", "agent", planner.id, planner.id],
+        ["artifact.committed", "agent", planner.id, planner.id],
+        ["grant.created", "agent", planner.id, builder.id],
+        ["artifact.fetched", "grant_token", null, builder.id],
+        ["artifact.opened", "agent", builder.id, planner.id],
+        ["grant.revoked", "agent", planner.id, builder.id],
+        ["artifact.deleted", "operator", null, planner.id],
+      ],
+    );
+    strictEqual(events.at(-1)!["request_id"], "delete-1");
+    const everything = await withStackDatabase((sql) =>
+      sql`select to_json(e)::text as row from agents.events e
+        union all select to_json(g)::text from artifacts.grants g
+        union all select to_json(k)::text from agents.keys k`
+    );
+    for (const secret of [planner.key, builder.key, given.token]) {
+      strictEqual(everything.some((found) => String(found["row"]).includes(secret)), false);
+    }
+  },
+);
+
+artifactTest("a refused request writes no event", async ({ planner, stranger }) => {
+  const artifact = await publish(planner);
+  const count = async () =>
+    (await withStackDatabase((sql) =>
+      sql`select from agents.events where object_id = ${artifact.artifact_id}`
+    )).length;
+  const before = await count();
+  await open(stranger, artifact);
+  await commit(stranger, artifact, sha256("hello"));
+  await post("/agent-artifacts/delete", {
+    as: stranger,
+    body: { artifact_id: artifact.artifact_id },
+  });
+  strictEqual(await count(), before);
+});

@@ -1,0 +1,110 @@
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import * as z from "zod";
+import { createApp } from "../../supabase/functions/_shared/app.ts";
+import { defineOperation } from "../../supabase/functions/_shared/operation.ts";
+
+const ENVIRONMENT = new Map([
+  ["SUPABASE_URL", "http://127.0.0.1:1"],
+  ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_own"}'],
+]);
+
+/** A function with one operation that does what `handle` says. */
+function appWith(handle: () => Promise<Record<string, unknown>>, environment = ENVIRONMENT) {
+  const operation = defineOperation({
+    path: "/try",
+    summary: "Try.",
+    access: "the operator",
+    request: z.object({}),
+    response: z.looseObject({}),
+    errors: [],
+    handle,
+  });
+  return createApp(
+    { name: "agent-mesh", title: "Test", operations: () => [operation] },
+    environment,
+  );
+}
+
+function post(path = "/agent-mesh/try"): Request {
+  return new Request(`http://127.0.0.1${path}`, {
+    method: "POST",
+    headers: { apikey: "sb_secret_own", "x-request-id": "r1" },
+    body: '{"grant_token": "g_secret"}',
+  });
+}
+
+/** What is logged while `run` runs, a parsed line each. */
+async function logged(run: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
+  const lines: string[] = [];
+  const { log, error } = console;
+  console.log = console.error = (line: string) => lines.push(line);
+  try {
+    await run();
+  } finally {
+    console.log = log;
+    console.error = error;
+  }
+  return lines.map((line) => JSON.parse(line));
+}
+
+Deno.test("a handler that throws what nobody foresaw → 500 internal that tells nothing; the log has the cause", async () => {
+  const app = appWith(() => Promise.reject(new TypeError("secret detail of the inside")));
+  const [line] = await logged(async () => {
+    const response = await app.fetch(post());
+    strictEqual(response.status, 500);
+    const text = await response.text();
+    strictEqual(text.includes("secret detail"), false);
+    const { error } = JSON.parse(text);
+    deepStrictEqual([error.code, error.retryable, error.request_id], ["internal", false, "r1"]);
+  });
+  strictEqual(line?.["error"], "internal");
+  match(String(line["cause"]), /TypeError: secret detail/);
+});
+
+Deno.test("settings that cannot be used → every request is 503 misconfigured, with the variable's name", async () => {
+  const app = appWith(
+    () => Promise.resolve({}),
+    new Map([...ENVIRONMENT, ["MESH_ONLINE_SECONDS", "soon"]]),
+  );
+  await logged(async () => {
+    for (const request of [post(), new Request("http://127.0.0.1/agent-mesh/health")]) {
+      const response = await app.fetch(request);
+      strictEqual(response.status, 503);
+      const { error } = await response.json();
+      strictEqual(error.code, "misconfigured");
+      match(error.message, /MESH_ONLINE_SECONDS/);
+      strictEqual(error.retryable, false);
+    }
+  });
+});
+
+Deno.test("a database that cannot be reached → /health is 503 upstream_unavailable with retry-after", async () => {
+  const app = appWith(() => Promise.resolve({}));
+  await logged(async () => {
+    const response = await app.fetch(new Request("http://127.0.0.1/agent-mesh/health"));
+    strictEqual(response.status, 503);
+    strictEqual((await response.json()).error.code, "upstream_unavailable");
+    strictEqual(Number(response.headers.get("retry-after")) > 0, true);
+  });
+});
+
+Deno.test("one JSON line a request, with nothing of its body, its credential or an unknown path", async () => {
+  const app = appWith(() => Promise.resolve({ done: true }));
+  const lines = await logged(async () => {
+    await app.fetch(post());
+    await app.fetch(post("/agent-mesh/g_secret_in_a_path"));
+  });
+  strictEqual(lines.length, 2);
+  const { time, duration_ms, ...known } = lines[0]!;
+  match(String(time), /Z$/);
+  strictEqual(typeof duration_ms, "number");
+  deepStrictEqual(known, {
+    request_id: "r1",
+    function: "agent-mesh",
+    method: "POST",
+    path: "/try",
+    caller: "operator",
+    status: 200,
+  });
+  strictEqual(JSON.stringify(lines).includes("secret"), false);
+});

@@ -1,0 +1,83 @@
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { readSettings, SettingsError } from "../../supabase/functions/_shared/settings.ts";
+
+const GIVEN_BY_THE_PLATFORM = {
+  SUPABASE_URL: "https://project.supabase.co",
+  SUPABASE_SECRET_KEYS: '{"default": "sb_secret_a", "ci": "sb_secret_b"}',
+  SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_a"}',
+  SUPABASE_SERVICE_ROLE_KEY: "service.role.jwt",
+  SUPABASE_ANON_KEY: "anon.jwt",
+};
+
+function read(own: Record<string, string>) {
+  return readSettings(new Map(Object.entries({ ...GIVEN_BY_THE_PLATFORM, ...own })));
+}
+
+Deno.test("readSettings() with what the platform gives → every key, and the defaults", () => {
+  deepStrictEqual(read({}), {
+    supabaseUrl: "https://project.supabase.co",
+    serviceKey: "sb_secret_a",
+    operatorKeys: ["sb_secret_a", "sb_secret_b", "service.role.jwt"],
+    publicKeys: ["sb_publishable_a", "anon.jwt"],
+    publicSupabaseUrl: null,
+    artifactsMaxSizeBytes: 52_428_800,
+    artifactsMaxTtlDays: 365,
+    artifactsFetchUrlSeconds: 60,
+    meshOnlineSeconds: 90,
+    meshHeartbeatSeconds: 30,
+    pskEncryptionKeys: null,
+  });
+});
+
+Deno.test("readSettings() of a project with legacy keys alone → the service_role key is the service's own", () => {
+  const settings = read({ SUPABASE_SECRET_KEYS: "", SUPABASE_PUBLISHABLE_KEYS: " " });
+  strictEqual(settings.serviceKey, "service.role.jwt");
+  deepStrictEqual(settings.operatorKeys, ["service.role.jwt"]);
+  deepStrictEqual(settings.publicKeys, ["anon.jwt"]);
+});
+
+const BAD_VALUES: Record<string, readonly string[]> = {
+  SUPABASE_URL: ["", "my-own.supabase.co", "ftp://x", "https://x.supabase.co/functions"],
+  PUBLIC_SUPABASE_URL: ["api.example.com", "https://api.example.com/path"],
+  SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
+  SUPABASE_PUBLISHABLE_KEYS: ["junk-that-must-not-be-told"],
+  ARTIFACTS_MAX_SIZE_BYTES: ["0", "-1", "1.5", "50MiB", "5368709121", "1e6"],
+  ARTIFACTS_MAX_TTL_DAYS: ["0", "36501"],
+  ARTIFACTS_FETCH_URL_SECONDS: ["0", "86401", "a minute"],
+  MESH_ONLINE_SECONDS: ["0"],
+  MESH_HEARTBEAT_SECONDS: ["x"],
+};
+
+for (const [name, values] of Object.entries(BAD_VALUES)) {
+  Deno.test(`readSettings() with a bad ${name} → an error that names it and not its value`, () => {
+    for (const value of values) {
+      throws(() => read({ [name]: value }), (error: unknown) => {
+        strictEqual(error instanceof SettingsError, true);
+        const { message } = error as SettingsError;
+        strictEqual(message.startsWith(name), true, message);
+        if (value.length > 4) strictEqual(message.includes(value), false, message);
+        return true;
+      });
+    }
+  });
+}
+
+Deno.test("readSettings() without any key of the project → an error that says which are missing", () => {
+  throws(
+    () => read({ SUPABASE_SECRET_KEYS: "", SUPABASE_SERVICE_ROLE_KEY: "" }),
+    /SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY must be set/,
+  );
+});
+
+Deno.test("readSettings() with own values → these", () => {
+  const settings = read({
+    ARTIFACTS_MAX_SIZE_BYTES: "5368709120",
+    ARTIFACTS_FETCH_URL_SECONDS: " 5 ",
+    PUBLIC_SUPABASE_URL: "https://api.example.com/",
+    PSK_ENCRYPTION_KEYS: "a,b",
+  });
+  strictEqual(settings.artifactsMaxSizeBytes, 5_368_709_120);
+  strictEqual(settings.artifactsFetchUrlSeconds, 5);
+  strictEqual(settings.publicSupabaseUrl, "https://api.example.com");
+  strictEqual(settings.pskEncryptionKeys, "a,b");
+});

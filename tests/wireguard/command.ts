@@ -1,0 +1,41 @@
+/** Runs a program to its end and returns what it wrote. Throws, with its errors, unless it exits with 0. */
+export async function run(
+  command: readonly string[],
+  { input = "" }: { input?: string } = {},
+): Promise<string> {
+  const result = await runAnyhow(command, { input });
+  if (!result.success) throw new Error(`${command.join(" ")}: ${result.errors || result.output}`);
+  return result.output;
+}
+
+/** As `run`, for a program that may fail. */
+export async function runAnyhow(
+  [program = "", ...args]: readonly string[],
+  { input = "" }: { input?: string } = {},
+): Promise<{ success: boolean; output: string; errors: string }> {
+  const child = new Deno.Command(program, {
+    args,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  })
+    .spawn();
+  const written = new Blob([input]).stream().pipeTo(child.stdin).catch(() => {
+    // The program ended before it had read everything.
+  });
+  const [{ success, stdout, stderr }] = await Promise.all([child.output(), written]);
+  const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  return { success, output: output ?? "", errors: errors ?? "" };
+}
+
+/** Waits until `condition` holds. Throws when it still does not after `withinSeconds`. */
+export async function eventually(
+  what: string,
+  { withinSeconds, condition }: { withinSeconds: number; condition: () => Promise<boolean> },
+): Promise<void> {
+  const deadline = Date.now() + withinSeconds * 1000;
+  while (!await condition()) {
+    if (Date.now() > deadline) throw new Error(`Not within ${withinSeconds} s: ${what}.`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}

@@ -1,0 +1,79 @@
+import { eventually } from "./command.ts";
+import { type Host, untilListening } from "./internet.ts";
+
+export interface Target {
+  readonly proto: "tcp" | "udp";
+  /** IPv4, or IPv6 without brackets. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Starts a server on all of the host's addresses that sends back what it gets. */
+export async function listen(
+  host: Host,
+  { proto, port }: { proto: "tcp" | "udp"; port: number },
+): Promise<void> {
+  const listener = proto === "tcp" ? "TCP6-LISTEN" : "UDP6-RECVFROM";
+  const options = "ipv6only=0,fork,reuseaddr";
+  host.start(["socat", `${listener}:${port},${options}`, "PIPE"], { logName: `echo-${port}` });
+  await untilListening(host, { proto, port });
+}
+
+/** Whether something sent from `host` to `target` comes back within a second. */
+export async function reaches(host: Host, target: Target): Promise<boolean> {
+  const { success, output } = await host.runAnyhow(
+    ["socat", "-t1", "-T1", "-", socatAddress(target)],
+    { input: "hello" },
+  );
+  return success && output === "hello";
+}
+
+/** `socat`'s words for a connection to `target`. */
+export function socatAddress({ proto, address, port }: Target): string {
+  const family = address.includes(":") ? "6" : "4";
+  const host = family === "6" ? `[${address}]` : address;
+  const options = proto === "tcp" ? ",connect-timeout=1" : "";
+  return `${proto.toUpperCase()}${family}:${host}:${port}${options}`;
+}
+
+/** Whether one ping is answered within a second. */
+export async function answersPing(host: Host, address: string): Promise<boolean> {
+  return (await host.runAnyhow(["ping", "-n", "-c1", "-W1", address])).success;
+}
+
+export async function untilPingAnswered(
+  host: Host,
+  { address, withinSeconds = 15 }: { address: string; withinSeconds?: number },
+): Promise<void> {
+  await eventually(`${host.namespace} gets an answer from ${address}`, {
+    withinSeconds,
+    condition: () => answersPing(host, address),
+  });
+}
+
+/** A ping that goes on, ten times a second, until it is stopped. */
+export class Pings {
+  readonly #child: Deno.ChildProcess;
+  readonly #logFile: string;
+
+  private constructor(child: Deno.ChildProcess, logFile: string) {
+    this.#child = child;
+    this.#logFile = logFile;
+  }
+
+  static start(host: Host, address: string): Pings {
+    const logName = `pings-${address}`;
+    const child = host.start(["ping", "-n", "-i0.1", "-W2", address], { logName });
+    return new Pings(child, `${host.directory}/${logName}`);
+  }
+
+  /** How many were sent and how many were not answered. */
+  async stop(): Promise<{ sent: number; lost: number }> {
+    this.#child.kill("SIGINT");
+    await this.#child.status;
+    const summary = await Deno.readTextFile(this.#logFile);
+    const [, sent, received] = /(\d+) packets transmitted, (\d+) received/.exec(summary) ?? [];
+    if (sent === undefined) throw new Error(`ping said: ${summary}`);
+    return { sent: Number(sent), lost: Number(sent) - Number(received) };
+  }
+}

@@ -1,0 +1,50 @@
+/** What real tunnels need of the machine, and the tests that are left out where it is missing. */
+
+const PROGRAMS = ["wg", "wg-quick", "ip", "nft", "ping", "socat", "ss", "jq", "curl"];
+
+const missing = await missingRequirements();
+const mustRun = Deno.env.get("CI") === "true";
+if (missing.length > 0) {
+  console.log(
+    `Tests with real tunnels ${mustRun ? "fail" : "are left out"}: ${missing.join(", ")}.`,
+  );
+}
+
+/** A test with real tunnels. Ignored on a machine that cannot have any; in CI it fails there. */
+export function tunnelTest(name: string, run: () => Promise<void>): void {
+  Deno.test({
+    name,
+    ignore: missing.length > 0 && !mustRun,
+    fn() {
+      if (missing.length > 0) throw new Error(`This machine lacks: ${missing.join(", ")}.`);
+      return run();
+    },
+  });
+}
+
+async function missingRequirements(): Promise<string[]> {
+  const required: [what: string, isThere: boolean][] = [
+    ["Linux", Deno.build.os === "linux"],
+    ["root", Deno.build.os === "linux" && Deno.uid() === 0],
+    ["WireGuard in the kernel, or wireguard-go and /dev/net/tun", await canMakeTunnels()],
+  ];
+  for (const program of PROGRAMS) required.push([program, await isInstalled(program)]);
+  return required.flatMap(([what, isThere]) => isThere ? [] : [`no ${what}`]);
+}
+
+async function canMakeTunnels(): Promise<boolean> {
+  if (await exists("/sys/module/wireguard")) return true;
+  return await exists("/dev/net/tun") && await isInstalled("wireguard-go");
+}
+
+async function isInstalled(program: string): Promise<boolean> {
+  const directories = (Deno.env.get("PATH") ?? "").split(":");
+  const found = await Promise.all(
+    directories.map((directory) => exists(`${directory}/${program}`)),
+  );
+  return found.includes(true);
+}
+
+function exists(path: string): Promise<boolean> {
+  return Deno.stat(path).then(() => true, () => false);
+}
