@@ -116,7 +116,7 @@ artifactTest(
 );
 
 artifactTest(
-  "a commit whose function died after the move: its lease keeps others out, then the sealed object is taken up",
+  "the lease of a commit that died keeps others out until it ends, and no longer",
   async ({ planner }) => {
     const registered = await register(planner);
     await upload(registered.upload_url, "hello");

@@ -101,11 +101,16 @@ export class Internet implements AsyncDisposable {
   /** A host behind a router of its own that masquerades: it reaches the others, they not it. */
   async addHostBehindNat(name: string): Promise<Host> {
     const nat = await this.addHost(`${name}-nat`);
+    await nat.run(["nft", "-f", "-"], { input: MASQUERADE });
+    return this.addHostBehind(nat, name);
+  }
+
+  /** A host at 192.168.77.2 that only `router` is linked to, which forwards for it. */
+  async addHostBehind(router: Host, name: string): Promise<Host> {
     const host = await createHost(`${this.id}-${name}`, null);
     this.#hosts.push(host);
-    await connect(host, nat, { host: "192.168.77.2", gateway: "192.168.77.1", link: "inside" });
-    await nat.run(["sysctl", "-qw", "net.ipv4.ip_forward=1"]);
-    await nat.run(["nft", "-f", "-"], { input: MASQUERADE });
+    await connect(host, router, { host: "192.168.77.2", gateway: "192.168.77.1", link: "inside" });
+    await router.run(["sysctl", "-qw", "net.ipv4.ip_forward=1"]);
     return host;
   }
 

@@ -24,7 +24,7 @@ interface SealedPeerState extends PeerState {
 }
 
 /** What the SQL functions read_wg_config and store_psks return. */
-interface ConfigurationState extends Omit<MeshState, "peers"> {
+export interface ConfigurationState extends Omit<MeshState, "peers"> {
   readonly config_version: number;
   readonly pubkey: string;
   readonly peers: readonly SealedPeerState[];

@@ -1,0 +1,108 @@
+import { link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+/**
+ * The bytes of the objects, one file for each version of each object, named by the version. Which versions count is
+ * for the rows of `storage.objects` to say.
+ */
+export class ObjectFiles {
+  readonly #objects: string;
+  readonly #uploads: string;
+  readonly #durable: boolean;
+
+  private constructor(directory: string, options: { readonly durable: boolean }) {
+    this.#objects = join(directory, "objects");
+    this.#uploads = join(directory, "uploads");
+    this.#durable = options.durable;
+  }
+
+  /** Opens `directory`, made if need be; uploads that were under way when the stack was killed are gone. */
+  static async open(
+    directory: string,
+    options: { readonly durable: boolean },
+  ): Promise<ObjectFiles> {
+    const files = new ObjectFiles(directory, options);
+    await rm(files.#uploads, { recursive: true, force: true });
+    await mkdir(files.#uploads, { recursive: true, mode: 0o700 });
+    await mkdir(files.#objects, { recursive: true, mode: 0o700 });
+    return files;
+  }
+
+  /**
+   * Writes a whole body, as it arrives, and returns its size in bytes. Rejects, leaving nothing, when the sender goes
+   * away in the middle.
+   */
+  async receive(version: string, body: ReadableStream<Uint8Array> | null): Promise<number> {
+    const unfinished = join(this.#uploads, version);
+    try {
+      const file = await Deno.open(unfinished, { createNew: true, write: true, mode: 0o600 });
+      if (body === null) file.close();
+      else await body.pipeTo(file.writable);
+      if (this.#durable) await flush(unfinished);
+      const { size } = await stat(unfinished);
+      await rename(unfinished, this.#path(version));
+      return size;
+    } catch (cause) {
+      await rm(unfinished, { force: true });
+      throw cause;
+    }
+  }
+
+  /** The bytes of `range`. Rejects with Deno.errors.NotFound when the version has gone. */
+  async read(
+    version: string,
+    range: { readonly start: number; readonly length: number },
+  ): Promise<ReadableStream<Uint8Array>> {
+    const file = await Deno.open(this.#path(version), { read: true });
+    await file.seek(range.start, Deno.SeekMode.Start);
+    return streamOf(file, range.length);
+  }
+
+  /** Gives the bytes of `version` a second version. */
+  async duplicate(version: string, newVersion: string): Promise<void> {
+    await link(this.#path(version), this.#path(newVersion));
+  }
+
+  async remove(version: string): Promise<void> {
+    await rm(this.#path(version), { force: true });
+  }
+
+  /** Removes every version that is not one of `live`: what a crash between row and file left over. */
+  async keepOnly(live: ReadonlySet<string>): Promise<void> {
+    for (const version of await readdir(this.#objects)) {
+      if (!live.has(version)) await this.remove(version);
+    }
+  }
+
+  #path(version: string): string {
+    return join(this.#objects, version);
+  }
+}
+
+const CHUNK_BYTES = 256 * 1024;
+
+function streamOf(file: Deno.FsFile, length: number): ReadableStream<Uint8Array> {
+  let remaining = length;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const chunk = new Uint8Array(Math.min(CHUNK_BYTES, remaining));
+      const read = remaining === 0 ? null : await file.read(chunk);
+      if (read === null) {
+        file.close();
+        controller.close();
+        return;
+      }
+      remaining -= read;
+      controller.enqueue(chunk.subarray(0, read));
+    },
+    cancel() {
+      file.close();
+    },
+  });
+}
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, "r+");
+  await handle.sync();
+  await handle.close();
+}

@@ -1,0 +1,164 @@
+import { type Context, Hono } from "hono";
+import { Access } from "./access.ts";
+import { sendObject } from "./download.ts";
+import { folderPrefix, listFolder } from "./listing.ts";
+import { ObjectFiles } from "./object_files.ts";
+import { type ObjectAddress, ObjectRows } from "./object_rows.ts";
+import { StorageError, storageErrors } from "./storage_error.ts";
+import { isValidPath, receiveUpload } from "./upload.ts";
+
+export interface StorageOptions {
+  readonly directory: string;
+  /** As the role `supabase_storage_admin`. */
+  readonly databaseUrl: string;
+  readonly jwtSecret: string;
+  /** Bytes, for buckets without a limit of their own. Default: 50 MiB, as hosted. */
+  readonly sizeLimit?: number;
+  /** Whether an upload is on the disk for good before it is answered. */
+  readonly durable: boolean;
+}
+
+export interface StorageServer {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const FIFTY_MEBIBYTES = 50 * 1024 ** 2;
+const MAX_REMOVED_AT_ONCE = 1000;
+
+/**
+ * A stand-in for Supabase Storage: exactly the calls that the service makes, answered as the real server answers them.
+ * It stands behind the gateway, so paths come without `/storage/v1`.
+ */
+export async function startStorage(options: StorageOptions): Promise<StorageServer> {
+  const rows = new ObjectRows(options.databaseUrl);
+  const files = await ObjectFiles.open(options.directory, options);
+  await files.keepOnly(await rows.versions());
+  const access = new Access(options.jwtSecret);
+  const sizeLimit = options.sizeLimit ?? FIFTY_MEBIBYTES;
+  const app = new Hono();
+
+  app.put("/object/upload/sign/:bucket/:path{.+}", async (context) => {
+    const address = addressOf(context);
+    const objectUrl = `${address.bucket}/${address.path}`;
+    const { upsert } = await access.verifySigned(context.req.query("token"), {
+      scope: "upload",
+      objectUrl,
+    });
+    await receiveUpload(context.req.raw, { ...address, upsert }, { rows, files, sizeLimit });
+    return context.json({ Key: objectUrl });
+  });
+  app.get("/object/sign/:bucket/:path{.+}", async (context) => {
+    const address = addressOf(context);
+    await access.verifySigned(context.req.query("token"), {
+      scope: "download",
+      objectUrl: `${address.bucket}/${address.path}`,
+    });
+    return sendObject(context.req.raw, { address, rows, files });
+  });
+
+  app.use(async (context, next) => {
+    await access.requireServiceRole(context.req.header("authorization"));
+    await next();
+  });
+  app.post("/object/upload/sign/:bucket/:path{.+}", async (context) => {
+    const address = addressOf(context);
+    const upsert = context.req.header("x-upsert") === "true";
+    await rows.sizeLimit(address.bucket);
+    if (!upsert && await rows.find(address) !== null) throw storageErrors.keyAlreadyExists();
+    const objectUrl = `${address.bucket}/${address.path}`;
+    const token = await access.signUpload(objectUrl, { upsert });
+    return context.json({ url: `/object/upload/sign/${objectUrl}?token=${token}`, token });
+  });
+  app.post("/object/sign/:bucket/:path{.+}", async (context) => {
+    const address = addressOf(context);
+    const { expiresIn } = await context.req.json<{ expiresIn?: unknown }>();
+    if (typeof expiresIn !== "number" || !(expiresIn >= 1)) {
+      throw storageErrors.invalidRequest("body/expiresIn must be >= 1");
+    }
+    if (await rows.find(address) === null) throw storageErrors.noSuchKey();
+    const objectUrl = `${address.bucket}/${address.path}`;
+    const token = await access.signDownload(objectUrl, expiresIn);
+    return context.json({ signedURL: `/object/sign/${objectUrl}?token=${token}` });
+  });
+  app.get("/object/info/:bucket/:path{.+}", async (context) => {
+    const row = await rows.find(addressOf(context));
+    if (row === null) throw storageErrors.noSuchKey();
+    return context.json({
+      id: row.id,
+      name: row.name,
+      version: row.version,
+      bucket_id: row.bucket_id,
+      size: row.metadata.size,
+      content_type: row.metadata.mimetype,
+      cache_control: row.metadata.cacheControl,
+      etag: row.metadata.eTag,
+      metadata: row.user_metadata,
+      last_modified: row.metadata.lastModified,
+      created_at: row.created_at,
+    });
+  });
+  app.post("/object/move", async (context) => {
+    const { bucketId, sourceKey, destinationKey, destinationBucket } = await context.req.json<
+      Record<string, string | undefined>
+    >();
+    if (!bucketId || !sourceKey || !destinationKey) {
+      throw storageErrors.invalidRequest("body must have required properties");
+    }
+    if (!isValidPath(destinationKey)) throw storageErrors.invalidKey(destinationKey);
+    const newVersion = crypto.randomUUID();
+    const target = { bucket: destinationBucket ?? bucketId, path: destinationKey };
+    const { row, oldVersion } = await rows.move({
+      source: { bucket: bucketId, path: sourceKey },
+      target,
+      newVersion,
+      duplicate: (version) => files.duplicate(version, newVersion),
+    });
+    await files.remove(oldVersion);
+    return context.json({
+      message: "Successfully moved",
+      Id: row.id,
+      Key: `${target.bucket}/${target.path}`,
+    });
+  });
+  app.post("/object/list/:bucket", async (context) => {
+    const request = await context.req.json();
+    const bucket = context.req.param("bucket");
+    return context.json(listFolder(await rows.under(bucket, folderPrefix(request)), request));
+  });
+  app.delete("/object/:bucket", async (context) => {
+    const { prefixes } = await context.req.json<{ prefixes?: unknown }>();
+    if (!Array.isArray(prefixes) || prefixes.length > MAX_REMOVED_AT_ONCE) {
+      throw storageErrors.invalidRequest("body/prefixes must NOT have more than 1000 items");
+    }
+    const removed = await rows.remove(context.req.param("bucket"), prefixes.map(String));
+    for (const row of removed) await files.remove(row.version);
+    return context.json(removed);
+  });
+  app.get("/object/authenticated/:bucket/:path{.+}", (context) =>
+    sendObject(context.req.raw, { address: addressOf(context), rows, files }));
+  app.get("/object/:bucket/:path{.+}", (context) =>
+    sendObject(context.req.raw, { address: addressOf(context), rows, files }));
+
+  app.notFound((context) =>
+    storageErrors.routeNotFound(context.req.method, context.req.path).toResponse()
+  );
+  app.onError((error) => {
+    if (error instanceof StorageError) return error.toResponse();
+    console.error("storage:", error);
+    return storageErrors.internal().toResponse();
+  });
+
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, app.fetch);
+  return {
+    port: server.addr.port,
+    async stop() {
+      await server.shutdown();
+      await rows.close();
+    },
+  };
+}
+
+function addressOf(context: Context): ObjectAddress {
+  return { bucket: context.req.param("bucket")!, path: context.req.param("path")! };
+}

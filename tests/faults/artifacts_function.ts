@@ -1,0 +1,46 @@
+/** One more agent-artifacts function beside the stack's own, to watch and to kill. */
+import { type RunningFunction, startFunction } from "../../dev/functions.ts";
+import { type Agent, type Answer, SECRET_KEY, SUPABASE_URL } from "../conformance/service.ts";
+
+export interface OwnFunction extends AsyncDisposable {
+  readonly process: RunningFunction;
+  post<Body>(path: string, request: { as: Agent | "nobody"; body: unknown }): Promise<Answer<Body>>;
+}
+
+/** Starts it towards `supabaseUrl`, by default the stack itself; more of its environment can be given. */
+export async function startArtifactsFunction(
+  { supabaseUrl = SUPABASE_URL, environment = {} }: {
+    supabaseUrl?: string;
+    environment?: Record<string, string>;
+  } = {},
+): Promise<OwnFunction> {
+  const logFile = await Deno.makeTempFile({ suffix: ".log" });
+  const process = await startFunction({
+    name: "agent-artifacts",
+    environment: {
+      SUPABASE_URL: supabaseUrl,
+      SUPABASE_SECRET_KEYS: JSON.stringify({ default: SECRET_KEY }),
+      ...environment,
+    },
+    logFile,
+  });
+  return {
+    process,
+    async post<Body>(path: string, { as, body }: { as: Agent | "nobody"; body: unknown }) {
+      const response = await fetch(`${process.url}/agent-artifacts${path}`, {
+        method: "POST",
+        headers: as === "nobody" ? {} : { authorization: `Bearer ${as.key}` },
+        body: JSON.stringify(body),
+      });
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: await response.json() as Body,
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await process.stop();
+      await Deno.remove(logFile);
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { SUPABASE_URL } from "../conformance/service.ts";
+import {
+  type Access,
+  artifactTest,
+  type Grant,
+  publish,
+  register,
+  secondsFromNow,
+  sha256,
+  upload,
+} from "../conformance/artifacts.ts";
+import { startArtifactsFunction } from "./artifacts_function.ts";
+import { gate, type Passing, startProxy } from "./proxy.ts";
+
+const SIGN_UPLOAD = "sign upload";
+const SIGN_DOWNLOAD = "sign download";
+
+/** What a request to the stack is for: the name of the SQL function, or of the Storage call. */
+function purpose({ method, path }: Passing): string {
+  if (path.startsWith("/rest/v1/rpc/")) return path.slice("/rest/v1/rpc/".length);
+  if (path.startsWith("/storage/v1/object/upload/sign/")) return SIGN_UPLOAD;
+  if (path.startsWith("/storage/v1/object/sign/")) return SIGN_DOWNLOAD;
+  return `${method} ${path}`;
+}
+
+artifactTest(
+  "each operation costs the calls that the design allows, and no other",
+  async ({ planner, builder }) => {
+    await using proxy = startProxy(SUPABASE_URL);
+    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    const artifact = await publish(planner);
+    const { artifact_id } = artifact;
+
+    async function callsOf<Body>(path: string, body: object): Promise<[string[], Body]> {
+      proxy.passed.length = 0;
+      const answer = await own.post<Body>(path, { as: planner, body });
+      strictEqual(answer.status, 200, JSON.stringify(answer.body));
+      return [proxy.passed.map(purpose).sort(), answer.body];
+    }
+
+    const registration = {
+      agent_id: planner.id,
+      key: "k",
+      mime: "text/plain",
+      size: 1,
+      ttl_days: 1,
+    };
+    deepStrictEqual((await callsOf("/register", registration))[0], [
+      "register_artifact",
+      SIGN_UPLOAD,
+    ]);
+
+    const grantRequest = { artifact_id, to_agent: builder.id, expires_at: secondsFromNow(60) };
+    const [granting, grant] = await callsOf<Grant>("/grant", grantRequest);
+    deepStrictEqual(granting, ["grant_artifact"]);
+
+    const [fetching] = await callsOf<Access>("/fetch", { grant_token: grant.token });
+    deepStrictEqual(fetching, ["redeem_grant_token", SIGN_DOWNLOAD]);
+    deepStrictEqual((await callsOf("/open", { artifact_id }))[0], ["open_artifact", SIGN_DOWNLOAD]);
+    deepStrictEqual((await callsOf("/inbox", { agent_id: planner.id }))[0], ["list_inbox"]);
+    deepStrictEqual((await callsOf("/list", { agent_id: planner.id }))[0], ["list_artifacts"]);
+    deepStrictEqual((await callsOf("/revoke", { grant_id: grant.grant_id }))[0], ["revoke_grants"]);
+    const again = { artifact_id, sha256: artifact.sha256 };
+    deepStrictEqual((await callsOf("/commit", again))[0], ["begin_commit"]);
+    deepStrictEqual((await callsOf("/delete", { artifact_id }))[0], ["delete_artifact"]);
+  },
+);
+
+artifactTest(
+  "/register: the call to the database and the signing run side by side",
+  async ({ planner }) => {
+    const [database, storage] = [gate(), gate()];
+    await using proxy = startProxy(
+      SUPABASE_URL,
+      (passing) => (purpose(passing) === SIGN_UPLOAD ? storage : database).wait(),
+    );
+    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    // The start-up's own question for /health must not wait.
+    const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
+    const answer = own.post("/register", { as: planner, body });
+    // Neither is answered before both are there: one after the other would never get here.
+    await Promise.all([database.arrived, storage.arrived]);
+    database.open();
+    storage.open();
+    strictEqual((await answer).status, 200);
+  },
+);
+
+artifactTest(
+  "16 identical commits at once → one verification: one move, one reading",
+  async ({ planner }) => {
+    await using proxy = startProxy(SUPABASE_URL);
+    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    const registered = await register(planner);
+    await upload(registered.upload_url, "hello");
+    proxy.passed.length = 0;
+    const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, () => own.post("/commit", { as: planner, body })),
+    );
+    const done = answers.filter((answer) => answer.status === 200);
+    for (const answer of done) deepStrictEqual(answer.body, done[0]!.body);
+    strictEqual(answers.every((answer) => [200, 409].includes(answer.status)), true);
+    const counted = (part: string) => proxy.passed.filter(({ path }) => path.includes(part)).length;
+    strictEqual(counted("/object/move"), 1);
+    strictEqual(counted("/object/authenticated/"), 1);
+    strictEqual(counted("/rpc/finish_commit"), 1);
+    strictEqual(counted("/rpc/begin_commit"), 16);
+  },
+);
