@@ -37,6 +37,8 @@ export async function applyMigrations(options: MigrationOptions): Promise<string
     const known = new Set(records.map((record) => record["version"]));
     for (const migration of migrations) {
       if (known.has(migration.version)) continue;
+      // One migration's `set` is not the next one's.
+      await sql`reset all`;
       await applyMigration(sql, { migration, directory });
       applied.push(migration.file);
     }
@@ -77,7 +79,6 @@ async function applyMigration(
   try {
     await sql.begin(async (transaction) => {
       await transaction.unsafe(text);
-      // A migration may have changed the path for the rest of its transaction.
       await transaction`
         insert into supabase_migrations.schema_migrations (version, name, statements)
         values (${migration.version}, ${migration.name}, ${splitStatements(text)})`;

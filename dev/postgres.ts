@@ -1,14 +1,12 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { type Child, startChild } from "./child_process.ts";
 import { freePort } from "./free_port.ts";
 import { logTail } from "./log_tail.ts";
 import { type PostgresBinaries, preparePostgresBinaries } from "./postgres_binaries.ts";
 import { openPostgresHome } from "./postgres_home.ts";
 import { removeForeignPidFile } from "./postgres_pid_file.ts";
-import { reasonOf, StartError } from "./start_error.ts";
+import { StartError } from "./start_error.ts";
 import { postgresUser, type SystemUser } from "./system_user.ts";
 
 /** The superuser of the cluster, named as on Supabase. */
@@ -57,8 +55,9 @@ async function initialise(cluster: PostgresCluster, options: PostgresOptions): P
     await chown(unfinished, cluster.user.uid, cluster.user.gid);
     await chown(passwordFile, cluster.user.uid, cluster.user.gid);
   }
-  try {
-    await promisify(execFile)(cluster.binaries.initdb, [
+  const initdb = await startChild({
+    command: cluster.binaries.initdb,
+    args: [
       `--pgdata=${unfinished}`,
       `--username=${SUPERUSER}`,
       `--pwfile=${passwordFile}`,
@@ -68,13 +67,18 @@ async function initialise(cluster: PostgresCluster, options: PostgresOptions): P
       "--locale-provider=icu",
       "--icu-locale=en-US",
       ...(options.durable ? [] : ["--no-sync"]),
-    ], { env: cluster.binaries.environment, cwd: "/", ...cluster.user });
-  } catch (cause) {
-    throw new StartError(`PostgreSQL could not initialise its cluster: ${reasonOf(cause)}`, {
-      cause,
-    });
-  } finally {
-    await rm(passwordFile, { force: true });
+    ],
+    environment: cluster.binaries.environment,
+    logFile: cluster.logFile,
+    workingDirectory: "/",
+    user: cluster.user ?? undefined,
+  });
+  const how = await initdb.ended;
+  await rm(passwordFile, { force: true });
+  if (how !== "exit code 0") {
+    throw new StartError(
+      `PostgreSQL could not initialise its cluster (${how}): ${await logTail(cluster.logFile)}`,
+    );
   }
   await rename(unfinished, cluster.directory);
 }

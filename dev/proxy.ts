@@ -81,8 +81,6 @@ function requestHeaders(
 function withoutHopByHop(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = (headers.connection ?? "").toLowerCase().split(",").map((name) => name.trim());
   return Object.fromEntries(
-    Object.entries(headers).filter(([name]) =>
-      !HOP_BY_HOP.includes(name) && !named.includes(name)
-    ),
+    Object.entries(headers).filter(([name]) => !HOP_BY_HOP.includes(name) && !named.includes(name)),
   );
 }

@@ -14,7 +14,10 @@ export class Access {
 
   /** A token for the upload of one object. `objectUrl`: `<bucket>/<path>`. */
   signUpload(objectUrl: string, options: { readonly upsert: boolean }): Promise<string> {
-    return this.#sign({ url: objectUrl, upsert: options.upsert, scope: "upload" }, UPLOAD_TOKEN_SECONDS);
+    return this.#sign(
+      { url: objectUrl, upsert: options.upsert, scope: "upload" },
+      UPLOAD_TOKEN_SECONDS,
+    );
   }
 
   signDownload(objectUrl: string, seconds: number): Promise<string> {
@@ -26,7 +29,9 @@ export class Access {
     token: string | undefined,
     wanted: { readonly scope: "upload" | "download"; readonly objectUrl: string },
   ): Promise<{ readonly upsert: boolean }> {
-    if (!token) throw storageErrors.invalidRequest("querystring must have required property 'token'");
+    if (!token) {
+      throw storageErrors.invalidRequest("querystring must have required property 'token'");
+    }
     const claims = await this.#verify(token);
     if (claims["scope"] !== wanted.scope || claims["url"] !== wanted.objectUrl) {
       throw storageErrors.invalidSignature();

@@ -12,10 +12,12 @@ export interface ListRequest {
 type Column = "name" | "created_at" | "updated_at" | "last_accessed_at";
 
 /** An object directly under the folder, or, with nothing but its name, a folder. */
-export type ListEntry = { readonly name: string } & Record<
-  "id" | "updated_at" | "created_at" | "last_accessed_at" | "metadata",
-  unknown
->;
+export type ListEntry =
+  & { readonly name: string }
+  & Record<
+    "id" | "updated_at" | "created_at" | "last_accessed_at" | "metadata",
+    unknown
+  >;
 
 /** The folder as a prefix of names: supabase-js sends it without its last slash. */
 export function folderPrefix(request: ListRequest): string {

@@ -135,16 +135,22 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
     for (const row of removed) await files.remove(row.version);
     return context.json(removed);
   });
-  app.get("/object/authenticated/:bucket/:path{.+}", (context) =>
-    sendObject(context.req.raw, { address: addressOf(context), rows, files }));
-  app.get("/object/:bucket/:path{.+}", (context) =>
-    sendObject(context.req.raw, { address: addressOf(context), rows, files }));
+  app.get(
+    "/object/authenticated/:bucket/:path{.+}",
+    (context) => sendObject(context.req.raw, { address: addressOf(context), rows, files }),
+  );
+  app.get(
+    "/object/:bucket/:path{.+}",
+    (context) => sendObject(context.req.raw, { address: addressOf(context), rows, files }),
+  );
 
   app.notFound((context) =>
     storageErrors.routeNotFound(context.req.method, context.req.path).toResponse()
   );
-  app.onError((error) => {
+  app.onError((error, context) => {
     if (error instanceof StorageError) return error.toResponse();
+    // Nobody is left to read the answer of an upload that was broken off.
+    if (context.req.raw.signal.aborted) return storageErrors.internal().toResponse();
     console.error("storage:", error);
     return storageErrors.internal().toResponse();
   });

@@ -4,7 +4,11 @@ export class StorageError extends Error {
 
   constructor(
     readonly code: string,
-    readonly body: { readonly statusCode: string; readonly error: string; readonly message: string },
+    readonly body: {
+      readonly statusCode: string;
+      readonly error: string;
+      readonly message: string;
+    },
     /** The status on the wire. */
     readonly status = 400,
   ) {
@@ -35,8 +39,7 @@ export const storageErrors = {
       error: "Duplicate",
       message: "The resource already exists",
     }),
-  invalidKey: (key: string) =>
-    failure("InvalidKey", "400", { message: `Invalid key: ${key}` }),
+  invalidKey: (key: string) => failure("InvalidKey", "400", { message: `Invalid key: ${key}` }),
   entityTooLarge: () =>
     failure("EntityTooLarge", "413", {
       error: "Payload too large",

@@ -28,6 +28,7 @@ lookups=
 
 # request <path> <json>: sets status (000: no answer), leaves the answer in $work/answer.
 request() {
+  : >"$work/answer"
   status=$(curl --silent --show-error --connect-timeout 5 --max-time 15 \
     --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")") \
     --header 'content-type: application/json' --data @- \
@@ -166,15 +167,14 @@ meet() {
 # What was last applied still connects the peers while the service cannot be reached.
 fall_back() {
   [[ $status == 000 || $status == 5?? ]] && ! is_up && [[ -e $CONFIG ]] || return 0
-  cp "$CONFIG" "$work/new"
-  if bring_up; then log "the service is out of reach: the last configuration is up"; fi
+  cp "$CONFIG" "$work/new" && bring_up && log "the service is out of reach: the last configuration is up"
 }
 
 # pause <seconds>: a tenth more or less, so that agents do not come in step.
 pause() {
   local milliseconds=$(($1 * (900 + RANDOM % 201)))
   sleep "$((milliseconds / 1000)).$(printf %03d $((milliseconds % 1000)))" &
-  wait $!
+  wait $! || true
 }
 
 # How long the service asked to be left alone.
@@ -204,12 +204,12 @@ while true; do
     failures=0
     pause_seconds=$POLL_SECONDS
   else
-    fall_back
+    fall_back || log "the last configuration does not come up"
     failures=$((failures + 1))
     pause_seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS))
     asked=$(retry_after)
     ((pause_seconds >= asked)) || pause_seconds=$asked
   fi
-  if is_up; then refresh_endpoints; fi
+  if is_up; then refresh_endpoints || log "the endpoints are not refreshed"; fi
   pause "$pause_seconds"
 done

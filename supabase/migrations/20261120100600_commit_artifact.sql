@@ -18,14 +18,19 @@ language sql
 stable
 set search_path = ''
 as $$
-  -- '0' follows '/' in byte order: the range is the folder, walked by the index on (bucket_id, name collate "C").
-  select o.name
-  from storage.objects o
-  where o.bucket_id = 'agent-artifacts'
-    and o.name collate "C" > artifacts.sealed_prefix((newest_sealed_path.artifact).artifact_id)
-    and o.name collate "C" < 'sealed/' || (newest_sealed_path.artifact).artifact_id || '0'
-    and split_part(o.name, '/', 3)::integer > (newest_sealed_path.artifact).rejected_attempts
-  order by split_part(o.name, '/', 3)::integer desc
+  -- Only the attempts since the last verdict can be there, so these are few; each is one look into the unique index.
+  select artifacts.sealed_prefix((newest_sealed_path.artifact).artifact_id) || attempt
+  from generate_series(
+    (newest_sealed_path.artifact).commit_attempts,
+    (newest_sealed_path.artifact).rejected_attempts + 1,
+    -1
+  ) as attempt
+  where exists (
+    select from storage.objects o
+    where o.bucket_id = 'agent-artifacts'
+      and o.name = artifacts.sealed_prefix((newest_sealed_path.artifact).artifact_id) || attempt
+  )
+  order by attempt desc
   limit 1
 $$;
 comment on function artifacts.newest_sealed_path(artifacts.artifacts) is

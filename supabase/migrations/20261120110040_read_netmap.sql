@@ -41,11 +41,6 @@ begin
     left join mesh.pairs pair
       on pair.low_agent = least(p.agent_id collate "C", subject collate "C")
       and pair.high_agent = greatest(p.agent_id collate "C", subject collate "C")
-  ),
-  rules as (
-    select r.from_agent, r.to_agent, r.port, r.proto, r.active, mesh.waiting_for(r) as waiting_for
-    from mesh.rules r
-    where r.from_agent = subject or r.to_agent = subject
   )
   select json_build_object(
     'agent_id', subject,
@@ -61,22 +56,22 @@ begin
         ),
         '[]'
       )
-      from rules r
-      where r.active
+      from mesh.rules r
+      where (r.from_agent = subject or r.to_agent = subject) and r.active
     ),
     'acl_requests', (
       select coalesce(
         json_agg(
           json_build_object(
             'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto,
-            'waiting_for', r.waiting_for
+            'waiting_for', mesh.waiting_for(r)
           )
           order by r.from_agent, r.to_agent, r.proto, r.port
         ),
         '[]'
       )
-      from rules r
-      where not r.active
+      from mesh.rules r
+      where (r.from_agent = subject or r.to_agent = subject) and not r.active
     )
   ) into answer
   from mesh.peers own

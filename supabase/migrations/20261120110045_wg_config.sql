@@ -83,21 +83,27 @@ set search_path = ''
 as $$
 declare
   subject text := mesh.subject_of(store_psks.caller, store_psks.agent_id);
+  made record;
 begin
   perform mesh.lock_pairs(
     subject,
-    array(select made.agent_id from jsonb_to_recordset(store_psks.psks) as made (agent_id text))
+    array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
   );
 
-  update mesh.pairs pair
-  set sealed_psk = made.sealed_psk, made_at = clock_timestamp()
-  from jsonb_to_recordset(store_psks.psks) as made (agent_id text, pubkey text, psk_version integer, sealed_psk text)
-  join mesh.peers other on other.agent_id = made.agent_id and other.pubkey = made.pubkey
-  join mesh.peers own on own.agent_id = subject and own.pubkey = store_psks.pubkey
-  where pair.low_agent = least(other.agent_id, own.agent_id)
-    and pair.high_agent = greatest(other.agent_id, own.agent_id)
-    and pair.psk_version = made.psk_version
-    and pair.sealed_psk is null;
+  -- One by one: in a single update the planner, which knows nothing of the list, may pair all with all.
+  for made in
+    select m.*
+    from jsonb_to_recordset(store_psks.psks) as m (agent_id text, pubkey text, psk_version integer, sealed_psk text)
+    where exists (select from mesh.peers p where p.agent_id = subject and p.pubkey = store_psks.pubkey)
+  loop
+    update mesh.pairs p
+    set sealed_psk = made.sealed_psk, made_at = clock_timestamp()
+    where p.low_agent = least(made.agent_id collate "C", subject collate "C")
+      and p.high_agent = greatest(made.agent_id collate "C", subject collate "C")
+      and p.psk_version = made.psk_version
+      and p.sealed_psk is null
+      and exists (select from mesh.peers other where other.agent_id = made.agent_id and other.pubkey = made.pubkey);
+  end loop;
 
   return public.read_wg_config(store_psks.caller, store_psks.agent_id);
 end

@@ -5,6 +5,7 @@ import { applyMigrations } from "../../dev/migrations.ts";
 import { createProjectDatabase } from "../../dev/platform.ts";
 import type { CallerArgument } from "../../supabase/functions/_shared/caller.ts";
 import type { ConfigurationState } from "../../supabase/functions/agent-mesh/configuration.ts";
+import { SUPERUSER_URL, withStackDatabase } from "./connection.ts";
 
 export type { ConfigurationState };
 
@@ -52,10 +53,9 @@ export class MeshDatabase {
   ) {}
 
   static async create(): Promise<MeshDatabase> {
-    const superuserUrl = required("SUPABASE_SUPERUSER_DB_URL");
     const name = `mesh_${randomBytes(6).toString("hex")}`;
     const databaseUrl = await createProjectDatabase({
-      superuserUrl,
+      superuserUrl: SUPERUSER_URL,
       name,
       defaultPrivileges: "newer",
     });
@@ -67,9 +67,7 @@ export class MeshDatabase {
     });
     return new MeshDatabase(owner, service, async () => {
       await Promise.all([owner.end(), service.end()]);
-      const cluster = postgres(superuserUrl, { max: 1 });
-      await cluster`drop database ${cluster(name)}`;
-      await cluster.end();
+      await withStackDatabase((sql) => sql`drop database ${sql(name)}`);
     });
   }
 
@@ -183,10 +181,4 @@ export function randomPubkey(): string {
 /** `count` identifiers, in no particular order. */
 export function agentNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `agent-${index}`);
-}
-
-function required(name: string): string {
-  const value = Deno.env.get(name);
-  if (!value) throw new Error(`Set ${name}: these tests make databases of their own.`);
-  return value;
 }

@@ -46,7 +46,7 @@ Deno.test("a registration with other values → the same addresses", async () =>
 Deno.test("one more agent than the network has room for → network_full, and nothing is left of it", async () => {
   const { mesh } = file;
   await mesh.startOver(SMALL_NETWORK);
-  const names = agentNames(7);
+  const names = agentNames(7).map((name) => `crowd-${name}`);
   const settled = await Promise.allSettled(names.map((name) => mesh.register(name)));
   strictEqual(settled.filter(({ status }) => status === "fulfilled").length, 6);
   const refused = names[settled.findIndex(({ status }) => status === "rejected")] ?? "";

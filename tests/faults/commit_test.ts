@@ -15,6 +15,10 @@ import { withStackDatabase } from "../database/connection.ts";
 import { startArtifactsFunction } from "./artifacts_function.ts";
 import { gate, startProxy } from "./proxy.ts";
 
+function unavailable(): Response {
+  return new Response("overloaded", { status: 503 });
+}
+
 /** The steps of a commit behind /commit, by the path of their call. */
 const STEPS = {
   "before the move": "/object/move",
@@ -33,7 +37,8 @@ for (const [when, path] of Object.entries(STEPS)) {
       {
         await using proxy = startProxy(
           SUPABASE_URL,
-          (passing) => passing.path.includes(path) ? step.wait() : undefined,
+          // Held, and then not passed on: the call dies with its caller.
+          (passing) => passing.path.includes(path) ? step.wait().then(unavailable) : undefined,
         );
         await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
         const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
@@ -41,8 +46,7 @@ for (const [when, path] of Object.entries(STEPS)) {
         await step.arrived;
         await own.process.kill();
         strictEqual(await lost, "connection lost");
-        // What reached the proxy goes no further: the call died with its caller.
-        proxy.intercept(() => new Response(null, { status: 503 }));
+        step.open();
       }
       assertError(await commit(planner, registered, sha256("hello")), 409, "commit_in_progress");
       await withStackDatabase((sql) =>
@@ -62,7 +66,9 @@ for (const [when, path] of Object.entries(STEPS)) {
       const registered = await register(planner);
       await upload(registered.upload_url, "hello");
       await using proxy = startProxy(SUPABASE_URL, (passing) => {
-        if (passing.path.includes(path)) return new Response("overloaded", { status: 503 });
+        return passing.path.includes(path)
+          ? new Response("overloaded", { status: 503 })
+          : undefined;
       });
       await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
       const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
@@ -85,7 +91,7 @@ artifactTest(
     const registered = await register(planner);
     await upload(registered.upload_url, "hello");
     await using proxy = startProxy(SUPABASE_URL, (passing) => {
-      if (passing.path.includes("/object/authenticated/")) return new Response("hel");
+      return passing.path.includes("/object/authenticated/") ? new Response("hel") : undefined;
     });
     await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
     const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };

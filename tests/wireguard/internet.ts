@@ -46,6 +46,11 @@ export class Host implements AsyncDisposable {
     return child;
   }
 
+  /** What a started program wrote so far. */
+  readLog(logName: string): Promise<string> {
+    return Deno.readTextFile(`${this.directory}/${logName}`).catch(() => "");
+  }
+
   /** Makes `name` resolve to `address` here; every other name stays unknown. */
   async resolve(name: string, address: string): Promise<void> {
     await Deno.writeTextFile(`/etc/netns/${this.namespace}/hosts`, `${address} ${name}\n`, {
@@ -54,9 +59,10 @@ export class Host implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const links = await this.runAnyhow(["wg", "show", "interfaces"]);
-    for (const name of links.output.split(/\s+/).filter((name) => name !== "")) {
-      await this.runAnyhow(["ip", "link", "delete", name]);
+    // wireguard-go ends with its interface; killed, it would leave its socket in /run/wireguard.
+    const links = JSON.parse((await this.runAnyhow(["ip", "-j", "link"])).output || "[]");
+    for (const { ifname } of links as { ifname: string }[]) {
+      if (ifname !== "lo") await this.runAnyhow(["ip", "link", "delete", ifname]);
     }
     const { output } = await runAnyhow(["ip", "netns", "pids", this.namespace]);
     const pids = output.split("\n").filter((pid) => pid !== "").map(Number);

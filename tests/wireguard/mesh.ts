@@ -1,6 +1,6 @@
-import { type Agent, createAgent, succeed, SUPABASE_URL } from "../conformance/service.ts";
-import { eventually, run } from "./command.ts";
-import { type Host, Internet, untilListening } from "./internet.ts";
+import { type Agent, createAgent, succeed } from "../conformance/service.ts";
+import { run } from "./command.ts";
+import { type Host, Internet } from "./internet.ts";
 
 export const TUNNEL_PORT = 51820;
 
@@ -24,6 +24,7 @@ export interface AccessRule {
 /** A mesh of fresh agents on the service under test, and the hosts that they live on. */
 export class Mesh implements AsyncDisposable {
   readonly #members: Member[] = [];
+  readonly #attached: AsyncDisposable[] = [];
 
   private constructor(readonly internet: Internet) {}
 
@@ -58,7 +59,14 @@ export class Mesh implements AsyncDisposable {
     return member;
   }
 
+  /** Has something end with the mesh, before its hosts do. */
+  attach<Thing extends AsyncDisposable>(thing: Thing): Thing {
+    this.#attached.push(thing);
+    return thing;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const thing of this.#attached) await thing[Symbol.asyncDispose]();
     await this.internet[Symbol.asyncDispose]();
     for (const { agent } of this.#members) {
       await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id: agent.id } });
@@ -108,6 +116,11 @@ export async function takeDown({ host, interfaceName }: Member): Promise<void> {
   await host.run(["wg-quick", "down", `${host.directory}/${interfaceName}.conf`]);
 }
 
+/** Not by `wg show interfaces`: without the kernel module that shows those of every namespace. */
+export async function hasInterface({ host, interfaceName }: Member): Promise<boolean> {
+  return (await host.runAnyhow(["ip", "link", "show", "dev", interfaceName])).success;
+}
+
 /** One field of `wg show` about one peer, such as its `latest-handshakes` or `preshared-keys`. */
 export async function peerField(
   { host, interfaceName }: Member,
@@ -117,72 +130,6 @@ export async function peerField(
   return lines.map((line) => line.split("\t")).find(([key]) => key === peer.publicKey)?.[1];
 }
 
-/**
- * Starts examples/mesh-agent on a member's host, with a way to the service and to nothing else
- * outside the test's internet, and waits until its tunnel is up.
- */
-export async function startExampleAgent(
-  member: Member,
-  { pollSeconds = 2 }: { pollSeconds?: number } = {},
-): Promise<Deno.ChildProcess> {
-  const { host, agent, interfaceName } = member;
-  const service = new URL(SUPABASE_URL);
-  const port = service.port || "80";
-  const keyPath = `${host.directory}/agent-key`;
-  await Deno.writeTextFile(keyPath, `${agent.key}\n`, { mode: 0o600 });
-  await connectToService(host, { hostname: service.hostname, port: Number(port) });
-  const child = host.start([AGENT_SCRIPT], {
-    logName: "agent.log",
-    env: {
-      MESH_URL: `http://127.0.0.1:${port}/functions/v1/agent-mesh`,
-      AGENT_ID: agent.id,
-      AGENT_KEY_FILE: keyPath,
-      INTERFACE: interfaceName,
-      CONFIG_DIR: host.directory,
-      POLL_SECONDS: String(pollSeconds),
-      ...(host.address === null ? {} : { ENDPOINT: `${host.address}:${TUNNEL_PORT}` }),
-    },
-  });
-  await untilApplied(member);
-  return child;
-}
-
-/** What the example agent wrote so far. */
-export function agentLog({ host }: Member): Promise<string> {
-  return Deno.readTextFile(`${host.directory}/agent.log`).catch(() => "");
-}
-
-/** Waits until the example agent has applied what the service has for it now, and has said so. */
-export async function untilApplied(member: Member, withinSeconds = 20): Promise<void> {
-  await eventually(`${member.agent.id} has applied its configuration`, {
-    withinSeconds,
-    condition: async () => {
-      const { config_version } = await succeed<{ config_version: number }>("/agent-mesh/netmap", {
-        as: member.agent,
-      });
-      return (await agentLog(member)).includes(`config_version ${config_version} is applied`);
-    },
-  });
-}
-
-const AGENT_SCRIPT = new URL("../../examples/mesh-agent/mesh-agent.sh", import.meta.url).pathname;
-
 function keyFile(host: Host, interfaceName: string): string {
   return `${host.directory}/${interfaceName}.key`;
-}
-
-/** By a socket in the file system, which namespaces share: no packet leaves the test's internet. */
-async function connectToService(
-  host: Host,
-  { hostname, port }: { hostname: string; port: number },
-): Promise<void> {
-  const socket = `${host.directory}/service.sock`;
-  host.startOutside(["socat", `UNIX-LISTEN:${socket},fork`, `TCP:${hostname}:${port}`], {
-    logName: "service",
-  });
-  host.start(
-    ["socat", `TCP-LISTEN:${port},bind=127.0.0.1,fork,reuseaddr`, `UNIX-CONNECT:${socket}`],
-    { logName: "relay" },
-  );
-  await untilListening(host, { proto: "tcp", port });
 }

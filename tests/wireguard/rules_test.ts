@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { post } from "../conformance/service.ts";
 import {
   bringUp,
+  hasInterface,
   type Member,
   Mesh,
   putRule,
@@ -91,7 +92,7 @@ tunnelTest("wg-quick down → no nftables table and no interface is left", async
   assert.equal(tables, `table inet agent_mesh_${alice.interfaceName}\n`);
   await takeDown(alice);
   assert.equal(await alice.host.run(["nft", "list", "tables"]), "");
-  assert.equal(await alice.host.run(["wg", "show", "interfaces"]), "");
+  assert.equal(await hasInterface(alice), false);
 });
 
 tunnelTest("no private key file → wg-quick up fails and leaves no interface", async () => {
@@ -99,7 +100,7 @@ tunnelTest("no private key file → wg-quick up fails and leaves no interface", 
   const alice = await mesh.join("alice");
   await Deno.remove(`${alice.host.directory}/${alice.interfaceName}.key`);
   await assert.rejects(bringUp(alice), /fopen: No such file/);
-  assert.equal(await alice.host.run(["wg", "show", "interfaces"]), "");
+  assert.equal(await hasInterface(alice), false);
 });
 
 tunnelTest(
@@ -111,7 +112,7 @@ tunnelTest(
     const path = `${alice.host.directory}/${alice.interfaceName}.conf`;
     await Deno.writeTextFile(path, text.replaceAll(/^#.*\n/gm, ""));
     await assert.rejects(alice.host.run(["wg-quick", "up", path]), /No such file or directory/);
-    assert.equal(await alice.host.run(["wg", "show", "interfaces"]), "");
+    assert.equal(await hasInterface(alice), false);
   },
 );
 

@@ -1,0 +1,74 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { reasonOf, StartError } from "./start_error.ts";
+import { stateDirectory } from "./state_directory.ts";
+
+const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
+type Connection = Record<(typeof CONNECTION)[number], string>;
+
+/**
+ * Calls an SQL function of the project as the operator, of the deployment that SUPABASE_URL and SUPABASE_SECRET_KEY
+ * name, else of the local stack. Returns what the function returns. Throws StartError.
+ */
+export async function callAsOperator(
+  functionName: string,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = await readConnection();
+  let response: Response;
+  try {
+    response = await fetch(new URL(`/rest/v1/rpc/${functionName}`, url), {
+      method: "POST",
+      headers: { apikey: secretKey, "content-type": "application/json" },
+      body: JSON.stringify(parameters),
+    });
+  } catch (cause) {
+    throw new StartError(`${url} does not answer: is the service running?`, { cause });
+  }
+  const text = await response.text();
+  if (!response.ok) {
+    throw new StartError(
+      `${functionName} was refused (HTTP ${response.status}): ${messageOf(text)}`,
+    );
+  }
+  return JSON.parse(text);
+}
+
+/** Runs a command of the operator: its error is one sentence and exit code 1. */
+export async function runCommand(command: () => Promise<void>): Promise<void> {
+  try {
+    await command();
+  } catch (cause) {
+    console.error(reasonOf(cause));
+    Deno.exit(1);
+  }
+}
+
+async function readConnection(): Promise<Connection> {
+  const [url, secretKey] = CONNECTION.map((name) => Deno.env.get(name));
+  if (url && secretKey) return { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey };
+  if (url || secretKey) {
+    throw new StartError("Set both SUPABASE_URL and SUPABASE_SECRET_KEY, or neither.");
+  }
+  const file = join(stateDirectory(), "env");
+  const lines = await readFile(file, "utf8").catch(() => {
+    throw new StartError(
+      `Neither SUPABASE_URL and SUPABASE_SECRET_KEY are set nor is there ${file}: start the service first.`,
+    );
+  });
+  const values = Object.fromEntries(
+    lines.split("\n").map((line): [string, string] => {
+      const equals = line.indexOf("=");
+      return [line.slice(0, equals), line.slice(equals + 1)];
+    }),
+  );
+  return values as Connection;
+}
+
+function messageOf(body: string): string {
+  try {
+    return String(JSON.parse(body).message);
+  } catch {
+    return body.slice(0, 200);
+  }
+}

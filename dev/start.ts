@@ -1,0 +1,48 @@
+import { stopRequest } from "./shutdown.ts";
+import { stateDirectory } from "./state_directory.ts";
+import { reasonOf, StartError } from "./start_error.ts";
+
+const DEFAULT_PORT = 54321;
+
+async function main(): Promise<void> {
+  const stopRequested = stopRequest();
+  const stateDir = stateDirectory();
+  console.log(`Starting the service with its state in ${stateDir} …`);
+  // Loaded only now: the first run downloads their packages.
+  const { startStack } = await import("./stack.ts");
+  const stack = await startStack({
+    port: portOf(Deno.env.get("PORT")),
+    stateDir,
+    onProgress: console.log,
+    ...storageSizeLimit(Deno.env.get("STORAGE_FILE_SIZE_LIMIT")),
+  });
+  console.log(`Keys and URLs are in ${stateDir}/env`);
+  console.log(`Ready: ${stack.url}`);
+  console.log(await stopRequested);
+  await stack.stop();
+}
+
+function portOf(text: string | undefined): number {
+  if (!text) return DEFAULT_PORT;
+  const port = Number(text);
+  if (!/^[0-9]+$/.test(text) || port < 1 || port > 65_535) {
+    throw new StartError("PORT must be a whole number from 1 to 65535.");
+  }
+  return port;
+}
+
+function storageSizeLimit(text: string | undefined): { storageSizeLimit?: number } {
+  if (!text) return {};
+  if (!/^[0-9]+$/.test(text)) {
+    throw new StartError("STORAGE_FILE_SIZE_LIMIT must be a whole number of bytes.");
+  }
+  return { storageSizeLimit: Number(text) };
+}
+
+try {
+  await main();
+  Deno.exit(0);
+} catch (cause) {
+  console.error(cause instanceof StartError ? cause.message : reasonOf(cause));
+  Deno.exit(1);
+}

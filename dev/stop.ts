@@ -1,0 +1,35 @@
+import { identifyProcess } from "./process_identity.ts";
+import { endLeftovers, ensureEnd } from "./process_records.ts";
+import { reasonOf } from "./start_error.ts";
+import { stateDirectory } from "./state_directory.ts";
+import { runningStack } from "./state_lock.ts";
+
+/** Longer than the stack itself gives its slowest child. */
+const PATIENCE_MILLISECONDS = 30_000;
+
+/**
+ * Ends the stack of `stateDir` and waits until it is gone; also what a stack that was killed left running. Returns a
+ * sentence that tells what there was to end.
+ */
+export async function stopStack(stateDir: string): Promise<string> {
+  const pid = await runningStack(stateDir);
+  const identity = pid === null ? null : await identifyProcess(pid);
+  if (identity !== null) {
+    Deno.kill(identity.pid, "SIGTERM");
+    await ensureEnd(identity, PATIENCE_MILLISECONDS);
+  }
+  const leftovers = await endLeftovers(stateDir);
+  if (identity !== null) return "Stopped.";
+  return leftovers.length > 0
+    ? `The service had been killed; ended what it left running: ${leftovers.join(", ")}.`
+    : "The service is not running.";
+}
+
+if (import.meta.main) {
+  try {
+    console.log(await stopStack(stateDirectory()));
+  } catch (cause) {
+    console.error(reasonOf(cause));
+    Deno.exit(1);
+  }
+}

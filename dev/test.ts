@@ -1,0 +1,59 @@
+import { chmod, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { isFree } from "./free_port.ts";
+import { findProcessesWith } from "./leftovers.ts";
+import { removePostgresHome } from "./postgres_home.ts";
+import { stopRequest } from "./shutdown.ts";
+import { type Stack, stackEnvironment, startStack } from "./stack.ts";
+import { reasonOf } from "./start_error.ts";
+import { countTests, describeCounts } from "./test_counts.ts";
+
+/** Runs `deno test` with this program's arguments against a stack that lives as long as the run. */
+async function main(): Promise<number> {
+  const stopRequested = stopRequest();
+  const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-test-" });
+  try {
+    // Others may pass through: as root, PostgreSQL runs as another user.
+    await chmod(stateDir, 0o711);
+    const stack = await startStack({ port: 0, stateDir, durable: false });
+    const code = await runTests(stack, stopRequested);
+    await stack.stop();
+    const leftovers = await findLeftovers(stack);
+    for (const leftover of leftovers) console.error(`Left behind: ${leftover}`);
+    const report = await readFile(reportFile(stateDir), "utf8").catch(() => "");
+    console.log(describeCounts(countTests(report)));
+    return leftovers.length > 0 ? 1 : code;
+  } finally {
+    await removePostgresHome(stateDir);
+    await rm(stateDir, { recursive: true, force: true });
+  }
+}
+
+async function runTests(stack: Stack, stopRequested: Promise<string>): Promise<number> {
+  const tests = new Deno.Command(Deno.execPath(), {
+    args: ["test", "--allow-all", `--junit-path=${reportFile(stack.stateDir)}`, ...Deno.args],
+    env: { ...stackEnvironment(stack), STATE_DIR: stack.stateDir },
+  }).spawn();
+  stopRequested.then(() => tests.kill("SIGTERM")).catch(() => {});
+  return (await tests.status).code;
+}
+
+async function findLeftovers(stack: Stack): Promise<string[]> {
+  const leftovers = await findProcessesWith([stack.url, stack.stateDir]);
+  for (const url of [stack.url, stack.databaseUrl]) {
+    const port = Number(new URL(url).port);
+    if (!await isFree(port)) leftovers.push(`a listener on port ${port}`);
+  }
+  return leftovers;
+}
+
+function reportFile(stateDir: string): string {
+  return join(stateDir, "junit.xml");
+}
+
+try {
+  Deno.exit(await main());
+} catch (cause) {
+  console.error(reasonOf(cause));
+  Deno.exit(1);
+}

@@ -1,0 +1,187 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { assertError, assertInvalid } from "./service.ts";
+import {
+  agree,
+  configOf,
+  join,
+  leavesUnchanged,
+  meshTest,
+  netmapOf,
+  putRule,
+  revokeRule,
+  ruleBetween,
+  valuesOf,
+} from "./mesh.ts";
+
+for (const first of ["from_agent", "to_agent"] as const) {
+  meshTest(
+    `/acl/put by ${first} alone → a request that moves nothing; by the other too → active`,
+    async ({ alice, bob }) => {
+      await join(alice);
+      await join(bob);
+      const rule = ruleBetween(alice, bob);
+      const [asker, other] = first === "from_agent" ? [alice, bob] : [bob, alice];
+      const versions = [
+        (await netmapOf(alice)).config_version,
+        (await netmapOf(bob)).config_version,
+      ];
+
+      const request = { ...rule, created: true, active: false, waiting_for: other.id };
+      deepStrictEqual((await putRule(asker, rule)).body, request);
+      deepStrictEqual((await putRule(asker, rule)).body, { ...request, created: false });
+      for (const agent of [alice, bob]) {
+        const map = await netmapOf(agent);
+        deepStrictEqual(map.peers.map(({ agent_id }) => agent_id), [agent.id]);
+        deepStrictEqual(map.acls, []);
+        deepStrictEqual(map.acl_requests, [{ ...rule, waiting_for: other.id }]);
+        deepStrictEqual(valuesOf("PublicKey", await configOf(agent)), []);
+      }
+      deepStrictEqual(
+        [(await netmapOf(alice)).config_version, (await netmapOf(bob)).config_version],
+        versions,
+      );
+
+      const agreed = { ...rule, created: false, active: true, waiting_for: null };
+      deepStrictEqual((await putRule(other, rule)).body, agreed);
+      deepStrictEqual((await putRule(other, rule)).body, agreed);
+      for (const agent of [alice, bob]) {
+        const map = await netmapOf(agent);
+        deepStrictEqual(map.peers.map(({ agent_id }) => agent_id), [alice.id, bob.id]);
+        deepStrictEqual(map.acls, [rule]);
+        deepStrictEqual(map.acl_requests, []);
+      }
+    },
+  );
+}
+
+meshTest(
+  "/acl/put by the operator → active at once, also where it was a request",
+  async ({ alice, bob }) => {
+    const rule = ruleBetween(alice, bob);
+    deepStrictEqual((await putRule("operator", rule)).body, {
+      ...rule,
+      created: true,
+      active: true,
+      waiting_for: null,
+    });
+    const requested = ruleBetween(bob, alice);
+    await putRule(alice, requested);
+    deepStrictEqual((await putRule("operator", requested)).body, {
+      ...requested,
+      created: false,
+      active: true,
+      waiting_for: null,
+    });
+  },
+);
+
+meshTest(
+  "/acl/put for agents that are no peers yet → takes effect when they register",
+  async ({ alice, bob }) => {
+    await putRule(alice, ruleBetween(alice, bob));
+    await putRule(bob, ruleBetween(alice, bob));
+    await join(alice);
+    deepStrictEqual((await netmapOf(alice)).peers.map(({ self }) => self), [true]);
+    deepStrictEqual((await netmapOf(alice)).acls, [ruleBetween(alice, bob)]);
+    await join(bob);
+    for (const agent of [alice, bob]) strictEqual((await netmapOf(agent)).peers.length, 2);
+  },
+);
+
+meshTest(
+  "/acl/put and /acl/revoke by an agent that the rule does not name → 403",
+  async ({ alice, bob, carol }) => {
+    await join(alice);
+    await join(bob);
+    const rule = ruleBetween(alice, bob);
+    await agree(rule);
+    await leavesUnchanged([alice, bob, carol], async () => {
+      const strangers = [rule, ruleBetween(bob, alice), { ...rule, from_agent: "nobody-has-this" }];
+      for (const named of strangers) {
+        assertError(await putRule(carol, named), 403, "forbidden");
+        assertError(await revokeRule(carol, named), 403, "forbidden");
+      }
+    });
+  },
+);
+
+meshTest("/acl/put and /acl/revoke from an agent to itself → 422", async ({ alice }) => {
+  await join(alice);
+  await leavesUnchanged([alice], async () => {
+    for (const as of [alice, "operator"] as const) {
+      assertInvalid(await putRule(as, ruleBetween(alice, alice)), "to_agent");
+      assertInvalid(await revokeRule(as, ruleBetween(alice, alice)), "to_agent");
+    }
+  });
+});
+
+for (const revoker of ["alice", "bob", "operator"] as const) {
+  meshTest(
+    `/acl/revoke by ${revoker} → gone for both, whoever put it; consent starts anew`,
+    async (cast) => {
+      const { alice, bob } = cast;
+      await join(alice);
+      await join(bob);
+      const rule = ruleBetween(alice, bob);
+      await agree(rule);
+      const as = revoker === "operator" ? revoker : cast[revoker];
+      deepStrictEqual((await revokeRule(as, rule)).body, { ...rule, revoked: true });
+      deepStrictEqual((await revokeRule(as, rule)).body, { ...rule, revoked: false });
+      for (const agent of [alice, bob]) {
+        const map = await netmapOf(agent);
+        deepStrictEqual(map.peers.map(({ agent_id }) => agent_id), [agent.id]);
+        deepStrictEqual([map.acls, map.acl_requests], [[], []]);
+        deepStrictEqual(valuesOf("PublicKey", await configOf(agent)), []);
+      }
+      deepStrictEqual((await putRule(alice, rule)).body["waiting_for"], bob.id);
+    },
+  );
+}
+
+meshTest(
+  "/acl/revoke of one of two rules → the other keeps the two in sight of each other",
+  async ({ alice, bob }) => {
+    await join(alice);
+    await join(bob);
+    const [web, dns] = [
+      ruleBetween(alice, bob),
+      ruleBetween(bob, alice, { port: 53, proto: "udp" }),
+    ];
+    await agree(web);
+    await agree(dns);
+    await revokeRule(bob, web);
+    for (const agent of [alice, bob]) {
+      const map = await netmapOf(agent);
+      strictEqual(map.peers.length, 2);
+      deepStrictEqual(map.acls, [dns]);
+    }
+  },
+);
+
+meshTest(
+  "/acl/revoke of a request → gone, by the one who was asked too",
+  async ({ alice, bob }) => {
+    await join(bob);
+    const rule = ruleBetween(alice, bob);
+    await putRule(alice, rule);
+    deepStrictEqual((await revokeRule(bob, rule)).body, { ...rule, revoked: true });
+    deepStrictEqual((await netmapOf(bob)).acl_requests, []);
+  },
+);
+
+meshTest(
+  "rules that differ in port, proto or direction → rules of their own",
+  async ({ alice, bob }) => {
+    await join(alice);
+    const rules = [
+      ruleBetween(alice, bob, { port: 80 }),
+      ruleBetween(alice, bob, { port: 443 }),
+      ruleBetween(alice, bob, { port: 80, proto: "udp" }),
+      ruleBetween(bob, alice, { port: 80 }),
+    ];
+    for (const rule of rules.toReversed()) {
+      strictEqual((await putRule("operator", rule)).body["created"], true);
+    }
+    deepStrictEqual((await netmapOf(alice)).acls, rules);
+  },
+);

@@ -1,0 +1,249 @@
+import { strictEqual } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { assertInvalid, post, succeed } from "./service.ts";
+import { join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "./mesh.ts";
+
+const LABEL_OF_63 = "a".repeat(63);
+const NAME_OF_253 = `${`${LABEL_OF_63}.`.repeat(3)}${"a".repeat(61)}`;
+
+/** An endpoint, and what it is given back as. */
+const GOOD_ENDPOINTS: Readonly<Record<string, string>> = {
+  "203.0.113.7:1": "203.0.113.7:1",
+  "203.0.113.7:65535": "203.0.113.7:65535",
+  "192.168.1.1:51820": "192.168.1.1:51820",
+  "[2001:db8::7]:51820": "[2001:db8::7]:51820",
+  "[2001:0DB8:0:0:0:0:0:7]:51820": "[2001:db8::7]:51820",
+  "[::ffff:203.0.113.7]:51820": "203.0.113.7:51820",
+  "host.example:51820": "host.example:51820",
+  "HOST.Example:51820": "host.example:51820",
+  "localhost:51820": "localhost:51820",
+  "xn--bcher-kva.example:51820": "xn--bcher-kva.example:51820",
+  "1host.2example:51820": "1host.2example:51820",
+  [`${NAME_OF_253}:51820`]: `${NAME_OF_253}:51820`,
+};
+
+const BAD_ENDPOINTS = [
+  "",
+  "203.0.113.7",
+  ":51820",
+  "203.0.113.7:",
+  "203.0.113.7:0",
+  "203.0.113.7:65536",
+  "203.0.113.7:051820",
+  "203.0.113.7:+1",
+  "203.0.113.7:0x10",
+  "203.0.113.7: 1",
+  " 203.0.113.7:1",
+  "203.0.113.7:1\n",
+  "203.0.113.7:1\nPostUp = id",
+  "203.0.113.7:1 # x",
+  "127.1:51820",
+  "0x7f.1:51820",
+  "3232235521:51820",
+  "0xc0a80101:51820",
+  "203.0.113.07:51820",
+  "203.0.113.256:51820",
+  "203.0.113:51820",
+  "203.0.113.7.9:51820",
+  "2001:db8::7:51820",
+  "[2001:db8::7]",
+  "[2001:db8::7%eth0]:51820",
+  "[fe80::1%2]:51820",
+  "[2001:db8::g]:51820",
+  "[203.0.113.7]:51820",
+  "[host.example]:51820",
+  "host_name.example:51820",
+  "-host.example:51820",
+  "host-.example:51820",
+  "host..example:51820",
+  "host.example.:51820",
+  ".example:51820",
+  "host.123:51820",
+  "bücher.example:51820",
+  `${LABEL_OF_63}a.example:51820`,
+  `${NAME_OF_253}a:51820`,
+  "user@host.example:51820",
+  "host.example/x:51820",
+  "0.0.0.0:51820",
+  "127.0.0.1:51820",
+  "127.255.0.1:51820",
+  "169.254.1.1:51820",
+  "224.0.0.1:51820",
+  "239.255.255.255:51820",
+  "255.255.255.255:51820",
+  "[::]:51820",
+  "[::1]:51820",
+  "[fe80::1]:51820",
+  "[febf::1]:51820",
+  "[ff02::1]:51820",
+  "[::ffff:127.0.0.1]:51820",
+  "[::ffff:0.0.0.0]:51820",
+  "[::ffff:169.254.1.1]:51820",
+  "[::ffff:ffff:ffff]:51820",
+  "a\ud800.example:51820",
+  7,
+  true,
+  {},
+];
+
+const LOW_ORDER_AND_NOT_REDUCED = [
+  "00".repeat(32),
+  "01" + "00".repeat(31),
+  "ec" + "ff".repeat(30) + "7f",
+  "ed" + "ff".repeat(30) + "7f",
+  "ee" + "ff".repeat(30) + "7f",
+  "ff".repeat(32),
+  "00".repeat(31) + "80",
+  "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+  "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+].map((hex) => Buffer.from(hex, "hex").toString("base64"));
+
+const BAD_PORTS = [0, -1, 65_536, 1.5, "443", null, true, 1e300];
+const BAD_AGENTS = ["", "-a", ".a", "a b", "a\n", "a/b", "ä", "a".repeat(129), 7, null];
+
+meshTest(
+  "/peer/register with a good endpoint → 200, given back in its canonical form",
+  async ({ alice }) => {
+    for (const [endpoint, canonical] of Object.entries(GOOD_ENDPOINTS)) {
+      strictEqual((await join(alice, { endpoint })).endpoint, canonical, endpoint);
+    }
+  },
+);
+
+meshTest(
+  "/peer/register with a bad endpoint → 422 that names it, and nothing changes",
+  async ({ alice, bob }) => {
+    await join(alice, { endpoint: "203.0.113.7:51820" });
+    await leavesUnchanged([alice, bob], async () => {
+      for (const endpoint of BAD_ENDPOINTS) {
+        for (const agent of [alice, bob]) {
+          assertInvalid(
+            await post("/agent-mesh/peer/register", {
+              as: agent,
+              body: { agent_id: agent.id, pubkey: newPubkey(), endpoint },
+            }),
+            "endpoint",
+          );
+        }
+      }
+    });
+  },
+);
+
+meshTest(
+  "/peer/register with a bad pubkey → 422 that names it, and nothing changes",
+  async ({ alice, bob }) => {
+    const { pubkey } = await join(alice);
+    const spellings = [
+      pubkey.slice(0, -1),
+      `${pubkey}\n`,
+      ` ${pubkey}`,
+      pubkey.slice(0, 42) + "B=",
+      Buffer.alloc(31, 9).toString("base64"),
+      Buffer.alloc(33, 9).toString("base64"),
+      Buffer.from(pubkey, "base64").toString("hex"),
+      Buffer.alloc(32, 0xfb).fill(9, 31).toString("base64url") + "=",
+      "",
+    ];
+    await leavesUnchanged([alice, bob], async () => {
+      for (const bad of [...LOW_ORDER_AND_NOT_REDUCED, ...spellings, 7, null, undefined]) {
+        const body = { agent_id: bob.id, pubkey: bad };
+        assertInvalid(await post("/agent-mesh/peer/register", { as: bob, body }), "pubkey");
+      }
+    });
+  },
+);
+
+meshTest("/peer/register with a listen_port → 1 to 65535, else 422", async ({ alice, bob }) => {
+  for (const listen_port of [1, 65_535]) await join(alice, { listen_port });
+  await leavesUnchanged([alice, bob], async () => {
+    for (const listen_port of BAD_PORTS) {
+      const body = { agent_id: bob.id, pubkey: newPubkey(), listen_port };
+      assertInvalid(await post("/agent-mesh/peer/register", { as: bob, body }), "listen_port");
+    }
+  });
+});
+
+meshTest("/peer/register with every field bad → 422 with one issue for each", async ({ alice }) => {
+  const body = { agent_id: "not good", pubkey: "x", endpoint: "x", listen_port: 0 };
+  assertInvalid(
+    await post("/agent-mesh/peer/register", { as: alice, body }),
+    "agent_id",
+    "pubkey",
+    "endpoint",
+    "listen_port",
+  );
+  assertInvalid(await post("/agent-mesh/peer/register", { as: alice }), "agent_id", "pubkey");
+});
+
+for (const path of ["acl/put", "acl/revoke"]) {
+  meshTest(
+    `/${path} with a bad field → 422 that names it, and nothing changes`,
+    async ({ alice, bob }) => {
+      await join(alice);
+      const rule = ruleBetween(alice, bob);
+      const bad = {
+        from_agent: BAD_AGENTS,
+        to_agent: BAD_AGENTS,
+        port: BAD_PORTS,
+        proto: ["TCP", "icmp", "", "tcp ", 6, null],
+      };
+      await leavesUnchanged([alice], async () => {
+        for (const [field, values] of Object.entries(bad)) {
+          for (const value of [...values, undefined]) {
+            const body = { ...rule, [field]: value };
+            assertInvalid(await post(`/agent-mesh/${path}`, { as: "operator", body }), field);
+          }
+        }
+      });
+    },
+  );
+}
+
+meshTest(
+  "/acl/put with the lowest and the highest port, by tcp and by udp → 200",
+  async ({ alice, bob }) => {
+    for (const port of [1, 65_535]) {
+      for (const proto of ["tcp", "udp"]) {
+        const rule = ruleBetween(alice, bob, { port, proto });
+        strictEqual((await post("/agent-mesh/acl/put", { as: alice, body: rule })).status, 200);
+      }
+    }
+  },
+);
+
+for (const path of ["peer/register", "peer/heartbeat", "peer/remove", "netmap", "wg_config"]) {
+  meshTest(`/${path} with a bad agent_id → 422 that names it`, async () => {
+    for (const agent_id of BAD_AGENTS) {
+      const body = { agent_id, pubkey: newPubkey() };
+      assertInvalid(await post(`/agent-mesh/${path}`, { as: "operator", body }), "agent_id");
+    }
+  });
+}
+
+meshTest(
+  "/peer/heartbeat with a bad config_version → 422, and last_seen stays",
+  async ({ alice }) => {
+    await join(alice);
+    await leavesUnchanged([alice], async () => {
+      for (const config_version of [-1, 1.5, "3", null, 2 ** 53]) {
+        const body = { agent_id: alice.id, config_version };
+        assertInvalid(
+          await post("/agent-mesh/peer/heartbeat", { as: alice, body }),
+          "config_version",
+        );
+      }
+    });
+  },
+);
+
+meshTest(
+  "the longest identifier, with every character that one may have → a peer like any other",
+  async () => {
+    const agent_id = `A0._:@-${crypto.randomUUID()}`.padEnd(128, "z");
+    const body = { agent_id, pubkey: newPubkey() };
+    const peer = await succeed("/agent-mesh/peer/register", { as: "operator", body });
+    strictEqual(peer["agent_id"], agent_id);
+    await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id } });
+  },
+);

@@ -1,0 +1,161 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { assertError, assertInvalid, post, succeed } from "./service.ts";
+import {
+  agree,
+  configOf,
+  join,
+  leavesUnchanged,
+  meshTest,
+  type Netmap,
+  netmapOf,
+  putRule,
+  ruleBetween,
+} from "./mesh.ts";
+
+meshTest(
+  "/netmap → itself, the peers that share an active rule in either direction, nobody else",
+  async ({ alice, bob, carol }) => {
+    const peers = {
+      alice: await join(alice, { endpoint: "203.0.113.7:51820" }),
+      bob: await join(bob),
+      carol: await join(carol),
+    };
+    await agree(ruleBetween(alice, bob));
+    await agree(ruleBetween(bob, carol));
+
+    deepStrictEqual((await netmapOf(alice)).peers, [
+      { ...peers.alice, self: true, psk_version: null, config_version_applied: null },
+      { ...peers.bob, self: false, psk_version: null, config_version_applied: null },
+    ]);
+    deepStrictEqual((await netmapOf(alice)).acls, [ruleBetween(alice, bob)]);
+    deepStrictEqual((await netmapOf(bob)).peers.map(({ agent_id }) => agent_id), [
+      alice.id,
+      bob.id,
+      carol.id,
+    ]);
+    deepStrictEqual((await netmapOf(bob)).acls, [ruleBetween(alice, bob), ruleBetween(bob, carol)]);
+    deepStrictEqual((await netmapOf(carol)).peers.map(({ agent_id }) => agent_id), [
+      bob.id,
+      carol.id,
+    ]);
+  },
+);
+
+meshTest(
+  "/netmap with a request → the other side's identifier and nothing else about it",
+  async ({ alice, bob }) => {
+    const bobs = await join(bob, { endpoint: "203.0.113.77:51820" });
+    await join(alice);
+    await putRule(alice, ruleBetween(alice, bob));
+    const seen = JSON.stringify(await netmapOf(alice)) + (await configOf(alice)).config;
+    ok(seen.includes(bob.id));
+    for (const hidden of [bobs.pubkey, "203.0.113.77", ...bobs.addresses, bobs.registered_at]) {
+      ok(!seen.includes(`"${hidden}"`) && !seen.includes(`${hidden}/`), hidden);
+    }
+  },
+);
+
+meshTest(
+  "/netmap of equal states → equal text, in byte order of agent_id",
+  async ({ alice, bob, carol }) => {
+    for (const agent of [carol, alice, bob]) await join(agent);
+    for (const other of [carol, bob]) await agree(ruleBetween(other, alice));
+    const texts = [];
+    for (let call = 0; call < 3; call++) texts.push(JSON.stringify(await netmapOf(alice)));
+    strictEqual(new Set(texts).size, 1);
+    const { peers } = JSON.parse(texts[0]!) as Netmap;
+    deepStrictEqual(peers.map(({ agent_id }) => agent_id), [alice.id, bob.id, carol.id]);
+  },
+);
+
+meshTest(
+  "/netmap, identifiers that a dictionary would order otherwise → byte order",
+  async ({ alice }) => {
+    await join(alice);
+    const suffix = crypto.randomUUID();
+    const ids = ["A-2", "A1", "A:b", "A_1", "a-2", "a.b", "aB", "a_1"].map((id) => id + suffix);
+    try {
+      for (const agent_id of ids.toReversed()) {
+        const pubkey = (await join(alice)).pubkey;
+        await join(alice);
+        await succeed("/agent-mesh/peer/register", { as: "operator", body: { agent_id, pubkey } });
+        await succeed("/agent-mesh/acl/put", {
+          as: "operator",
+          body: { from_agent: agent_id, to_agent: alice.id, port: 1, proto: "tcp" },
+        });
+      }
+      const { peers, acls } = await netmapOf(alice);
+      const expected = ids.toSorted();
+      deepStrictEqual(
+        peers.map(({ agent_id }) => agent_id).filter((id) => id !== alice.id),
+        expected,
+      );
+      deepStrictEqual(acls.map(({ from_agent }) => from_agent), expected);
+      const { config } = await configOf(alice);
+      deepStrictEqual(
+        Array.from(config.matchAll(/^\[Peer\]\n# (.*)$/gm), ([, id]) => id),
+        expected,
+      );
+    } finally {
+      for (const agent_id of ids) {
+        await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id } });
+      }
+    }
+  },
+);
+
+meshTest(
+  "/netmap → psk_version is null before the pair's first PSK, then counts",
+  async ({ alice, bob }) => {
+    await join(alice);
+    await join(bob);
+    await agree(ruleBetween(alice, bob));
+    const versions = async () =>
+      (await netmapOf(alice)).peers.map(({ psk_version }) => psk_version);
+    deepStrictEqual(await versions(), [null, null]);
+    await configOf(bob);
+    deepStrictEqual(await versions(), [null, 1]);
+    await succeed("/agent-mesh/psk/rotate", { as: bob, body: { a: alice.id, b: bob.id } });
+    deepStrictEqual(await versions(), [null, 2]);
+  },
+);
+
+for (const path of ["netmap", "wg_config"]) {
+  meshTest(
+    `/${path} by an agent → about itself, whether it names itself or not`,
+    async ({ alice }) => {
+      await join(alice);
+      for (const body of [{}, { agent_id: alice.id }]) {
+        const answer = await post(`/agent-mesh/${path}`, { as: alice, body });
+        strictEqual(answer.status, 200);
+        strictEqual(answer.body["agent_id"], alice.id);
+      }
+    },
+  );
+
+  meshTest(
+    `/${path} by an agent about another one → 403, whether that one exists or not`,
+    async ({ alice, bob }) => {
+      await join(bob);
+      await leavesUnchanged([alice, bob], async () => {
+        for (const agent_id of [bob.id, "nobody-has-this"]) {
+          const answer = await post(`/agent-mesh/${path}`, { as: alice, body: { agent_id } });
+          assertError(answer, 403, "forbidden");
+        }
+      });
+    },
+  );
+
+  meshTest(
+    `/${path} by the operator → about the agent that it names, and 422 without`,
+    async ({ alice }) => {
+      await join(alice);
+      const named = await post(`/agent-mesh/${path}`, {
+        as: "operator",
+        body: { agent_id: alice.id },
+      });
+      strictEqual(named.body["agent_id"], alice.id);
+      assertInvalid(await post(`/agent-mesh/${path}`, { as: "operator" }), "agent_id");
+    },
+  );
+}

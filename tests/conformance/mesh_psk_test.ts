@@ -1,0 +1,183 @@
+import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { assertError, assertInvalid, post } from "./service.ts";
+import {
+  agree,
+  configOf,
+  configVersionOf,
+  join,
+  leavesUnchanged,
+  meshTest,
+  netmapOf,
+  putRule,
+  revokeRule,
+  rotate,
+  ruleBetween,
+  valuesOf,
+} from "./mesh.ts";
+import type { Agent } from "./service.ts";
+
+meshTest(
+  "/wg_config of both sides → one PSK of 32 bytes, the same on every call",
+  async ({ alice, bob }) => {
+    await pairUp(alice, bob);
+    const psk = await pskOf(alice);
+    strictEqual(Buffer.from(psk, "base64").byteLength, 32);
+    for (const agent of [bob, alice, bob]) strictEqual(await pskOf(agent), psk);
+  },
+);
+
+meshTest("32 first /wg_config at once, from both sides → one PSK", async ({ alice, bob }) => {
+  await pairUp(alice, bob);
+  const psks = await Promise.all(
+    Array.from({ length: 32 }, (_, index) => pskOf(index % 2 === 0 ? alice : bob)),
+  );
+  strictEqual(new Set(psks).size, 1);
+  strictEqual(await pskOf(alice), psks[0]);
+});
+
+meshTest("each pair has a PSK of its own", async ({ alice, bob, carol }) => {
+  await pairUp(alice, bob);
+  await join(carol);
+  await agree(ruleBetween(carol, alice));
+  await agree(ruleBetween(carol, bob));
+  const [withBob, withCarol] = valuesOf("PresharedKey", await configOf(alice));
+  const [withAlice, withCarolToo] = valuesOf("PresharedKey", await configOf(bob));
+  strictEqual(withAlice, withBob);
+  strictEqual(new Set([withBob, withCarol, withCarolToo]).size, 3);
+});
+
+for (const rotator of ["alice", "bob", "operator"] as const) {
+  meshTest(
+    `/psk/rotate by ${rotator} → another PSK for both, psk_version one higher`,
+    async (cast) => {
+      const { alice, bob } = cast;
+      await pairUp(alice, bob);
+      const before = await pskOf(alice);
+      const versions = [await configVersionOf(alice), await configVersionOf(bob)];
+      const as = rotator === "operator" ? rotator : cast[rotator];
+      const answer = await rotate(as, bob, alice);
+      strictEqual(answer.status, 200);
+      deepStrictEqual(answer.body, {
+        a: bob.id,
+        b: alice.id,
+        psk_version: 2,
+        rotated_at: answer.body["rotated_at"],
+      });
+      match(String(answer.body["rotated_at"]), /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+      deepStrictEqual(
+        [await configVersionOf(alice), await configVersionOf(bob)],
+        versions.map((version) => version + 1),
+      );
+      const after = await pskOf(bob);
+      notStrictEqual(after, before);
+      strictEqual(await pskOf(alice), after);
+      for (const agent of [alice, bob]) {
+        const other = (await netmapOf(agent)).peers.find(({ self }) => !self);
+        strictEqual(other?.psk_version, 2);
+      }
+    },
+  );
+}
+
+meshTest(
+  "/psk/rotate where the two do not see each other → 404 peer_not_found, the same for every reason",
+  async ({ alice, bob, carol }) => {
+    await pairUp(alice, bob);
+    await join(carol);
+    await putRule(alice, ruleBetween(alice, carol));
+    await leavesUnchanged([alice, bob, carol], async () => {
+      const bodies = [];
+      const unseen = {
+        "a request only": carol.id,
+        "nobody of that name": "nobody-has-this",
+        "itself": alice.id,
+      };
+      for (const [reason, b] of Object.entries(unseen)) {
+        for (const body of [{ a: alice.id, b }, { a: b, b: alice.id }]) {
+          const answer = await post("/agent-mesh/psk/rotate", {
+            as: alice,
+            body,
+            headers: { "x-request-id": "same" },
+          });
+          strictEqual(answer.status, 404, reason);
+          assertError(answer, 404, "peer_not_found");
+          bodies.push(JSON.stringify(answer.body));
+        }
+      }
+      strictEqual(new Set(bodies).size, 1);
+    });
+    await agree(ruleBetween(alice, carol));
+    await revokeRule(carol, ruleBetween(alice, carol));
+    assertError(await rotate(alice, alice, carol), 404, "peer_not_found");
+  },
+);
+
+meshTest(
+  "/psk/rotate by a third agent → 403, whether the two are a pair or not",
+  async ({ alice, bob, carol }) => {
+    await pairUp(alice, bob);
+    await join(carol);
+    await leavesUnchanged([alice, bob], async () => {
+      assertError(await rotate(carol, alice, bob), 403, "forbidden");
+      const unknown = { a: alice.id, b: "nobody-has-this" };
+      const answer = await post("/agent-mesh/psk/rotate", { as: carol, body: unknown });
+      assertError(answer, 403, "forbidden");
+    });
+  },
+);
+
+meshTest("/psk/rotate with bad fields → 422 that names each", async ({ alice }) => {
+  assertInvalid(await post("/agent-mesh/psk/rotate", { as: alice }), "a", "b");
+  const body = { a: alice.id, b: "not an identifier" };
+  assertInvalid(await post("/agent-mesh/psk/rotate", { as: alice, body }), "b");
+});
+
+for (const changer of ["alice", "bob"] as const) {
+  meshTest(
+    `${changer} registers another pubkey → another PSK, for that pair alone`,
+    async (cast) => {
+      const { alice, bob, carol } = cast;
+      await pairUp(alice, bob);
+      await join(carol);
+      await agree(ruleBetween(carol, alice));
+      await agree(ruleBetween(carol, bob));
+      const before = await Promise.all([alice, bob, carol].map((agent) => configOf(agent)));
+      await join(cast[changer]);
+      const after = await Promise.all([alice, bob, carol].map((agent) => configOf(agent)));
+      const changed = before.map((config, index) =>
+        valuesOf("PresharedKey", config).filter((psk) =>
+          !valuesOf("PresharedKey", after[index]!).includes(psk)
+        ).length
+      );
+      // The one who changed has new PSKs with both others, these with it alone.
+      deepStrictEqual(changed, changer === "alice" ? [2, 1, 1] : [1, 2, 1]);
+      strictEqual(await pskOf(alice), await pskOf(bob));
+      const versions = (await netmapOf(cast[changer])).peers.map(({ psk_version }) => psk_version);
+      deepStrictEqual(versions.filter((version) => version !== null), [2, 2]);
+    },
+  );
+}
+
+meshTest("an endpoint or a rule changes → the PSK stays", async ({ alice, bob }) => {
+  const { pubkey } = await pairUp(alice, bob);
+  const psk = await pskOf(alice);
+  await join(alice, { pubkey, endpoint: "203.0.113.9:51820" });
+  await agree(ruleBetween(bob, alice, { port: 22 }));
+  await revokeRule(bob, ruleBetween(alice, bob));
+  strictEqual(await pskOf(alice), psk);
+  ok(psk.length === 44);
+});
+
+/** Registers both, with one rule between them. Returns the first's peer. */
+async function pairUp(one: Agent, other: Agent) {
+  const peer = await join(one);
+  await join(other);
+  await agree(ruleBetween(one, other));
+  return peer;
+}
+
+/** The PSK with the first of the agent's peers. */
+async function pskOf(agent: Agent): Promise<string> {
+  return valuesOf("PresharedKey", await configOf(agent))[0]!;
+}

@@ -1,0 +1,154 @@
+import { deepStrictEqual, doesNotMatch, match, ok, strictEqual } from "node:assert/strict";
+import { assertError, assertInvalid, functionUrl, headersOf, post } from "./service.ts";
+import { agree, configOf, join, meshTest, netmapOf, ruleBetween, valuesOf } from "./mesh.ts";
+
+meshTest(
+  "/wg_config → the interface, the firewall first and the private key last, and each visible peer",
+  async ({ alice, bob, carol }) => {
+    const alices = await join(alice, { endpoint: "203.0.113.7:51820" });
+    const bobs = await join(bob, { endpoint: "[2001:db8::7]:7" });
+    await join(carol, { endpoint: "carol.example:51820" });
+    await agree(ruleBetween(bob, alice, { port: 8080 }));
+
+    const answer = await configOf(alice);
+    deepStrictEqual(Object.keys(answer), ["agent_id", "config_version", "config"]);
+    strictEqual(answer.agent_id, alice.id);
+    strictEqual(answer.config_version, (await netmapOf(alice)).config_version);
+
+    deepStrictEqual(valuesOf("Address", answer).map((value) => value.split("/")[0]), [
+      alices.addresses[0],
+    ]);
+    deepStrictEqual(valuesOf("ListenPort", answer), ["51820"]);
+    deepStrictEqual(valuesOf("Table", answer), ["off"]);
+    deepStrictEqual(valuesOf("MTU", answer), ["1280"]);
+    const hooks = valuesOf("PostUp", answer);
+    match(hooks[0]!, /nft -f/);
+    strictEqual(hooks.at(-1), "wg set %i private-key /etc/wireguard/%i.key");
+    doesNotMatch(answer.config, /^PrivateKey/m);
+
+    deepStrictEqual(valuesOf("PublicKey", answer), [bobs.pubkey]);
+    deepStrictEqual(valuesOf("AllowedIPs", answer), [
+      `${bobs.addresses[0]}/32, ${bobs.addresses[1]}/128`,
+    ]);
+    deepStrictEqual(valuesOf("Endpoint", answer), ["[2001:db8::7]:7"]);
+    deepStrictEqual(valuesOf("PersistentKeepalive", answer), ["25"]);
+    match(answer.config, new RegExp(`^\\[Peer\\]\n# ${bob.id}\n`, "m"));
+    ok(!answer.config.includes(carol.id) && !answer.config.includes("carol.example"));
+
+    const firewall = answer.config.split("\n").filter((line) => line.startsWith("#nft "));
+    ok(firewall.some((line) => line.includes("8080") && line.includes(bobs.addresses[0])));
+    ok(answer.config.split("\n").every((line) => line.length <= 1024));
+  },
+);
+
+meshTest(
+  "/wg_config with equal states → equal text on every call",
+  async ({ alice, bob, carol }) => {
+    for (const agent of [carol, bob, alice]) await join(agent);
+    await agree(ruleBetween(carol, alice));
+    await agree(ruleBetween(bob, alice, { proto: "udp", port: 53 }));
+    const first = await configOf(alice);
+    for (let call = 0; call < 3; call++) deepStrictEqual(await configOf(alice), first);
+  },
+);
+
+meshTest("ListenPort: listen_port, else the endpoint's port, else none", async ({ alice }) => {
+  await join(alice);
+  deepStrictEqual(valuesOf("ListenPort", await configOf(alice)), []);
+  await join(alice, { endpoint: "203.0.113.7:700" });
+  deepStrictEqual(valuesOf("ListenPort", await configOf(alice)), ["700"]);
+  await join(alice, { endpoint: "203.0.113.7:700", listen_port: 51820 });
+  deepStrictEqual(valuesOf("ListenPort", await configOf(alice)), ["51820"]);
+  await join(alice, { listen_port: 9 });
+  deepStrictEqual(valuesOf("ListenPort", await configOf(alice)), ["9"]);
+});
+
+meshTest(
+  "a peer whose endpoint is a DNS name → no Endpoint line that could fail the file",
+  async ({ alice, bob }) => {
+    await join(alice);
+    await join(bob, { endpoint: "bob.example:51820" });
+    await agree(ruleBetween(alice, bob));
+    const answer = await configOf(alice);
+    deepStrictEqual(valuesOf("Endpoint", answer), []);
+    ok(answer.config.includes("bob.example:51820"));
+  },
+);
+
+meshTest("/wg_config with private_key_file and firewall none → rendered so", async ({ alice }) => {
+  await join(alice);
+  const answer = await configOf(alice, {
+    private_key_file: "/run/keys/%i.private",
+    firewall: "none",
+  });
+  strictEqual(
+    valuesOf("PostUp", answer).at(-1),
+    "wg set %i private-key /run/keys/%i.private",
+  );
+  ok(!answer.config.includes("nft"));
+  ok((await configOf(alice, { firewall: "nftables" })).config.includes("nft"));
+});
+
+meshTest(
+  "/wg_config with a bad private_key_file or firewall → 422 that names it",
+  async ({ alice }) => {
+    await join(alice);
+    const bad = {
+      private_key_file: [
+        "key",
+        "",
+        "/",
+        "/etc/a b",
+        "/etc/../shadow",
+        "/etc/$(id)",
+        "/etc/x;id",
+        "/etc/x\nPostUp = id",
+        "/etc/%n",
+        "/etc/%",
+        `/${"a".repeat(201)}`,
+        null,
+        7,
+      ],
+      firewall: ["iptables", "", "None", null, true],
+    };
+    for (const [field, values] of Object.entries(bad)) {
+      for (const value of values) {
+        const answer = await post("/agent-mesh/wg_config", { as: alice, body: { [field]: value } });
+        assertInvalid(answer, field);
+      }
+    }
+  },
+);
+
+meshTest("/wg_config with accept: text/plain → the configuration alone", async ({ alice, bob }) => {
+  await join(alice);
+  await join(bob);
+  await agree(ruleBetween(alice, bob));
+  const { config } = await configOf(alice);
+  for (const accept of ["text/plain", "text/plain; charset=utf-8", "Text/Plain, */*;q=0.1"]) {
+    const response = await fetchConfig({ ...headersOf(alice), accept });
+    strictEqual(response.status, 200);
+    strictEqual(response.headers.get("content-type"), "text/plain; charset=utf-8");
+    strictEqual(response.headers.get("cache-control"), "no-store");
+    strictEqual(await response.text(), config);
+  }
+  for (const accept of ["*/*", "application/json", "application/json, text/plain, */*"]) {
+    const response = await fetchConfig({ ...headersOf(alice), accept });
+    strictEqual((await response.json()).config, config, accept);
+  }
+});
+
+meshTest(
+  "/wg_config with accept: text/plain, refused → the error envelope, as JSON",
+  async ({ alice }) => {
+    const answer = await post("/agent-mesh/wg_config", {
+      as: alice,
+      headers: { accept: "text/plain" },
+    });
+    assertError(answer, 404, "peer_not_found");
+  },
+);
+
+function fetchConfig(headers: Record<string, string>): Promise<Response> {
+  return fetch(functionUrl("/agent-mesh/wg_config"), { method: "POST", headers });
+}

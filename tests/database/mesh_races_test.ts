@@ -1,0 +1,232 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import {
+  agentNames,
+  type ConfigurationState,
+  type MeshDatabase,
+  meshDatabaseForThisFile,
+  randomPubkey,
+  Refusal,
+} from "./mesh.ts";
+
+const file = meshDatabaseForThisFile();
+
+const AGENTS = agentNames(6);
+
+Deno.test("two agents with a rule between them register at once → each sees the other, at versions 2 and 1", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  for (let round = 0; round < 40; round++) {
+    const [alice, bob] = [`alice-${round}`, `bob-${round}`] as [string, string];
+    await mesh.put({ from_agent: alice, to_agent: bob });
+    await Promise.all([mesh.register(alice), mesh.register(bob)]);
+    const states = await Promise.all([mesh.configuration(alice), mesh.configuration(bob)]);
+    deepStrictEqual(states.map((state) => state?.peers.map(({ agent_id }) => agent_id)), [
+      [bob],
+      [alice],
+    ]);
+    // The second to register changes the text of the first, which is its second text.
+    deepStrictEqual(states.map((state) => state?.config_version).sort(), [1, 2]);
+  }
+});
+
+Deno.test("16 agents register one pubkey at once → one has it, 15 get pubkey_in_use and are no peers", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  const pubkey = randomPubkey();
+  const settled = await Promise.allSettled(
+    agentNames(16).map((name) => mesh.register(name, { pubkey })),
+  );
+  strictEqual(settled.filter(({ status }) => status === "fulfilled").length, 1);
+  for (const outcome of settled) {
+    if (outcome.status === "rejected") strictEqual(outcome.reason.message, "pubkey_in_use");
+  }
+  const [left] = await mesh.owner`select count(*)::integer as peers from mesh.peers`;
+  strictEqual(left?.["peers"], 1);
+});
+
+Deno.test("two agents take each other's pubkey at once → pubkey_in_use for both, no deadlock", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  const pubkeys = { alice: randomPubkey(), bob: randomPubkey() };
+  await mesh.register("alice", { pubkey: pubkeys.alice });
+  await mesh.register("bob", { pubkey: pubkeys.bob });
+  for (let round = 0; round < 20; round++) {
+    const settled = await Promise.allSettled([
+      mesh.register("alice", { pubkey: pubkeys.bob }),
+      mesh.register("bob", { pubkey: pubkeys.alice }),
+    ]);
+    deepStrictEqual(
+      settled.map((outcome) => outcome.status === "rejected" && outcome.reason.message),
+      ["pubkey_in_use", "pubkey_in_use"],
+    );
+  }
+  strictEqual((await mesh.configuration("alice"))?.pubkey, pubkeys.alice);
+});
+
+Deno.test("32 first PSKs of one pair at once, from both sides → one is kept, everybody is told that one", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  await mesh.put({ from_agent: "alice", to_agent: "bob" });
+  await Promise.all([mesh.register("alice"), mesh.register("bob")]);
+  const sides = await Promise.all([mesh.configuration("alice"), mesh.configuration("bob")]);
+  const answers = await Promise.all(
+    Array.from({ length: 32 }, (_, index) => mesh.storePsks(present(sides[index % 2]))),
+  );
+  const told = new Set(answers.map(({ peers }) => peers[0]?.sealed_psk));
+  strictEqual(told.size, 1);
+  ok([...told][0]?.startsWith("v1."));
+});
+
+Deno.test("a PSK that was made for an older pubkey or version → not stored, and the answer says which holds", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  await mesh.put({ from_agent: "alice", to_agent: "bob" });
+  const pubkey = randomPubkey();
+  await mesh.register("alice", { pubkey });
+  await mesh.register("bob");
+  const stale = present(await mesh.configuration("alice"));
+
+  await mesh.rotate("alice", "bob");
+  const afterRotation = await mesh.storePsks(stale);
+  deepStrictEqual(pskOf(afterRotation), { psk_version: 2, sealed_psk: null });
+
+  await mesh.register("bob");
+  const afterNewKey = await mesh.storePsks(afterRotation);
+  deepStrictEqual(pskOf(afterNewKey), { psk_version: 3, sealed_psk: null });
+
+  // Gone and back, the pair counts anew: version 1 holds again, but it is another peer's.
+  await mesh.remove("bob");
+  await mesh.register("bob");
+  await mesh.put({ from_agent: "alice", to_agent: "bob" });
+  deepStrictEqual(pskOf(await mesh.storePsks(stale)), { psk_version: 1, sealed_psk: null });
+  const stored = await mesh.storePsks(present(await mesh.configuration("alice")));
+  ok(pskOf(stored).sealed_psk !== null);
+});
+
+Deno.test("600 changes by everybody at once → no deadlock; a version never has two texts, and every pair and address is there", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  const textsByVersion = new Map<string, string>();
+  let storming = true;
+  const reader = readWhile(() => storming, { mesh, textsByVersion });
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 600 }, () => randomChange(mesh)),
+  );
+  storming = false;
+  await reader;
+
+  const unexpected = outcomes.flatMap((outcome) =>
+    outcome.status === "rejected" && !isExpected(outcome.reason) ? [String(outcome.reason)] : []
+  );
+  deepStrictEqual(unexpected, []);
+
+  const [broken] = await mesh.owner`
+    select
+      (select count(*) from mesh.pairs p where mesh.see_each_other(p.low_agent, p.high_agent))::integer
+        - (
+          select count(*)
+          from mesh.peers low join mesh.peers high on low.agent_id < high.agent_id
+          where mesh.see_each_other(low.agent_id, high.agent_id)
+        )::integer as pairs_missing,
+      (
+        select count(*)
+        from mesh.address_leases l
+        where (l.released_at is null) <> exists (select from mesh.peers p where p.agent_id = l.agent_id)
+      )::integer as leases_astray,
+      (select count(*) from mesh.peers p left join mesh.liveness l using (agent_id) where l is null)::integer
+        as liveness_missing`;
+  deepStrictEqual({ ...broken }, { pairs_missing: 0, leases_astray: 0, liveness_missing: 0 });
+});
+
+Deno.test("a change waits for one that holds the same agent, and for nobody else's", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  await Promise.all(["alice", "bob", "carol", "dave"].map((name) => mesh.register(name)));
+  let waiting: Promise<unknown> | undefined;
+  await mesh.owner.begin(async (sql) => {
+    await sql`select mesh.lock_both('alice', 'bob')`;
+    waiting = mesh.register("bob");
+    await mesh.put({ from_agent: "carol", to_agent: "dave" });
+    await mesh.register("carol");
+    await untilSomebodyWaits(mesh);
+  });
+  await waiting;
+});
+
+/** Something that any agent may do to any other, at random. */
+function randomChange(mesh: MeshDatabase): Promise<unknown> {
+  const one = randomInt(AGENTS.length);
+  const other = (one + 1 + randomInt(AGENTS.length - 1)) % AGENTS.length;
+  const [a, b] = [AGENTS[one], AGENTS[other]] as [string, string];
+  const rule = { from_agent: a, to_agent: b, port: 80 + randomInt(2) };
+  const changes = [
+    () => mesh.register(a),
+    () => mesh.register(a, { endpoint: `host-${randomInt(3)}.example:7` }),
+    () => mesh.put(rule),
+    () => mesh.put(rule),
+    () => mesh.put(rule),
+    () => mesh.revoke(rule),
+    () => mesh.rotate(a, b),
+    () => mesh.remove(a),
+    async () => {
+      const state = await mesh.configuration(a);
+      if (state !== null) await mesh.storePsks(state);
+    },
+    () =>
+      mesh.call("record_heartbeat", {
+        caller: { kind: "operator" },
+        agent_id: a,
+        config_version: 1,
+      }),
+  ];
+  return present(changes[randomInt(changes.length)])();
+}
+
+/** Reads configurations over and over; one version of one agent must always have the same text. */
+async function readWhile(
+  goesOn: () => boolean,
+  { mesh, textsByVersion }: { mesh: MeshDatabase; textsByVersion: Map<string, string> },
+): Promise<void> {
+  while (goesOn()) {
+    for (const name of AGENTS) {
+      const state = await mesh.configuration(name);
+      if (state === null) continue;
+      const version = `${name} ${state.config_version}`;
+      const text = JSON.stringify(withoutWhatIsNotInTheText(state));
+      strictEqual(text, textsByVersion.get(version) ?? text, version);
+      textsByVersion.set(version, text);
+    }
+  }
+}
+
+/** The state without what may change while the text stays: when a PSK is made, and the agent's own key and host. */
+function withoutWhatIsNotInTheText(state: ConfigurationState) {
+  const peers = state.peers.map(({ sealed_psk: _made, ...peer }) => peer);
+  return { ...state, pubkey: null, endpoint: null, peers };
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof Refusal && error.message === "peer_not_found";
+}
+
+async function untilSomebodyWaits(mesh: MeshDatabase): Promise<void> {
+  for (;;) {
+    const [waiting] = await mesh.owner`
+      select from pg_locks where not granted and database = (
+        select oid from pg_database where datname = current_database()
+      )`;
+    if (waiting !== undefined) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+function pskOf({ peers }: ConfigurationState) {
+  const { psk_version, sealed_psk } = present(peers[0]);
+  return { psk_version, sealed_psk };
+}
+
+function present<Value>(value: Value | null | undefined): Value {
+  if (value === null || value === undefined) throw new Error("There should be one.");
+  return value;
+}

@@ -1,0 +1,131 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { join as joinPath } from "node:path";
+import { type Agent, functionUrl, headersOf, SECRET_KEY } from "../conformance/service.ts";
+import { meshTest, newPubkey, ruleBetween } from "../conformance/mesh.ts";
+import { withStackDatabase } from "../database/connection.ts";
+
+meshTest(
+  "a PSK → nowhere but in the two /wg_config answers: no table, no log line, no other response",
+  async ({ alice, bob, carol }) => {
+    const psks = new Set<string>();
+    const otherAnswers: string[] = [];
+
+    /** One request; whatever comes back but a configuration is kept, headers too, to be searched. */
+    const send = async (path: string, as: Agent | "operator", body: unknown = {}) => {
+      const response = await fetch(functionUrl(`/agent-mesh/${path}`), {
+        method: "POST",
+        headers: headersOf(as),
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      });
+      const text = await response.text();
+      const headers = JSON.stringify([...response.headers]);
+      if (path !== "wg_config" || response.status !== 200) {
+        otherAnswers.push(text, headers);
+        return;
+      }
+      otherAnswers.push(headers);
+      const { config } = JSON.parse(text);
+      for (const [, psk] of config.matchAll(/^PresharedKey = (.*)$/gm)) psks.add(psk);
+    };
+
+    const register = (agent: Agent, endpoint: string | null = null) =>
+      send("peer/register", agent, { agent_id: agent.id, pubkey: newPubkey(), endpoint });
+    const rule = ruleBetween(alice, bob);
+    await register(alice, "203.0.113.7:51820");
+    await register(bob);
+    await send("acl/put", alice, rule);
+    await send("acl/put", bob, rule);
+    for (const agent of [alice, bob]) await send("wg_config", agent);
+    strictEqual(psks.size, 1, "one pair, one PSK");
+    await send("psk/rotate", bob, { a: alice.id, b: bob.id });
+    for (const agent of [bob, alice]) await send("wg_config", agent);
+    await register(alice, "203.0.113.8:51820");
+    for (const agent of [alice, bob]) await send("wg_config", agent);
+    strictEqual(psks.size, 3, "replaced by the rotation, and by the new pubkey");
+
+    for (const agent of [alice, bob, carol]) {
+      await send("netmap", agent);
+      await send("peer/heartbeat", agent, { agent_id: agent.id, config_version: 1 });
+      await send("wg_config", agent, { agent_id: "somebody-else" });
+      await send("wg_config", agent, { firewall: "?", private_key_file: "?" });
+      await send("wg_config", agent, "no json");
+      await send("psk/rotate", agent, { a: agent.id, b: [...psks][0] });
+    }
+    await send("acl/revoke", alice, rule);
+    await send("peer/remove", bob, { agent_id: bob.id });
+    otherAnswers.push(await openApi(), await rpcAnswer());
+
+    const searched = {
+      "another response": otherAnswers.map((text) => Buffer.from(text)),
+      "a table": await everyTable(),
+      "a log": await everyLog(),
+    };
+    for (const [place, texts] of Object.entries(searched)) {
+      ok(texts.length > 0, `there is ${place} to search`);
+      for (const psk of psks) {
+        for (const spelling of spellingsOf(psk)) {
+          deepStrictEqual(texts.filter((text) => text.includes(spelling)).length, 0, place);
+        }
+      }
+    }
+  },
+);
+
+/** The bytes as they are, and as texts: base64 with and without padding, for URLs, hex in both cases. */
+function spellingsOf(psk: string): Buffer[] {
+  const bytes = Buffer.from(psk, "base64");
+  const hex = bytes.toString("hex");
+  return [
+    bytes,
+    ...[psk.slice(0, -1), bytes.toString("base64url"), hex, hex.toUpperCase()].map((text) =>
+      Buffer.from(text)
+    ),
+  ];
+}
+
+/** Every row of every table of the project and the platform, as text; bytea comes as hex. */
+function everyTable(): Promise<Buffer[]> {
+  return withStackDatabase(async (sql) => {
+    const tables = await sql`
+      select format('%I.%I', n.nspname, c.relname) as name
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ('r', 'p', 'm')
+        and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'`;
+    const names = tables.map((table) => String(table["name"]));
+    for (const expected of ["mesh.pairs", "mesh.peers", "agents.events", "storage.objects"]) {
+      ok(names.includes(expected), expected);
+    }
+    const texts: Buffer[] = [];
+    for (const name of names) {
+      const rows = await sql.unsafe(`select t::text as text from ${name} t`);
+      texts.push(Buffer.from(rows.map((row) => String(row["text"])).join("\n")));
+    }
+    return texts;
+  });
+}
+
+async function everyLog(): Promise<Buffer[]> {
+  const directory = joinPath(Deno.env.get("STATE_DIR")!, "logs");
+  const logs: Buffer[] = [];
+  for await (const entry of Deno.readDir(directory)) {
+    if (entry.isFile) logs.push(Buffer.from(await Deno.readFile(joinPath(directory, entry.name))));
+  }
+  ok(logs.some((log) => log.includes("/wg_config")), "the log of this run is among them");
+  return logs;
+}
+
+async function openApi(): Promise<string> {
+  return await (await fetch(functionUrl("/agent-mesh/openapi.json"))).text();
+}
+
+/** What the operator can read of PSKs by PostgREST: sealed ones. */
+async function rpcAnswer(): Promise<string> {
+  const response = await fetch(functionUrl("/../../rest/v1/rpc/list_psks_to_reseal"), {
+    method: "POST",
+    headers: { apikey: SECRET_KEY, "content-type": "application/json" },
+    body: JSON.stringify({ newest_key_id: "0".repeat(16), max_entries: 1000 }),
+  });
+  strictEqual(response.status, 200);
+  return await response.text();
+}

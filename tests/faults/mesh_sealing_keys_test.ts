@@ -1,0 +1,145 @@
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readOrMakeKeys } from "../../dev/project_keys.ts";
+import { type Agent, type Answer, assertError } from "../conformance/service.ts";
+import {
+  agree,
+  configOf,
+  join,
+  meshTest,
+  netmapOf,
+  rotate,
+  ruleBetween,
+} from "../conformance/mesh.ts";
+import { withStackDatabase } from "../database/connection.ts";
+import { MeshFunction } from "./mesh_function.ts";
+
+meshTest(
+  "/wg_config without PSK_ENCRYPTION_KEYS → 503 misconfigured, with the command that sets them",
+  async ({ alice, bob }) => {
+    await pairUp(alice, bob);
+    await using own = await MeshFunction.start();
+    const answer = await own.wgConfig(alice);
+    assertError(answer, 503, "misconfigured");
+    match(messageOf(answer), /supabase secrets set PSK_ENCRYPTION_KEYS=/);
+    const other = (await netmapOf(alice)).peers.find(({ self }) => !self);
+    strictEqual(other?.psk_version, null, "no PSK was made");
+  },
+);
+
+meshTest(
+  "/wg_config with PSK_ENCRYPTION_KEYS that are none → 503 misconfigured, which does not repeat them",
+  async ({ alice }) => {
+    await join(alice);
+    const almostAKey = randomBytes(31).toString("base64");
+    for (const PSK_ENCRYPTION_KEYS of [almostAKey, `${newSealingKey()},${almostAKey}`]) {
+      await using own = await MeshFunction.start({ PSK_ENCRYPTION_KEYS });
+      const answer = await own.wgConfig(alice);
+      assertError(answer, 503, "misconfigured");
+      match(messageOf(answer), /^PSK_ENCRYPTION_KEYS cannot be used\./);
+      ok(
+        !JSON.stringify(answer.body).includes(almostAKey) &&
+          !(await own.log()).includes(almostAKey),
+      );
+    }
+  },
+);
+
+meshTest("a new key in front → PSKs that the old one sealed still open", async ({ alice, bob }) => {
+  const stackKeys = await stackSealingKeys();
+  await pairUp(alice, bob);
+  const { config } = await configOf(alice);
+  await using own = await MeshFunction.start({
+    PSK_ENCRYPTION_KEYS: `${newSealingKey()},${stackKeys}`,
+  });
+  strictEqual((await own.wgConfig(alice)).body["config"], config);
+});
+
+meshTest(
+  "a key that is dropped too early → 503 misconfigured that says what to do; after a rotation, 200",
+  async ({ alice, bob }) => {
+    await pairUp(alice, bob);
+    await configOf(alice);
+    await using own = await MeshFunction.start({ PSK_ENCRYPTION_KEYS: newSealingKey() });
+    const answer = await own.wgConfig(alice);
+    assertError(answer, 503, "misconfigured");
+    match(messageOf(answer), /psk:reseal/);
+    await rotate(alice, alice, bob);
+    strictEqual((await own.wgConfig(alice)).status, 200);
+    await rotate(alice, alice, bob);
+  },
+);
+
+meshTest(
+  "psk:reseal → the old key can be dropped, and no configuration changes",
+  async ({ alice, bob }) => {
+    const [newKey, stackKeys] = [newSealingKey(), await stackSealingKeys()];
+    await pairUp(alice, bob);
+    const before = await configOf(alice);
+    try {
+      match(await reseal(`${newKey},${stackKeys}`), /^[1-9][0-9]* PSKs resealed/);
+      match(await reseal(`${newKey},${stackKeys}`), /^0 PSKs resealed/);
+      await using own = await MeshFunction.start({ PSK_ENCRYPTION_KEYS: newKey });
+      deepStrictEqual((await own.wgConfig(alice)).body, { ...before });
+    } finally {
+      // The stack's own function does not know the new key.
+      await reseal(`${stackKeys},${newKey}`);
+    }
+    deepStrictEqual(await configOf(bob).then(({ agent_id }) => agent_id), bob.id);
+    deepStrictEqual(await configOf(alice), before);
+  },
+);
+
+meshTest(
+  "psk:reseal without the key that sealed a PSK → one sentence, exit code 1, nothing changes",
+  async ({ alice, bob }) => {
+    await pairUp(alice, bob);
+    await configOf(alice);
+    const before = await sealedPsks();
+    const { code, output } = await runReseal(newSealingKey());
+    strictEqual(code, 1);
+    match(output, /^PSK_ENCRYPTION_KEYS does not list key [0-9a-f]{16}, .*\n$/);
+    deepStrictEqual(await sealedPsks(), before);
+  },
+);
+
+async function pairUp(one: Agent, other: Agent): Promise<void> {
+  await join(one);
+  await join(other);
+  await agree(ruleBetween(one, other));
+}
+
+function newSealingKey(): string {
+  return randomBytes(32).toString("base64");
+}
+
+/** What the stack's own function seals with. */
+async function stackSealingKeys(): Promise<string> {
+  return (await readOrMakeKeys(Deno.env.get("STATE_DIR")!)).pskEncryptionKeys;
+}
+
+async function reseal(pskEncryptionKeys: string): Promise<string> {
+  const { code, output } = await runReseal(pskEncryptionKeys);
+  strictEqual(code, 0, output);
+  return output;
+}
+
+async function runReseal(pskEncryptionKeys: string): Promise<{ code: number; output: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--allow-env", "--allow-read", "--allow-net", "dev/psk_reseal.ts"],
+    cwd: new URL("../..", import.meta.url),
+    env: { PSK_ENCRYPTION_KEYS: pskEncryptionKeys },
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, output: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+function sealedPsks(): Promise<unknown[]> {
+  return withStackDatabase(async (sql) => [
+    ...await sql`select low_agent, high_agent, sealed_psk from mesh.pairs order by 1, 2`.values(),
+  ]);
+}
+
+function messageOf(answer: Answer): string {
+  return (answer.body as { error: { message: string } }).error.message;
+}

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { succeed } from "../conformance/service.ts";
+import { eventually } from "./command.ts";
+import { joinWithAgents } from "./example_agent.ts";
+import { hasInterface, type Member, Mesh, peerField, putRule } from "./mesh.ts";
+import { answersPing, listen, Pings, reaches, untilPingAnswered } from "./probes.ts";
+import { tunnelTest } from "./requirements.ts";
+
+const TCP_80 = { proto: "tcp", port: 80 } as const;
+
+tunnelTest(
+  "SIGTERM → the tunnel is down, the peer and its rules stay; a restart is back",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+
+    assert.equal(await alice.example.stop("SIGTERM"), 0);
+    assert.equal(await hasInterface(alice), false);
+    assert.equal(await alice.host.run(["nft", "list", "tables"]), "");
+    assert.ok(await peerField(bob, { peer: alice, field: "endpoints" }));
+
+    alice.example.restart();
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+  },
+);
+
+tunnelTest("SIGKILL and a restart → the tunnel was never down", async () => {
+  await using mesh = await Mesh.create();
+  const { alice, bob } = await joinWithAgents(mesh);
+  await listen(alice.host, TCP_80);
+  await untilPingAnswered(alice.host, { address: bob.ipv4 });
+  const pings = Pings.start(alice.host, bob.ipv4);
+
+  await alice.example.stop("SIGKILL");
+  await putRule({ from: bob, to: alice, ...TCP_80 });
+  alice.example.restart();
+  await alice.example.untilApplied();
+  assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }), true);
+  assert.equal((await pings.stop()).lost, 0);
+});
+
+tunnelTest(
+  "another private key → the agent registers it, goes down and up, and is reached",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    const key = (await alice.host.run(["wg", "genkey"])).trim();
+    await Deno.writeTextFile(`${alice.host.directory}/${alice.interfaceName}.key`, key);
+    const publicKey = await alice.host.run(["wg", "pubkey"], { input: key });
+    await eventually("alice runs with the new key", {
+      withinSeconds: 20,
+      condition: async () => await ownPublicKey(alice) === publicKey,
+    });
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+  },
+);
+
+tunnelTest(
+  "an answer that is an error, empty or cut → the tunnel stays; later it is applied",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    await listen(bob.host, TCP_80);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    const file = `${bob.host.directory}/${bob.interfaceName}.conf`;
+    const before = await Deno.readTextFile(file);
+    const pings = Pings.start(alice.host, bob.ipv4);
+    const failures = [
+      () => new Response("", { status: 503, headers: { "retry-after": "1" } }),
+      () => new Response("<html>", { status: 502 }),
+      () => new Response("", { status: 200 }),
+      () => Response.json({ config_version: 1_000_000, config: "" }),
+      () => Response.json({ config_version: 1_000_000, config: null }),
+      () => new Response('{"config_version": 1000000, "config": "[Interface]\\n'),
+    ];
+    await putRule({ from: alice, to: bob, ...TCP_80 });
+    for (const failure of failures) {
+      bob.example.door.failWith(failure);
+      await eventually("the agent has got this answer", {
+        withinSeconds: 60,
+        condition: () => Promise.resolve(bob.example.door.failuresGiven > 0),
+      });
+      bob.example.door.recover();
+    }
+    assert.equal((await pings.stop()).lost, 0);
+    assert.ok((await bob.example.readLog()).includes("/peer/heartbeat: 503"));
+
+    await bob.example.untilApplied();
+    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
+    assert.notEqual(await Deno.readTextFile(file), before);
+  },
+);
+
+tunnelTest("a start while the service is away → the last configuration comes up", async () => {
+  await using mesh = await Mesh.create();
+  const { alice, bob } = await joinWithAgents(mesh);
+  await alice.example.stop("SIGTERM");
+  alice.example.door.failWith(() => new Response("", { status: 503 }));
+  alice.example.restart();
+  await untilPingAnswered(alice.host, { address: bob.ipv4 });
+});
+
+tunnelTest(
+  "/peer/remove by the operator → registered again, without a peer or an open port",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    await succeed("/agent-mesh/peer/remove", {
+      as: "operator",
+      body: { agent_id: alice.agent.id },
+    });
+    for (const member of [alice, bob]) {
+      await eventually(`${member.agent.id} has no peer`, {
+        withinSeconds: 20,
+        condition: async () => await peersOf(member) === "",
+      });
+    }
+    assert.equal(await answersPing(alice.host, bob.ipv4), false);
+  },
+);
+
+tunnelTest("the agent key is in no command line and in no line of the agent's log", async () => {
+  await using mesh = await Mesh.create();
+  const { alice } = await joinWithAgents(mesh);
+  const secret = alice.agent.key.slice(0, 12);
+  // A request that hangs can be looked at.
+  await alice.host.run(["nft", "-f", "-"], {
+    input: `table inet silence {
+      chain output { type filter hook output priority filter; oifname "lo" drop; }
+    }`,
+  });
+  const script = 'for pid in $(ip netns pids "$0"); do cat /proc/$pid/cmdline || :; done 2>&1';
+  await eventually("curl is seen in a list of processes", {
+    withinSeconds: 30,
+    condition: async () => {
+      const commandLines = await alice.host.run(["sh", "-c", script, alice.host.namespace]);
+      assert.ok(!commandLines.includes(secret));
+      return commandLines.includes("curl\0--silent");
+    },
+  });
+  assert.ok(!(await alice.example.readLog()).includes(secret));
+});
+
+function ownPublicKey({ host, interfaceName }: Member): Promise<string> {
+  return host.run(["wg", "show", interfaceName, "public-key"]);
+}
+
+async function peersOf({ host, interfaceName }: Member): Promise<string> {
+  return (await host.run(["wg", "show", interfaceName, "peers"])).trim();
+}

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { encodeBase64 } from "../../supabase/functions/_shared/wireguard/base64.ts";
+import { parseEndpoint } from "../../supabase/functions/_shared/wireguard/endpoint.ts";
+import { parsePublicKey } from "../../supabase/functions/_shared/wireguard/key.ts";
+import {
+  MeshStateError,
+  type PeerState,
+} from "../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
+import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
+import { unknownLines } from "../unit/wireguard/line_grammar.ts";
+import { aliceState, configurationOf, meshNetworks } from "../unit/wireguard/states.ts";
+import { type Host, Internet } from "./internet.ts";
+import { tunnelTest } from "./requirements.ts";
+
+const RUNS = 20;
+const REGISTRATIONS_PER_RUN = 500;
+
+tunnelTest(
+  "10,000 hostile registrations → refused, or loaded by wg-quick, wg and nft",
+  async () => {
+    await using internet = await Internet.create();
+    const host = await internet.addHost("alice");
+    const neighbour = { host, interfaceName: `${internet.id}0` };
+    await host.run(["sh", "-c", 'wg genkey >"$0"', `${host.directory}/key`]);
+    let acceptedCount = 0;
+
+    const registrations = fc.array(registration(host.directory), {
+      minLength: REGISTRATIONS_PER_RUN,
+      maxLength: REGISTRATIONS_PER_RUN,
+    });
+    await fc.assert(
+      fc.asyncProperty(registrations, async (registrations) => {
+        const peers = withoutDoubles(registrations).filter(isAccepted).map(withAddresses);
+        acceptedCount += peers.length;
+        await assertLoads(neighbour, peers);
+      }),
+      { numRuns: RUNS, endOnFailure: true },
+    );
+    assert.ok(acceptedCount > 1_500, `only ${acceptedCount} were accepted: that shows little`);
+  },
+);
+
+type Registration = Omit<PeerState, "addresses">;
+
+/** Half of each field is well-formed, so that what is hostile in one is not refused for another. */
+function registration(directory: string): fc.Arbitrary<Registration> {
+  const injection = fc.constantFrom(
+    `\nPostUp = touch ${directory}/injected`,
+    `;touch ${directory}/injected;`,
+    `$(touch ${directory}/injected)`,
+    "\n[Interface]\nPrivateKey = x",
+    "\r\n[Peer]\n",
+    "\u2028",
+    "\u0000",
+    "#",
+    "%i",
+    " ",
+    "}",
+  );
+  const spoil = (wellFormed: fc.Arbitrary<string>) =>
+    fc.oneof(
+      { weight: 6, arbitrary: wellFormed },
+      { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
+      {
+        weight: 1,
+        arbitrary: fc.tuple(wellFormed, injection, fc.nat(50)).map(([text, injected, at]) =>
+          text.slice(0, at) + injected + text.slice(at)
+        ),
+      },
+    );
+  const host = fc.oneof(
+    fc.ipV4(),
+    fc.ipV4Extended(),
+    fc.ipV6().map((address) => `[${address}]`),
+    fc.domain(),
+    fc.stringMatching(/^[a-z0-9.-]{1,300}$/),
+  );
+  const key = fc.tuple(
+    fc.uint8Array({ minLength: 31, maxLength: 31 }),
+    fc.oneof({ weight: 9, arbitrary: fc.nat(127) }, { weight: 1, arbitrary: fc.nat(255) }),
+  ).map(([low, highest]) => new Uint8Array([...low, highest]));
+  const port = fc.oneof(
+    { weight: 9, arbitrary: fc.integer({ min: 1, max: 65535 }) },
+    { weight: 1, arbitrary: fc.constantFrom(0, 65536, 2 ** 32 + 1, -1, 0.5) },
+  );
+  return fc.record({
+    agent_id: spoil(fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/)),
+    pubkey: spoil(key.map(encodeBase64)),
+    endpoint: fc.option(spoil(fc.tuple(host, port).map(([host, port]) => `${host}:${port}`))),
+    inbound_rules: fc.array(
+      fc.record({ proto: spoil(fc.constantFrom("tcp", "udp")), port }),
+      { maxLength: 2 },
+    ),
+  });
+}
+
+/** The database holds no two peers with one identifier or one key. */
+function withoutDoubles(registrations: readonly Registration[]): Registration[] {
+  const byKey = new Map(registrations.map((registration) => [registration.pubkey, registration]));
+  return [...new Map([...byKey.values()].map((peer) => [peer.agent_id, peer])).values()];
+}
+
+function isAccepted(peer: Registration): boolean {
+  if (!parsePublicKey(peer.pubkey).ok) return false;
+  if (peer.endpoint !== null && !parseEndpoint(peer.endpoint, meshNetworks).ok) return false;
+  try {
+    configurationOf(aliceState({ peers: [withAddresses(peer, 0)] }));
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof MeshStateError);
+    return false;
+  }
+}
+
+function withAddresses(peer: Registration, index: number): PeerState {
+  const [high, low] = [index >> 8, index & 0xff];
+  return { ...peer, addresses: [`10.213.${high + 1}.${low}`, `fd12:3456:789a:1:1::${index}`] };
+}
+
+async function assertLoads(
+  { host, interfaceName }: { host: Host; interfaceName: string },
+  peers: PeerState[],
+): Promise<void> {
+  const text = renderWgQuick(configurationOf(aliceState({ peers })));
+  assert.deepEqual(unknownLines(text), []);
+  const path = `${host.directory}/${interfaceName}.conf`;
+  await Deno.writeTextFile(
+    path,
+    text.replace("/etc/wireguard/%i.key", `${host.directory}/key`),
+    { mode: 0o600 },
+  );
+  await host.run(["wg-quick", "up", path]);
+  const loaded = (await host.run(["wg", "show", interfaceName, "peers"])).trim().split("\n");
+  const table = await host.run([
+    "nft",
+    "list",
+    "set",
+    "inet",
+    `agent_mesh_${interfaceName}`,
+    "peers_ipv4",
+  ]);
+  await host.run(["wg-quick", "down", path]);
+  assert.deepEqual(loaded.toSorted(), peers.map(({ pubkey }) => pubkey).toSorted());
+  assert.equal(table.match(/10\.213\.[0-9.]+/g)?.length, peers.length);
+  const written = [...Deno.readDirSync(host.directory)].map(({ name }) => name).toSorted();
+  assert.deepEqual(written, ["key", `${interfaceName}.conf`].toSorted());
+}
