@@ -19,7 +19,8 @@ const NO_KEY = {
 
 /**
  * PostgREST and Storage know only JWTs. As Supabase's gateway does: an `sb_` key in `apikey` becomes its role's JWT in
- * `authorization`, unless a token of another kind stands there. Storage asks for no key, because signed URLs need none.
+ * `authorization`, unless a token of another kind stands there. Storage is left to judge keys itself: a signed URL needs
+ * none, and works beside a wrong one.
  */
 export function translateKeys(
   headers: IncomingHttpHeaders,
@@ -37,9 +38,11 @@ export function translateKeys(
   if (apikey === undefined && keyRequired) return { refusal: NO_KEY };
 
   const jwt = jwtByKey.get(String(apikey));
-  if (apikey !== undefined && jwt === undefined) return { refusal: UNKNOWN_KEY };
+  if (keyRequired && jwt === undefined) return { refusal: UNKNOWN_KEY };
   const bearerJwt = bearerKey === undefined ? undefined : jwtByKey.get(bearerKey);
-  if (bearerKey !== undefined && bearerJwt === undefined) return { refusal: UNKNOWN_KEY };
+  if (keyRequired && bearerKey !== undefined && bearerJwt === undefined) {
+    return { refusal: UNKNOWN_KEY };
+  }
 
   const replacement = bearerJwt ?? (bearer === undefined ? jwt : undefined);
   return replacement === undefined

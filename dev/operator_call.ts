@@ -44,7 +44,8 @@ export async function runCommand(command: () => Promise<void>): Promise<void> {
   }
 }
 
-async function readConnection(): Promise<Connection> {
+/** What the environment names, else the local stack, with everything that its `env` file tells. Throws StartError. */
+export async function readConnection(): Promise<Connection> {
   const [url, secretKey] = CONNECTION.map((name) => Deno.env.get(name));
   if (url && secretKey) return { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey };
   if (url || secretKey) {

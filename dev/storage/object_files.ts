@@ -29,15 +29,15 @@ export class ObjectFiles {
   }
 
   /**
-   * Writes a whole body, as it arrives, and returns its size in bytes. Rejects, leaving nothing, when the sender goes
-   * away in the middle.
+   * Writes a whole body, as it arrives, and returns its size in bytes. Throws SenderGone, leaving nothing, when the
+   * sender goes away in the middle.
    */
   async receive(version: string, body: ReadableStream<Uint8Array> | null): Promise<number> {
     const unfinished = join(this.#uploads, version);
     try {
       const file = await Deno.open(unfinished, { createNew: true, write: true, mode: 0o600 });
       if (body === null) file.close();
-      else await body.pipeTo(file.writable);
+      else await ReadableStream.from(arrivingFrom(body)).pipeTo(file.writable);
       if (this.#durable) await flush(unfinished);
       const { size } = await stat(unfinished);
       await rename(unfinished, this.#path(version));
@@ -76,6 +76,19 @@ export class ObjectFiles {
 
   #path(version: string): string {
     return join(this.#objects, version);
+  }
+}
+
+/** An upload was broken off; nobody is there to read an answer. */
+export class SenderGone extends Error {
+  override readonly name = "SenderGone";
+}
+
+async function* arrivingFrom(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw new SenderGone("The sender went away.", { cause });
   }
 }
 

@@ -2,7 +2,7 @@ import { type Context, Hono } from "hono";
 import { Access } from "./access.ts";
 import { sendObject } from "./download.ts";
 import { folderPrefix, listFolder } from "./listing.ts";
-import { ObjectFiles } from "./object_files.ts";
+import { ObjectFiles, SenderGone } from "./object_files.ts";
 import { type ObjectAddress, ObjectRows } from "./object_rows.ts";
 import { StorageError, storageErrors } from "./storage_error.ts";
 import { isValidPath, receiveUpload } from "./upload.ts";
@@ -147,11 +147,9 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
   app.notFound((context) =>
     storageErrors.routeNotFound(context.req.method, context.req.path).toResponse()
   );
-  app.onError((error, context) => {
+  app.onError((error) => {
     if (error instanceof StorageError) return error.toResponse();
-    // Nobody is left to read the answer of an upload that was broken off.
-    if (context.req.raw.signal.aborted) return storageErrors.internal().toResponse();
-    console.error("storage:", error);
+    if (!(error instanceof SenderGone)) console.error("storage:", error);
     return storageErrors.internal().toResponse();
   });
 

@@ -36,7 +36,7 @@ create table agents.events (
   actor_agent_id agents.agent_id,
   action text not null,
   subject_agent_id agents.agent_id,
-  object_id text,
+  object_id text collate "C",
   details jsonb not null default '{}',
   request_id text,
 

@@ -6,14 +6,15 @@ import { SUPABASE_URL } from "../conformance/service.ts";
  */
 export class ServiceDoor implements AsyncDisposable {
   readonly #server: Deno.HttpServer;
-  #failure: (() => Response) | null = null;
+  #failure: { path: string; answer: () => Response } | null = null;
   #failuresGiven = 0;
 
   private constructor(socket: string) {
     this.#server = Deno.serve({ path: socket, onListen: () => {} }, (request) => {
-      if (this.#failure === null) return forward(request);
+      const failure = this.#failure;
+      if (failure === null || !request.url.endsWith(failure.path)) return forward(request);
       this.#failuresGiven += 1;
-      return this.#failure();
+      return failure.answer();
     });
   }
 
@@ -21,10 +22,9 @@ export class ServiceDoor implements AsyncDisposable {
     return new ServiceDoor(socket);
   }
 
-  /** Gives this answer to every request from now on. */
-  failWith(failure: () => Response): void {
-    this.#failuresGiven = 0;
-    this.#failure = failure;
+  /** Gives this answer to every request whose path ends like this, until `recover`. */
+  failWith(path: string, answer: () => Response): void {
+    this.#failure = { path, answer };
   }
 
   /** How often the answer of `failWith` was given. */

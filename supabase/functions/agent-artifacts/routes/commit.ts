@@ -56,22 +56,22 @@ export function commitOperation({ callDatabase }: Platform, store: ObjectStore):
       if (begun.step === "done") return begun.artifact;
 
       const lease = { artifact_id: input.artifact_id, lease_token: begun.lease_token };
-      let observed: Observation;
+      let verdict: Verdict;
       try {
-        observed = await sealAndDigest(store, begun);
+        const observed = await sealAndDigest(store, begun);
+        verdict = await callDatabase<Verdict>("finish_commit", {
+          caller,
+          ...lease,
+          expected_sha256: input.sha256,
+          observed_size: observed.size,
+          observed_sha256: observed.sha256,
+        });
       } catch (error) {
-        // Only spares the next commit the wait for the lease's end, so its own failure is nothing to report.
+        // Spares the next commit the wait for the lease's end, no more: whatever this one still had under way decides
+        // nothing without the lease. So its own failure is nothing to report.
         await callDatabase("release_commit", lease).catch(() => {});
         throw error;
       }
-
-      const verdict = await callDatabase<Verdict>("finish_commit", {
-        caller,
-        ...lease,
-        expected_sha256: input.sha256,
-        observed_size: observed.size,
-        observed_sha256: observed.sha256,
-      });
       if (verdict.verdict === "committed") return verdict.artifact;
 
       // The database has decided, and will not take this object up again: now it may go. If it cannot go now, it

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { errorOf, openBucket, STORAGE_URL, variable } from "./bucket.ts";
+
+const TEXT = "0123456789";
+
+async function bucketWithObject() {
+  const bucket = await openBucket();
+  await bucket.upload("a", TEXT);
+  return { bucket, url: await bucket.signDownload("a") };
+}
+
+Deno.test("GET of a signed URL → the bytes, with the headers of the object", async () => {
+  const { bucket, url } = await bucketWithObject();
+  const response = await fetch(url);
+  const { data: info } = await bucket.client.info("a");
+  assert.equal(response.status, 200);
+  assert.equal(await response.text(), TEXT);
+  assert.equal(response.headers.get("accept-ranges"), "bytes");
+  assert.equal(response.headers.get("content-length"), "10");
+  assert.equal(response.headers.get("content-type"), "text/plain");
+  assert.equal(response.headers.get("etag"), info?.etag);
+  assert.ok(Date.parse(response.headers.get("last-modified") ?? "") > 0);
+  assert.equal(response.headers.get("x-content-type-options"), null);
+  assert.equal(response.headers.get("access-control-allow-origin"), null);
+});
+
+Deno.test("HEAD of a signed URL → the same headers and no body", async () => {
+  const { url } = await bucketWithObject();
+  const response = await fetch(url, { method: "HEAD" });
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("content-length"), "10");
+  assert.equal(await response.text(), "");
+});
+
+for (
+  const [range, body, contentRange] of [
+    ["bytes=0-4", "01234", "bytes 0-4/10"],
+    ["bytes=5-", "56789", "bytes 5-9/10"],
+    ["bytes=-3", "789", "bytes 7-9/10"],
+    ["bytes=8-100", "89", "bytes 8-9/10"],
+  ] as const
+) {
+  Deno.test(`GET with Range ${range} → 206 ${contentRange}`, async () => {
+    const { url } = await bucketWithObject();
+    const response = await fetch(url, { headers: { range } });
+    assert.equal(response.status, 206);
+    assert.equal(response.headers.get("content-range"), contentRange);
+    assert.equal(response.headers.get("content-length"), String(body.length));
+    assert.equal(await response.text(), body);
+  });
+}
+
+for (const range of ["bytes=10-", "bytes=0-1,3-4", "bytes=x", "bytes=-", "bytes=4-2", "junk"]) {
+  Deno.test(`GET with Range ${range} → 416`, async () => {
+    const { url } = await bucketWithObject();
+    const response = await fetch(url, { headers: { range } });
+    assert.equal(response.status, 416);
+    assert.equal((await response.json()).statusCode, "416");
+  });
+}
+
+Deno.test("GET with If-None-Match of the etag → 304; of another → 200", async () => {
+  const { url } = await bucketWithObject();
+  const first = await fetch(url);
+  await first.body?.cancel();
+  const etag = first.headers.get("etag") ?? "";
+  const same = await fetch(url, { headers: { "if-none-match": etag } });
+  assert.equal(same.status, 304);
+  assert.equal(await same.text(), "");
+  const other = await fetch(url, { headers: { "if-none-match": '"another"' } });
+  assert.equal(other.status, 200);
+  await other.body?.cancel();
+});
+
+Deno.test("&download=<name>, which nobody signed → content-disposition with that name", async () => {
+  const { url } = await bucketWithObject();
+  const response = await fetch(`${url}&download=${encodeURIComponent("größe ü.txt")}`);
+  await response.body?.cancel();
+  assert.equal(response.status, 200);
+  const encoded = encodeURIComponent("größe ü.txt");
+  assert.equal(
+    response.headers.get("content-disposition"),
+    `attachment; filename=${encoded}; filename*=UTF-8''${encoded};`,
+  );
+});
+
+Deno.test("GET with the token of another path → InvalidSignature", async () => {
+  const { bucket, url } = await bucketWithObject();
+  await bucket.upload("b", "secret");
+  const { status, code } = await errorOf(await fetch(url.replace("/a?", "/b?")));
+  assert.deepEqual({ status, code }, { status: 400, code: "InvalidSignature" });
+});
+
+Deno.test("GET with a mangled token → InvalidJWT", async () => {
+  const { url } = await bucketWithObject();
+  const { status, code } = await errorOf(await fetch(url.slice(0, -3)));
+  assert.deepEqual({ status, code }, { status: 400, code: "InvalidJWT" });
+});
+
+Deno.test("GET with an expired token → InvalidJWT", async () => {
+  const { bucket } = await bucketWithObject();
+  const url = await bucket.signDownload("a", 1);
+  const fresh = await fetch(url);
+  await fresh.body?.cancel();
+  assert.equal(fresh.status, 200);
+  let response = await fetch(url);
+  while (response.ok) {
+    await response.body?.cancel();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    response = await fetch(url);
+  }
+  const { status, code } = await errorOf(response);
+  assert.deepEqual({ status, code }, { status: 400, code: "InvalidJWT" });
+});
+
+Deno.test("createSignedUrl of nothing → NoSuchKey; for less than a second → refused", async () => {
+  const { bucket } = await bucketWithObject();
+  const missing = await bucket.client.createSignedUrl("nothing", 60);
+  assert.equal(missing.error?.status, 400);
+  assert.equal(missing.error?.statusCode, "404");
+  const short = await bucket.client.createSignedUrl("a", 0);
+  assert.equal(short.error?.status, 400);
+});
+
+Deno.test("GET /object/authenticated with the secret key and a Range → 206; without a key → 400", async () => {
+  const { bucket } = await bucketWithObject();
+  const url = `${STORAGE_URL}/object/authenticated/${bucket.name}/a`;
+  const apikey = variable("SUPABASE_SECRET_KEY");
+  const response = await fetch(url, { headers: { apikey, range: "bytes=2-3" } });
+  assert.equal(response.status, 206);
+  assert.equal(response.headers.get("content-range"), "bytes 2-3/10");
+  assert.equal(await response.text(), "23");
+  assert.equal((await errorOf(await fetch(url))).status, 400);
+});
+
+Deno.test("download(path).asStream() → a stream of the bytes", async () => {
+  const { bucket } = await bucketWithObject();
+  const { data, error } = await bucket.client.download("a").asStream();
+  assert.equal(error, null);
+  assert.equal(await new Response(data).text(), TEXT);
+});
+
+Deno.test("a download that began before the object was removed ends with its bytes", async () => {
+  const bucket = await openBucket();
+  const text = "x".repeat(8_000_000);
+  await bucket.upload("large", text);
+  const response = await fetch(await bucket.signDownload("large"));
+  await bucket.client.remove(["large"]);
+  assert.equal((await response.text()).length, text.length);
+});
