@@ -1,13 +1,12 @@
 /** What real tunnels need of the machine, and the tests that are left out where it is missing. */
 
-const PROGRAMS = ["wg", "wg-quick", "ip", "nft", "ping", "socat", "ss", "jq", "curl"];
+const PROGRAMS = ["wg", "wg-quick", "ip", "nft", "ping", "socat", "ss", "sysctl", "jq", "curl"];
 
 const missing = await missingRequirements();
 const mustRun = Deno.env.get("CI") === "true";
 if (missing.length > 0) {
-  console.log(
-    `Tests with real tunnels ${mustRun ? "fail" : "are left out"}: ${missing.join(", ")}.`,
-  );
+  const outcome = mustRun ? "fail" : "are left out";
+  console.log(`Tests with real tunnels ${outcome}: this machine lacks ${missing.join(", ")}.`);
 }
 
 /** A test with real tunnels. Ignored on a machine that cannot have any; in CI it fails there. */
@@ -16,7 +15,7 @@ export function tunnelTest(name: string, run: () => Promise<void>): void {
     name,
     ignore: missing.length > 0 && !mustRun,
     fn() {
-      if (missing.length > 0) throw new Error(`This machine lacks: ${missing.join(", ")}.`);
+      if (missing.length > 0) throw new Error(`This machine lacks ${missing.join(", ")}.`);
       return run();
     },
   });
@@ -26,10 +25,17 @@ async function missingRequirements(): Promise<string[]> {
   const required: [what: string, isThere: boolean][] = [
     ["Linux", Deno.build.os === "linux"],
     ["root", Deno.build.os === "linux" && Deno.uid() === 0],
+    ["permission to make network namespaces", await canMakeNamespaces()],
     ["WireGuard in the kernel, or wireguard-go and /dev/net/tun", await canMakeTunnels()],
   ];
   for (const program of PROGRAMS) required.push([program, await isInstalled(program)]);
-  return required.flatMap(([what, isThere]) => isThere ? [] : [`no ${what}`]);
+  return required.flatMap(([what, isThere]) => isThere ? [] : [what]);
+}
+
+/** A container's root may not. */
+async function canMakeNamespaces(): Promise<boolean> {
+  const unshare = new Deno.Command("unshare", { args: ["--net", "true"], stderr: "null" });
+  return await unshare.output().then(({ success }) => success, () => false);
 }
 
 async function canMakeTunnels(): Promise<boolean> {

@@ -95,6 +95,24 @@ tunnelTest("wg-quick down → no nftables table and no interface is left", async
   assert.equal(await hasInterface(alice), false);
 });
 
+tunnelTest(
+  "an interface name that nft cannot take → up with another table name, and down",
+  async () => {
+    await using mesh = await Mesh.create();
+    const joined = await mesh.join("alice");
+    const alice = { ...joined, interfaceName: `${joined.interfaceName}=+.-x` };
+    await Deno.rename(
+      `${alice.host.directory}/${joined.interfaceName}.key`,
+      `${alice.host.directory}/${alice.interfaceName}.key`,
+    );
+    await bringUp(alice);
+    const tables = await alice.host.run(["nft", "list", "tables"]);
+    assert.equal(tables, `table inet agent_mesh_${joined.interfaceName}__.-x\n`);
+    await takeDown(alice);
+    assert.equal(await alice.host.run(["nft", "list", "tables"]), "");
+  },
+);
+
 tunnelTest("no private key file → wg-quick up fails and leaves no interface", async () => {
   await using mesh = await Mesh.create();
   const alice = await mesh.join("alice");
