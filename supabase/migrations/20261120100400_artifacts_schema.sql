@@ -25,6 +25,11 @@ create table artifacts.artifacts (
   sealed_path text collate "C",
   lease_token uuid,
   lease_expires_at timestamptz,
+  verified_bytes bigint not null default 0,
+  hash_state bytea,
+  hashed_object_id uuid,
+  hashed_object_version text,
+  progress_at timestamptz,
 
   constraint artifact_id_is_well_formed check (artifact_id ~ '^art_[0-9a-f]{32}$'),
   constraint key_has_1_to_1024_bytes check (octet_length(key) between 1 and 1024),
@@ -44,7 +49,12 @@ create table artifacts.artifacts (
   ),
   constraint deleted_at_is_set_when_deleted check ((state = 'deleted') = (deleted_at is not null)),
   constraint a_lease_has_an_end check ((lease_token is null) = (lease_expires_at is null)),
-  constraint only_pending_artifacts_are_leased check (lease_token is null or state = 'pending')
+  constraint only_pending_artifacts_are_leased check (lease_token is null or state = 'pending'),
+  constraint a_hash_state_is_of_one_object check (
+    (hash_state is null) = (verified_bytes = 0)
+    and (hash_state is null) = (hashed_object_id is null)
+    and (hash_state is null) = (hashed_object_version is null)
+  )
 );
 comment on table artifacts.artifacts is 'One row an artifact: pending, then committed, then superseded; deleted ends either.';
 comment on column artifacts.artifacts.commit_attempts is
@@ -55,6 +65,10 @@ comment on column artifacts.artifacts.sealed_path is
   'Where the bytes lie, or, while pending, where the attempt under way seals them. No upload URL was ever signed for such a path.';
 comment on column artifacts.artifacts.lease_token is
   'Held by the one commit that verifies this artifact now; a verdict without it changes nothing.';
+
+comment on column artifacts.artifacts.verified_bytes is
+  'How far a verification over several calls has come. hash_state is the SHA-256 of as many bytes of one object: the one with this Storage id and version, and no other, or the bytes of one upload would certify those of another.';
+comment on column artifacts.artifacts.progress_at is 'When a verification over several calls last came further.';
 
 -- The current artifact of each key; also the index that /list walks.
 create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key) where state = 'committed';

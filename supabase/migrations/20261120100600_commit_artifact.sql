@@ -1,7 +1,8 @@
--- Committing takes three steps, so that no transaction stays open while bytes are read:
---   begin_commit   takes a lease and says which object to verify
---   finish_commit  takes what was observed, and decides, if the lease still holds
---   release_commit gives the lease back when no verdict could be reached
+-- Committing takes several steps, so that no transaction stays open while bytes are read:
+--   begin_commit         takes a lease and says which object to verify, and from where on
+--   save_commit_progress keeps how far a large object was hashed, and gives the lease back: the next call goes on there
+--   finish_commit        takes what was observed, and decides, if the lease still holds
+--   release_commit       gives the lease back when no verdict could be reached
 -- A commit that dies in between leaves a lease that runs out and, at most, a sealed object that the next one takes up.
 
 create function artifacts.sealed_prefix(artifact_id text) returns text
@@ -72,28 +73,87 @@ begin
     end if;
   end if;
 
-  update artifacts.artifacts a
-  set commit_attempts = a.commit_attempts + 1,
-      sealed_path = coalesce(
-        left_behind,
-        artifacts.sealed_prefix(a.artifact_id) || (a.commit_attempts + 1)
-      ),
-      lease_token = gen_random_uuid(),
-      lease_expires_at = clock_timestamp() + make_interval(secs => begin_commit.lease_seconds)
-  where a.artifact_id = artifact.artifact_id
-  returning a.* into artifact;
+  if left_behind is null then
+    -- Another object than any before it: what was hashed so far says nothing about it.
+    update artifacts.artifacts a
+    set commit_attempts = a.commit_attempts + 1,
+        sealed_path = artifacts.sealed_prefix(a.artifact_id) || (a.commit_attempts + 1),
+        lease_token = gen_random_uuid(),
+        lease_expires_at = clock_timestamp() + make_interval(secs => begin_commit.lease_seconds),
+        verified_bytes = 0,
+        hash_state = null,
+        hashed_object_id = null,
+        hashed_object_version = null
+    where a.artifact_id = artifact.artifact_id
+    returning a.* into artifact;
+  else
+    update artifacts.artifacts a
+    set sealed_path = left_behind,
+        lease_token = gen_random_uuid(),
+        lease_expires_at = clock_timestamp() + make_interval(secs => begin_commit.lease_seconds)
+    where a.artifact_id = artifact.artifact_id
+    returning a.* into artifact;
+  end if;
 
   return json_build_object(
     'step', 'verify',
     'lease_token', artifact.lease_token,
     'incoming_path', incoming_path,
     'sealed_path', artifact.sealed_path,
-    'size', artifact.size_bytes
+    'size', artifact.size_bytes,
+    'progress', (
+      select json_build_object(
+        'verified_bytes', artifact.verified_bytes,
+        'hash_state', encode(artifact.hash_state, 'base64')
+      )
+      from storage.objects o
+      where o.bucket_id = 'agent-artifacts'
+        and o.name = left_behind
+        and o.id = artifact.hashed_object_id
+        and o.version = artifact.hashed_object_version
+    )
   );
 end
 $$;
 comment on function public.begin_commit(jsonb, text, text, integer) is
-  'Takes the lease of a commit. Returns {step: "done", artifact} when there is nothing left to do, else {step: "verify", lease_token, incoming_path | null, sealed_path, size}: move incoming_path, if there is one, to sealed_path and verify that. Raises artifact_not_found, artifact_expired, already_committed, commit_in_progress, upload_missing.';
+  'Takes the lease of a commit. Returns {step: "done", artifact} when there is nothing left to do, else {step: "verify", lease_token, incoming_path | null, sealed_path, size, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if there is one, to sealed_path and verify that, from progress on. Raises artifact_not_found, artifact_expired, already_committed, commit_in_progress, upload_missing.';
+
+create function public.save_commit_progress(
+  artifact_id text,
+  lease_token uuid,
+  object_id uuid,
+  object_version text,
+  verified_bytes bigint,
+  hash_state text
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  update artifacts.artifacts a
+  set lease_token = null,
+      lease_expires_at = null,
+      verified_bytes = save_commit_progress.verified_bytes,
+      hash_state = decode(save_commit_progress.hash_state, 'base64'),
+      hashed_object_id = save_commit_progress.object_id,
+      hashed_object_version = save_commit_progress.object_version,
+      progress_at = clock_timestamp()
+  where a.artifact_id = save_commit_progress.artifact_id
+    and a.lease_token = save_commit_progress.lease_token
+  returning a.* into artifact;
+
+  if not found then
+    raise sqlstate 'PT409' using message = 'commit_in_progress';
+  end if;
+  return artifacts.artifact_json(artifact);
+end
+$$;
+comment on function public.save_commit_progress(text, uuid, uuid, text, bigint, text) is
+  'Keeps the SHA-256 state (base64) of the first verified_bytes of one object, and gives the lease back. Returns the artifact. Raises commit_in_progress when the lease was lost: then nothing is kept.';
 
 create function public.finish_commit(
   caller jsonb,
@@ -143,7 +203,11 @@ begin
     set rejected_attempts = split_part(a.sealed_path, '/', 3)::integer,
         sealed_path = null,
         lease_token = null,
-        lease_expires_at = null
+        lease_expires_at = null,
+        verified_bytes = 0,
+        hash_state = null,
+        hashed_object_id = null,
+        hashed_object_version = null
     where a.artifact_id = artifact.artifact_id;
 
     if finish_commit.observed_size <> artifact.size_bytes then
@@ -172,7 +236,11 @@ begin
       committed_at = committed.at,
       expires_at = committed.at + make_interval(hours => 24 * a.ttl_days),
       lease_token = null,
-      lease_expires_at = null
+      lease_expires_at = null,
+      verified_bytes = 0,
+      hash_state = null,
+      hashed_object_id = null,
+      hashed_object_version = null
   from (select clock_timestamp() as at) committed
   where a.artifact_id = artifact.artifact_id
   returning a.* into artifact;
@@ -208,6 +276,7 @@ revoke all on function
   artifacts.sealed_prefix(text),
   artifacts.newest_sealed_path(artifacts.artifacts),
   public.begin_commit(jsonb, text, text, integer),
+  public.save_commit_progress(text, uuid, uuid, text, bigint, text),
   public.finish_commit(jsonb, text, uuid, text, bigint, text),
   public.release_commit(text, uuid)
 from public, anon, authenticated;
@@ -216,6 +285,7 @@ grant execute on function
   artifacts.sealed_prefix(text),
   artifacts.newest_sealed_path(artifacts.artifacts),
   public.begin_commit(jsonb, text, text, integer),
+  public.save_commit_progress(text, uuid, uuid, text, bigint, text),
   public.finish_commit(jsonb, text, uuid, text, bigint, text),
   public.release_commit(text, uuid)
 to service_role;

@@ -23,6 +23,7 @@ Deno.test("readSettings() with what the platform gives → every key, and the de
     artifactsMaxSizeBytes: 52_428_800,
     artifactsMaxTtlDays: 365,
     artifactsFetchUrlSeconds: 60,
+    artifactsCommitBytesPerCall: 67_108_864,
     meshOnlineSeconds: 90,
     meshHeartbeatSeconds: 30,
     pskEncryptionKeys: null,

@@ -83,7 +83,13 @@ function pathItem(operation: Operation): object {
       required: true,
       content: { "application/json": { schema: jsonSchema(operation.request, "input") } },
     },
-    responses: { "200": jsonResponse("Done.", operation.response), ...errorResponses(errors) },
+    responses: {
+      "200": jsonResponse("Done.", operation.response),
+      ...(operation.accepted === undefined ? {} : {
+        "202": jsonResponse("Not done yet: send the same request again.", operation.accepted),
+      }),
+      ...errorResponses(errors),
+    },
   };
 }
 

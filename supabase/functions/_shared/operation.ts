@@ -29,6 +29,8 @@ export interface Operation {
   readonly access: string;
   readonly request: z.ZodType;
   readonly response: z.ZodType;
+  /** The body of a 202, where there can be one: not done yet, send the same request again. */
+  readonly accepted?: z.ZodType;
   /** The errors of its own, besides those that every operation has. */
   readonly errors: readonly ErrorCode[];
   /** Answers with a JSON object (status 200), or with a Response where another status or type is needed. */

@@ -17,6 +17,8 @@ export interface Settings {
   readonly artifactsMaxSizeBytes: number;
   readonly artifactsMaxTtlDays: number;
   readonly artifactsFetchUrlSeconds: number;
+  /** Above this, an object is verified over several calls of /commit. */
+  readonly artifactsCommitBytesPerCall: number;
   readonly meshOnlineSeconds: number;
   readonly meshHeartbeatSeconds: number;
   /** Unparsed: `parsePskEncryptionKeys` reads it where PSKs are needed. Null: not set. */
@@ -72,6 +74,10 @@ export function readSettings(environment: Environment): Settings {
     artifactsFetchUrlSeconds: integerOf(environment, "ARTIFACTS_FETCH_URL_SECONDS", {
       fallback: 60,
       maximum: 86_400,
+    }),
+    artifactsCommitBytesPerCall: integerOf(environment, "ARTIFACTS_COMMIT_BYTES_PER_CALL", {
+      fallback: 64 * 1024 ** 2,
+      maximum: FIVE_GIB,
     }),
     meshOnlineSeconds: integerOf(environment, "MESH_ONLINE_SECONDS", {
       fallback: 90,

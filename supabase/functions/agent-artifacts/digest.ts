@@ -1,42 +1,90 @@
+import { Buffer } from "node:buffer";
 import { createSHA256 } from "hash-wasm";
 import { ServiceError } from "../_shared/errors.ts";
 import type { ObjectStore } from "./object_store.ts";
 
 const BUFFER_BYTES = 64 * 1024;
 
+/** Where the hashing of one object has come to. */
+export interface Progress {
+  readonly verified_bytes: number;
+  /** The SHA-256 state of as many bytes, in base64. */
+  readonly hash_state: string;
+}
+
+/** The whole object was seen, or enough of it to tell that it is wrong. */
 export interface Observation {
+  readonly complete: true;
   /** In bytes. Where it differs from the expected size it may be less than the object's whole size. */
   readonly size: number;
   /** Lower-case hex; null where the size alone already decides. */
   readonly sha256: string | null;
 }
 
+/** There is more to read than one call may. */
+export interface PartialObservation extends Progress {
+  readonly complete: false;
+  readonly object_id: string;
+  readonly object_version: string;
+}
+
+export interface DigestOptions {
+  /** In bytes. */
+  readonly expectedSize: number;
+  /** Of this very object; null: from its beginning. */
+  readonly progress: Progress | null;
+  readonly maxBytesPerCall: number;
+  /** After this, what was read so far is given back as it is, and the next call goes on from there. */
+  readonly maxMillisecondsPerCall: number;
+  /** Ends the reading without a result. */
+  readonly signal: AbortSignal;
+}
+
 /**
- * Reads the object at `path` in constant memory and says what is there. Ends as soon as there are more bytes than
- * `expectedSize`. Null when there is no object. Throws upstream_unavailable.
+ * Reads the object at `path` in constant memory and says what is there, or how far it came. Null when there is no
+ * object. Throws upstream_unavailable.
  */
 export async function digestObject(
   store: ObjectStore,
   path: string,
-  { expectedSize, signal }: { expectedSize: number; signal: AbortSignal },
-): Promise<Observation | null> {
+  options: DigestOptions,
+): Promise<Observation | PartialObservation | null> {
+  const { expectedSize, progress, maxBytesPerCall, signal } = options;
   // Asked first, because hosted Storage leaves Content-Length out of downloads.
-  const size = await store.size(path);
-  if (size === null) return null;
-  if (size !== expectedSize) return { size, sha256: null };
+  const object = await store.describe(path);
+  if (object === null) return null;
+  if (object.size !== expectedSize) return { complete: true, size: object.size, sha256: null };
 
   const hasher = await createSHA256();
-  let readBytes = 0;
-  for await (const chunk of chunksOf(await store.read(path, signal))) {
+  if (progress !== null) hasher.load(Buffer.from(progress.hash_state, "base64"));
+  const start = progress?.verified_bytes ?? 0;
+  const end = Math.min(expectedSize, start + maxBytesPerCall);
+  // Without a range where one would name everything: an object of no bytes has no range at all.
+  const isWhole = start === 0 && end === expectedSize;
+  const stream = await store.read(path, isWhole ? { signal } : { range: { start, end }, signal });
+
+  const softDeadline = performance.now() + options.maxMillisecondsPerCall;
+  let verifiedBytes = start;
+  for await (const chunk of chunksOf(stream)) {
     hasher.update(chunk);
-    readBytes += chunk.byteLength;
-    if (readBytes > expectedSize) return { size: readBytes, sha256: null };
+    verifiedBytes += chunk.byteLength;
+    if (verifiedBytes > end) return { complete: true, size: verifiedBytes, sha256: null };
+    if (verifiedBytes < end && performance.now() > softDeadline) break;
   }
-  if (readBytes < expectedSize) {
+  if (verifiedBytes === expectedSize) {
+    return { complete: true, size: expectedSize, sha256: hasher.digest("hex") };
+  }
+  if (verifiedBytes < end && performance.now() <= softDeadline || verifiedBytes === start) {
     // Storage said otherwise a moment ago: the download was cut off, which says nothing about the object.
     throw new ServiceError("upstream_unavailable", { cause: new Error("download ended early") });
   }
-  return { size, sha256: hasher.digest("hex") };
+  return {
+    complete: false,
+    verified_bytes: verifiedBytes,
+    hash_state: Buffer.from(hasher.save()).toString("base64"),
+    object_id: object.id,
+    object_version: object.version,
+  };
 }
 
 /**

@@ -11,7 +11,21 @@ export interface SignedUrl {
   readonly expiresAt: Date;
 }
 
-/** What lies at an object path. Sizes in bytes. */
+/** What Storage says about an object. `id` and `version` together are of one upload and of no other. */
+export interface StoredObject {
+  readonly id: string;
+  readonly version: string;
+  /** In bytes. */
+  readonly size: number;
+}
+
+export interface ReadOptions {
+  /** The bytes from `start` up to, not including, `end`; default: all. */
+  readonly range?: { readonly start: number; readonly end: number };
+  /** Ends the reading too. */
+  readonly signal: AbortSignal;
+}
+
 export interface ObjectStore {
   signUpload(path: string): Promise<SignedUrl>;
   /** `fileName` becomes the content-disposition of the download. */
@@ -19,9 +33,9 @@ export interface ObjectStore {
   /** False when there is nothing at `from`. */
   move(from: string, to: string): Promise<boolean>;
   /** Null when there is nothing at `path`. */
-  size(path: string): Promise<number | null>;
-  /** The bytes, unaltered. `signal` ends the reading too. */
-  read(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  describe(path: string): Promise<StoredObject | null>;
+  /** The bytes, unaltered. */
+  read(path: string, options: ReadOptions): Promise<ReadableStream<Uint8Array>>;
   remove(path: string): Promise<void>;
 }
 
@@ -51,15 +65,16 @@ export function createObjectStore(client: SupabaseClient, settings: Settings): O
       return true;
     },
 
-    async size(path) {
+    async describe(path) {
       const { data, error } = await bucket.info(path);
       if (error && isNotFound(error)) return null;
       if (error) throw storageFailure(error);
-      if (typeof data.size !== "number") throw storageFailure(new Error("info has no size"));
-      return data.size;
+      const { id, version, size } = data;
+      if (typeof size !== "number") throw storageFailure(new Error("info has no size"));
+      return { id, version, size };
     },
 
-    async read(path, signal) {
+    async read(path, { range, signal }) {
       const response = await fetch(
         `${settings.supabaseUrl}/storage/v1/object/authenticated/${BUCKET}/${path}`,
         {
@@ -67,13 +82,14 @@ export function createObjectStore(client: SupabaseClient, settings: Settings): O
             apikey: settings.serviceKey,
             authorization: `Bearer ${settings.serviceKey}`,
             "accept-encoding": "identity",
+            ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end - 1}` }),
           },
           signal,
         },
       ).catch((cause: unknown) => {
         throw storageFailure(cause);
       });
-      if (response.status !== 200 || response.body === null) {
+      if (response.status !== (range === undefined ? 200 : 206) || response.body === null) {
         await response.body?.cancel();
         throw storageFailure(new Error(`Storage answered ${response.status} to a download`));
       }

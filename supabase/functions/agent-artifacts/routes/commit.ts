@@ -1,7 +1,13 @@
 import * as z from "zod";
 import { ServiceError } from "../../_shared/errors.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { digestObject, type Observation } from "../digest.ts";
+import type { Settings } from "../../_shared/settings.ts";
+import {
+  digestObject,
+  type Observation,
+  type PartialObservation,
+  type Progress,
+} from "../digest.ts";
 import { type Artifact, artifact, artifactId, sha256 } from "../fields.ts";
 import type { ObjectStore } from "../object_store.ts";
 
@@ -9,7 +15,10 @@ import type { ObjectStore } from "../object_store.ts";
 const LEASE_SECONDS = 60;
 
 /** A verifier stops itself well before its lease ends, so that what it observed is still its own to decide on. */
-const VERIFY_DEADLINE_MILLISECONDS = 45_000;
+const VERIFY_DEADLINE_MILLISECONDS = 50_000;
+
+/** Reading goes on no longer than this in one call, however slow Storage is; the next call goes on from there. */
+const READ_MILLISECONDS_PER_CALL = 25_000;
 
 type Begun =
   | { readonly step: "done"; readonly artifact: Artifact }
@@ -21,6 +30,7 @@ interface Verification {
   readonly incoming_path: string | null;
   readonly sealed_path: string;
   readonly size: number;
+  readonly progress: Progress | null;
 }
 
 type Verdict =
@@ -31,13 +41,17 @@ type Verdict =
     readonly actual: number | string;
   };
 
-export function commitOperation({ callDatabase }: Platform, store: ObjectStore): Operation {
+export function commitOperation(
+  { callDatabase, settings }: Platform,
+  store: ObjectStore,
+): Operation {
   return defineOperation({
     path: "/commit",
     summary: "Verify the uploaded bytes and make them the artifact's content, for good.",
     access: "the owner, the operator",
     request: z.object({ artifact_id: artifactId, sha256 }),
     response: artifact,
+    accepted: artifact.extend({ state: z.literal("verifying"), verified_bytes: z.int() }),
     errors: [
       "artifact_not_found",
       "upload_missing",
@@ -58,7 +72,15 @@ export function commitOperation({ callDatabase }: Platform, store: ObjectStore):
       const lease = { artifact_id: input.artifact_id, lease_token: begun.lease_token };
       let verdict: Verdict;
       try {
-        const observed = await sealAndDigest(store, begun);
+        const observed = await sealAndDigest(store, begun, settings);
+        if (!observed.complete) {
+          const { complete: _, ...progress } = observed;
+          const saved = await callDatabase<Artifact>("save_commit_progress", {
+            ...lease,
+            ...progress,
+          });
+          return stillVerifying(saved, observed.verified_bytes);
+        }
         verdict = await callDatabase<Verdict>("finish_commit", {
           caller,
           ...lease,
@@ -84,12 +106,23 @@ export function commitOperation({ callDatabase }: Platform, store: ObjectStore):
   });
 }
 
+/** 202: not all bytes are verified yet, and the same request sent again goes on. */
+function stillVerifying(saved: Artifact, verifiedBytes: number): Response {
+  return Response.json(
+    { ...saved, state: "verifying", verified_bytes: verifiedBytes },
+    { status: 202, headers: { "retry-after": "0" } },
+  );
+}
+
 /**
  * Moves the upload out of the reach of its URL, to a path for which none was ever signed, and only there reads it:
  * what is observed cannot change any more.
  */
-async function sealAndDigest(store: ObjectStore, verification: Verification): Promise<Observation> {
-  const { incoming_path, sealed_path, size } = verification;
+async function sealAndDigest(
+  store: ObjectStore,
+  { incoming_path, sealed_path, size, progress }: Verification,
+  settings: Settings,
+): Promise<Observation | PartialObservation> {
   const signal = AbortSignal.timeout(VERIFY_DEADLINE_MILLISECONDS);
   if (incoming_path !== null && !await store.move(incoming_path, sealed_path)) {
     // A move of an earlier attempt, given up on here, happened there after all: the next attempt finds its result.
@@ -97,7 +130,13 @@ async function sealAndDigest(store: ObjectStore, verification: Verification): Pr
       cause: new Error("the upload was moved away"),
     });
   }
-  const observed = await digestObject(store, sealed_path, { expectedSize: size, signal });
+  const observed = await digestObject(store, sealed_path, {
+    expectedSize: size,
+    progress,
+    maxBytesPerCall: settings.artifactsCommitBytesPerCall,
+    maxMillisecondsPerCall: READ_MILLISECONDS_PER_CALL,
+    signal,
+  });
   if (observed === null) {
     throw new ServiceError("upstream_unavailable", { cause: new Error("sealed object is gone") });
   }

@@ -1,0 +1,195 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { type Agent, type Answer, assertError, SUPABASE_URL } from "../conformance/service.ts";
+import {
+  type Artifact,
+  artifactTest,
+  download,
+  listed,
+  open,
+  register,
+  type Registered,
+  sha256,
+  upload,
+} from "../conformance/artifacts.ts";
+import { withStackDatabase } from "../database/connection.ts";
+import { type OwnFunction, startArtifactsFunction } from "./artifacts_function.ts";
+import { gate, startProxy } from "./proxy.ts";
+
+const BYTES_PER_CALL = 100_000;
+const FIVE_CALLS = { ARTIFACTS_COMMIT_BYTES_PER_CALL: String(BYTES_PER_CALL) };
+
+/** Five calls' worth, of which no two are alike. */
+const CONTENT = Array.from(
+  { length: 5 * BYTES_PER_CALL / 10 },
+  (_, index) => String(index).padStart(10),
+).join("");
+
+interface Verifying extends Artifact {
+  readonly verified_bytes: number;
+}
+
+async function uploaded(planner: Agent, content = CONTENT): Promise<Registered> {
+  const registered = await register(planner, { content });
+  strictEqual(await upload(registered.upload_url, content), 200);
+  return registered;
+}
+
+function commitOnce(
+  own: OwnFunction,
+  { planner, registered, digest = sha256(CONTENT) }: {
+    planner: Agent;
+    registered: Registered;
+    digest?: string;
+  },
+): Promise<Answer<Verifying>> {
+  const body = { artifact_id: registered.artifact_id, sha256: digest };
+  return own.post<Verifying>("/commit", { as: planner, body });
+}
+
+artifactTest(
+  "an object above the bytes of one call → 202 with verified_bytes until all are verified, then 200",
+  async ({ planner }) => {
+    await using proxy = startProxy(SUPABASE_URL);
+    await using own = await startArtifactsFunction({
+      supabaseUrl: proxy.url,
+      environment: FIVE_CALLS,
+    });
+    const registered = await uploaded(planner);
+    proxy.passed.length = 0;
+    for (const call of [1, 2, 3, 4]) {
+      const { status, headers, body } = await commitOnce(own, { planner, registered });
+      strictEqual(status, 202);
+      ok(Number(headers.get("retry-after")) >= 0);
+      strictEqual(headers.get("x-request-id")?.length, 36);
+      const { upload_url: _url, upload_expires_at: _expiry, ...pending } = registered;
+      deepStrictEqual(body, {
+        ...pending,
+        state: "verifying",
+        verified_bytes: call * BYTES_PER_CALL,
+      });
+      deepStrictEqual(await listed(planner), []);
+    }
+    const done = await commitOnce(own, { planner, registered });
+    strictEqual(done.status, 200);
+    strictEqual(done.body.state, "committed");
+    strictEqual(await download((await open(planner, registered)).body.url), CONTENT);
+    const moves = proxy.passed.filter(({ path }) => path.endsWith("/object/move"));
+    strictEqual(moves.length, 1, "a sealed object is not moved again");
+  },
+);
+
+artifactTest(
+  "a wrong digest of such an object → 422 after its last call; the URL takes the right bytes",
+  async ({ planner }) => {
+    await using own = await startArtifactsFunction({ environment: FIVE_CALLS });
+    const registered = await uploaded(planner);
+    let answer = await commitOnce(own, { planner, registered, digest: sha256("other") });
+    while (answer.status === 202) {
+      answer = await commitOnce(own, { planner, registered, digest: sha256("other") });
+    }
+    deepStrictEqual(assertError(answer, 422, "checksum_mismatch"), {
+      expected: sha256("other"),
+      actual: sha256(CONTENT),
+    });
+    assertError(await commitOnce(own, { planner, registered }), 409, "upload_missing");
+    strictEqual(await upload(registered.upload_url, CONTENT), 200);
+  },
+);
+
+artifactTest(
+  "kill -9 while a later part is read → another worker goes on from the last saved state",
+  async ({ planner }) => {
+    const registered = await uploaded(planner);
+    const reading = gate();
+    {
+      await using proxy = startProxy(SUPABASE_URL);
+      await using own = await startArtifactsFunction({
+        supabaseUrl: proxy.url,
+        environment: FIVE_CALLS,
+      });
+      for (const _ of [1, 2]) {
+        strictEqual((await commitOnce(own, { planner, registered })).status, 202);
+      }
+      proxy.intercept(({ path }) =>
+        path.includes("/object/authenticated/")
+          ? reading.wait().then(() => new Response(null, { status: 503 }))
+          : undefined
+      );
+      const lost = commitOnce(own, { planner, registered }).catch(() => null);
+      await reading.arrived;
+      await own.process.kill();
+      strictEqual(await lost, null);
+      reading.open();
+    }
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set lease_expires_at = now()
+        where artifact_id = ${registered.artifact_id}`
+    );
+    await using another = await startArtifactsFunction({ environment: FIVE_CALLS });
+    const next = await commitOnce(another, { planner, registered });
+    strictEqual(next.body.verified_bytes, 3 * BYTES_PER_CALL, "two parts were not read again");
+    strictEqual((await commitOnce(another, { planner, registered })).status, 202);
+    strictEqual((await commitOnce(another, { planner, registered })).status, 200);
+  },
+);
+
+artifactTest(
+  "another upload in between → it is verified from its beginning; the state of the first certifies nothing",
+  async ({ planner }) => {
+    await using own = await startArtifactsFunction({ environment: FIVE_CALLS });
+    const registered = await uploaded(planner);
+    for (const _ of [1, 2, 3]) {
+      strictEqual((await commitOnce(own, { planner, registered })).status, 202);
+    }
+
+    // The same size, and the end that is still to be read is the same; only what was verified already differs.
+    const forged = "x".repeat(BYTES_PER_CALL) + CONTENT.slice(BYTES_PER_CALL);
+    strictEqual(await upload(registered.upload_url, forged), 200);
+    let answer = await commitOnce(own, { planner, registered });
+    strictEqual(answer.body.verified_bytes, BYTES_PER_CALL, "from the beginning");
+    while (answer.status === 202) answer = await commitOnce(own, { planner, registered });
+    deepStrictEqual(assertError(answer, 422, "checksum_mismatch"), {
+      expected: sha256(CONTENT),
+      actual: sha256(forged),
+    });
+    deepStrictEqual(await listed(planner), []);
+  },
+);
+
+artifactTest(
+  "a saved state whose object was replaced behind the service's back is not used",
+  async ({ planner }) => {
+    await using own = await startArtifactsFunction({ environment: FIVE_CALLS });
+    const registered = await uploaded(planner);
+    for (const _ of [1, 2]) {
+      strictEqual(
+        (await commitOnce(own, { planner, registered })).status,
+        202,
+      );
+    }
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set hashed_object_version = 'another'
+        where artifact_id = ${registered.artifact_id}`
+    );
+    const next = await commitOnce(own, { planner, registered });
+    strictEqual(next.body.verified_bytes, BYTES_PER_CALL);
+  },
+);
+
+artifactTest(
+  "an hour between two calls → the verification goes on where it stopped",
+  async ({ planner }) => {
+    await using own = await startArtifactsFunction({ environment: FIVE_CALLS });
+    const registered = await uploaded(planner);
+    strictEqual((await commitOnce(own, { planner, registered })).status, 202);
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set progress_at = progress_at - interval '1 hour',
+          created_at = created_at - interval '1 hour'
+        where artifact_id = ${registered.artifact_id}`
+    );
+    strictEqual(
+      (await commitOnce(own, { planner, registered })).body.verified_bytes,
+      2 * BYTES_PER_CALL,
+    );
+  },
+);
