@@ -1,0 +1,99 @@
+import { ok, strictEqual } from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { startFunction } from "../../dev/functions.ts";
+import { startStack } from "../../dev/stack.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const SIZE = 1024 * MEBIBYTE;
+
+/** Writes 1 GiB of which no two mebibytes are alike. */
+async function writeLargeFile(path: string): Promise<void> {
+  const block = new Uint8Array(MEBIBYTE).map((_, index) => index * 31 + (index >> 8));
+  const view = new DataView(block.buffer);
+  using file = await Deno.open(path, { write: true, create: true });
+  for (let number = 0; number < SIZE / MEBIBYTE; number++) {
+    view.setUint32(0, number);
+    for (let written = 0; written < MEBIBYTE;) written += await file.write(block.subarray(written));
+  }
+}
+
+/** What a shell command prints, without the last line's end. */
+async function shell(command: string): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command("bash", {
+    args: ["-o", "pipefail", "-c", command],
+  }).output();
+  strictEqual(code, 0, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout).trimEnd();
+}
+
+function residentBytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
+}
+
+Deno.test("1 GiB: registered, PUT, committed over several calls with one kill -9, and fetched, in constant memory", async () => {
+  const stateDir = await Deno.makeTempDir();
+  await Deno.chmod(stateDir, 0o711);
+  const limits = { ARTIFACTS_MAX_SIZE_BYTES: String(SIZE) };
+  const stack = await startStack({ port: 0, stateDir, durable: false, storageSizeLimit: SIZE });
+  const start = (name: string) =>
+    startFunction({
+      name: "agent-artifacts",
+      environment: { ...stack.functionEnvironment(), ...limits },
+      logFile: join(stateDir, "logs", `${name}.log`),
+    });
+  let running = await start("first");
+  try {
+    const post = async (path: string, body: unknown) => {
+      const response = await fetch(`${running.url}/agent-artifacts${path}`, {
+        method: "POST",
+        headers: { apikey: stack.secretKey },
+        body: JSON.stringify(body),
+      });
+      return { status: response.status, body: await response.json() };
+    };
+    const file = join(stateDir, "large");
+    await writeLargeFile(file);
+    const digest = (await shell(`sha256sum '${file}'`)).split(" ")[0];
+    const registered = await post("/register", {
+      agent_id: "planner",
+      key: "large",
+      mime: "application/x-test",
+      size: SIZE,
+      ttl_days: 1,
+    });
+    strictEqual(registered.status, 200, JSON.stringify(registered.body));
+    const put = `curl -sS -o /dev/null -w '%{http_code}' -T '${file}'`;
+    strictEqual(await shell(`${put} '${registered.body.upload_url}'`), "200");
+
+    const request = { artifact_id: registered.body.artifact_id, sha256: digest };
+    let answer = await post("/commit", request);
+    strictEqual(answer.status, 202, JSON.stringify(answer.body));
+    const before = residentBytes(running.pid);
+    let most = before;
+    let calls = 1;
+    while (answer.status === 202) {
+      const verified = answer.body.verified_bytes;
+      if (calls === 6) {
+        await running.kill();
+        running = await start("second");
+      }
+      answer = await post("/commit", request);
+      calls++;
+      if (answer.status === 202) ok(answer.body.verified_bytes > verified, "it never starts again");
+      most = Math.max(most, residentBytes(running.pid));
+    }
+    strictEqual(answer.status, 200, JSON.stringify(answer.body));
+    strictEqual(answer.body.sha256, digest);
+    strictEqual(calls, 16, "64 MiB a call, none of them twice");
+    ok(most - before < 48 * MEBIBYTE, `grew by ${((most - before) / MEBIBYTE).toFixed(1)} MiB`);
+
+    const access = await post("/open", { artifact_id: registered.body.artifact_id });
+    const fetched = await shell(`curl -sS '${access.body.url}' | sha256sum`);
+    strictEqual(fetched.split(" ")[0], digest);
+  } finally {
+    await running.stop();
+    await stack.stop();
+    await Deno.remove(stateDir, { recursive: true });
+  }
+});
