@@ -32,6 +32,9 @@ export interface RunningFunction {
   kill(): Promise<void>;
 }
 
+/** Time enough to download the packages that a function imports. */
+const PATIENCE_MILLISECONDS = 120_000;
+
 const FUNCTIONS_DIRECTORY = fileURLToPath(new URL("../supabase/functions/", import.meta.url));
 
 /** What a function may read of its environment, set or not: a name beyond these raises an error instead. */
@@ -90,8 +93,10 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
     logFile,
   });
   const url = `http://127.0.0.1:${port}`;
+  const deadline = Date.now() + PATIENCE_MILLISECONDS;
   while (!await answers(`${url}/${options.name}/health`)) {
-    if (child.hasEnded()) {
+    if (child.hasEnded() || Date.now() > deadline) {
+      await child.terminate("SIGKILL");
       throw new StartError(
         `The function ${options.name} did not start: ${await logTail(logFile)}`,
       );

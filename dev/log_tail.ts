@@ -1,7 +1,10 @@
 import { readFile } from "node:fs/promises";
 
-/** The last non-empty line of a log, for an error message. */
+/** The line of a log that tells best why its process ended: its last error, else its last line. */
 export async function logTail(file: string): Promise<string> {
-  const text = await readFile(file, "utf8").catch(() => "");
-  return text.trimEnd().split("\n").at(-1) || `nothing was logged in ${file}`;
+  const lines = (await readFile(file, "utf8").catch(() => "")).split("\n").filter((line) =>
+    line.trim()
+  );
+  return lines.findLast((line) => /\b(?:error|fatal):/i.test(line)) ?? lines.at(-1) ??
+    `nothing was logged in ${file}`;
 }

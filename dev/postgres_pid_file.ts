@@ -1,6 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ensureEnd } from "./process_records.ts";
+import { ensureEnd, tell } from "./process_records.ts";
 import { identifyProcess } from "./process_identity.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function removeForeignPidFile(clusterDirectory: string): Promise<vo
   const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => null);
   if (command === null) return;
   if (command.split("\0").includes(clusterDirectory)) {
-    Deno.kill(pid, "SIGINT");
+    tell(identity, "SIGINT");
     await ensureEnd(identity);
   } else {
     await rm(file);

@@ -46,7 +46,7 @@ export async function endLeftovers(stateDir: string): Promise<string[]> {
   leftovers.delete(STACK);
   for (const [name, identity] of leftovers) {
     // PostgreSQL: "fast" shutdown, which waits for nobody.
-    Deno.kill(identity.pid, name === "postgres" ? "SIGINT" : "SIGTERM");
+    tell(identity, name === "postgres" ? "SIGINT" : "SIGTERM");
   }
   for (const identity of leftovers.values()) await ensureEnd(identity);
   return [...leftovers.keys()];
@@ -65,9 +65,18 @@ export async function ensureEnd(
   while (await isRunning(identity)) {
     if (!killed && Date.now() > deadline) {
       killed = true;
-      Deno.kill(identity.pid, "SIGKILL");
+      tell(identity, "SIGKILL");
     }
     await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+/** Sends a signal to a process that may just have ended. */
+export function tell(identity: ProcessIdentity, signal: Deno.Signal): void {
+  try {
+    Deno.kill(identity.pid, signal);
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
   }
 }
 

@@ -50,6 +50,14 @@ export function forward(
     response.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.headers));
     answer.pipe(response);
     answer.on("error", () => response.destroy());
+    // An answer that comes before the body's end: the rest of the body must still be taken from the sender, who may
+    // read nothing before it is gone.
+    answer.on("end", () => {
+      if (request.complete) return;
+      request.unpipe(upstream);
+      request.resume();
+      upstream.destroy();
+    });
   });
   upstream.on("error", () => {
     if (response.headersSent) response.destroy();

@@ -85,6 +85,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const url = `http://127.0.0.1:${gateway.port}`;
     const environment = functionEnvironment({ url, keys });
 
+    const binary = await locatePostgrest();
     const database = await startDatabase({
       stateDir,
       keys,
@@ -106,7 +107,6 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     upstreams.storage = storage.port;
 
     onProgress("Starting PostgREST and the functions …");
-    const binary = await locatePostgrest();
     const postgrest = await keepRunning({
       name: "PostgREST",
       onProgress,

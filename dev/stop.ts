@@ -1,5 +1,5 @@
 import { identifyProcess } from "./process_identity.ts";
-import { endLeftovers, ensureEnd } from "./process_records.ts";
+import { endLeftovers, ensureEnd, tell } from "./process_records.ts";
 import { reasonOf } from "./start_error.ts";
 import { stateDirectory } from "./state_directory.ts";
 import { runningStack } from "./state_lock.ts";
@@ -15,7 +15,7 @@ export async function stopStack(stateDir: string): Promise<string> {
   const pid = await runningStack(stateDir);
   const identity = pid === null ? null : await identifyProcess(pid);
   if (identity !== null) {
-    Deno.kill(identity.pid, "SIGTERM");
+    tell(identity, "SIGTERM");
     await ensureEnd(identity, PATIENCE_MILLISECONDS);
   }
   const leftovers = await endLeftovers(stateDir);

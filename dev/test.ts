@@ -38,7 +38,16 @@ async function runTests(stack: Stack, stopRequested: Promise<string>): Promise<n
   return (await tests.status).code;
 }
 
+/** What still runs or listens a few seconds after the end: a process may take a moment to see that its parent went. */
 async function findLeftovers(stack: Stack): Promise<string[]> {
+  for (let attempt = 1;; attempt++) {
+    const leftovers = await lookForLeftovers(stack);
+    if (leftovers.length === 0 || attempt === 30) return leftovers;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function lookForLeftovers(stack: Stack): Promise<string[]> {
   const leftovers = await findProcessesWith([stack.url, stack.stateDir]);
   for (const url of [stack.url, stack.databaseUrl]) {
     const port = Number(new URL(url).port);

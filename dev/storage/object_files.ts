@@ -36,8 +36,13 @@ export class ObjectFiles {
     const unfinished = join(this.#uploads, version);
     try {
       const file = await Deno.open(unfinished, { createNew: true, write: true, mode: 0o600 });
-      if (body === null) file.close();
-      else await ReadableStream.from(arrivingFrom(body)).pipeTo(file.writable);
+      try {
+        if (body !== null) {
+          for await (const chunk of arrivingFrom(body)) await writeAll(file, chunk);
+        }
+      } finally {
+        file.close();
+      }
       if (this.#durable) await flush(unfinished);
       const { size } = await stat(unfinished);
       await rename(unfinished, this.#path(version));
@@ -89,6 +94,12 @@ async function* arrivingFrom(body: ReadableStream<Uint8Array>): AsyncGenerator<U
     yield* body;
   } catch (cause) {
     throw new SenderGone("The sender went away.", { cause });
+  }
+}
+
+async function writeAll(file: Deno.FsFile, chunk: Uint8Array): Promise<void> {
+  for (let written = 0; written < chunk.length;) {
+    written += await file.write(chunk.subarray(written));
   }
 }
 

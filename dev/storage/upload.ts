@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type postgres from "postgres";
 import type { ObjectFiles } from "./object_files.ts";
 import type { ObjectAddress, ObjectRows } from "./object_rows.ts";
-import { storageErrors } from "./storage_error.ts";
+import { StorageError, storageErrors } from "./storage_error.ts";
 
 export interface UploadContext {
   readonly rows: ObjectRows;
@@ -20,6 +20,19 @@ const VALID_PATH = /^[A-Za-z0-9_/!.*'() &$=@;:+,?-]+$/;
  * Throws StorageError.
  */
 export async function receiveUpload(
+  request: Request,
+  address: ObjectAddress & { readonly upsert: boolean },
+  context: UploadContext,
+): Promise<void> {
+  try {
+    await storeUpload(request, address, context);
+  } catch (cause) {
+    if (cause instanceof StorageError) await drain(request);
+    throw cause;
+  }
+}
+
+async function storeUpload(
   request: Request,
   address: ObjectAddress & { readonly upsert: boolean },
   { rows, files, sizeLimit }: UploadContext,
@@ -52,6 +65,20 @@ export async function receiveUpload(
     userMetadata: userMetadata(request.headers.get("x-metadata")),
   });
   if (replaced !== null) await files.remove(replaced);
+}
+
+/**
+ * Takes in the rest of a refused body: a connection that is closed with bytes under way may lose the refusal. A body
+ * of no declared length may never end, and is left.
+ */
+async function drain(request: Request): Promise<void> {
+  if (!request.headers.has("content-length") || request.body === null) return;
+  const reader = request.body.getReader();
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // The sender has gone, and needs no answer.
+  }
 }
 
 export function isValidPath(path: string): boolean {

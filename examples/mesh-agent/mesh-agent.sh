@@ -87,8 +87,13 @@ is_up() {
 }
 
 bring_up() {
-  mv "$work/new" "$CONFIG"
-  wg-quick up "$CONFIG" 2>"$work/wg-quick" || { log "$(tail -n 3 "$work/wg-quick")"; return 1; }
+  mv "$work/new" "$CONFIG" || return
+  wg-quick up "$CONFIG" 2>"$work/errors" || { log "$(without_keys | tail -n 3)"; return 1; }
+}
+
+# wg repeats a line that it does not take, and the line may hold a secret.
+without_keys() {
+  sed 's|[A-Za-z0-9+/]\{40,\}=*|(a key)|g' "$work/errors"
 }
 
 # With the file that it came up with, whose PostDown belongs to it.
@@ -114,8 +119,10 @@ apply_in_place() {
     "$(<"$PRIVATE_KEY")" "$(wg show "$INTERFACE" listen-port)" >"$work/interface"
   sed -e '/^Endpoint = /d' -e '/^#endpoint /d' -e "/^\[Interface\]\$/r $work/interface" \
     "$work/new" >"$work/$INTERFACE.conf" || return
+  stop_lookups
   run_hooks "$work/$INTERFACE.conf" || return
-  wg syncconf "$INTERFACE" <(wg-quick strip "$work/$INTERFACE.conf") || return
+  wg syncconf "$INTERFACE" <(wg-quick strip "$work/$INTERFACE.conf") 2>"$work/errors" ||
+    { log "$(without_keys)"; return 1; }
   rm "$work/$INTERFACE.conf" "$work/interface"
   mv "$work/new" "$CONFIG"
 }
@@ -133,7 +140,7 @@ run_hooks() {
 # name is looked up again. In the background, since a lookup can take a minute.
 refresh_endpoints() {
   [[ -e $CONFIG ]] || return 0
-  if [[ -n $lookups ]] && kill -0 "$lookups" 2>/dev/null; then return 0; fi
+  if [[ -n $lookups ]] && kill -0 "$lookups" 2>/dev/null; then return; fi
   {
     wg show "$INTERFACE" latest-handshakes | sed 's/^/handshake /'
     wg show "$INTERFACE" endpoints | sed 's/^/current /'
@@ -147,6 +154,11 @@ refresh_endpoints() {
   ' >"$work/endpoints"
   timeout 60 xargs -r -P 64 -L 1 wg set "$INTERFACE" peer <"$work/endpoints" >/dev/null 2>&1 &
   lookups=$!
+}
+
+# One that ended later would bring a peer back that the new configuration does not have.
+stop_lookups() {
+  [[ -z $lookups ]] || kill "$lookups" 2>/dev/null || true
 }
 
 # --- the loop -----------------------------------------------------------------------------------
@@ -180,7 +192,7 @@ pause() {
 # How long the service asked to be left alone.
 retry_after() {
   local seconds
-  seconds=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,4\}\).*/\1/p' "$work/headers" 2>/dev/null) || true
+  seconds=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,4\}\).*/\1/p' "$work/headers" | tail -n 1) || true
   echo "${seconds:-0}"
 }
 

@@ -1,7 +1,11 @@
 -- Making and revoking agent keys. For the operator alone: by rpc with the secret key, or in the SQL editor.
 
-create function public.create_agent_key(agent_id text, label text default null, expires_at timestamptz default null)
-returns json
+create function public.create_agent_key(
+  agent_id text,
+  label text default null,
+  expires_at timestamptz default null,
+  max_live_keys integer default 100
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -23,6 +27,19 @@ begin
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  perform pg_advisory_xact_lock(hashtextextended('keys of ' || create_agent_key.agent_id, 0));
+  if (
+    select count(*)
+    from agents.keys k
+    where k.agent_id = create_agent_key.agent_id
+      and k.revoked_at is null
+      and (k.expires_at is null or k.expires_at > clock_timestamp())
+  ) >= create_agent_key.max_live_keys then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'agent_keys', 'maximum', create_agent_key.max_live_keys);
   end if;
 
   insert into agents.keys (key_id, agent_id, key_hash, label, expires_at)
@@ -47,8 +64,8 @@ begin
   );
 end
 $$;
-comment on function public.create_agent_key(text, text, timestamptz) is
-  'Makes an agent key and returns it with its id, once: only its hash is kept.';
+comment on function public.create_agent_key(text, text, timestamptz, integer) is
+  'Makes an agent key and returns it with its id, once: only its hash is kept. An agent may have as many live keys as max_live_keys says. Raises invalid_request, limit_exceeded.';
 
 create function public.revoke_agent_key(key_id text) returns json
 language plpgsql
@@ -108,14 +125,14 @@ $$;
 comment on function public.check_health() is 'Answers when the database does; what /health calls.';
 
 revoke all on function
-  public.create_agent_key(text, text, timestamptz),
+  public.create_agent_key(text, text, timestamptz, integer),
   public.revoke_agent_key(text),
   public.revoke_agent_keys(text),
   public.check_health()
 from public, anon, authenticated;
 
 grant execute on function
-  public.create_agent_key(text, text, timestamptz),
+  public.create_agent_key(text, text, timestamptz, integer),
   public.revoke_agent_key(text),
   public.revoke_agent_keys(text),
   public.check_health()

@@ -13,12 +13,13 @@ create table artifacts.artifacts (
   mime text not null,
   size_bytes bigint not null,
   ttl_days integer not null,
-  state text not null default 'pending',
+  state text collate "C" not null default 'pending',
   sha256 text collate "C",
   created_at timestamptz not null default clock_timestamp(),
   committed_at timestamptz,
   expires_at timestamptz,
   deleted_at timestamptz,
+  ended_at timestamptz,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -50,6 +51,10 @@ create table artifacts.artifacts (
   constraint deleted_at_is_set_when_deleted check ((state = 'deleted') = (deleted_at is not null)),
   constraint a_lease_has_an_end check ((lease_token is null) = (lease_expires_at is null)),
   constraint only_pending_artifacts_are_leased check (lease_token is null or state = 'pending'),
+  constraint ended_artifacts_are_not_leased check (ended_at is null or lease_token is null),
+  constraint committed_artifacts_end_after_they_expire check (
+    ended_at is null or state not in ('committed', 'superseded') or ended_at > expires_at
+  ),
   constraint a_hash_state_is_of_one_object check (
     (hash_state is null) = (verified_bytes = 0)
     and (hash_state is null) = (hashed_object_id is null)
@@ -57,6 +62,8 @@ create table artifacts.artifacts (
   )
 );
 comment on table artifacts.artifacts is 'One row an artifact: pending, then committed, then superseded; deleted ends either.';
+comment on column artifacts.artifacts.ended_at is
+  'Set by the sweep, once and for good, before it removes the bytes: every operation refuses the artifact from then on. The row stays as a tombstone.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed/<artifact_id>/<n>.';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -127,14 +134,15 @@ stable
 set search_path = ''
 as $$
 begin
-  if (refuse_ended.artifact).state = 'deleted'
+  if (refuse_ended.artifact).ended_at is not null
+    or (refuse_ended.artifact).state = 'deleted'
     or (refuse_ended.artifact).expires_at <= clock_timestamp()
   then
     raise sqlstate 'PT410' using message = 'artifact_expired';
   end if;
 end
 $$;
-comment on function artifacts.refuse_ended(artifacts.artifacts) is 'Raises artifact_expired for an artifact past its end, or deleted.';
+comment on function artifacts.refuse_ended(artifacts.artifacts) is 'Raises artifact_expired for an artifact that is past its end, deleted, or ended by the sweep.';
 
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql

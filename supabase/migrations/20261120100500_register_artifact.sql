@@ -1,3 +1,46 @@
+-- What an agent holds counts from /register on, so that nobody can promise more than there is room for, until it is
+-- deleted, has expired, or was abandoned and swept.
+create index held_artifacts_by_agent on artifacts.artifacts (agent_id) include (size_bytes, state, expires_at)
+  where state <> 'deleted' and ended_at is null;
+
+create function artifacts.refuse_beyond_limits(agent_id text, size bigint, quota_bytes bigint, max_pending integer)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  held_bytes numeric;
+  pending_count bigint;
+begin
+  -- Registrations of one agent take turns, so that each sees what the one before it took.
+  perform pg_advisory_xact_lock(hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0));
+
+  select coalesce(sum(a.size_bytes), 0), count(*) filter (where a.state = 'pending')
+  into held_bytes, pending_count
+  from artifacts.artifacts a
+  where a.agent_id = refuse_beyond_limits.agent_id
+    and a.state <> 'deleted'
+    and a.ended_at is null
+    and (a.expires_at is null or a.expires_at > clock_timestamp());
+
+  if refuse_beyond_limits.quota_bytes > 0
+    and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
+  then
+    raise sqlstate 'PT409' using
+      message = 'quota_exceeded',
+      detail = json_build_object('quota_bytes', refuse_beyond_limits.quota_bytes, 'held_bytes', held_bytes);
+  end if;
+  if pending_count >= refuse_beyond_limits.max_pending then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'pending_artifacts', 'maximum', refuse_beyond_limits.max_pending);
+  end if;
+end
+$$;
+comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer) is
+  'Raises quota_exceeded or limit_exceeded where an agent may not register as many bytes more.';
+
 create function public.register_artifact(
   caller jsonb,
   artifact_id text,
@@ -5,7 +48,9 @@ create function public.register_artifact(
   key text,
   mime text,
   size bigint,
-  ttl_days integer
+  ttl_days integer,
+  quota_bytes bigint,
+  max_pending integer
 ) returns json
 language plpgsql
 volatile
@@ -16,6 +61,10 @@ declare
   caller_agent text := agents.authenticate_as(register_artifact.caller, register_artifact.agent_id);
   registered artifacts.artifacts;
 begin
+  perform artifacts.refuse_beyond_limits(
+    register_artifact.agent_id, register_artifact.size, register_artifact.quota_bytes, register_artifact.max_pending
+  );
+
   insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days)
   values (
     register_artifact.artifact_id,
@@ -33,9 +82,15 @@ begin
   return artifacts.artifact_json(registered);
 end
 $$;
-comment on function public.register_artifact(jsonb, text, text, text, text, bigint, integer) is
-  'Registers a pending artifact under an id that the caller of the function made. Raises forbidden.';
+comment on function public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer) is
+  'Registers a pending artifact under an id that the caller of the function made. quota_bytes is what the agent''s artifacts may hold together (0: no quota). Raises forbidden, quota_exceeded, limit_exceeded.';
 
-revoke all on function public.register_artifact(jsonb, text, text, text, text, bigint, integer)
-  from public, anon, authenticated;
-grant execute on function public.register_artifact(jsonb, text, text, text, text, bigint, integer) to service_role;
+revoke all on function
+  artifacts.refuse_beyond_limits(text, bigint, bigint, integer),
+  public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer)
+from public, anon, authenticated;
+
+grant execute on function
+  artifacts.refuse_beyond_limits(text, bigint, bigint, integer),
+  public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer)
+to service_role;

@@ -4,7 +4,8 @@ create function public.grant_artifact(
   to_agent text,
   expires_at timestamptz,
   grant_id text,
-  token_hash text
+  token_hash text,
+  max_live_grants integer
 ) returns json
 language plpgsql
 volatile
@@ -24,6 +25,17 @@ begin
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  -- Exact, because the artifact is locked.
+  if (
+    select count(*)
+    from artifacts.grants g
+    where g.artifact_id = artifact.artifact_id and g.revoked_at is null and g.expires_at > clock_timestamp()
+  ) >= grant_artifact.max_live_grants then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
   end if;
 
   insert into artifacts.grants (grant_id, artifact_id, to_agent, token_hash, expires_at)
@@ -48,8 +60,8 @@ begin
   );
 end
 $$;
-comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text) is
-  'Gives an agent access to an artifact until expires_at. Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request.';
+comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer) is
+  'Gives an agent access to an artifact until expires_at. Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
 
 create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
 language plpgsql
@@ -178,13 +190,13 @@ comment on function public.list_inbox(jsonb, text, integer, text) is
   'The live grants to an agent, newest first, after the grant that an earlier page ended with; never a token. Raises forbidden.';
 
 revoke all on function
-  public.grant_artifact(jsonb, text, text, timestamptz, text, text),
+  public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer),
   public.revoke_grants(jsonb, text, text, text),
   public.list_inbox(jsonb, text, integer, text)
 from public, anon, authenticated;
 
 grant execute on function
-  public.grant_artifact(jsonb, text, text, timestamptz, text, text),
+  public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer),
   public.revoke_grants(jsonb, text, text, text),
   public.list_inbox(jsonb, text, integer, text)
 to service_role;

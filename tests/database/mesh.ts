@@ -67,7 +67,7 @@ export class MeshDatabase {
     });
     return new MeshDatabase(owner, service, async () => {
       await Promise.all([owner.end(), service.end()]);
-      await withStackDatabase((sql) => sql`drop database ${sql(name)}`);
+      await withStackDatabase((sql) => sql`drop database ${sql(name)} with (force)`);
     });
   }
 

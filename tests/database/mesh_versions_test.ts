@@ -8,20 +8,14 @@ import { type ConfigurationState, type MeshDatabase, meshDatabaseForThisFile } f
 
 const file = meshDatabaseForThisFile();
 
-const AGENTS = ["Zed", "a-2", "a_1", "bob"] as const;
+const AGENTS = ["Zed", "a-2", "a_1"] as const;
 const agent = fc.constantFrom(...AGENTS);
 const twoAgents = fc.uniqueArray(agent, { minLength: 2, maxLength: 2 })
   .map(([one, other]) => [one, other] as [string, string]);
 const rule = fc.record({
   agents: twoAgents,
-  port: fc.constantFrom(80, 443),
   proto: fc.constantFrom("tcp", "udp"),
-}).map(({ agents: [from_agent, to_agent], port, proto }) => ({
-  from_agent,
-  to_agent,
-  port,
-  proto,
-}));
+}).map(({ agents: [from_agent, to_agent], proto }) => ({ from_agent, to_agent, port: 80, proto }));
 const registration = fc.record({
   keyNumber: fc.nat({ max: 1 }),
   endpoint: fc.constantFrom(null, "203.0.113.7:51820", "198.51.100.9:51820", "host.example:7"),
@@ -36,7 +30,7 @@ interface Operation {
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
-    weight: 4,
+    weight: 6,
     arbitrary: fc.tuple(agent, registration).map(([name, { keyNumber, ...rest }]) => ({
       says: `${name} registers key ${keyNumber}, ${JSON.stringify(rest)}`,
       run: (mesh: MeshDatabase) =>
@@ -45,7 +39,9 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
   {
     weight: 6,
-    arbitrary: fc.tuple(rule, fc.constantFrom("from", "to", "operator")).map(([put, who]) => ({
+    arbitrary: fc.tuple(rule, fc.constantFrom("from", "to", "operator", "operator")).map((
+      [put, who],
+    ) => ({
       says: `${who} puts ${JSON.stringify(put)}`,
       run: async (mesh: MeshDatabase) =>
         who === "operator" ? await mesh.put(put) : await mesh.put(
@@ -55,7 +51,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     })),
   },
   {
-    weight: 3,
+    weight: 4,
     arbitrary: rule.map((revoked) => ({
       says: `revoke ${JSON.stringify(revoked)}`,
       run: (mesh: MeshDatabase) => mesh.revoke(revoked),
@@ -160,14 +156,19 @@ Deno.test("a heartbeat → writes its one narrow row in place (a heap-only tuple
   await mesh.startOver();
   await mesh.register("bob");
   await mesh.service.begin(async (sql) => {
-    const countEvents = () => sql`select count(*) from agents.events`.values();
-    const before = await countEvents();
+    const count = () =>
+      sql`
+        select (select count(*) from agents.events)::integer as events,
+          pg_stat_get_xact_tuples_updated('mesh.liveness'::regclass)::integer as updated,
+          pg_stat_get_xact_tuples_hot_updated('mesh.liveness'::regclass)::integer as in_place`;
+    const [before] = await count();
     await sql`select public.record_heartbeat('{"kind": "operator"}', 'bob', 1)`;
-    const [written] = await sql`
-      select pg_stat_get_xact_tuples_updated('mesh.liveness'::regclass)::integer as updated,
-        pg_stat_get_xact_tuples_hot_updated('mesh.liveness'::regclass)::integer as in_place`;
-    deepStrictEqual({ ...written }, { updated: 1, in_place: 1 });
-    deepStrictEqual([...await countEvents()], [...before]);
+    const [after] = await count();
+    deepStrictEqual({ ...after }, {
+      events: before?.["events"],
+      updated: before?.["updated"] + 1,
+      in_place: before?.["in_place"] + 1,
+    });
   });
 });
 

@@ -101,7 +101,14 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
       const artifact_id = `art_${"1".repeat(32)}`;
       const caller = OPERATOR;
       const sha256 = "0".repeat(64);
-      const registration = { key: "k", mime: "text/plain", size: 5, ttl_days: 1 };
+      const registration = {
+        key: "k",
+        mime: "text/plain",
+        size: 5,
+        ttl_days: 1,
+        quota_bytes: 0,
+        max_pending: 1,
+      };
       await callAsService(sql, "create_agent_key", { agent_id: "planner" });
       await callAsService(sql, "register_artifact", {
         caller,
@@ -132,6 +139,7 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
         expires_at: "2999-01-01T00:00:00Z",
         grant_id: `grant_${"1".repeat(32)}`,
         token_hash: sha256,
+        max_live_grants: 1,
       });
       const window_seconds = 60;
       await callAsService(sql, "redeem_grant_token", {

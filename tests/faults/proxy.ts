@@ -6,8 +6,14 @@ export interface Passing {
   readonly path: string;
 }
 
-/** What becomes of a request: a Response answers in place of the stack; a promise holds it until it settles. */
-export type Intercept = (passing: Passing) => Promise<Response | void> | Response | void;
+/**
+ * What becomes of a request: a Response answers in place of the stack; a promise holds it until it settles; `forward`
+ * asks the stack, for an answer that is then kept back.
+ */
+export type Intercept = (
+  passing: Passing,
+  forward: () => Promise<Response>,
+) => Promise<Response | void> | Response | void;
 
 export interface Proxy extends AsyncDisposable {
   readonly url: string;
@@ -25,16 +31,17 @@ export function startProxy(target: string, initial: Intercept = () => {}): Proxy
     const { pathname, search } = new URL(request.url);
     const passing = { method: request.method, path: pathname };
     passed.push(passing);
-    const answer = await current(passing);
-    if (answer) return answer;
-    const headers = new Headers(request.headers);
-    headers.delete("host");
-    return await fetch(target + pathname + search, {
-      method: request.method,
-      headers,
-      body: request.body,
-      redirect: "manual",
-    });
+    function forward(): Promise<Response> {
+      const headers = new Headers(request.headers);
+      headers.delete("host");
+      return fetch(target + pathname + search, {
+        method: request.method,
+        headers,
+        body: request.body,
+        redirect: "manual",
+      });
+    }
+    return await current(passing, forward) ?? await forward();
   });
   return {
     url: `http://127.0.0.1:${server.addr.port}`,

@@ -88,7 +88,8 @@ export function startPut(url: string) {
 /** Waits until exactly `count` uploads are under way in Storage, each with at least one byte received. */
 export async function awaitUploadsUnderWay(count: number): Promise<void> {
   const directory = join(variable("STATE_DIR"), "storage", "uploads");
-  for (;;) {
+  const deadline = Date.now() + 10_000;
+  while (Date.now() < deadline) {
     const sizes = await Promise.all(
       (await readdir(directory)).map((file) =>
         stat(join(directory, file)).then(({ size }) => size, () => 0)
@@ -97,6 +98,7 @@ export async function awaitUploadsUnderWay(count: number): Promise<void> {
     if (sizes.length === count && sizes.every((size) => size > 0)) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+  throw new Error(`There were never ${count} uploads under way.`);
 }
 
 /** The body of a Storage error together with the HTTP status. */

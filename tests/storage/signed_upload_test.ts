@@ -66,7 +66,10 @@ Deno.test("PUT of a signed upload URL with no credential → 200 and the key", a
 Deno.test("PUT with a bogus credential → ignored", async () => {
   const bucket = await openBucket();
   const url = await bucket.signUpload("a");
-  const response = await putText(url, "hello", { authorization: "Bearer nonsense" });
+  const response = await putText(url, "hello", {
+    authorization: "Bearer nonsense",
+    apikey: "sb_secret_nonsense",
+  });
   assert.equal(response.status, 200);
   await response.body?.cancel();
   assert.equal(await bucket.read("a"), "hello");
@@ -148,6 +151,16 @@ Deno.test("PUT above the bucket's limit → EntityTooLarge, and nothing is store
     statusCode: "413",
     code: "EntityTooLarge",
   });
+  assert.equal(await bucket.read("big"), null);
+});
+
+Deno.test("PUT far above the limit → EntityTooLarge, not a broken connection", async () => {
+  const bucket = await openBucket({ sizeLimit: 10 });
+  const url = await bucket.signUpload("big");
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const response = await fetch(url, { method: "PUT", body: new Uint8Array(20_000_000) });
+    assert.equal((await errorOf(response)).code, "EntityTooLarge");
+  }
   assert.equal(await bucket.read("big"), null);
 });
 

@@ -105,6 +105,7 @@ Deno.test("one JSON line a request, with nothing of its body, its credential or 
     path: "/try",
     caller: "operator",
     status: 200,
+    upstream: [],
   });
   strictEqual(JSON.stringify(lines).includes("secret"), false);
 });

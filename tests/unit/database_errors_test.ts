@@ -29,11 +29,13 @@ const MAPPED: Record<string, readonly [code: string, status: number][]> = {
     ["PGRST000", 503],
     ["PGRST003", 504],
     ["", 0],
-    ["", 502],
+    ["", 429],
+    ["", 500],
     ["", 503],
+    ["", 544],
   ],
   misconfigured: [["PGRST202", 404], ["PGRST301", 401]],
-  internal: [["23505", 409], ["42501", 403], ["PT409", 409], ["", 500]],
+  internal: [["23505", 409], ["42501", 403], ["PT409", 409], ["", 400]],
 };
 
 for (const [expected, answers] of Object.entries(MAPPED)) {

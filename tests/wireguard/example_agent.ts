@@ -1,6 +1,6 @@
 import { succeed } from "../conformance/service.ts";
 import { eventually } from "./command.ts";
-import { untilListening } from "./internet.ts";
+import { untilListening } from "./host.ts";
 import { type Member, type Mesh, putRule, TUNNEL_PORT } from "./mesh.ts";
 import { ServiceDoor } from "./service_door.ts";
 

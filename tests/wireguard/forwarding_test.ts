@@ -27,7 +27,8 @@ tunnelTest(
   async () => {
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinBesidePublisher(mesh);
-    await putRule({ from: alice, to: bob, proto: "tcp", port: 443 });
+    // The same port of bob himself is allowed.
+    await putRule({ from: alice, to: bob, proto: "tcp", port: BEHIND.port });
     await bringUp(bob);
     await bringUpWithWiderPeers(alice);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });

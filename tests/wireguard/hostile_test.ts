@@ -10,7 +10,8 @@ import {
 import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
 import { unknownLines } from "../unit/wireguard/line_grammar.ts";
 import { aliceState, configurationOf, meshNetworks } from "../unit/wireguard/states.ts";
-import { type Host, Internet } from "./internet.ts";
+import type { Host } from "./host.ts";
+import { Internet } from "./internet.ts";
 import { tunnelTest } from "./requirements.ts";
 
 const RUNS = 20;
@@ -21,7 +22,7 @@ tunnelTest(
   async () => {
     await using internet = await Internet.create();
     const host = await internet.addHost("alice");
-    const neighbour = { host, interfaceName: `${internet.id}0` };
+    const neighbour = { host, interfaceName: `${internet.id}-0` };
     await host.run(["sh", "-c", 'wg genkey >"$0"', `${host.directory}/key`]);
     let acceptedCount = 0;
 

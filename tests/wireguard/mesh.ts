@@ -1,6 +1,7 @@
 import { type Agent, createAgent, succeed } from "../conformance/service.ts";
 import { run } from "./command.ts";
-import { type Host, Internet } from "./internet.ts";
+import type { Host } from "./host.ts";
+import { Internet } from "./internet.ts";
 
 export const TUNNEL_PORT = 51820;
 
@@ -40,7 +41,7 @@ export class Mesh implements AsyncDisposable {
     const host = behindNat
       ? await this.internet.addHostBehindNat(name)
       : await this.internet.addHost(name);
-    const interfaceName = `${this.internet.id}${this.#members.length}`;
+    const interfaceName = `${this.internet.id}-${this.#members.length}`;
     const agent = await createAgent(name);
     const privateKey = await run(["wg", "genkey"]);
     await Deno.writeTextFile(keyFile(host, interfaceName), privateKey, { mode: 0o600 });
@@ -88,10 +89,13 @@ export function ruleBody({ from, to, proto, port }: AccessRule) {
 }
 
 /** What /wg_config serves a member now, as the member itself asks for it. */
-export async function servedConfiguration({ agent, host }: Member): Promise<string> {
+export async function servedConfiguration(
+  { agent, host }: Member,
+  options: { firewall?: "none" } = {},
+): Promise<string> {
   const { config } = await succeed<{ config: string }>("/agent-mesh/wg_config", {
     as: agent,
-    body: { private_key_file: keyFile(host, "%i") },
+    body: { private_key_file: keyFile(host, "%i"), ...options },
   });
   return config;
 }
@@ -107,8 +111,11 @@ export async function writeConfiguration(
 }
 
 /** `wg-quick up` with the configuration that the service gives. */
-export async function bringUp(member: Member): Promise<void> {
-  const path = await writeConfiguration(member, await servedConfiguration(member));
+export async function bringUp(
+  member: Member,
+  options: { firewall?: "none" } = {},
+): Promise<void> {
+  const path = await writeConfiguration(member, await servedConfiguration(member, options));
   await member.host.run(["wg-quick", "up", path]);
 }
 

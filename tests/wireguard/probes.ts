@@ -1,5 +1,5 @@
 import { eventually } from "./command.ts";
-import { type Host, untilListening } from "./internet.ts";
+import { type Host, untilListening } from "./host.ts";
 
 export interface Target {
   readonly proto: "tcp" | "udp";
@@ -19,10 +19,10 @@ export async function listen(
   await untilListening(host, { proto, port });
 }
 
-/** Whether something sent from `host` to `target` comes back within a second. */
+/** Whether something sent from `host` to `target` comes back within two seconds. */
 export async function reaches(host: Host, target: Target): Promise<boolean> {
   const { success, output } = await host.runAnyhow(
-    ["socat", "-t1", "-T1", "-", socatAddress(target)],
+    ["socat", "-t2", "-T2", "-", socatAddress(target)],
     { input: "hello" },
   );
   return success && output === "hello";
@@ -32,13 +32,13 @@ export async function reaches(host: Host, target: Target): Promise<boolean> {
 export function socatAddress({ proto, address, port }: Target): string {
   const family = address.includes(":") ? "6" : "4";
   const host = family === "6" ? `[${address}]` : address;
-  const options = proto === "tcp" ? ",connect-timeout=1" : "";
+  const options = proto === "tcp" ? ",connect-timeout=2" : "";
   return `${proto.toUpperCase()}${family}:${host}:${port}${options}`;
 }
 
-/** Whether one ping is answered within a second. */
+/** Whether one ping is answered within two seconds. */
 export async function answersPing(host: Host, address: string): Promise<boolean> {
-  return (await host.runAnyhow(["ping", "-n", "-c1", "-W1", address])).success;
+  return (await host.runAnyhow(["ping", "-n", "-c1", "-W2", address])).success;
 }
 
 export async function untilPingAnswered(

@@ -113,6 +113,18 @@ tunnelTest(
   },
 );
 
+tunnelTest("firewall none → up, with every port open and no nftables table", async () => {
+  await using mesh = await Mesh.create();
+  const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+  await putRule({ from: alice, to: bob, ...TCP_443 });
+  await listen(bob.host, TCP_444);
+  await bringUp(alice);
+  await bringUp(bob, { firewall: "none" });
+  await untilPingAnswered(alice.host, { address: bob.ipv4 });
+  assert.equal(await bob.host.run(["nft", "list", "tables"]), "");
+  assert.equal(await reaches(alice.host, { ...TCP_444, address: bob.ipv4 }), true);
+});
+
 tunnelTest("no private key file → wg-quick up fails and leaves no interface", async () => {
   await using mesh = await Mesh.create();
   const alice = await mesh.join("alice");

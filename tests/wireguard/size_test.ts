@@ -9,7 +9,7 @@ import { tunnelTest } from "./requirements.ts";
 tunnelTest("1,000 peers and 5,000 rules → wg-quick up has every one of them", async () => {
   await using internet = await Internet.create();
   const host = await internet.addHost("alice");
-  const interfaceName = `${internet.id}0`;
+  const interfaceName = `${internet.id}-0`;
   const peers = Array.from({ length: 1000 }, (_, index) => {
     const key = new Uint8Array(32).fill(9);
     new DataView(key.buffer).setUint16(0, index);

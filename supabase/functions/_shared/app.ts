@@ -10,6 +10,7 @@ import { MAX_BODY_BYTES, parseBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
 import { type Environment, readSettings, type Settings, SettingsError } from "./settings.ts";
 import { createServiceClient } from "./upstream.ts";
+import { recordUpstreamCalls, type UpstreamCall } from "./upstream_calls.ts";
 
 interface Variables {
   requestId: string;
@@ -48,7 +49,8 @@ export function createApp(
     context.set("requestId", requestId);
     context.set("path", null);
     context.set("caller", null);
-    await next();
+    const upstreamCalls: UpstreamCall[] = [];
+    await recordUpstreamCalls(upstreamCalls, next);
     context.header("x-request-id", requestId);
     context.header("cache-control", "no-store");
     logRequest({
@@ -59,6 +61,7 @@ export function createApp(
       callerKind: context.get("caller")?.kind ?? "none",
       status: context.res.status,
       durationMilliseconds: performance.now() - startedAt,
+      upstreamCalls,
       error: context.get("error"),
     });
   });

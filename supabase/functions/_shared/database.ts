@@ -53,7 +53,9 @@ export function serviceErrorOf(error: PostgrestError, status: number): ServiceEr
       message: "The database does not have this release's functions. Apply the migrations.",
     });
   }
-  const unreachable = status === 0 || status === 429 || (status >= 502 && status <= 504) ||
+  // Without a code it was not PostgREST that answered, but something before it, or nothing at all.
+  const unanswered = !error.code && (status === 0 || status === 429 || status >= 500);
+  const unreachable = unanswered ||
     TRANSIENT_SQLSTATES.has(error.code) || POSTGREST_CONNECTION_CODES.has(error.code) ||
     // SQLSTATE classes 08 (connection), 53 (resources) and 57P (the server is going down or coming up).
     /^(08|53|57P)/.test(error.code);

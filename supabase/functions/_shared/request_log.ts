@@ -1,4 +1,5 @@
 import { ServiceError } from "./errors.ts";
+import type { UpstreamCall } from "./upstream_calls.ts";
 
 /** What is known of a request when it ends. Nothing here comes from a body or a credential. */
 export interface RequestLogEntry {
@@ -10,6 +11,7 @@ export interface RequestLogEntry {
   readonly callerKind: "agent" | "operator" | "none";
   readonly status: number;
   readonly durationMilliseconds: number;
+  readonly upstreamCalls: readonly UpstreamCall[];
   readonly error: unknown;
 }
 
@@ -24,6 +26,7 @@ export function logRequest(entry: RequestLogEntry): void {
     caller: entry.callerKind,
     status: entry.status,
     duration_ms: Math.round(entry.durationMilliseconds),
+    upstream: entry.upstreamCalls,
     ...errorFields(entry.error),
   });
   if (entry.status >= 500) console.error(line);

@@ -19,6 +19,12 @@ export interface Settings {
   readonly artifactsFetchUrlSeconds: number;
   /** Above this, an object is verified over several calls of /commit. */
   readonly artifactsCommitBytesPerCall: number;
+  /** What the artifacts of one agent may hold together; 0: no quota. */
+  readonly artifactsQuotaBytes: number;
+  readonly artifactsMaxPending: number;
+  readonly artifactsMaxGrants: number;
+  readonly meshMaxRules: number;
+  readonly meshMaxRequests: number;
   readonly meshOnlineSeconds: number;
   readonly meshHeartbeatSeconds: number;
   /** Unparsed: `parsePskEncryptionKeys` reads it where PSKs are needed. Null: not set. */
@@ -37,6 +43,7 @@ export class SettingsError extends Error {
 
 const KEYS_BY_NAME = z.record(z.string(), z.string().min(1));
 const FIVE_GIB = 5 * 1024 ** 3;
+const MAX_COUNT = 1_000_000;
 
 /** Reads the settings from `environment`. Throws SettingsError. */
 export function readSettings(environment: Environment): Settings {
@@ -78,6 +85,27 @@ export function readSettings(environment: Environment): Settings {
     artifactsCommitBytesPerCall: integerOf(environment, "ARTIFACTS_COMMIT_BYTES_PER_CALL", {
       fallback: 64 * 1024 ** 2,
       maximum: FIVE_GIB,
+    }),
+    artifactsQuotaBytes: integerOf(environment, "ARTIFACTS_QUOTA_BYTES", {
+      fallback: 0,
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }),
+    artifactsMaxPending: integerOf(environment, "ARTIFACTS_MAX_PENDING", {
+      fallback: 1000,
+      maximum: MAX_COUNT,
+    }),
+    artifactsMaxGrants: integerOf(environment, "ARTIFACTS_MAX_GRANTS", {
+      fallback: 1000,
+      maximum: MAX_COUNT,
+    }),
+    meshMaxRules: integerOf(environment, "MESH_MAX_RULES", {
+      fallback: 10_000,
+      maximum: MAX_COUNT,
+    }),
+    meshMaxRequests: integerOf(environment, "MESH_MAX_REQUESTS", {
+      fallback: 1000,
+      maximum: MAX_COUNT,
     }),
     meshOnlineSeconds: integerOf(environment, "MESH_ONLINE_SECONDS", {
       fallback: 90,
@@ -126,13 +154,13 @@ function originOf(environment: Environment, name: string): string | null {
 function integerOf(
   environment: Environment,
   name: string,
-  { fallback, maximum }: { fallback: number; maximum: number },
+  { fallback, minimum = 1, maximum }: { fallback: number; minimum?: number; maximum: number },
 ): number {
   const text = textOf(environment, name);
   if (text === null) return fallback;
   const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || value < 1 || value > maximum) {
-    throw new SettingsError(`${name} must be a whole number from 1 to ${maximum}.`);
+  if (!/^[0-9]+$/.test(text) || value < minimum || value > maximum) {
+    throw new SettingsError(`${name} must be a whole number from ${minimum} to ${maximum}.`);
   }
   return value;
 }

@@ -1,5 +1,6 @@
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import type { Settings } from "./settings.ts";
+import { recordedFetch, upstreamCallName } from "./upstream_calls.ts";
 
 /** Longest time that one call to PostgREST or Storage may take, in milliseconds: just above the database's own 8 s. */
 const CALL_DEADLINE_MILLISECONDS = 10_000;
@@ -15,11 +16,38 @@ export function createServiceClient(settings: Settings): SupabaseClient {
   });
 }
 
-function fetchWithDeadline(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
-  const isMove = String(input instanceof Request ? input.url : input).endsWith("/object/move");
+/** Calls that change nothing, so that a second one does no harm. */
+const REPEATABLE: ReadonlySet<string> = new Set([
+  "object/upload/sign",
+  "object/sign",
+  "object/info",
+  "check_health",
+  "list_artifacts",
+  "list_inbox",
+  "read_netmap",
+  "read_wg_config",
+]);
+
+/** Too much to do, or out of reach for a moment; 544 is Storage's own. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504, 544]);
+
+async function fetchWithDeadline(
+  input: RequestInfo | URL,
+  init: RequestInit = {},
+): Promise<Response> {
+  const name = upstreamCallName(input);
   const deadline = AbortSignal.timeout(
-    isMove ? MOVE_DEADLINE_MILLISECONDS : CALL_DEADLINE_MILLISECONDS,
+    name === "object/move" ? MOVE_DEADLINE_MILLISECONDS : CALL_DEADLINE_MILLISECONDS,
   );
   const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
-  return fetch(input, { ...init, signal });
+  const attempt = () => recordedFetch(input, { ...init, signal });
+  if (!REPEATABLE.has(name)) return await attempt();
+  try {
+    const response = await attempt();
+    if (!PASSING_STATUSES.has(response.status)) return response;
+    await response.body?.cancel();
+  } catch (error) {
+    if (signal.aborted) throw error;
+  }
+  return await attempt();
 }

@@ -10,6 +10,7 @@ import { listOperation } from "./routes/list.ts";
 import { openOperation } from "./routes/open.ts";
 import { registerOperation } from "./routes/register.ts";
 import { revokeOperation } from "./routes/revoke.ts";
+import { sweepOperation } from "./routes/sweep.ts";
 
 /** Hands files from agent to agent. Each path, and who may call it, stands in its own file under `routes/`. */
 export function artifactsApp(environment: Environment) {
@@ -28,6 +29,7 @@ export function artifactsApp(environment: Environment) {
         inboxOperation(platform), //           the agent itself
         listOperation(platform), //            the agent itself
         deleteOperation(platform), //          the owner
+        sweepOperation(platform, store), //    nobody
       ]; //                                    and the operator, everything
     },
   }, environment);

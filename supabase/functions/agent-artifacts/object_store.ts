@@ -1,6 +1,7 @@
 import { StorageApiError, type SupabaseClient } from "@supabase/supabase-js";
 import { ServiceError } from "../_shared/errors.ts";
 import type { Settings } from "../_shared/settings.ts";
+import { recordedFetch } from "../_shared/upstream_calls.ts";
 
 /** The private bucket that a migration makes. */
 const BUCKET = "agent-artifacts";
@@ -37,6 +38,8 @@ export interface ObjectStore {
   /** The bytes, unaltered. */
   read(path: string, options: ReadOptions): Promise<ReadableStream<Uint8Array>>;
   remove(path: string): Promise<void>;
+  /** At most 1000 paths. Gives back those where there was something, and that this call removed. */
+  removeMany(paths: readonly string[]): Promise<string[]>;
 }
 
 /** The project's Storage. Every method throws upstream_unavailable when Storage does not do its part. */
@@ -75,7 +78,7 @@ export function createObjectStore(client: SupabaseClient, settings: Settings): O
     },
 
     async read(path, { range, signal }) {
-      const response = await fetch(
+      const response = await recordedFetch(
         `${settings.supabaseUrl}/storage/v1/object/authenticated/${BUCKET}/${path}`,
         {
           headers: {
@@ -99,6 +102,13 @@ export function createObjectStore(client: SupabaseClient, settings: Settings): O
     async remove(path) {
       const { error } = await bucket.remove([path]);
       if (error) throw storageFailure(error);
+    },
+
+    async removeMany(paths) {
+      if (paths.length === 0) return [];
+      const { data, error } = await bucket.remove([...paths]);
+      if (error) throw storageFailure(error);
+      return data.map((removed) => removed.name);
     },
   };
 }

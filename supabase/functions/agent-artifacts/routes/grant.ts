@@ -11,7 +11,7 @@ const grantWithoutToken = z.object({
   expires_at: z.string(),
 });
 
-export function grantOperation({ callDatabase }: Platform): Operation {
+export function grantOperation({ callDatabase, settings }: Platform): Operation {
   return defineOperation({
     path: "/grant",
     summary: "Give another agent access to an artifact until a given time.",
@@ -28,6 +28,7 @@ export function grantOperation({ callDatabase }: Platform): Operation {
         ...input,
         grant_id: newIdentifier("grant_"),
         token_hash: sha256Hex(token),
+        max_live_grants: settings.artifactsMaxGrants,
       });
       return { ...granted, token };
     },

@@ -32,7 +32,13 @@ export function registerOperation(
       const artifactId = newIdentifier("art_");
       // Side by side: a URL that was signed for a row that is then refused is known to nobody.
       const [registered, upload] = await Promise.all([
-        callDatabase<Artifact>("register_artifact", { caller, artifact_id: artifactId, ...input }),
+        callDatabase<Artifact>("register_artifact", {
+          caller,
+          artifact_id: artifactId,
+          ...input,
+          quota_bytes: settings.artifactsQuotaBytes,
+          max_pending: settings.artifactsMaxPending,
+        }),
         store.signUpload(`incoming/${artifactId}`),
       ]);
       return {

@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { limit } from "../fields.ts";
+import type { ObjectStore } from "../object_store.ts";
+
+const response = z.object({
+  expired: z.int().meta({ description: "Artifacts that ended: expired, or deleted before." }),
+  abandoned: z.int().meta({ description: "Artifacts that ended without ever being committed." }),
+  orphaned: z.int().meta({ description: "Objects removed that no artifact accounts for." }),
+  remaining: z.int().meta({ description: "What is left for the next call; 0: nothing." }),
+  orphans_held: z.int().meta({
+    description:
+      "Orphans kept, and not counted in `remaining`, because they are more than 5% of the bucket: the database may be older than the bucket. Look at them with `deno task fsck`, then send `remove_many_orphans`.",
+  }),
+});
+
+interface Step extends Omit<z.output<typeof response>, "orphaned"> {
+  readonly dead_paths: readonly string[];
+  readonly orphan_paths: readonly string[];
+}
+
+export function sweepOperation(
+  { callDatabase, settings }: Platform,
+  store: ObjectStore,
+): Operation {
+  return defineOperation({
+    path: "/sweep",
+    summary:
+      "Retention: end what is over, remove the bytes of what has ended. Repeat until 0 remain.",
+    access: "the operator",
+    request: z.object({
+      limit: limit.meta({ description: "The most artifacts to end, and objects to remove." }),
+      remove_many_orphans: z.boolean().default(false),
+    }),
+    response,
+    errors: ["forbidden"],
+    async handle({ input, caller }) {
+      const { dead_paths, orphan_paths, ...counts } = await callDatabase<Step>("sweep_artifacts", {
+        caller,
+        max_entries: input.limit,
+        window_seconds: settings.artifactsFetchUrlSeconds,
+        remove_many_orphans: input.remove_many_orphans,
+      });
+      // If this fails or never happens, the next call lists the same paths again.
+      const removed = new Set(await store.removeMany([...dead_paths, ...orphan_paths]));
+      return { ...counts, orphaned: orphan_paths.filter((path) => removed.has(path)).length };
+    },
+  });
+}

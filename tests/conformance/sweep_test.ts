@@ -1,0 +1,42 @@
+import { deepStrictEqual, ok } from "node:assert/strict";
+import { assertError, assertInvalid, type JsonObject, post, succeed } from "./service.ts";
+import { artifactTest, download, listed, open, publish } from "./artifacts.ts";
+
+const FIELDS = ["abandoned", "expired", "orphaned", "orphans_held", "remaining"];
+
+artifactTest(
+  "/sweep by the operator → what it removed and what remains; a live artifact stays",
+  async ({ planner }) => {
+    const artifact = await publish(planner);
+    const swept = await succeed<JsonObject>("/agent-artifacts/sweep", { as: "operator" });
+    deepStrictEqual(Object.keys(swept).sort(), FIELDS);
+    for (const field of FIELDS) ok(Number.isInteger(swept[field]), field);
+    deepStrictEqual(await listed(planner), [artifact]);
+    deepStrictEqual(await download((await open(planner, artifact)).body.url), "hello");
+  },
+);
+
+artifactTest("/sweep by an agent → 403; by nobody → 401", async ({ planner }) => {
+  assertError(await post("/agent-artifacts/sweep", { as: planner }), 403, "forbidden");
+  assertError(await post("/agent-artifacts/sweep", { as: "nobody" }), 401, "unauthenticated");
+});
+
+Deno.test("/sweep with a limit outside 1 to 1000, or remove_many_orphans that is no boolean → 422", async () => {
+  for (const limit of [0, 1001, 1.5, "10", null]) {
+    assertInvalid(
+      await post("/agent-artifacts/sweep", { as: "operator", body: { limit } }),
+      "limit",
+    );
+  }
+  const body = { remove_many_orphans: "yes" };
+  assertInvalid(
+    await post("/agent-artifacts/sweep", { as: "operator", body }),
+    "remove_many_orphans",
+  );
+});
+
+Deno.test("/sweep with limit 1 and 1000 → 200", async () => {
+  for (const limit of [1, 1000]) {
+    await succeed("/agent-artifacts/sweep", { as: "operator", body: { limit } });
+  }
+});

@@ -1,0 +1,113 @@
+/** Artifacts and objects of any age and state, written straight into the database: what only time can make. */
+import type postgres from "postgres";
+
+export interface SeededObject {
+  readonly path: (artifactId: string) => string;
+  readonly uploadedHoursAgo?: number;
+}
+
+/** `count` artifacts of one kind, each with its objects. Ages in hours. */
+export interface Seed {
+  readonly name: string;
+  readonly count: number;
+  /** Null: objects without an artifact. Columns of artifacts.artifacts besides the usual ones. */
+  readonly row: Readonly<Record<string, unknown>> | null;
+  readonly objects: readonly SeededObject[];
+}
+
+const DAY = 24;
+const SHA256_OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+export function hoursAgo(hours: number): string {
+  return new Date(Date.now() - hours * 3_600_000).toISOString();
+}
+
+export function incoming(uploadedHoursAgo = 1): SeededObject {
+  return { path: (id) => `incoming/${id}`, uploadedHoursAgo };
+}
+
+export function sealed(attempt: number, uploadedHoursAgo = 1): SeededObject {
+  return { path: (id) => `sealed/${id}/${attempt}`, uploadedHoursAgo };
+}
+
+/** The columns of an artifact that was committed an hour before it was `age` old, and expires `expiresIn` hours from now. */
+export function committed(
+  { attempt = 1, expiresIn = 30 * DAY, state = "committed" }: {
+    attempt?: number;
+    expiresIn?: number;
+    state?: "committed" | "superseded" | "deleted";
+  } = {},
+): Record<string, unknown> {
+  return {
+    state,
+    sha256: SHA256_OF_NOTHING,
+    created_at: hoursAgo(100 * DAY),
+    committed_at: hoursAgo(99 * DAY),
+    expires_at: hoursAgo(-expiresIn),
+    commit_attempts: attempt,
+    sealed_path: attempt,
+  };
+}
+
+/** The columns of a pending artifact. */
+export function pending(
+  createdHoursAgo: number,
+  columns: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return { state: "pending", created_at: hoursAgo(createdHoursAgo), ...columns };
+}
+
+export function artifactIdOf(seed: string, index: number): string {
+  const hex = Array.from(
+    `${seed}/${index}`,
+    (character) => character.charCodeAt(0).toString(16).padStart(2, "0"),
+  ).join("");
+  return `art_${hex.slice(-32).padStart(32, "0")}`;
+}
+
+/** Writes the rows and objects of `seeds`, as the superuser; returns the objects' paths. */
+export async function seedBucket(sql: postgres.Sql, seeds: readonly Seed[]): Promise<string[]> {
+  const rows: Record<string, unknown>[] = [];
+  const objects: { name: string; created_at: string }[] = [];
+  for (const seed of seeds) {
+    for (let index = 0; index < seed.count; index++) {
+      const id = artifactIdOf(seed.name, index);
+      if (seed.row !== null) {
+        const attempt = seed.row["sealed_path"];
+        rows.push({
+          artifact_id: id,
+          agent_id: "planner",
+          key: `${seed.name}/${index}`,
+          mime: "text/plain",
+          size_bytes: 0,
+          ttl_days: 1,
+          commit_attempts: 0,
+          rejected_attempts: 0,
+          verified_bytes: 0,
+          ...seed.row,
+          ...(attempt === undefined ? {} : { sealed_path: `sealed/${id}/${attempt}` }),
+        });
+      }
+      for (const { path, uploadedHoursAgo = 1 } of seed.objects) {
+        objects.push({ name: path(id), created_at: hoursAgo(uploadedHoursAgo) });
+      }
+    }
+  }
+  await sql`
+    insert into artifacts.artifacts
+    select * from jsonb_populate_recordset(null::artifacts.artifacts, ${
+    sql.json(rows as unknown as postgres.JSONValue)
+  })`;
+  await sql`
+    insert into storage.objects (bucket_id, name, version, created_at)
+    select 'agent-artifacts', name, gen_random_uuid(), created_at
+    from jsonb_to_recordset(${sql.json(objects)}) as o (name text, created_at timestamptz)`;
+  return objects.map((object) => object.name);
+}
+
+/** Every path in the bucket, in byte order. */
+export async function pathsInBucket(sql: postgres.Sql): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select name from storage.objects where bucket_id = 'agent-artifacts' order by name collate "C"`;
+  return rows.map((row) => row.name);
+}

@@ -1,0 +1,120 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { type Agent, assertError, post, succeed } from "../conformance/service.ts";
+import {
+  artifactTest,
+  commit,
+  grant,
+  inbox,
+  listed,
+  open,
+  publish,
+  redeem,
+  register,
+  secondsFromNow,
+  sha256,
+  upload,
+} from "../conformance/artifacts.ts";
+import { withStackDatabase } from "./connection.ts";
+import type { Swept } from "./own_stack.ts";
+
+interface Named {
+  readonly artifact_id: string;
+}
+
+async function sweepAll(): Promise<void> {
+  let swept: Swept;
+  do {
+    swept = await succeed<Swept>("/agent-artifacts/sweep", {
+      as: "operator",
+      body: { limit: 1000 },
+    });
+  } while (swept.remaining > 0);
+}
+
+async function objectsOf({ artifact_id }: Named): Promise<string[]> {
+  const rows = await withStackDatabase((sql) =>
+    sql<{ name: string }[]>`
+      select name from storage.objects where split_part(name, '/', 2) = ${artifact_id} order by name`
+  );
+  return rows.map((row) => row.name);
+}
+
+async function assertEndedForOwner(owner: Agent, artifact: Named): Promise<void> {
+  const { artifact_id } = artifact;
+  const to_agent = owner.id;
+  const expires_at = secondsFromNow(60);
+  assertError(await commit(owner, artifact, sha256("hello")), 410, "artifact_expired");
+  assertError(await open(owner, artifact), 410, "artifact_expired");
+  for (const path of ["/grant", "/delete"]) {
+    const body = { artifact_id, to_agent, expires_at };
+    const answer = await post(`/agent-artifacts${path}`, { as: owner, body });
+    assertError(answer, 410, "artifact_expired");
+  }
+}
+
+artifactTest(
+  "an abandoned artifact, once swept → its upload is gone, every use of it is 410, 404 for others",
+  async ({ planner, stranger }) => {
+    const registered = await register(planner);
+    await upload(registered.upload_url, "hello");
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set created_at = now() - interval '27 hours'
+      where artifact_id = ${registered.artifact_id}`
+    );
+    await sweepAll();
+    deepStrictEqual(await objectsOf(registered), []);
+    await assertEndedForOwner(planner, registered);
+    assertError(await commit(stranger, registered, sha256("hello")), 404, "artifact_not_found");
+    assertError(await open(stranger, registered), 404, "artifact_not_found");
+
+    // The upload URL of this test still works, as that of a PUT that began in time and took long does.
+    strictEqual(await upload(registered.upload_url, "hello"), 200);
+    await assertEndedForOwner(planner, registered);
+    await sweepAll();
+    deepStrictEqual(await objectsOf(registered), []);
+  },
+);
+
+artifactTest(
+  "an expired artifact, once swept → its bytes are gone, 410 for its owner and by token, 404 by grant",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const { token } = await grant(planner, artifact, { to: builder });
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set expires_at = now() - interval '3 minutes'
+      where artifact_id = ${artifact.artifact_id}`
+    );
+    await sweepAll();
+    deepStrictEqual(await objectsOf(artifact), []);
+    await assertEndedForOwner(planner, artifact);
+    assertError(await redeem(token), 410, "artifact_expired");
+    assertError(await open(builder, artifact), 404, "artifact_not_found");
+    deepStrictEqual(await inbox(builder), []);
+    deepStrictEqual(await listed(planner), []);
+    const next = await publish(planner);
+    deepStrictEqual(await listed(planner), [next]);
+  },
+);
+
+artifactTest(
+  "a deleted artifact, once swept → its bytes are gone, and a repeated /delete is answered as before",
+  async ({ planner }) => {
+    const artifact = await publish(planner);
+    const request = { as: planner, body: { artifact_id: artifact.artifact_id } };
+    const deleted = await succeed("/agent-artifacts/delete", request);
+    await sweepAll();
+    deepStrictEqual(
+      await objectsOf(artifact),
+      [`sealed/${artifact.artifact_id}/1`],
+      "while a download URL may still work",
+    );
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set deleted_at = now() - interval '3 minutes'
+      where artifact_id = ${artifact.artifact_id}`
+    );
+    await sweepAll();
+    deepStrictEqual(await objectsOf(artifact), []);
+    deepStrictEqual(await succeed("/agent-artifacts/delete", request), deleted);
+    assertError(await open(planner, artifact), 410, "artifact_expired");
+  },
+);

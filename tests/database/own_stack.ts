@@ -1,0 +1,73 @@
+/** A stack of one test's own: its sweeps see a bucket that nobody else writes to. */
+import { strictEqual } from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import postgres from "postgres";
+import { removePostgresHome } from "../../dev/postgres_home.ts";
+import { type Stack, startStack } from "../../dev/stack.ts";
+
+export interface Swept {
+  readonly expired: number;
+  readonly abandoned: number;
+  readonly orphaned: number;
+  readonly orphans_held: number;
+  readonly remaining: number;
+}
+
+export const NOTHING_TO_DO: Swept = {
+  expired: 0,
+  abandoned: 0,
+  orphaned: 0,
+  orphans_held: 0,
+  remaining: 0,
+};
+
+export interface OwnStack {
+  readonly stack: Stack;
+  /** As the superuser. */
+  readonly sql: postgres.Sql;
+  /** POSTs to an operation of agent-artifacts as the operator; anything but 200 fails the test. */
+  ask<Body>(path: string, body?: unknown): Promise<Body>;
+}
+
+export async function withOwnStack(run: (own: OwnStack) => Promise<void>): Promise<void> {
+  const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-sweep-" });
+  try {
+    // Others may pass through: as root, PostgreSQL runs as another user.
+    await Deno.chmod(stateDir, 0o711);
+    const stack = await startStack({
+      port: 0,
+      stateDir,
+      durable: false,
+      functionNames: ["agent-artifacts"],
+    });
+    const sql = postgres(stack.superuserDatabaseUrl, { max: 2, onnotice: () => {} });
+    try {
+      await run({
+        stack,
+        sql,
+        ask: (path, body = {}) => askAsOperator(`${stack.url}/functions/v1`, { path, body, stack }),
+      });
+    } finally {
+      await sql.end();
+      await stack.stop();
+    }
+  } finally {
+    await removePostgresHome(stateDir);
+    await rm(stateDir, { recursive: true, force: true });
+  }
+}
+
+/** As `OwnStack.ask`, of any instance of the function. */
+export async function askAsOperator<Body>(
+  origin: string,
+  { path, body, stack }: { path: string; body: unknown; stack: Stack },
+): Promise<Body> {
+  const response = await fetch(`${origin}/agent-artifacts${path}`, {
+    method: "POST",
+    headers: { apikey: stack.secretKey },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  strictEqual(response.status, 200, `${path}: ${text}`);
+  return JSON.parse(text) as Body;
+}

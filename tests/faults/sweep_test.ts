@@ -1,0 +1,101 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { type Agent, type Answer, post, succeed } from "../conformance/service.ts";
+import {
+  type Access,
+  type Artifact,
+  artifactTest,
+  commit,
+  download,
+  open,
+  register,
+  sha256,
+  upload,
+} from "../conformance/artifacts.ts";
+import { withStackDatabase } from "../database/connection.ts";
+import type { Swept } from "../database/own_stack.ts";
+
+const ROUNDS = 200;
+const DIGEST = sha256("hello");
+
+function sweep(): Promise<Answer<Swept>> {
+  return post<Swept>("/agent-artifacts/sweep", { as: "operator", body: { limit: 1000 } });
+}
+
+function remove(owner: Agent, { artifact_id }: Artifact): Promise<Answer<Artifact>> {
+  return post<Artifact>("/agent-artifacts/delete", { as: owner, body: { artifact_id } });
+}
+
+/** Uploads that the next sweep finds abandoned, unless a commit comes first. */
+async function uploadOverdue(owner: Agent, count: number): Promise<Artifact[]> {
+  const registered = await Promise.all(Array.from({ length: count }, () => register(owner)));
+  for (const { upload_url } of registered) strictEqual(await upload(upload_url, "hello"), 200);
+  const ids = registered.map((artifact) => artifact.artifact_id);
+  await withStackDatabase((sql) =>
+    sql`update artifacts.artifacts set created_at = now() - interval '27 hours'
+      where artifact_id = any(${ids})`
+  );
+  return registered;
+}
+
+async function objectsOf(artifacts: readonly Artifact[]): Promise<string[]> {
+  const ids = artifacts.map((artifact) => artifact.artifact_id);
+  const rows = await withStackDatabase((sql) =>
+    sql<{ name: string }[]>`
+      select name from storage.objects
+      where bucket_id = 'agent-artifacts' and split_part(name, '/', 2) = any(${ids})
+      order by name collate "C"`
+  );
+  return rows.map((row) => row.name);
+}
+
+artifactTest(
+  `sweep, commit, delete and fetch of the same artifacts at once, ${ROUNDS} rounds → what was committed has its bytes, and nothing else is left`,
+  async ({ planner }) => {
+    const committed: Artifact[] = [];
+    const others: Artifact[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const [kept, doomed] = await uploadOverdue(planner, 2) as [Artifact, Artifact];
+      const sweeps = round % 2 === 0 ? [sweep(), sweep()] : [];
+      const keeping = commit(planner, kept, DIGEST);
+      const dooming = commit(planner, doomed, DIGEST);
+      const removal = remove(planner, doomed);
+      const opened = [open(planner, kept), open(planner, doomed)];
+      if (round % 2 === 1) sweeps.push(sweep(), sweep());
+
+      for (const swept of await Promise.all(sweeps)) strictEqual(swept.status, 200);
+      for (const access of await Promise.all(opened)) await assertWorks(access);
+      for (const answer of [await keeping, await dooming, await removal]) {
+        ok([200, 410].includes(answer.status), JSON.stringify(answer.body));
+      }
+
+      others.push(doomed);
+      if ((await keeping).status === 410) others.push(kept);
+      else {
+        committed.push(kept);
+        await assertWorks(await open(planner, kept));
+      }
+    }
+    ok(committed.length > 0 && committed.length < ROUNDS, `${committed.length} commits succeeded`);
+
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set deleted_at = now() - interval '3 minutes'
+        where state = 'deleted' and artifact_id = any(${others.map((other) => other.artifact_id)})`
+    );
+    let swept: Swept;
+    do swept = await succeed<Swept>("/agent-artifacts/sweep", { as: "operator" }); while (
+      swept.remaining > 0
+    );
+    deepStrictEqual(await objectsOf(others), []);
+    deepStrictEqual(
+      await objectsOf(committed),
+      committed.map(({ artifact_id }) => `sealed/${artifact_id}/1`).sort(),
+    );
+    for (const artifact of committed) await assertWorks(await open(planner, artifact));
+  },
+);
+
+/** A URL that was given out leads to the bytes; a refusal is one that the moment allows. */
+async function assertWorks({ status, body }: Answer<Access>): Promise<void> {
+  if (status === 200) strictEqual(await download(body.url), "hello");
+  else ok([409, 410].includes(status), JSON.stringify(body));
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { chmod, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { freePort, isFree } from "../../dev/free_port.ts";
+import { findProcessesWith } from "../../dev/leftovers.ts";
+import { resetState } from "../../dev/reset.ts";
+
+const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A state directory of a test's own, removed with everything in it when the test ends. */
+export async function openStateDirectory() {
+  const path = await Deno.makeTempDir({ prefix: "agent-mesh-stack-test-" });
+  await chmod(path, 0o711);
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      await resetState(path);
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface LaunchOptions {
+  readonly stateDir: string;
+  readonly port?: number;
+  /** Arguments of Deno. Default: what `deno task start` runs. */
+  readonly args?: readonly string[];
+  readonly environment?: Record<string, string>;
+}
+
+/** Starts the service as a person would, and collects what it prints. */
+export async function launch(options: LaunchOptions) {
+  const port = options.port ?? await freePort();
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...(options.args ?? ["run", "--allow-all", "dev/start.ts"])],
+    cwd: PROJECT,
+    env: { ...options.environment, STATE_DIR: options.stateDir, PORT: String(port) },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const errors = new Response(child.stderr).text();
+  const output: string[] = [];
+  const ready = Promise.withResolvers<string | null>();
+  const outputEnded = (async () => {
+    let rest = "";
+    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      output.push(...lines);
+      const readyLine = lines.find((line) => line.startsWith("Ready"));
+      if (readyLine !== undefined) ready.resolve(readyLine);
+    }
+    ready.resolve(null);
+  })();
+
+  return {
+    pid: child.pid,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    output,
+    errors,
+    /** Waits for the Ready line; fails with what was printed if it never comes. */
+    async ready(): Promise<string> {
+      const line = await ready.promise;
+      if (line === null) throw new Error(`No Ready line: ${output.join("\n")}\n${await errors}`);
+      return line;
+    },
+    kill: (signal: Deno.Signal) => child.kill(signal),
+    /** The exit code, once everything that it printed was read. */
+    async exit(): Promise<number> {
+      const { code } = await child.status;
+      await outputEnded;
+      await errors;
+      return code;
+    },
+  };
+}
+
+/** Waits until no process of the service is left and its port is free. */
+export async function awaitNothingLeft(
+  { stateDir, port }: { readonly stateDir: string; readonly port: number },
+): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  let left: string[];
+  do {
+    left = await findProcessesWith([stateDir, `http://127.0.0.1:${port}`]);
+    if (!await isFree(port)) left.push(`port ${port}`);
+    if (left.length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  } while (Date.now() < deadline);
+  assert.deepEqual(left, []);
+}
+
+/** The lines of the `env` file of a state directory. */
+export async function readEnvironment(stateDir: string): Promise<Record<string, string>> {
+  const lines = (await readFile(join(stateDir, "env"), "utf8")).trim().split("\n");
+  return Object.fromEntries(lines.map((line) => /^([^=]+)=(.*)$/.exec(line)!.slice(1)));
+}
+
+/** The process ids that the stack of `stateDir` recorded, by name. */
+export async function recordedPids(stateDir: string): Promise<Record<string, number>> {
+  const records: Record<string, { pid: number }> = JSON.parse(
+    await readFile(join(stateDir, "processes.json"), "utf8"),
+  );
+  return Object.fromEntries(Object.entries(records).map(([name, { pid }]) => [name, pid]));
+}
+
+/** Waits until GET `url` answers 200. */
+export async function awaitOk(url: string): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  let last: unknown;
+  while (Date.now() < deadline) {
+    try {
+      const response = await fetch(url);
+      await response.body?.cancel();
+      if (response.status === 200) return;
+      last = response.status;
+    } catch (cause) {
+      last = cause;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`${url} does not answer 200: ${last}`);
+}

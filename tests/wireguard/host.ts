@@ -1,0 +1,110 @@
+import { eventually, run, runAnyhow } from "./command.ts";
+
+/** A host on the test's internet: a network namespace. */
+export class Host implements AsyncDisposable {
+  readonly #children: Deno.ChildProcess[] = [];
+
+  private constructor(
+    readonly namespace: string,
+    /** Where the others reach it; null behind NAT. */
+    readonly address: string | null,
+    /** Private to this host; removed with it. */
+    readonly directory: string,
+  ) {}
+
+  static async create(namespace: string, address: string | null): Promise<Host> {
+    const directory = await Deno.makeTempDir({ prefix: `${namespace}-` });
+    const host = new Host(namespace, address, directory);
+    await Deno.mkdir(`/etc/netns/${namespace}`, { recursive: true });
+    await host.resolve("localhost", "127.0.0.1");
+    // Nobody answers there, as when a resolver is out of reach.
+    await Deno.writeTextFile(`/etc/netns/${namespace}/resolv.conf`, "nameserver 192.0.2.53\n");
+    await run(["ip", "netns", "add", namespace]);
+    await host.run(["ip", "link", "set", "lo", "up"]);
+    return host;
+  }
+
+  run(command: readonly string[], options: { input?: string } = {}): Promise<string> {
+    return run(this.#inside(command), options);
+  }
+
+  runAnyhow(command: readonly string[], options: { input?: string } = {}) {
+    return runAnyhow(this.#inside(command), options);
+  }
+
+  /** Starts a program that runs on; what it writes goes to `directory`/`logName`. */
+  start(
+    command: readonly string[],
+    { logName, env = {} }: { logName: string; env?: Record<string, string> },
+  ): Deno.ChildProcess {
+    const logFile = `${this.directory}/${logName}`;
+    const child = new Deno.Command("sh", {
+      args: ["-c", 'exec "$@" >>"$0" 2>&1', logFile, ...this.#inside(command)],
+      env,
+      stdin: "null",
+    }).spawn();
+    this.#children.push(child);
+    return child;
+  }
+
+  /** What a started program wrote so far. */
+  readLog(logName: string): Promise<string> {
+    return Deno.readTextFile(`${this.directory}/${logName}`).catch(() => "");
+  }
+
+  /** Makes `name` resolve to `address` here; every other name stays unknown. */
+  async resolve(name: string, address: string): Promise<void> {
+    await Deno.writeTextFile(`/etc/netns/${this.namespace}/hosts`, `${address} ${name}\n`, {
+      append: true,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // wireguard-go ends with its interface; killed, it would leave its socket in /run/wireguard.
+    const links = JSON.parse((await this.runAnyhow(["ip", "-j", "link"])).output || "[]");
+    for (const { ifname } of links as { ifname: string }[]) {
+      if (ifname !== "lo") await this.runAnyhow(["ip", "link", "delete", ifname]);
+    }
+    const { output } = await runAnyhow(["ip", "netns", "pids", this.namespace]);
+    for (const pid of output.split("\n").filter((pid) => pid !== "")) {
+      endProcess(() => Deno.kill(Number(pid), "SIGKILL"));
+    }
+    // Those that had not entered the namespace yet.
+    for (const child of this.#children) endProcess(() => child.kill("SIGKILL"));
+    await Promise.all(this.#children.map((child) => child.status));
+    await runAnyhow(["ip", "netns", "delete", this.namespace]);
+    await removeIfThere(`/etc/netns/${this.namespace}`);
+    await removeIfThere(this.directory);
+  }
+
+  #inside(command: readonly string[]): string[] {
+    return ["ip", "netns", "exec", this.namespace, ...command];
+  }
+}
+
+/** Waits until something listens on `port` of `host`. */
+export async function untilListening(
+  host: Host,
+  { proto, port }: { proto: "tcp" | "udp"; port: number },
+): Promise<void> {
+  const command = ["ss", "-Hln", proto === "tcp" ? "-t" : "-u", "sport", "=", `:${port}`];
+  await eventually(`${proto} port ${port} of ${host.namespace} is open`, {
+    withinSeconds: 10,
+    condition: async () => (await host.run(command)).includes(`:${port}`),
+  });
+}
+
+/** One that has ended already is not an error: Deno says NotFound, or TypeError of its own child. */
+function endProcess(kill: () => void): void {
+  try {
+    kill();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound || error instanceof TypeError)) throw error;
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  await Deno.remove(path, { recursive: true }).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+}
