@@ -20,7 +20,8 @@ as $$
       -- Also an attempt that the row has not come to: so looks a database of yesterday beside the bucket of today.
       when a.artifact_id is null or p.attempt is null or p.attempt > a.commit_attempts then 'unknown'
       when a.ended_at is not null then 'dead'
-      when a.state <> 'pending' then case when p.name = a.sealed_path then 'live' else 'dead' end
+      when a.committed_at is not null then case when p.name = a.sealed_path then 'live' else 'dead' end
+      -- Not even a delete makes what a commit may be at work on dead: only the sweep does, when it ends the artifact.
       when p.attempt between 1 and a.rejected_attempts then 'dead'
       else 'live'
     end,
