@@ -12,8 +12,9 @@ const SIGHUP_NUMBER = 1n;
 export async function stopRequest(): Promise<string> {
   const launchers = await findLaunchers();
   const signals: Deno.Signal[] = ["SIGINT", "SIGTERM"];
-  // A listener would undo what nohup did.
-  if (!await ignoresHangup()) signals.push("SIGHUP");
+  // What nohup asked for: Deno itself does not keep to it.
+  if (await ignoresHangup()) Deno.addSignalListener("SIGHUP", () => {});
+  else signals.push("SIGHUP");
   return new Promise((resolve) => {
     for (const signal of signals) {
       Deno.addSignalListener(signal, () => resolve(`Stopping (${signal}) …`));

@@ -80,6 +80,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       storage: 0,
       functions: new Map<string, number>(),
     };
+    for (const name of options.functionNames ?? FUNCTION_NAMES) {
+      upstreams.functions.set(name, await freePort());
+    }
     const gateway = await startGateway({ port: options.port, keys, upstreams });
     stops.push(gateway.stop);
     const url = `http://127.0.0.1:${gateway.port}`;
@@ -124,9 +127,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     });
     stops.push(postgrest.stop);
 
-    for (const name of options.functionNames ?? FUNCTION_NAMES) {
-      const port = await freePort();
-      upstreams.functions.set(name, port);
+    for (const [name, port] of upstreams.functions) {
       const supervised = await keepRunning({
         name,
         onProgress,

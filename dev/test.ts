@@ -2,6 +2,7 @@ import { chmod, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isFree } from "./free_port.ts";
 import { findProcessesWith } from "./leftovers.ts";
+import { findSecretsInLogs } from "./log_secrets.ts";
 import { removePostgresHome } from "./postgres_home.ts";
 import { stopRequest } from "./shutdown.ts";
 import { type Stack, stackEnvironment, startStack } from "./stack.ts";
@@ -18,11 +19,15 @@ async function main(): Promise<number> {
     const stack = await startStack({ port: 0, stateDir, durable: false });
     const code = await runTests(stack, stopRequested);
     await stack.stop();
-    const leftovers = await findLeftovers(stack);
-    for (const leftover of leftovers) console.error(`Left behind: ${leftover}`);
+    const complaints = [
+      ...(await findLeftovers(stack)).map((leftover) => `Left behind: ${leftover}`),
+      ...await findSecretsInLogs(join(stateDir, "logs")),
+    ];
+    for (const complaint of complaints) console.error(complaint);
     const report = await readFile(reportFile(stateDir), "utf8").catch(() => "");
-    console.log(describeCounts(countTests(report)));
-    return leftovers.length > 0 ? 1 : code;
+    const counts = countTests(report);
+    console.log(describeCounts({ ...counts, failed: counts.failed + complaints.length }));
+    return complaints.length > 0 ? 1 : code;
   } finally {
     await removePostgresHome(stateDir);
     await rm(stateDir, { recursive: true, force: true });

@@ -1,6 +1,10 @@
 /** One more agent-artifacts function beside the stack's own, to watch and to kill. */
+import { join } from "node:path";
 import { type RunningFunction, startFunction } from "../../dev/functions.ts";
 import { type Agent, type Answer, SECRET_KEY, SUPABASE_URL } from "../conformance/service.ts";
+
+const STATE_DIR = Deno.env.get("STATE_DIR");
+if (!STATE_DIR) throw new Error("Run these tests by `deno task test`: they need its stack.");
 
 export interface OwnFunction extends AsyncDisposable {
   readonly process: RunningFunction;
@@ -14,7 +18,8 @@ export async function startArtifactsFunction(
     environment?: Record<string, string>;
   } = {},
 ): Promise<OwnFunction> {
-  const logFile = await Deno.makeTempFile({ suffix: ".log" });
+  // Beside the stack's own, where the end of the run looks for secrets in logs.
+  const logFile = join(STATE_DIR!, "logs", `agent-artifacts-${crypto.randomUUID()}.log`);
   const process = await startFunction({
     name: "agent-artifacts",
     environment: {
@@ -40,7 +45,6 @@ export async function startArtifactsFunction(
     },
     async [Symbol.asyncDispose]() {
       await process.stop();
-      await Deno.remove(logFile);
     },
   };
 }

@@ -8,9 +8,12 @@ import { resetState } from "../../dev/reset.ts";
 
 const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A state directory of a test's own, removed with everything in it when the test ends. */
+/**
+ * A state directory of a test's own, removed with everything in it when the test ends. It lies in that of the stack
+ * which runs the tests, so that it goes with that one when the tests are broken off.
+ */
 export async function openStateDirectory() {
-  const path = await Deno.makeTempDir({ prefix: "agent-mesh-stack-test-" });
+  const path = await Deno.makeTempDir({ dir: Deno.env.get("STATE_DIR")!, prefix: "stack-" });
   await chmod(path, 0o711);
   return {
     path,
