@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { keepRunning } from "./keep_running.ts";
 import { applyMigrations } from "./migrations.ts";
 import { preparePlatform } from "./platform.ts";
@@ -67,9 +66,4 @@ export async function startDatabase(options: DatabaseOptions): Promise<Database>
     throw cause;
   }
   return { url, stop: () => server.stop() };
-}
-
-/** Where the bytes of Storage's objects lie. */
-export function storageDirectory(stateDir: string): string {
-  return join(stateDir, "storage");
 }

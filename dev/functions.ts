@@ -44,8 +44,6 @@ const READABLE_VARIABLES = [
   "MESH_*",
   "PSK_ENCRYPTION_KEYS",
   "PUBLIC_SUPABASE_URL",
-  "NODE_ENV",
-  "DEBUG",
 ];
 
 /** What Deno itself needs to find its cache and, at first use, to download the packages that a function imports. */
@@ -56,6 +54,9 @@ const RUNTIME_VARIABLES = [
   "XDG_CACHE_HOME",
   "DENO_CERT",
   "DENO_TLS_CA_STORE",
+  "NODE_EXTRA_CA_CERTS",
+  "SSL_CERT_DIR",
+  "SSL_CERT_FILE",
   "NPM_CONFIG_REGISTRY",
   "HTTP_PROXY",
   "HTTPS_PROXY",

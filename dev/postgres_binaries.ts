@@ -1,6 +1,5 @@
 import { cp, mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { StartError } from "./start_error.ts";
 import { isOpenToOthers, type SystemUser } from "./system_user.ts";
 
@@ -80,9 +79,4 @@ async function linkLibraries(native: string, links: string): Promise<void> {
   for (const { source, target } of listed) {
     await symlink(join(native, "lib", basename(source)), join(links, basename(target)));
   }
-}
-
-/** Where an npm package lies in Deno's cache, once something of it was imported. */
-export function packageDirectory(packageJsonUrl: string): string {
-  return dirname(fileURLToPath(packageJsonUrl));
 }

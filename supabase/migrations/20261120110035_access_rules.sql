@@ -56,7 +56,61 @@ $$;
 comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
   'Appends an event about a rule to agents.events; its subject is the agent that the rule lets in.';
 
-create function public.put_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
+create function mesh.refuse_beyond_limits(
+  rule mesh.rules,
+  caller_agent text,
+  max_rules integer,
+  max_requests integer
+) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if (refuse_beyond_limits.rule).active then
+    if exists (
+      select from unnest(array[(refuse_beyond_limits.rule).from_agent, (refuse_beyond_limits.rule).to_agent]) as named (agent_id)
+      where (
+          select count(*) from mesh.rules r where r.active and r.from_agent = named.agent_id
+        ) + (
+          select count(*) from mesh.rules r where r.active and r.to_agent = named.agent_id
+        ) > refuse_beyond_limits.max_rules
+    ) then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object('limit', 'rules', 'maximum', refuse_beyond_limits.max_rules);
+    end if;
+    return;
+  end if;
+
+  -- Only what the caller itself has asked for counts: nobody can use up what another agent may ask for.
+  if (
+    select count(*)
+    from mesh.rules r
+    where not r.active
+      and (
+        (r.from_agent = refuse_beyond_limits.caller_agent and r.from_agreed_at is not null)
+        or (r.to_agent = refuse_beyond_limits.caller_agent and r.to_agreed_at is not null)
+      )
+  ) > refuse_beyond_limits.max_requests then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'requests', 'maximum', refuse_beyond_limits.max_requests);
+  end if;
+end
+$$;
+comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer) is
+  'Raises limit_exceeded where a rule that was just put is one too many: active, for either of its agents; a request, for the one that made it.';
+
+create function public.put_rule(
+  caller jsonb,
+  from_agent text,
+  to_agent text,
+  port integer,
+  proto text,
+  max_rules integer default 10000,
+  max_requests integer default 1000
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -94,6 +148,10 @@ begin
       to_agreed_at = coalesce(r.to_agreed_at, excluded.to_agreed_at)
   returning r.* into rule;
 
+  if created or rule.active is distinct from was_active then
+    perform mesh.refuse_beyond_limits(rule, caller_agent, put_rule.max_rules, put_rule.max_requests);
+  end if;
+
   if rule.active and was_active is not true then
     if mesh.both_registered(rule.from_agent, rule.to_agent) then
       if not saw_each_other then
@@ -121,8 +179,8 @@ begin
   );
 end
 $$;
-comment on function public.put_rule(jsonb, text, text, integer, text) is
-  'Agrees to a rule for the calling agent, or for both as the operator; it is active once both agreed. Raises forbidden.';
+comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer) is
+  'Agrees to a rule for the calling agent, or for both as the operator; it is active once both agreed. Raises forbidden, limit_exceeded.';
 
 create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
 language plpgsql
@@ -172,7 +230,8 @@ revoke all on function
   mesh.authenticate_as_one_of(jsonb, text, text),
   mesh.waiting_for(mesh.rules),
   mesh.record_rule_event(jsonb, text, text, mesh.rules),
-  public.put_rule(jsonb, text, text, integer, text),
+  mesh.refuse_beyond_limits(mesh.rules, text, integer, integer),
+  public.put_rule(jsonb, text, text, integer, text, integer, integer),
   public.revoke_rule(jsonb, text, text, integer, text)
 from public, anon, authenticated;
 
@@ -181,6 +240,7 @@ grant execute on function
   mesh.authenticate_as_one_of(jsonb, text, text),
   mesh.waiting_for(mesh.rules),
   mesh.record_rule_event(jsonb, text, text, mesh.rules),
-  public.put_rule(jsonb, text, text, integer, text),
+  mesh.refuse_beyond_limits(mesh.rules, text, integer, integer),
+  public.put_rule(jsonb, text, text, integer, text, integer, integer),
   public.revoke_rule(jsonb, text, text, integer, text)
 to service_role;

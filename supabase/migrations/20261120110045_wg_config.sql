@@ -7,22 +7,18 @@ language sql
 stable
 set search_path = ''
 as $$
-  with inbound as (
-    select
-      r.from_agent,
-      json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port) as rules
-    from mesh.rules r
-    where r.active and r.to_agent = configuration_state.agent_id
-    group by r.from_agent
-  ),
-  visible as (
+  with visible as (
     select json_agg(
       json_build_object(
         'agent_id', p.agent_id,
         'pubkey', p.pubkey,
         'endpoint', p.endpoint,
         'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
-        'inbound_rules', coalesce(inbound.rules, '[]'),
+        'inbound_rules', (
+          select coalesce(json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port), '[]')
+          from mesh.rules r
+          where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = p.agent_id
+        ),
         'psk_version', pair.psk_version,
         'sealed_psk', pair.sealed_psk
       )
@@ -35,7 +31,6 @@ as $$
     left join mesh.pairs pair
       on pair.low_agent = least(p.agent_id, configuration_state.agent_id collate "C")
       and pair.high_agent = greatest(p.agent_id, configuration_state.agent_id collate "C")
-    left join inbound on inbound.from_agent = p.agent_id
   )
   select json_build_object(
     'agent_id', own.agent_id,

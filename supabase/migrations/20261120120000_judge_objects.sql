@@ -1,7 +1,8 @@
--- Which of the bucket's objects are live, as far as the rows tell. Only this file knows; the sweep and fsck ask it.
+-- Which of the bucket's objects are live, as far as the rows tell. Only this file decides it; the sweep and fsck ask.
+-- One pass over the bucket and the rows.
 
 create function artifacts.judge_objects()
-returns table (object_name text, artifact_id text, standing text, is_pending boolean, stored_at timestamptz)
+returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
 language sql
 stable
 set search_path = ''
@@ -14,24 +15,27 @@ as $$
       end as attempt
     from storage.objects o
     where o.bucket_id = 'agent-artifacts'
+  ), judged as (
+    select p.name, p.created_at, a.state = 'pending' and a.ended_at is null as is_pending,
+      case
+        -- First, because nearly all are: the rest is not even looked at.
+        when a.committed_at is not null and a.ended_at is null and a.sealed_path = p.name then 'live'
+        -- Also an attempt that the row has not come to: so looks a database of yesterday beside the bucket of today.
+        when a.artifact_id is null or p.attempt is null or p.attempt > a.commit_attempts then 'unknown'
+        when a.committed_at is not null or a.ended_at is not null then 'dead'
+        -- Not even a delete makes what a commit may be at work on dead: only the sweep does, when it ends the artifact.
+        when p.attempt between 1 and a.rejected_attempts then 'dead'
+        else 'live'
+      end as standing
+    from placed p
+    left join artifacts.artifacts a on a.artifact_id = p.artifact_id
   )
-  select p.name, p.artifact_id,
-    case
-      -- Also an attempt that the row has not come to: so looks a database of yesterday beside the bucket of today.
-      when a.artifact_id is null or p.attempt is null or p.attempt > a.commit_attempts then 'unknown'
-      when a.ended_at is not null then 'dead'
-      when a.committed_at is not null then case when p.name = a.sealed_path then 'live' else 'dead' end
-      -- Not even a delete makes what a commit may be at work on dead: only the sweep does, when it ends the artifact.
-      when p.attempt between 1 and a.rejected_attempts then 'dead'
-      else 'live'
-    end,
-    coalesce(a.state = 'pending' and a.ended_at is null, false),
-    p.created_at
-  from placed p
-  left join artifacts.artifacts a on a.artifact_id = p.artifact_id
+  select j.name, j.standing, coalesce(j.is_pending, false), j.created_at
+  from judged j
+  where j.standing <> 'live'
 $$;
 comment on function artifacts.judge_objects() is
-  'Every object of the bucket. standing: "live"; "dead": its row says so, and never takes that back; "unknown": no row accounts for it. is_pending: a commit to come may still use the path.';
+  'Every object of the bucket that is not live. standing: "dead", its row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a commit to come may still use the path.';
 
 create function artifacts.has_sealed_objects(artifact_id text, since timestamptz) returns boolean
 language sql

@@ -107,7 +107,8 @@ as $$
       count(*) filter (where j.is_orphan) as orphans,
       -- So many at once mean that the database is not the bucket's, rather than that the bucket is full of orphans.
       not list_dead_objects.remove_many_orphans
-        and count(*) filter (where j.is_orphan) > 0.05 * count(*) as holds_orphans
+        and count(*) filter (where j.is_orphan)
+          > 0.05 * (select count(*) from storage.objects o where o.bucket_id = 'agent-artifacts') as holds_orphans
     from judged j
   ), listed as (
     select j.object_name, j.is_orphan

@@ -34,14 +34,9 @@ stable
 security invoker
 set search_path = ''
 as $$
-  select coalesce(
-    json_agg(
-      json_build_object('artifact_id', f.artifact_id, 'path', f.object_name) order by f.object_name collate "C"
-    ),
-    '[]'
-  )
+  select coalesce(json_agg(json_build_object('path', f.object_name) order by f.object_name collate "C"), '[]')
   from (
-    select j.artifact_id, j.object_name
+    select j.object_name
     from artifacts.judge_objects() j
     where j.standing = 'unknown' and j.object_name collate "C" > list_objects_without_artifact.after_path
     order by j.object_name collate "C"
@@ -49,7 +44,7 @@ as $$
   ) f
 $$;
 comment on function public.list_objects_without_artifact(integer, text) is
-  'Objects that no row accounts for, whatever their age: [{artifact_id, path}], in byte order of path, after the given one.';
+  'Objects that no row accounts for, whatever their age: [{path}], in byte order of path, after the given one.';
 
 revoke all on function
   public.list_artifacts_without_bytes(integer, text),

@@ -12,7 +12,7 @@ import {
   upload,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { startArtifactsFunction } from "./artifacts_function.ts";
+import { startOwnFunction } from "./own_function.ts";
 import { gate, startProxy } from "./proxy.ts";
 
 function unavailable(): Response {
@@ -40,7 +40,7 @@ for (const [when, path] of Object.entries(STEPS)) {
           // Held, and then not passed on: the call dies with its caller.
           (passing) => passing.path.includes(path) ? step.wait().then(unavailable) : undefined,
         );
-        await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+        await using own = await startOwnFunction({ supabaseUrl: proxy.url });
         const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
         const lost = own.post("/commit", { as: planner, body }).catch(() => "connection lost");
         await step.arrived;
@@ -70,7 +70,7 @@ for (const [when, path] of Object.entries(STEPS)) {
           ? new Response("overloaded", { status: 503 })
           : undefined;
       });
-      await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+      await using own = await startOwnFunction({ supabaseUrl: proxy.url });
       const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
       const failed = await own.post("/commit", { as: planner, body });
       assertError(failed, 503, "upstream_unavailable");
@@ -93,7 +93,7 @@ artifactTest(
     await using proxy = startProxy(SUPABASE_URL, (passing) => {
       return passing.path.includes("/object/authenticated/") ? new Response("hel") : undefined;
     });
-    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
     assertError(await own.post("/commit", { as: planner, body }), 503, "upstream_unavailable");
     proxy.intercept(() => {});
@@ -117,7 +117,7 @@ artifactTest("bytes beyond the registered size end the reading", async ({ planne
       }),
     );
   });
-  await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+  await using own = await startOwnFunction({ supabaseUrl: proxy.url });
   const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
   assertError(await own.post("/commit", { as: planner, body }), 422, "size_mismatch");
   ok(sentBytes < 32 * 1024 * 1024, `${sentBytes} bytes were sent`);
@@ -133,7 +133,7 @@ artifactTest(
       SUPABASE_URL,
       (passing) => passing.path.includes("/rpc/finish_commit") ? verdict.wait() : undefined,
     );
-    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     const { artifact_id } = registered;
     const committing = own.post("/commit", {
       as: planner,
@@ -159,7 +159,7 @@ artifactTest(
       SUPABASE_URL,
       (passing) => passing.path.includes("/rpc/finish_commit") ? verdict.wait() : undefined,
     );
-    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     // The slow one was given a wrong digest: under its lease it would reject the object, and remove it.
     const slow = own.post("/commit", {
       as: planner,

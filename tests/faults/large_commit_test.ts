@@ -12,7 +12,7 @@ import {
   upload,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { type OwnFunction, startArtifactsFunction } from "./artifacts_function.ts";
+import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 import { gate, startProxy } from "./proxy.ts";
 
 const BYTES_PER_CALL = 100_000;
@@ -50,7 +50,7 @@ artifactTest(
   "an object above the bytes of one call → 202 with verified_bytes until all are verified, then 200",
   async ({ planner }) => {
     await using proxy = startProxy(SUPABASE_URL);
-    await using own = await startArtifactsFunction({
+    await using own = await startOwnFunction({
       supabaseUrl: proxy.url,
       environment: FIVE_CALLS,
     });
@@ -81,7 +81,7 @@ artifactTest(
 artifactTest(
   "a wrong digest of such an object → 422 after its last call; the URL takes the right bytes",
   async ({ planner }) => {
-    await using own = await startArtifactsFunction({ environment: FIVE_CALLS });
+    await using own = await startOwnFunction({ environment: FIVE_CALLS });
     const registered = await uploaded(planner);
     let answer = await commitOnce(own, { planner, registered, digest: sha256("other") });
     while (answer.status === 202) {
@@ -103,7 +103,7 @@ artifactTest(
     const reading = gate();
     {
       await using proxy = startProxy(SUPABASE_URL);
-      await using own = await startArtifactsFunction({
+      await using own = await startOwnFunction({
         supabaseUrl: proxy.url,
         environment: FIVE_CALLS,
       });
@@ -125,7 +125,7 @@ artifactTest(
       sql`update artifacts.artifacts set lease_expires_at = now()
         where artifact_id = ${registered.artifact_id}`
     );
-    await using another = await startArtifactsFunction({ environment: FIVE_CALLS });
+    await using another = await startOwnFunction({ environment: FIVE_CALLS });
     const next = await commitOnce(another, { planner, registered });
     strictEqual(next.body.verified_bytes, 3 * BYTES_PER_CALL, "two parts were not read again");
     strictEqual((await commitOnce(another, { planner, registered })).status, 202);
@@ -136,7 +136,7 @@ artifactTest(
 artifactTest(
   "another upload in between → it is verified from its beginning; the state of the first certifies nothing",
   async ({ planner }) => {
-    await using own = await startArtifactsFunction({ environment: FIVE_CALLS });
+    await using own = await startOwnFunction({ environment: FIVE_CALLS });
     const registered = await uploaded(planner);
     for (const _ of [1, 2, 3]) {
       strictEqual((await commitOnce(own, { planner, registered })).status, 202);
@@ -159,7 +159,7 @@ artifactTest(
 artifactTest(
   "a saved state whose object was replaced behind the service's back is not used",
   async ({ planner }) => {
-    await using own = await startArtifactsFunction({ environment: FIVE_CALLS });
+    await using own = await startOwnFunction({ environment: FIVE_CALLS });
     const registered = await uploaded(planner);
     for (const _ of [1, 2]) {
       strictEqual(
@@ -179,7 +179,7 @@ artifactTest(
 artifactTest(
   "an hour between two calls → the verification goes on where it stopped",
   async ({ planner }) => {
-    await using own = await startArtifactsFunction({ environment: FIVE_CALLS });
+    await using own = await startOwnFunction({ environment: FIVE_CALLS });
     const registered = await uploaded(planner);
     strictEqual((await commitOnce(own, { planner, registered })).status, 202);
     await withStackDatabase((sql) =>

@@ -12,7 +12,7 @@ import {
   upload,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { type OwnFunction, startArtifactsFunction } from "./artifacts_function.ts";
+import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
 function registerBytes(own: OwnFunction, agent: Agent, size: number) {
   const body = { agent_id: agent.id, key: "k", mime: "text/plain", size, ttl_days: 1 };
@@ -26,7 +26,7 @@ function remove(own: OwnFunction, agent: Agent, { artifact_id }: { artifact_id: 
 artifactTest(
   "32 registrations at once against a quota with room for 10 → exactly 10 succeed",
   async ({ planner }) => {
-    await using own = await startArtifactsFunction({
+    await using own = await startOwnFunction({
       environment: { ARTIFACTS_QUOTA_BYTES: "1000" },
     });
     const answers = await Promise.all(
@@ -51,7 +51,7 @@ artifactTest(
 artifactTest(
   "the quota counts from /register on, for each agent alone, and deletion and expiry release it",
   async ({ planner, builder }) => {
-    await using own = await startArtifactsFunction({
+    await using own = await startOwnFunction({
       environment: { ARTIFACTS_QUOTA_BYTES: "10" },
     });
     const first = await registerBytes(own, planner, 6);
@@ -79,7 +79,7 @@ artifactTest(
 artifactTest(
   "more pending artifacts than allowed → 409 limit_exceeded until one is committed or deleted",
   async ({ planner }) => {
-    await using own = await startArtifactsFunction({ environment: { ARTIFACTS_MAX_PENDING: "2" } });
+    await using own = await startOwnFunction({ environment: { ARTIFACTS_MAX_PENDING: "2" } });
     const [first] = await Promise.all([
       registerBytes(own, planner, 1),
       registerBytes(own, planner, 1),
@@ -97,7 +97,7 @@ artifactTest(
 artifactTest(
   "more live grants of an artifact than allowed → 409 limit_exceeded until one is revoked",
   async ({ planner, builder }) => {
-    await using own = await startArtifactsFunction({ environment: { ARTIFACTS_MAX_GRANTS: "2" } });
+    await using own = await startOwnFunction({ environment: { ARTIFACTS_MAX_GRANTS: "2" } });
     const artifact = await publish(planner);
     const body = {
       artifact_id: artifact.artifact_id,
@@ -140,7 +140,7 @@ artifactTest(
   "limits do not change what exists: an agent at its limit goes on using what it has",
   async ({ planner, builder }) => {
     const registered = await register(planner);
-    await using own = await startArtifactsFunction({
+    await using own = await startOwnFunction({
       environment: { ARTIFACTS_MAX_PENDING: "1", ARTIFACTS_QUOTA_BYTES: "1" },
     });
     assertError(await registerBytes(own, planner, 1), 409, "quota_exceeded");

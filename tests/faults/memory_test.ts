@@ -7,7 +7,7 @@ import {
   tryRegister,
   upload,
 } from "../conformance/artifacts.ts";
-import { startArtifactsFunction } from "./artifacts_function.ts";
+import { startOwnFunction } from "./own_function.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -35,7 +35,7 @@ artifactTest(
     strictEqual(registered.status, 200);
     strictEqual(await upload(registered.body.upload_url, bytes), 200);
 
-    await using own = await startArtifactsFunction();
+    await using own = await startOwnFunction();
     // A small commit first, so that code that is loaded at first use is not counted.
     const small = await register(planner, { key: "small", content: "small" });
     strictEqual(await upload(small.upload_url, "small"), 200);

@@ -10,7 +10,7 @@ import {
   sha256,
   upload,
 } from "../conformance/artifacts.ts";
-import { startArtifactsFunction } from "./artifacts_function.ts";
+import { startOwnFunction } from "./own_function.ts";
 import { gate, type Passing, startProxy } from "./proxy.ts";
 
 const SIGN_UPLOAD = "sign upload";
@@ -28,7 +28,7 @@ artifactTest(
   "each operation costs the calls that the design allows, and no other",
   async ({ planner, builder }) => {
     await using proxy = startProxy(SUPABASE_URL);
-    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     const artifact = await publish(planner);
     const { artifact_id } = artifact;
 
@@ -75,7 +75,7 @@ artifactTest(
       SUPABASE_URL,
       (passing) => (purpose(passing) === SIGN_UPLOAD ? storage : database).wait(),
     );
-    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     // The start-up's own question for /health must not wait.
     const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
     const answer = own.post("/register", { as: planner, body });
@@ -91,7 +91,7 @@ artifactTest(
   "16 identical commits at once → one verification: one move, one reading",
   async ({ planner }) => {
     await using proxy = startProxy(SUPABASE_URL);
-    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     const registered = await register(planner);
     await upload(registered.upload_url, "hello");
     proxy.passed.length = 0;

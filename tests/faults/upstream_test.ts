@@ -10,7 +10,7 @@ import {
   sha256,
   upload,
 } from "../conformance/artifacts.ts";
-import { startArtifactsFunction } from "./artifacts_function.ts";
+import { startOwnFunction } from "./own_function.ts";
 import { startProxy } from "./proxy.ts";
 
 /** Each operation with every call that it makes, by a part of the call's path. */
@@ -79,7 +79,7 @@ for (const [path, calls] of Object.entries(CALLS)) {
     `${path} while any of its calls fails → 503 with retry-after; the same request repeated succeeds`,
     async (cast) => {
       await using proxy = startProxy(SUPABASE_URL);
-      await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+      await using own = await startOwnFunction({ supabaseUrl: proxy.url });
       for (const call of calls) {
         for (const [trouble, answer] of Object.entries(TROUBLES)) {
           const body = await requestFor(path, cast);
@@ -106,7 +106,7 @@ artifactTest(
   "a call that changes nothing is repeated once: one failure is not seen from outside",
   async (cast) => {
     await using proxy = startProxy(SUPABASE_URL);
-    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     const repeatable = {
       "/register": "/object/upload/sign/",
       "/open": "/object/sign/",
@@ -130,7 +130,7 @@ artifactTest(
   "the answer of the last step is lost after the database committed → repeating gives the same artifact",
   async ({ planner }) => {
     await using proxy = startProxy(SUPABASE_URL);
-    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     const registered = await register(planner);
     await upload(registered.upload_url, "hello");
     const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };

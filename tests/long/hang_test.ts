@@ -8,7 +8,7 @@ import {
   sha256,
   upload,
 } from "../conformance/artifacts.ts";
-import { startArtifactsFunction } from "../faults/artifacts_function.ts";
+import { startOwnFunction } from "../faults/own_function.ts";
 import { gate, startProxy } from "../faults/proxy.ts";
 
 artifactTest(
@@ -16,7 +16,7 @@ artifactTest(
   async ({ planner }) => {
     const hang = gate();
     await using proxy = startProxy(SUPABASE_URL);
-    await using own = await startArtifactsFunction({ supabaseUrl: proxy.url });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     const artifact = await publish(planner);
     const toCommit = await register(planner, { key: "other" });
     await upload(toCommit.upload_url, "hello");

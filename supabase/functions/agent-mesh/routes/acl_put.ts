@@ -9,16 +9,21 @@ const response = rule.extend({
     .meta({ description: "The agent that has not agreed yet." }),
 });
 
-export function aclPutOperation({ callDatabase }: Platform): Operation {
+export function aclPutOperation({ callDatabase, settings }: Platform): Operation {
   return defineOperation({
     path: "/acl/put",
     summary: "Agree to an access rule; it is active once both of its agents have.",
     access: "either agent of the rule, the operator (who agrees for both)",
     request: ruleOfTwo,
     response,
-    errors: [],
+    errors: ["limit_exceeded"],
     handle({ input, caller }) {
-      return callDatabase<z.output<typeof response>>("put_rule", { caller, ...input });
+      return callDatabase<z.output<typeof response>>("put_rule", {
+        caller,
+        ...input,
+        max_rules: settings.meshMaxRules,
+        max_requests: settings.meshMaxRequests,
+      });
     },
   });
 }

@@ -1,4 +1,4 @@
-/** One more agent-artifacts function beside the stack's own, to watch and to kill. */
+/** One more function beside the stack's own, to watch, to configure and to kill. */
 import { join } from "node:path";
 import { type RunningFunction, startFunction } from "../../dev/functions.ts";
 import { type Agent, type Answer, SECRET_KEY, SUPABASE_URL } from "../conformance/service.ts";
@@ -12,16 +12,17 @@ export interface OwnFunction extends AsyncDisposable {
 }
 
 /** Starts it towards `supabaseUrl`, by default the stack itself; more of its environment can be given. */
-export async function startArtifactsFunction(
-  { supabaseUrl = SUPABASE_URL, environment = {} }: {
+export async function startOwnFunction(
+  { name = "agent-artifacts", supabaseUrl = SUPABASE_URL, environment = {} }: {
+    name?: "agent-artifacts" | "agent-mesh";
     supabaseUrl?: string;
     environment?: Record<string, string>;
   } = {},
 ): Promise<OwnFunction> {
   // Beside the stack's own, where the end of the run looks for secrets in logs.
-  const logFile = join(STATE_DIR!, "logs", `agent-artifacts-${crypto.randomUUID()}.log`);
+  const logFile = join(STATE_DIR!, "logs", `${name}-${crypto.randomUUID()}.log`);
   const process = await startFunction({
-    name: "agent-artifacts",
+    name,
     environment: {
       SUPABASE_URL: supabaseUrl,
       SUPABASE_SECRET_KEYS: JSON.stringify({ default: SECRET_KEY }),
@@ -32,7 +33,7 @@ export async function startArtifactsFunction(
   return {
     process,
     async post<Body>(path: string, { as, body }: { as: Agent | "nobody"; body: unknown }) {
-      const response = await fetch(`${process.url}/agent-artifacts${path}`, {
+      const response = await fetch(`${process.url}/${name}${path}`, {
         method: "POST",
         headers: as === "nobody" ? {} : { authorization: `Bearer ${as.key}` },
         body: JSON.stringify(body),
