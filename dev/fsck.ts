@@ -1,56 +1,40 @@
 import { callAsOperator, runCommand } from "./operator_call.ts";
 
-const PAGE_SIZE = 500;
+const PAGE_SIZE = 1000;
 
-interface Finding {
-  readonly artifact_id: string;
-  readonly path: string;
+interface Page<Finding> {
+  readonly found: readonly Finding[];
+  readonly next: string | null;
 }
 
 /**
  * Names every committed artifact whose bytes are gone and every object that no artifact accounts for, one line each.
- * Resolves to whether there were none.
+ * Resolves to the number of lines.
  */
-async function checkConsistency(): Promise<boolean> {
-  let isConsistent = true;
-  for await (
-    const { artifact_id, path } of findings("list_artifacts_without_bytes", {
-      cursorName: "after_artifact_id",
-      cursorOf: (finding) => finding.artifact_id,
-    })
-  ) {
-    isConsistent = false;
+async function checkConsistency(): Promise<number> {
+  let lines = 0;
+  const artifacts = pagesOf<{ artifact_id: string; path: string }>("list_artifacts_without_bytes");
+  for await (const { artifact_id, path } of artifacts) {
     console.log(`artifact without bytes: ${artifact_id} ${path}`);
+    lines++;
   }
-  for await (
-    const { path } of findings("list_objects_without_artifact", {
-      cursorName: "after_path",
-      cursorOf: (finding) => finding.path,
-    })
-  ) {
-    isConsistent = false;
+  for await (const { path } of pagesOf<{ path: string }>("list_objects_without_artifact")) {
     console.log(`bytes without artifact: ${path}`);
+    lines++;
   }
-  return isConsistent;
+  return lines;
 }
 
-async function* findings(
-  functionName: string,
-  { cursorName, cursorOf }: { cursorName: string; cursorOf: (finding: Finding) => string },
-): AsyncGenerator<Finding> {
-  let cursor = "";
-  for (;;) {
-    const page = await callAsOperator(functionName, {
-      max_entries: PAGE_SIZE,
-      [cursorName]: cursor,
-    }) as Finding[];
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    cursor = cursorOf(last);
+async function* pagesOf<Finding>(functionName: string): AsyncGenerator<Finding> {
+  let after: string | null = "";
+  while (after !== null) {
+    const page = await callAsOperator(functionName, { max_entries: PAGE_SIZE, after });
+    const { found, next } = page as Page<Finding>;
+    yield* found;
+    after = next;
   }
 }
 
 await runCommand(async () => {
-  if (!await checkConsistency()) Deno.exit(1);
+  if (await checkConsistency() > 0) Deno.exit(1);
 });

@@ -17,6 +17,8 @@ export interface FunctionOptions {
   readonly logFile?: string;
   /** Default: the project's own. */
   readonly functionsDirectory?: string;
+  /** What is run, by which Deno, with arguments after the permissions. Default: this Deno, the function's index.ts. */
+  readonly program?: { readonly deno: string; readonly args: readonly string[] };
 }
 
 export interface RunningFunction {
@@ -75,14 +77,18 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   const supabase = new URL(options.environment["SUPABASE_URL"]!);
   const logFile = options.logFile ?? join(stateDirectory(), "logs", `${options.name}.log`);
   await mkdir(dirname(logFile), { recursive: true });
+  const program = options.program ?? {
+    deno: Deno.execPath(),
+    args: [join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name, "index.ts")],
+  };
   const child = await startChild({
-    command: Deno.execPath(),
+    command: program.deno,
     args: [
       "run",
       "--no-prompt",
       `--allow-net=127.0.0.1:${port},${supabase.host}`,
       `--allow-env=${READABLE_VARIABLES.join(",")}`,
-      join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name, "index.ts"),
+      ...program.args,
     ],
     environment: {
       ...runtimeEnvironment(),

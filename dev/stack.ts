@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { startDatabase } from "./database_stack.ts";
 import { freePort } from "./free_port.ts";
 import { functionEnvironment } from "./function_environment.ts";
-import { startFunction } from "./functions.ts";
+import { type FunctionOptions, type RunningFunction, startFunction } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
 import { awaitHealth } from "./health.ts";
 import { keepRunning } from "./keep_running.ts";
@@ -13,6 +13,7 @@ import { endLeftovers, ProcessRecords, STACK } from "./process_records.ts";
 import { readOrMakeKeys } from "./project_keys.ts";
 import { lockState } from "./state_lock.ts";
 import { startStorage } from "./storage/server.ts";
+import { startSweepTimer, sweepSeconds } from "./sweep_timer.ts";
 
 export interface StackOptions {
   /** Of the gateway; 0: a free one. */
@@ -27,6 +28,8 @@ export interface StackOptions {
   readonly functionsDirectory?: string;
   /** Default: both of the project. */
   readonly functionNames?: readonly string[];
+  /** How a function is started. Default: `startFunction`. */
+  readonly startFunction?: (options: FunctionOptions) => Promise<RunningFunction>;
   /** Bytes; for buckets without a limit of their own. Default: 50 MiB. */
   readonly storageSizeLimit?: number;
 }
@@ -132,7 +135,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         name,
         onProgress,
         async start() {
-          const running = await startFunction({
+          const running = await (options.startFunction ?? startFunction)({
             name,
             port,
             environment,
@@ -148,6 +151,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       stops.push(supervised.stop);
     }
     for (const name of upstreams.functions.keys()) await awaitHealth({ url, name });
+    const seconds = sweepSeconds(Deno.env.get("SWEEP_SECONDS"));
+    stops.push(startSweepTimer({ url, secretKey: keys.secretKey, seconds, onProgress }).stop);
 
     const stack: Stack = {
       url,

@@ -6,8 +6,7 @@ export interface SweepTimerOptions {
   /** Origin of the stack's gateway. */
   readonly url: string;
   readonly secretKey: string;
-  /** Default: ten minutes. */
-  readonly seconds?: number;
+  readonly seconds: number;
   readonly onProgress: (line: string) => void;
 }
 
@@ -18,7 +17,7 @@ interface Swept {
 
 /** What pg_cron does for a hosted project: sweeps every so often, until `stop`. A sweep that fails is only reported. */
 export function startSweepTimer(options: SweepTimerOptions): { stop(): Promise<void> } {
-  const { seconds = DEFAULT_SECONDS, onProgress } = options;
+  const { seconds, onProgress } = options;
   const stopping = new AbortController();
   let sweeping: Promise<void> | null = null;
 
@@ -39,7 +38,7 @@ export function startSweepTimer(options: SweepTimerOptions): { stop(): Promise<v
   };
 }
 
-/** SWEEP_SECONDS, as text. Throws StartError. */
+/** What SWEEP_SECONDS says; ten minutes when it is not set. Throws StartError. */
 export function sweepSeconds(text: string | undefined): number {
   if (!text) return DEFAULT_SECONDS;
   // Beyond this, a timer of the runtime fires at once.

@@ -69,7 +69,10 @@ as $$
 begin
   if (refuse_beyond_limits.rule).active then
     if exists (
-      select from unnest(array[(refuse_beyond_limits.rule).from_agent, (refuse_beyond_limits.rule).to_agent]) as named (agent_id)
+      select
+      from unnest(array[
+        (refuse_beyond_limits.rule).from_agent, (refuse_beyond_limits.rule).to_agent
+      ]) as named (agent_id)
       where (
           select count(*) from mesh.rules r where r.active and r.from_agent = named.agent_id
         ) + (

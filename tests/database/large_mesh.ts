@@ -16,7 +16,7 @@ export async function withLargeMesh(
   const peerIds = Array.from({ length: peers }, (_, index) => `peer-${id}-${index}`);
   await withStackDatabase(async (sql) => {
     try {
-      // Rules first and the agent last: one transaction that raises the agent's version a thousand times is slow.
+      // Rules first and the agent last, so that its version rises once.
       await sql`
         select public.put_rule(${sql.json(OPERATOR)}, peer_id, ${agentId}, port, 'tcp')
         from unnest(${peerIds}::text[]) as peer_id, generate_series(1, ${rulesPerPeer}::integer) as port`;

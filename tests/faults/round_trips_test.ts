@@ -71,12 +71,9 @@ artifactTest(
   "/register: the call to the database and the signing run side by side",
   async ({ planner }) => {
     const [database, storage] = [gate(), gate()];
-    await using proxy = startProxy(
-      SUPABASE_URL,
-      (passing) => (purpose(passing) === SIGN_UPLOAD ? storage : database).wait(),
-    );
+    await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    // The start-up's own question for /health must not wait.
+    proxy.intercept((passing) => (purpose(passing) === SIGN_UPLOAD ? storage : database).wait());
     const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
     const answer = own.post("/register", { as: planner, body });
     // Neither is answered before both are there: one after the other would never get here.

@@ -1,0 +1,45 @@
+import { StartError } from "../start_error.ts";
+import { locatePackageFile } from "./package_file.ts";
+
+const VERSION = "2.122.1";
+
+export interface CliOptions {
+  /** Holds the `supabase` folder; the CLI writes its notes there. */
+  readonly projectDirectory: string;
+  /** Where the CLI keeps what it remembers of its user. */
+  readonly homeDirectory: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface CliRun {
+  readonly code: number;
+  /** Standard output, then standard error. */
+  readonly output: string;
+}
+
+/** Runs the real Supabase CLI, which npm has for every platform, without an account and without questions. */
+export async function runSupabase(args: readonly string[], options: CliOptions): Promise<CliRun> {
+  const { code, stdout, stderr } = await new Deno.Command(await locateCli(), {
+    args: ["--workdir", options.projectDirectory, "--yes", ...args],
+    cwd: options.projectDirectory,
+    stdin: "null",
+    clearEnv: true,
+    env: {
+      HOME: options.homeDirectory,
+      PATH: Deno.env.get("PATH") ?? "",
+      SUPABASE_TELEMETRY_DISABLED: "1",
+      ...options.environment,
+    },
+  }).output();
+  const text = new TextDecoder();
+  return { code, output: text.decode(stdout) + text.decode(stderr) };
+}
+
+function locateCli(): Promise<string> {
+  const architecture = Deno.build.arch === "aarch64" ? "arm64" : "x64";
+  if (Deno.build.os !== "linux" && Deno.build.os !== "darwin") {
+    throw new StartError(`The Supabase CLI is not run here on ${Deno.build.os}.`);
+  }
+  const platform = `${Deno.build.os}-${architecture}`;
+  return locatePackageFile(`@supabase/cli-${platform}@${VERSION}`, "bin/supabase");
+}
