@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { createProjectDatabase } from "../../dev/platform.ts";
 
 export interface ProjectDatabase extends AsyncDisposable {
-  /** As the role that migrates. */
+  /** As the role that migrates; the local server speaks no TLS, and the CLI has to be told. */
   readonly url: string;
   readonly sql: postgres.Sql;
 }
@@ -12,7 +12,8 @@ export interface ProjectDatabase extends AsyncDisposable {
 export async function openProjectDatabase(): Promise<ProjectDatabase> {
   const superuserUrl = Deno.env.get("SUPABASE_SUPERUSER_DB_URL")!;
   const name = `deploy_${crypto.randomUUID().replaceAll("-", "")}`;
-  const url = await createProjectDatabase({ superuserUrl, name, defaultPrivileges: "older" });
+  const url = await createProjectDatabase({ superuserUrl, name, defaultPrivileges: "older" }) +
+    "?sslmode=disable";
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   return {
     url,
@@ -24,4 +25,12 @@ export async function openProjectDatabase(): Promise<ProjectDatabase> {
       await cluster.end();
     },
   };
+}
+
+/** Whether the server could lint: the embedded PostgreSQL has no plpgsql_check. */
+export async function hasPlpgsqlCheck(): Promise<boolean> {
+  const sql = postgres(Deno.env.get("SUPABASE_DB_URL")!, { max: 1 });
+  const found = await sql`select from pg_available_extensions where name = 'plpgsql_check'`;
+  await sql.end();
+  return found.length > 0;
 }

@@ -1,0 +1,48 @@
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "../../dev/deploy/hosted_deno.ts";
+import { startHostedFunction } from "../../dev/deploy/hosted_function.ts";
+import { packFunctions } from "../../dev/deploy/pack.ts";
+import { runConformance } from "../../dev/conformance_run.ts";
+import { startStack } from "../../dev/stack.ts";
+import { openStateDirectory } from "../stack/service.ts";
+import { openTemporaryDirectory } from "./temporary_directory.ts";
+
+Deno.test("the packed files alone, under the Deno that hosted projects run → pass the whole conformance suite, by URL and secret key", async () => {
+  await using directory = await openTemporaryDirectory();
+  await using state = await openStateDirectory();
+  const packed = await packFunctions(directory.path);
+  const stack = await startStack({
+    port: 0,
+    stateDir: state.path,
+    durable: false,
+    functionNames: packed.map(({ name }) => name),
+    startFunction: (options) =>
+      startHostedFunction(packed.find(({ name }) => name === options.name)!, options),
+  });
+  try {
+    const { sections, output } = await runConformance({
+      SUPABASE_URL: stack.url,
+      SUPABASE_SECRET_KEY: stack.secretKey,
+    });
+    deepStrictEqual(sections.filter(({ failed }) => failed > 0), [], output);
+    const passed = sections.reduce((sum, section) => sum + section.passed, 0);
+    ok(passed > 100, output);
+    console.log(`${passed} conformance checks passed under the hosted Deno.`);
+  } finally {
+    await stack.stop();
+  }
+});
+
+Deno.test("the packed files, type-checked by the Deno that hosted projects run → no error: nothing newer is used", async () => {
+  await using directory = await openTemporaryDirectory();
+  const hostedDeno = await locateHostedDeno();
+  for (const { configFile, entryPoint } of await packFunctions(directory.path)) {
+    const { code, stderr } = await new Deno.Command(hostedDeno, {
+      args: ["check", `--config=${configFile}`, "--no-lock", entryPoint],
+      cwd: directory.path,
+      env: { ...HOSTED_DENO_ENVIRONMENT, NO_COLOR: "1" },
+      stdout: "null",
+    }).output();
+    strictEqual(code, 0, new TextDecoder().decode(stderr));
+  }
+});
