@@ -15,28 +15,10 @@ import {
   upload,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "./connection.ts";
-import type { Swept } from "./own_stack.ts";
+import { objectsOf, sweepAll } from "./sweeping.ts";
 
 interface Named {
   readonly artifact_id: string;
-}
-
-async function sweepAll(): Promise<void> {
-  let swept: Swept;
-  do {
-    swept = await succeed<Swept>("/agent-artifacts/sweep", {
-      as: "operator",
-      body: { limit: 1000 },
-    });
-  } while (swept.remaining > 0);
-}
-
-async function objectsOf({ artifact_id }: Named): Promise<string[]> {
-  const rows = await withStackDatabase((sql) =>
-    sql<{ name: string }[]>`
-      select name from storage.objects where split_part(name, '/', 2) = ${artifact_id} order by name`
-  );
-  return rows.map((row) => row.name);
 }
 
 async function assertEndedForOwner(owner: Agent, artifact: Named): Promise<void> {

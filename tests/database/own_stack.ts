@@ -4,14 +4,7 @@ import { rm } from "node:fs/promises";
 import postgres from "postgres";
 import { removePostgresHome } from "../../dev/postgres_home.ts";
 import { type Stack, startStack } from "../../dev/stack.ts";
-
-export interface Swept {
-  readonly expired: number;
-  readonly abandoned: number;
-  readonly orphaned: number;
-  readonly orphans_held: number;
-  readonly remaining: number;
-}
+import type { Swept } from "./sweeping.ts";
 
 export const NOTHING_TO_DO: Swept = {
   expired: 0,

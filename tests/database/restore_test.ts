@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
 import { committed, hoursAgo, pathsInBucket, sealed, seedBucket } from "./bucket.ts";
-import { NOTHING_TO_DO, type OwnStack, type Swept, withOwnStack } from "./own_stack.ts";
+import { NOTHING_TO_DO, type OwnStack, withOwnStack } from "./own_stack.ts";
+import type { Swept } from "./sweeping.ts";
 
 const FSCK = fileURLToPath(new URL("../../dev/fsck.ts", import.meta.url));
 

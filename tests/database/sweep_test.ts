@@ -11,13 +11,8 @@ import {
   type Seed,
   seedBucket,
 } from "./bucket.ts";
-import {
-  askAsOperator,
-  NOTHING_TO_DO,
-  type OwnStack,
-  type Swept,
-  withOwnStack,
-} from "./own_stack.ts";
+import { askAsOperator, NOTHING_TO_DO, type OwnStack, withOwnStack } from "./own_stack.ts";
+import type { Swept } from "./sweeping.ts";
 
 const DAY = 24;
 const SECOND = 1 / 3600;

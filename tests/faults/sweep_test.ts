@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { type Agent, type Answer, post, succeed } from "../conformance/service.ts";
+import { type Agent, type Answer, post } from "../conformance/service.ts";
 import {
   type Access,
   type Artifact,
@@ -12,7 +12,7 @@ import {
   upload,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import type { Swept } from "../database/own_stack.ts";
+import { objectsOf, sweepAll, type Swept } from "../database/sweeping.ts";
 
 const ROUNDS = 200;
 const DIGEST = sha256("hello");
@@ -35,17 +35,6 @@ async function uploadOverdue(owner: Agent, count: number): Promise<Artifact[]> {
       where artifact_id = any(${ids})`
   );
   return registered;
-}
-
-async function objectsOf(artifacts: readonly Artifact[]): Promise<string[]> {
-  const ids = artifacts.map((artifact) => artifact.artifact_id);
-  const rows = await withStackDatabase((sql) =>
-    sql<{ name: string }[]>`
-      select name from storage.objects
-      where bucket_id = 'agent-artifacts' and split_part(name, '/', 2) = any(${ids})
-      order by name collate "C"`
-  );
-  return rows.map((row) => row.name);
 }
 
 artifactTest(
@@ -81,13 +70,10 @@ artifactTest(
       sql`update artifacts.artifacts set deleted_at = now() - interval '3 minutes'
         where state = 'deleted' and artifact_id = any(${others.map((other) => other.artifact_id)})`
     );
-    let swept: Swept;
-    do swept = await succeed<Swept>("/agent-artifacts/sweep", { as: "operator" }); while (
-      swept.remaining > 0
-    );
-    deepStrictEqual(await objectsOf(others), []);
+    await sweepAll();
+    deepStrictEqual(await objectsOf(...others), []);
     deepStrictEqual(
-      await objectsOf(committed),
+      await objectsOf(...committed),
       committed.map(({ artifact_id }) => `sealed/${artifact_id}/1`).sort(),
     );
     for (const artifact of committed) await assertWorks(await open(planner, artifact));

@@ -1,0 +1,76 @@
+import { ok, strictEqual } from "node:assert/strict";
+import { succeed } from "../conformance/service.ts";
+import {
+  artifactTest,
+  commit,
+  download,
+  open,
+  publish,
+  register,
+  sha256,
+  upload,
+} from "../conformance/artifacts.ts";
+
+const ROUNDS = 7;
+const CONTENT = "0123456789abcdef".repeat(2 * 1024 * 1024);
+
+function median(times: number[]): number {
+  return times.sort((one, other) => one - other)[Math.floor(times.length / 2)]!;
+}
+
+async function milliseconds(run: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await run();
+  return performance.now() - startedAt;
+}
+
+artifactTest(
+  "/commit of 32 MiB → some times as long as downloading the same bytes, not many",
+  async ({ planner }) => {
+    const commits: number[] = [];
+    const downloads: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const registered = await register(planner, { key: "k", content: CONTENT });
+      strictEqual(await upload(registered.upload_url, CONTENT), 200);
+      const digest = sha256(CONTENT);
+      commits.push(
+        await milliseconds(async () => {
+          strictEqual((await commit(planner, registered, digest)).status, 200);
+        }),
+      );
+      const { url } = (await open(planner, registered)).body;
+      downloads.push(await milliseconds(() => download(url)));
+    }
+    const ratio = median(commits) / median(downloads);
+    console.log(
+      `/commit of 32 MiB: ${median(commits).toFixed(0)} ms, its download ` +
+        `${median(downloads).toFixed(0)} ms; ratio ${ratio.toFixed(1)}`,
+    );
+    ok(ratio < 15, `ratio ${ratio}`);
+  },
+);
+
+artifactTest("/list of the last page of many → as fast as the first", async ({ planner }) => {
+  for (let index = 0; index < 100; index++) {
+    await publish(planner, { key: `k/${index}`, content: "" });
+  }
+  interface Page {
+    readonly next_cursor: string;
+  }
+  const list = (fields: object) =>
+    succeed<Page>("/agent-artifacts/list", {
+      as: planner,
+      body: { agent_id: planner.id, limit: 10, ...fields },
+    });
+  let cursor = (await list({})).next_cursor;
+  for (let page = 2; page < 10; page++) cursor = (await list({ cursor })).next_cursor;
+  const first: number[] = [];
+  const last: number[] = [];
+  for (let round = 0; round < 4 * ROUNDS; round++) {
+    first.push(await milliseconds(() => list({})));
+    last.push(await milliseconds(() => list({ cursor })));
+  }
+  const ratio = median(last) / median(first);
+  console.log(`/list, last page against first: ratio ${ratio.toFixed(2)}`);
+  ok(ratio < 3, `ratio ${ratio}`);
+});
