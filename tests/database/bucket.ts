@@ -30,7 +30,7 @@ export function sealed(attempt: number, uploadedHoursAgo = 1): SeededObject {
   return { path: (id) => `sealed/${id}/${attempt}`, uploadedHoursAgo };
 }
 
-/** The columns of an artifact that was committed an hour before it was `age` old, and expires `expiresIn` hours from now. */
+/** The columns of an artifact that was committed 99 days ago and expires `expiresIn` hours from now. */
 export function committed(
   { attempt = 1, expiresIn = 30 * DAY, state = "committed" }: {
     attempt?: number;

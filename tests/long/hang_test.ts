@@ -1,64 +1,54 @@
 import { ok, strictEqual } from "node:assert/strict";
 import { assertError, SUPABASE_URL } from "../conformance/service.ts";
-import {
-  artifactTest,
-  commit,
-  publish,
-  register,
-  sha256,
-  upload,
-} from "../conformance/artifacts.ts";
+import { artifactTest, type Cast } from "../conformance/artifacts.ts";
+import { CALLS, requestFor } from "../faults/operations.ts";
 import { startOwnFunction } from "../faults/own_function.ts";
 import { gate, startProxy } from "../faults/proxy.ts";
 
-artifactTest(
-  "PostgREST or Storage that never answers → 503 with retry-after once the deadline is over; then all goes on",
-  async ({ planner }) => {
-    const hang = gate();
-    await using proxy = startProxy(SUPABASE_URL);
-    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    const artifact = await publish(planner);
-    const toCommit = await register(planner, { key: "other" });
-    await upload(toCommit.upload_url, "hello");
-    const committing = { artifact_id: toCommit.artifact_id, sha256: sha256("hello") };
-    const registration = {
-      agent_id: planner.id,
-      key: "k",
-      mime: "text/plain",
-      size: 1,
-      ttl_days: 1,
-    };
+/** The operations by how many calls go before the one that hangs: first calls together, second calls together, … */
+function rounds(): Map<string, string>[] {
+  const collected: Map<string, string>[] = [];
+  for (const [path, calls] of Object.entries(CALLS)) {
+    for (const [index, call] of calls.entries()) {
+      collected[index] ??= new Map();
+      collected[index].set(path, call);
+    }
+  }
+  return collected;
+}
 
-    const hanging = [
-      "/object/upload/sign/",
-      "/object/sign/",
-      "/rpc/list_artifacts",
-      "/object/info/",
-    ];
-    proxy.intercept(({ path }) =>
-      hanging.some((call) => path.includes(call))
-        ? hang.wait().then(() => new Response(null, { status: 503 }))
-        : undefined
-    );
-    // All at once: each takes as long as the deadline.
-    const requests = {
-      "/register": registration,
-      "/open": { artifact_id: artifact.artifact_id },
-      "/list": { agent_id: planner.id },
-      "/commit": committing,
-    };
-    const answers = await Promise.all(
-      Object.entries(requests).map(([path, body]) => own.post(path, { as: planner, body })),
-    );
-    for (const answer of answers) {
-      assertError(answer, 503, "upstream_unavailable");
-      ok(Number(answer.headers.get("retry-after")) > 0);
-    }
-    hang.open();
-    proxy.intercept(() => {});
-    for (const [path, body] of Object.entries(requests)) {
-      strictEqual((await own.post(path, { as: planner, body })).status, 200, path);
-    }
-    strictEqual((await commit(planner, toCommit, sha256("hello"))).status, 200);
+artifactTest(
+  "PostgREST or Storage that never answers, at each call of each operation → 503 with retry-after; the same request repeated succeeds",
+  async (cast) => {
+    // All at once, because each takes as long as its deadline; a function and a proxy for each round.
+    await Promise.all(rounds().map((hanging) => hangAndRepeat(hanging, cast)));
   },
 );
+
+async function hangAndRepeat(hanging: ReadonlyMap<string, string>, cast: Cast): Promise<void> {
+  const end = gate();
+  await using proxy = startProxy(SUPABASE_URL);
+  await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+  const bodies = new Map<string, object>();
+  for (const path of hanging.keys()) bodies.set(path, await requestFor(path, cast));
+
+  const calls = [...hanging.values()];
+  proxy.intercept(({ path }) =>
+    calls.some((call) => path.includes(call))
+      ? end.wait().then(() => new Response(null, { status: 503 }))
+      : undefined
+  );
+  const answers = await Promise.all(
+    [...bodies].map(([path, body]) => own.post(path, { as: cast.planner, body })),
+  );
+  for (const answer of answers) {
+    assertError(answer, 503, "upstream_unavailable");
+    ok(Number(answer.headers.get("retry-after")) > 0);
+  }
+  end.open();
+  proxy.intercept(() => {});
+  for (const [path, body] of bodies) {
+    const repeated = await own.post(path, { as: cast.planner, body });
+    strictEqual(repeated.status, 200, `${path}: ${JSON.stringify(repeated.body)}`);
+  }
+}

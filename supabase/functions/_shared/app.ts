@@ -6,7 +6,7 @@ import { createCallDatabase } from "./database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { Operation, Platform } from "./operation.ts";
-import { MAX_BODY_BYTES, parseBody, readJsonObject } from "./request_body.ts";
+import { discardBody, MAX_BODY_BYTES, parseBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
 import { type Environment, readSettings, type Settings, SettingsError } from "./settings.ts";
 import { createServiceClient } from "./upstream.ts";
@@ -51,6 +51,7 @@ export function createApp(
     context.set("caller", null);
     const upstreamCalls: UpstreamCall[] = [];
     await recordUpstreamCalls(upstreamCalls, next);
+    await discardBody(context.req.raw);
     context.header("x-request-id", requestId);
     context.header("cache-control", "no-store");
     logRequest({

@@ -4,6 +4,22 @@ import { ServiceError } from "./errors.ts";
 /** Longest request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
+/** How much of a body that nobody wants is still read. */
+const MAX_DISCARDED_BYTES = 1024 ** 2;
+
+/**
+ * Reads what a refusal left unread of a body, within reason: the platform's Deno (2.1) resets a connection whose body
+ * was not read to its end, and the sender then loses the answer too.
+ */
+export async function discardBody({ body }: Request): Promise<void> {
+  if (body === null || body.locked) return;
+  let discarded = 0;
+  for await (const chunk of body) {
+    discarded += chunk.byteLength;
+    if (discarded > MAX_DISCARDED_BYTES) return;
+  }
+}
+
 /** The request's body as a JSON object, whatever its Content-Type; nothing at all counts as `{}`. Throws invalid_json. */
 export async function readJsonObject(request: Request): Promise<object> {
   let body: unknown;
