@@ -1,6 +1,6 @@
 import { runConformance } from "./conformance_run.ts";
 import { readConnection, runCommand } from "./operator_call.ts";
-import { describeCounts } from "./test_counts.ts";
+import { addCounts, describeCounts } from "./test_counts.ts";
 
 /** Keys that a deployment may have; checks that need one are left out without it. */
 const OPTIONAL_KEYS = [
@@ -11,12 +11,15 @@ const OPTIONAL_KEYS = [
 
 /** Runs the black-box suite against a deployment, over HTTP alone; arguments go to `deno test`. */
 await runCommand(async () => {
-  const { code, sections } = await runConformance(
-    { ...optionalKeys(), ...await readConnection() },
-    Deno.args,
-  );
+  const sections = await runConformance({
+    connection: { ...optionalKeys(), ...await readConnection() },
+    testArguments: Deno.args,
+    onOutput: (text) => console.log(text),
+  });
   for (const { title, ...counts } of sections) console.log(`${title}: ${describeCounts(counts)}`);
-  Deno.exit(code);
+  const total = addCounts(sections);
+  console.log(describeCounts(total));
+  Deno.exit(total.failed > 0 ? 1 : 0);
 });
 
 function optionalKeys(): Record<string, string> {

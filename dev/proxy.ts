@@ -50,16 +50,14 @@ export function forward(
     response.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.headers));
     answer.pipe(response);
     answer.on("error", () => response.destroy());
-    // An answer that comes before the body's end: the rest of the body must still be taken from the sender, who may
-    // read nothing before it is gone.
     answer.on("end", () => {
       if (request.complete) return;
-      request.unpipe(upstream);
-      request.resume();
+      takeRest();
       upstream.destroy();
     });
   });
   upstream.on("error", () => {
+    takeRest();
     if (response.headersSent) response.destroy();
     else options.whenDown(request, response);
   });
@@ -67,6 +65,12 @@ export function forward(
     if (!response.writableFinished) upstream.destroy();
   });
   request.pipe(upstream);
+
+  /** An answer may come before the body's end, to a sender who reads nothing before the rest of it is gone. */
+  function takeRest(): void {
+    request.unpipe(upstream);
+    request.resume();
+  }
 }
 
 function requestHeaders(

@@ -26,6 +26,12 @@ function isStep(name: string, names: ReadonlySet<string>): boolean {
   return names.has(parent) || isStep(parent, names);
 }
 
+/** What several runs came to together. */
+export function addCounts(runs: readonly TestCounts[]): TestCounts {
+  const sum = (of: keyof TestCounts) => runs.reduce((total, counts) => total + counts[of], 0);
+  return { passed: sum("passed"), failed: sum("failed"), skipped: sum("skipped") };
+}
+
 /** `12 passed, 0 failed`, and how many were skipped if any were. */
 export function describeCounts({ passed, failed, skipped }: TestCounts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;

@@ -6,9 +6,12 @@ import type { PackedFunction } from "./pack.ts";
 
 const SERVE_ON_PORT = fileURLToPath(new URL("./serve_on_port.ts", import.meta.url));
 
+/** What of a packed function it takes to run it. */
+export type Runnable = Pick<PackedFunction, "name" | "directory" | "entryPoint" | "configFile">;
+
 /** As `startFunction`, of packed files alone, by the Deno and the configuration that the platform would use. */
 export async function startHostedFunction(
-  packed: Pick<PackedFunction, "directory" | "entryPoint" | "configFile">,
+  packed: Runnable,
   options: FunctionOptions,
 ): Promise<RunningFunction> {
   const port = options.port ?? await freePort();
@@ -16,17 +19,19 @@ export async function startHostedFunction(
     ...options,
     port,
     environment: { ...HOSTED_DENO_ENVIRONMENT, ...options.environment },
-    program: {
-      deno: await locateHostedDeno(),
-      args: [
-        `--config=${packed.configFile}`,
-        // It cannot read the newer form of lock files; pins are exact.
-        "--no-lock",
-        `--allow-read=${packed.directory}`,
-        SERVE_ON_PORT,
-        String(port),
-        packed.entryPoint,
-      ],
-    },
+    program: { deno: await locateHostedDeno(), args: hostedArguments(packed, port) },
   });
+}
+
+/** Deno's arguments, behind `run` and the permissions, that make a packed function listen on a loopback port. */
+export function hostedArguments(packed: Runnable, port: number): string[] {
+  return [
+    `--config=${packed.configFile}`,
+    // It cannot read the newer form of lock files; pins are exact.
+    "--no-lock",
+    `--allow-read=${packed.directory}`,
+    SERVE_ON_PORT,
+    String(port),
+    packed.entryPoint,
+  ];
 }

@@ -6,6 +6,6 @@ const [port, entryPoint] = Deno.args;
 const serve = Deno.serve;
 Object.defineProperty(Deno, "serve", {
   value: (handler: Deno.ServeHandler) =>
-    serve({ hostname: "127.0.0.1", port: Number(port), onListen() {} }, handler),
+    serve({ hostname: "127.0.0.1", port: Number(port) }, handler),
 });
 await import(`file://${entryPoint}`);

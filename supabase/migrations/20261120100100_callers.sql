@@ -48,6 +48,18 @@ $$;
 comment on function agents.authenticate_as(jsonb, text) is
   'As authenticate; raises forbidden when an agent names another agent than itself.';
 
+create function agents.actor_of(caller jsonb) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select k.agent_id
+  from agents.keys k
+  where actor_of.caller ->> 'kind' = 'agent' and k.key_hash = actor_of.caller ->> 'key_hash'
+$$;
+comment on function agents.actor_of(jsonb) is
+  'Who a caller was, whether its key still lives or not: for the later steps of a request that was authenticated in its first.';
+
 create function agents.record_event(
   caller jsonb,
   caller_agent text,
@@ -62,7 +74,7 @@ set search_path = ''
 as $$
   insert into agents.events (actor_kind, actor_agent_id, action, subject_agent_id, object_id, details, request_id)
   values (
-    coalesce(record_event.caller ->> 'kind', 'operator'),
+    record_event.caller ->> 'kind',
     record_event.caller_agent,
     record_event.action,
     record_event.subject_agent_id,
@@ -86,6 +98,7 @@ comment on function agents.iso_timestamp(timestamptz) is 'How every answer write
 revoke all on function
   agents.authenticate(jsonb),
   agents.authenticate_as(jsonb, text),
+  agents.actor_of(jsonb),
   agents.record_event(jsonb, text, text, text, text, jsonb),
   agents.iso_timestamp(timestamptz)
 from public, anon, authenticated;
@@ -93,6 +106,7 @@ from public, anon, authenticated;
 grant execute on function
   agents.authenticate(jsonb),
   agents.authenticate_as(jsonb, text),
+  agents.actor_of(jsonb),
   agents.record_event(jsonb, text, text, text, text, jsonb),
   agents.iso_timestamp(timestamptz)
 to service_role;

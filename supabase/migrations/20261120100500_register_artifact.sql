@@ -2,6 +2,8 @@
 -- deleted, has expired, or was abandoned and swept.
 create index held_artifacts_by_agent on artifacts.artifacts (agent_id) include (size_bytes, state, expires_at)
   where state <> 'deleted' and ended_at is null;
+create index pending_artifacts_by_agent on artifacts.artifacts (agent_id)
+  where state = 'pending' and ended_at is null;
 
 create function artifacts.refuse_beyond_limits(agent_id text, size bigint, quota_bytes bigint, max_pending integer)
 returns void
@@ -16,13 +18,18 @@ begin
   -- Registrations of one agent take turns, so that each sees what the one before it took.
   perform pg_advisory_xact_lock(hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0));
 
-  select coalesce(sum(a.size_bytes), 0), count(*) filter (where a.state = 'pending')
-  into held_bytes, pending_count
+  -- Only where there is a quota: it reads an entry for each artifact that the agent holds.
+  if refuse_beyond_limits.quota_bytes > 0 then
+    select coalesce(sum(a.size_bytes), 0) into held_bytes
+    from artifacts.artifacts a
+    where a.agent_id = refuse_beyond_limits.agent_id
+      and a.state <> 'deleted'
+      and a.ended_at is null
+      and (a.expires_at is null or a.expires_at > clock_timestamp());
+  end if;
+  select count(*) into pending_count
   from artifacts.artifacts a
-  where a.agent_id = refuse_beyond_limits.agent_id
-    and a.state <> 'deleted'
-    and a.ended_at is null
-    and (a.expires_at is null or a.expires_at > clock_timestamp());
+  where a.agent_id = refuse_beyond_limits.agent_id and a.state = 'pending' and a.ended_at is null;
 
   if refuse_beyond_limits.quota_bytes > 0
     and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
@@ -85,12 +92,40 @@ $$;
 comment on function public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is what the agent''s artifacts may hold together (0: no quota). Raises forbidden, quota_exceeded, limit_exceeded.';
 
+create function public.discard_registration(caller jsonb, artifact_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  discarded artifacts.artifacts;
+begin
+  update artifacts.artifacts a
+  set state = 'deleted', deleted_at = clock_timestamp()
+  where a.artifact_id = discard_registration.artifact_id and a.state = 'pending' and a.commit_attempts = 0
+  returning a.* into discarded;
+
+  if found then
+    perform agents.record_event(
+      discard_registration.caller, agents.actor_of(discard_registration.caller),
+      'artifact.deleted', discarded.agent_id, discarded.artifact_id, '{"reason": "registration was not answered"}'
+    );
+  end if;
+  return json_build_object('discarded', discarded.artifact_id is not null);
+end
+$$;
+comment on function public.discard_registration(jsonb, text) is
+  'Takes back a registration whose answer could not be given: nobody else knows its id. Needs no authentication, for the registration was authenticated.';
+
 revoke all on function
+  public.discard_registration(jsonb, text),
   artifacts.refuse_beyond_limits(text, bigint, bigint, integer),
   public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer)
 from public, anon, authenticated;
 
 grant execute on function
+  public.discard_registration(jsonb, text),
   artifacts.refuse_beyond_limits(text, bigint, bigint, integer),
   public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer)
 to service_role;

@@ -170,7 +170,6 @@ set search_path = ''
 as $$
 declare
   artifact artifacts.artifacts;
-  caller_agent text;
   superseded_id text;
 begin
   -- Not authenticated again: the request was, when it took the lease, and the lease is its proof. A key that was
@@ -222,9 +221,6 @@ begin
     );
   end if;
 
-  caller_agent := (
-    select k.agent_id from agents.keys k where k.key_hash = finish_commit.caller ->> 'key_hash'
-  );
   update artifacts.artifacts a
   set state = 'superseded'
   where a.agent_id = artifact.agent_id and a.key = artifact.key and a.state = 'committed'
@@ -246,7 +242,7 @@ begin
   returning a.* into artifact;
 
   perform agents.record_event(
-    finish_commit.caller, caller_agent, 'artifact.committed', artifact.agent_id, artifact.artifact_id,
+    finish_commit.caller, agents.actor_of(finish_commit.caller), 'artifact.committed', artifact.agent_id, artifact.artifact_id,
     jsonb_build_object('sha256', artifact.sha256, 'superseded', superseded_id)
   );
   return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));

@@ -45,6 +45,10 @@ begin
   end if;
 
   select a.* into artifact from artifacts.artifacts a where a.artifact_id = redeemed.artifact_id;
+  if not found then
+    -- Its tombstone went between the two looks, and the grant with it.
+    raise sqlstate 'PT410' using message = 'artifact_expired';
+  end if;
   perform artifacts.refuse_ended(artifact);
 
   perform agents.record_event(

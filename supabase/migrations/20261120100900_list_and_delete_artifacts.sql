@@ -11,7 +11,8 @@ security invoker
 set search_path = ''
 as $$
 declare
-  -- No key with this prefix sorts after it: a key has at most 1024 bytes, which is 256 of the longest characters.
+  -- In byte order the keys with this prefix are all from the prefix itself to this, and no other key lies between: a
+  -- key has at most 1024 bytes, which is 256 of the longest characters.
   last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
   answer json;
 begin
@@ -25,7 +26,6 @@ begin
       and a.expires_at > now()
       and a.key >= list_artifacts.prefix
       and a.key <= last_key
-      and starts_with(a.key, list_artifacts.prefix)
       and a.key > coalesce(list_artifacts.after_key, '')
     order by a.key
     -- One more than asked for tells whether there is a next page.

@@ -249,7 +249,11 @@ artifactTest(
       assertUnauthenticated(await listWith(planner, { authorization }));
       assertUnauthenticated(await listWith(planner, { authorization, apikey: SECRET_KEY }));
     }
-    for (const apikey of wrong) assertUnauthenticated(await listWith(planner, { apikey }));
+    for (const apikey of wrong) {
+      assertUnauthenticated(await listWith(planner, { apikey }));
+      const authorization = `Bearer ${SECRET_KEY}`;
+      assertUnauthenticated(await listWith(planner, { apikey, authorization }));
+    }
     for (const authorization of ["Basic dXNlcjpwYXNz", "Bearer", planner.key]) {
       assertUnauthenticated(await listWith(planner, { authorization, apikey: SECRET_KEY }));
     }

@@ -10,9 +10,33 @@ import {
 } from "./service.ts";
 import { artifactTest, inbox, listed, publish, register, tryRegister } from "./artifacts.ts";
 
-const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
+/** Every operation of the contract. */
+const OPERATIONS = {
+  "agent-artifacts": [
+    "/commit",
+    "/delete",
+    "/fetch",
+    "/grant",
+    "/inbox",
+    "/list",
+    "/open",
+    "/register",
+    "/revoke",
+    "/sweep",
+  ],
+  "agent-mesh": [
+    "/acl/put",
+    "/acl/revoke",
+    "/netmap",
+    "/peer/heartbeat",
+    "/peer/register",
+    "/peer/remove",
+    "/psk/rotate",
+    "/wg_config",
+  ],
+};
 
-for (const name of FUNCTIONS) {
+for (const [name, operations] of Object.entries(OPERATIONS)) {
   Deno.test(`GET /${name}/health → 200 {"status":"ok"}`, async () => {
     const answer = await send(`/${name}/health`, { method: "GET" });
     strictEqual(answer.status, 200);
@@ -24,6 +48,7 @@ for (const name of FUNCTIONS) {
     strictEqual(answer.status, 200);
     match(String(answer.body["openapi"]), /^3\.1\./);
     const paths = answer.body["paths"] as Record<string, Record<string, JsonObject>>;
+    deepStrictEqual(Object.keys(paths).sort(), [...operations, "/health"].sort());
     ok(paths["/health"]?.["get"]);
     for (const [path, item] of Object.entries(paths)) {
       if (path === "/health") continue;
@@ -194,7 +219,7 @@ artifactTest("unknown fields are ignored", async ({ planner }) => {
     ttl_days: 1,
     state: "committed",
     colour: ["blue"],
-    __proto__: { admin: true },
+    ["__proto__"]: { admin: true },
   });
   strictEqual(answer.status, 200);
   strictEqual(answer.body.state, "pending");

@@ -286,7 +286,7 @@ artifactTest("ids and tokens of another form → 404, not 422", async ({ planner
     });
     assertError(revoked, 404, "grant_not_found");
   }
-  for (const notText of [1, null, undefined, {}]) {
+  for (const notText of [1, null, undefined, {}, "\ud800"]) {
     const opened = await post("/agent-artifacts/open", {
       as: planner,
       body: { artifact_id: notText },

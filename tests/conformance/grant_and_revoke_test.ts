@@ -161,6 +161,8 @@ artifactTest(
   async ({ planner }) => {
     assertInvalid(await revoke(planner, {}), "artifact_id", "to_agent");
     assertInvalid(await revoke(planner, { artifact_id: "art_x" }), "to_agent");
+    assertInvalid(await revoke(planner, { artifact_id: 1 }), "artifact_id", "to_agent");
+    assertInvalid(await revoke(planner, { grant_id: 1 }), "grant_id");
     assertInvalid(await revoke(planner, { to_agent: "a" }), "artifact_id");
     assertInvalid(
       await revoke(planner, { artifact_id: "art_x", to_agent: "a", expires_at: "soon" }),

@@ -1,4 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import type postgres from "postgres";
 import { withStackDatabase } from "./connection.ts";
 import { assertError, post, succeed } from "../conformance/service.ts";
 import {
@@ -121,7 +122,7 @@ artifactTest(
     const registered = await register(planner);
     await upload(registered.upload_url, "hello");
     const id = registered.artifact_id;
-    // What such a commit leaves behind: a lease, and the object at the path of its attempt.
+    // What a commit leaves behind that died before it moved the upload: its lease.
     await withStackDatabase((sql) =>
       sql.begin(async (transaction) => {
         await transaction`
@@ -250,3 +251,106 @@ artifactTest("a refused request writes no event", async ({ planner, stranger }) 
   });
   strictEqual(await count(), before);
 });
+
+artifactTest("a grant past its expires_at → not in the inbox", async ({ planner, builder }) => {
+  const artifact = await publish(planner);
+  const ended = await grant(planner, artifact, { to: builder });
+  const live = await grant(planner, artifact, { to: builder });
+  await withStackDatabase((sql) =>
+    sql`update artifacts.grants set expires_at = now() where grant_id = ${ended.grant_id}`
+  );
+  deepStrictEqual((await inbox(builder)).map((entry) => entry.grant_id), [live.grant_id]);
+});
+
+artifactTest("bytes that were found wrong are gone from Storage", async ({ planner }) => {
+  const registered = await register(planner);
+  await upload(registered.upload_url, "jello");
+  const objects = () =>
+    withStackDatabase((sql) =>
+      sql`select name from storage.objects where name like ${`%${registered.artifact_id}%`}`
+    );
+  strictEqual((await objects()).length, 1);
+  assertError(await commit(planner, registered, sha256("hello")), 422, "checksum_mismatch");
+  deepStrictEqual([...await objects()], []);
+});
+
+artifactTest(
+  "a revocation waits for a grant that is being written, and ends it",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const caller = { kind: "operator", request_id: "test" };
+    const written = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
+    const granting = withStackDatabase((sql) =>
+      sql.begin(async (transaction) => {
+        await transaction`select public.grant_artifact(${sql.json(caller)}, ${artifact.artifact_id},
+        ${builder.id}, now() + interval '1 hour', ${`grant_${
+          crypto.randomUUID().replaceAll("-", "")
+        }`},
+        ${sha256(crypto.randomUUID())}, 10)`;
+        written.resolve();
+        await mayCommit.promise;
+      })
+    );
+    await written.promise;
+    const revoking = post("/agent-artifacts/revoke", {
+      as: planner,
+      body: { artifact_id: artifact.artifact_id, to_agent: builder.id },
+    });
+    await withStackDatabase(untilSomebodyWaits);
+    mayCommit.resolve();
+    await granting;
+    strictEqual((await revoking).body["revoked"], 1);
+    deepStrictEqual(await inbox(builder), []);
+  },
+);
+
+artifactTest(
+  "two verdicts for one key at once: the second waits for the first, and supersedes it",
+  async ({ planner }) => {
+    const [first, second] = await Promise.all([
+      register(planner, { key: "k", content: "first" }),
+      register(planner, { key: "k", content: "second" }),
+    ]);
+    const caller = { kind: "operator", request_id: "test" };
+    const decided = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
+    await upload(first.upload_url, "first");
+    await upload(second.upload_url, "second");
+    const deciding = withStackDatabase((sql) =>
+      sql.begin(async (transaction) => {
+        const [row] = await transaction`
+        select public.begin_commit(${sql.json(caller)}, ${first.artifact_id}, ${
+          sha256("first")
+        }, 60) as begun`;
+        await transaction`
+        select public.finish_commit(${sql.json(caller)}, ${first.artifact_id}, ${
+          row!["begun"].lease_token
+        },
+          ${sha256("first")}, 5, ${sha256("first")})`;
+        decided.resolve();
+        await mayCommit.promise;
+      })
+    );
+    await decided.promise;
+    const committing = commit(planner, second, sha256("second"));
+    await withStackDatabase(untilSomebodyWaits);
+    mayCommit.resolve();
+    await deciding;
+    strictEqual((await committing).status, 200);
+    deepStrictEqual((await listed(planner)).map((entry) => entry.artifact_id), [
+      second.artifact_id,
+    ]);
+  },
+);
+
+/** Resolves when some call of the service waits for a lock. */
+async function untilSomebodyWaits(sql: postgres.Sql): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt++) {
+    const waiting = await sql`
+      select from pg_stat_activity where wait_event_type = 'Lock' and usename = 'authenticator'`;
+    if (waiting.length > 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error("nobody waits for a lock");
+}

@@ -101,27 +101,32 @@ artifactTest(
   },
 );
 
-artifactTest("bytes beyond the registered size end the reading", async ({ planner }) => {
-  const registered = await register(planner);
-  await upload(registered.upload_url, "hello");
-  let sentBytes = 0;
-  await using proxy = startProxy(SUPABASE_URL, (passing) => {
-    if (!passing.path.includes("/object/authenticated/")) return undefined;
-    return new Response(
-      new ReadableStream({
-        pull(controller) {
-          sentBytes += 65_536;
-          controller.enqueue(new Uint8Array(65_536));
-          if (sentBytes > 64 * 1024 * 1024) controller.close();
-        },
-      }),
-    );
-  });
-  await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-  const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
-  assertError(await own.post("/commit", { as: planner, body }), 422, "size_mismatch");
-  ok(sentBytes < 32 * 1024 * 1024, `${sentBytes} bytes were sent`);
-});
+artifactTest(
+  "a download that goes on beyond the object's size is ended → 503, and the object is still good",
+  async ({ planner }) => {
+    const registered = await register(planner);
+    await upload(registered.upload_url, "hello");
+    let sentBytes = 0;
+    await using proxy = startProxy(SUPABASE_URL, (passing) => {
+      if (!passing.path.includes("/object/authenticated/")) return undefined;
+      return new Response(
+        new ReadableStream({
+          pull(controller) {
+            sentBytes += 65_536;
+            controller.enqueue(new Uint8Array(65_536));
+            if (sentBytes > 64 * 1024 * 1024) controller.close();
+          },
+        }),
+      );
+    });
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+    const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
+    assertError(await own.post("/commit", { as: planner, body }), 503, "upstream_unavailable");
+    ok(sentBytes < 32 * 1024 * 1024, `${sentBytes} bytes were sent`);
+    proxy.intercept(() => {});
+    strictEqual((await own.post("/commit", { as: planner, body })).status, 200);
+  },
+);
 
 artifactTest(
   "a delete while a commit verifies → the commit is 410, the artifact stays deleted",

@@ -1,5 +1,11 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Agent, assertError, operatorRpc, post } from "../conformance/service.ts";
+import {
+  type Agent,
+  assertError,
+  operatorRpc,
+  post,
+  SUPABASE_URL,
+} from "../conformance/service.ts";
 import {
   type Artifact,
   artifactTest,
@@ -13,6 +19,7 @@ import {
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
+import { startProxy } from "./proxy.ts";
 
 function registerBytes(own: OwnFunction, agent: Agent, size: number) {
   const body = { agent_id: agent.id, key: "k", mime: "text/plain", size, ttl_days: 1 };
@@ -153,5 +160,43 @@ artifactTest(
     });
     strictEqual((listing.body["artifacts"] as unknown[]).length, 1);
     strictEqual((await registerBytes(own, builder, 1)).status, 200);
+  },
+);
+
+artifactTest(
+  "8 agent keys asked for at once where 2 more may live → 2 are made",
+  async ({ planner }) => {
+    const answers = await Promise.all(
+      Array.from(
+        { length: 8 },
+        () => operatorRpc("create_agent_key", { agent_id: planner.id, max_live_keys: 3 }),
+      ),
+    );
+    strictEqual(
+      answers.filter(({ status }) => status === 200).length,
+      2,
+    );
+  },
+);
+
+artifactTest(
+  "/register that is answered 503 → nothing counts against the agent's limits afterwards",
+  async ({ planner }) => {
+    await using proxy = startProxy(SUPABASE_URL);
+    await using own = await startOwnFunction({
+      supabaseUrl: proxy.url,
+      environment: { ARTIFACTS_MAX_PENDING: "1" },
+    });
+    for (const call of ["/object/upload/sign/", "/rpc/register_artifact"]) {
+      proxy.intercept(async ({ path }, forward) => {
+        if (!path.includes(call)) return undefined;
+        // It happens, and only its answer is lost.
+        await (await forward()).body?.cancel();
+        return new Response(null, { status: 503 });
+      });
+      assertError(await registerBytes(own, planner, 1), 503, "upstream_unavailable");
+    }
+    proxy.intercept(() => {});
+    strictEqual((await registerBytes(own, planner, 1)).status, 200);
   },
 );

@@ -1,12 +1,11 @@
 import { type Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { type Caller, callerArgument, identifyCaller } from "./caller.ts";
 import { createCallDatabase } from "./database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { Operation, Platform } from "./operation.ts";
-import { discardBody, MAX_BODY_BYTES, parseBody, readJsonObject } from "./request_body.ts";
+import { discardBody, parseBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
 import { type Environment, readSettings, type Settings, SettingsError } from "./settings.ts";
 import { createServiceClient } from "./upstream.ts";
@@ -100,12 +99,6 @@ export function createApp(
         }
         return next();
       },
-      bodyLimit({
-        maxSize: MAX_BODY_BYTES,
-        onError: () => {
-          throw new ServiceError("body_too_large");
-        },
-      }),
       async (context) => {
         const caller = context.get("caller");
         const requestId = context.get("requestId");

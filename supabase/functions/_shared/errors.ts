@@ -13,7 +13,10 @@ const CATALOGUE = {
     message:
       "Send an agent key as `Authorization: Bearer ak_…`, or the project's secret key as `apikey`. This one is missing, unknown, expired or revoked.",
   },
-  forbidden: { status: 403, message: "This agent may not do that in the name of another agent." },
+  forbidden: {
+    status: 403,
+    message: "This agent may not do that, or not in the name of another agent.",
+  },
   not_found: { status: 404, message: "There is no such operation. See GET /openapi.json." },
   artifact_not_found: { status: 404, message: "There is no such artifact, or it is not yours." },
   grant_not_found: { status: 404, message: "There is no such grant, or it is not yours." },

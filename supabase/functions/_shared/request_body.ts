@@ -1,18 +1,31 @@
+import { Buffer } from "node:buffer";
 import type * as z from "zod";
 import { ServiceError } from "./errors.ts";
 
 /** Longest request body, in bytes. */
-export const MAX_BODY_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
-/** How much of a body that nobody wants is still read. */
+/** How much of a body that nobody wants is still read, and for how long. */
 const MAX_DISCARDED_BYTES = 1024 ** 2;
+const MAX_DISCARDING_MILLISECONDS = 250;
 
 /**
- * Reads what a refusal left unread of a body, within reason: the platform's Deno (2.1) resets a connection whose body
- * was not read to its end, and the sender then loses the answer too.
+ * Reads what a refusal left unread of a body, as far as it is there already: the platform's Deno (2.1) resets a
+ * connection whose body was not read to its end, and the sender then loses the answer too. Nobody's answer waits for a
+ * body that does not come. Never throws.
  */
 export async function discardBody({ body }: Request): Promise<void> {
   if (body === null || body.locked) return;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeIsOver = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, MAX_DISCARDING_MILLISECONDS);
+  });
+  // A sender that goes away meanwhile loses nothing that it still wanted.
+  await Promise.race([drain(body).catch(() => {}), timeIsOver]);
+  clearTimeout(timer);
+}
+
+async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
   let discarded = 0;
   for await (const chunk of body) {
     discarded += chunk.byteLength;
@@ -20,11 +33,14 @@ export async function discardBody({ body }: Request): Promise<void> {
   }
 }
 
-/** The request's body as a JSON object, whatever its Content-Type; nothing at all counts as `{}`. Throws invalid_json. */
+/**
+ * The request's body as a JSON object, whatever its Content-Type; nothing at all counts as `{}`. Throws body_too_large
+ * or invalid_json.
+ */
 export async function readJsonObject(request: Request): Promise<object> {
   let body: unknown;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(await request.arrayBuffer());
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await readBody(request));
     body = text.trim() === "" ? {} : JSON.parse(text);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
@@ -35,6 +51,18 @@ export async function readJsonObject(request: Request): Promise<object> {
     throw new ServiceError("invalid_json");
   }
   return body;
+}
+
+async function readBody({ body }: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // Not cancelled when too much comes, so that the rest can be discarded.
+  for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY_BYTES) throw new ServiceError("body_too_large");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** Parses `body` by `schema`. Throws invalid_request, with one issue for every bad field. */

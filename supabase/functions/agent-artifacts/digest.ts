@@ -15,7 +15,7 @@ export interface Progress {
 /** The whole object was seen, or enough of it to tell that it is wrong. */
 export interface Observation {
   readonly complete: true;
-  /** In bytes. Where it differs from the expected size it may be less than the object's whole size. */
+  /** In bytes. */
   readonly size: number;
   /** Lower-case hex; null where the size alone already decides. */
   readonly sha256: string | null;
@@ -65,18 +65,21 @@ export async function digestObject(
 
   const softDeadline = performance.now() + options.maxMillisecondsPerCall;
   let verifiedBytes = start;
+  let isOutOfTime = false;
   for await (const chunk of chunksOf(stream)) {
     hasher.update(chunk);
     verifiedBytes += chunk.byteLength;
-    if (verifiedBytes > end) return { complete: true, size: verifiedBytes, sha256: null };
-    if (verifiedBytes < end && performance.now() > softDeadline) break;
+    isOutOfTime = verifiedBytes < end && performance.now() > softDeadline;
+    if (isOutOfTime || verifiedBytes > end) break;
+  }
+  if (verifiedBytes !== end && !isOutOfTime) {
+    // Storage has just said otherwise: this download went wrong, which says nothing about the object.
+    throw new ServiceError("upstream_unavailable", {
+      cause: new Error("download of another length than asked for"),
+    });
   }
   if (verifiedBytes === expectedSize) {
     return { complete: true, size: expectedSize, sha256: hasher.digest("hex") };
-  }
-  if (verifiedBytes < end && performance.now() <= softDeadline || verifiedBytes === start) {
-    // Storage said otherwise a moment ago: the download was cut off, which says nothing about the object.
-    throw new ServiceError("upstream_unavailable", { cause: new Error("download ended early") });
   }
   return {
     complete: false,

@@ -66,7 +66,7 @@ export const sha256 = z.string()
  * that the database, which authenticates first, is the one to say so.
  */
 function nameOf(form: RegExp) {
-  return z.string().transform((text) => form.test(text) ? text : "");
+  return wellFormedText.transform((text) => form.test(text) ? text : "");
 }
 
 export const artifactId = nameOf(/^art_[0-9a-f]{32}$/).meta({ examples: ["art_…"] });

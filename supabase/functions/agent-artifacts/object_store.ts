@@ -37,9 +37,8 @@ export interface ObjectStore {
   describe(path: string): Promise<StoredObject | null>;
   /** The bytes, unaltered. */
   read(path: string, options: ReadOptions): Promise<ReadableStream<Uint8Array>>;
-  remove(path: string): Promise<void>;
   /** At most 1000 paths. Gives back those where there was something, and that this call removed. */
-  removeMany(paths: readonly string[]): Promise<string[]>;
+  remove(paths: readonly string[]): Promise<string[]>;
 }
 
 /** The project's Storage. Every method throws upstream_unavailable when Storage does not do its part. */
@@ -99,12 +98,7 @@ export function createObjectStore(client: SupabaseClient, settings: Settings): O
       return response.body;
     },
 
-    async remove(path) {
-      const { error } = await bucket.remove([path]);
-      if (error) throw storageFailure(error);
-    },
-
-    async removeMany(paths) {
+    async remove(paths) {
       if (paths.length === 0) return [];
       const { data, error } = await bucket.remove([...paths]);
       if (error) throw storageFailure(error);

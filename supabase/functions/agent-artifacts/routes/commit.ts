@@ -98,7 +98,7 @@ export function commitOperation(
 
       // The database has decided, and will not take this object up again: now it may go. If it cannot go now, it
       // is a dead object that retention removes, and the answer stays the same.
-      await store.remove(begun.sealed_path).catch(() => {});
+      await store.remove([begun.sealed_path]).catch(() => {});
       throw new ServiceError(verdict.verdict, {
         details: { expected: verdict.expected, actual: verdict.actual },
       });

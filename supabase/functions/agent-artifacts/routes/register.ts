@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { ServiceError } from "../../_shared/errors.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { publicUrl } from "../../_shared/public_origin.ts";
 import { newIdentifier } from "../../_shared/secrets.ts";
@@ -31,7 +32,7 @@ export function registerOperation(
     async handle({ input, caller, request }) {
       const artifactId = newIdentifier("art_");
       // Side by side: a URL that was signed for a row that is then refused is known to nobody.
-      const [registered, upload] = await Promise.all([
+      const [registered, upload] = await Promise.allSettled([
         callDatabase<Artifact>("register_artifact", {
           caller,
           artifact_id: artifactId,
@@ -41,11 +42,26 @@ export function registerOperation(
         }),
         store.signUpload(`incoming/${artifactId}`),
       ]);
-      return {
-        ...registered,
-        upload_url: publicUrl(upload.url, request, settings),
-        upload_expires_at: upload.expiresAt.toISOString(),
-      };
+      if (registered.status === "fulfilled" && upload.status === "fulfilled") {
+        return {
+          ...registered.value,
+          upload_url: publicUrl(upload.value.url, request, settings),
+          upload_expires_at: upload.value.expiresAt.toISOString(),
+        };
+      }
+      if (registered.status === "fulfilled" || isUnavailable(registered.reason)) {
+        // A row that nobody was told of would count against the agent's limits until it is swept.
+        await callDatabase("discard_registration", { caller, artifact_id: artifactId })
+          .catch(() => {});
+      }
+      throw registered.status === "rejected"
+        ? registered.reason
+        : (upload as PromiseRejectedResult).reason;
     },
   });
+}
+
+/** Whether it is open what became of a call. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "upstream_unavailable";
 }

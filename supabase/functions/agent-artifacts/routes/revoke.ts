@@ -3,24 +3,27 @@ import { agentId, timestamp } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { artifactId, grantId } from "../fields.ts";
 
+const REQUIRED_WITHOUT_GRANT_ID = {
+  message: "Required, unless grant_id is given.",
+  // Also beside other bad fields: each is to be named at once.
+  when: () => true,
+};
+
 const request = z.object({
   artifact_id: artifactId.optional(),
   to_agent: agentId.optional(),
   grant_id: grantId.optional(),
   // Taken so that the request of /grant can be sent as it is; it does not narrow what is revoked.
   expires_at: timestamp.optional(),
-}).superRefine((input, context) => {
-  if (input.grant_id !== undefined) return;
-  for (const field of ["artifact_id", "to_agent"] as const) {
-    if (input[field] === undefined) {
-      context.addIssue({
-        code: "custom",
-        path: [field],
-        message: "Required, unless grant_id is given.",
-      });
-    }
-  }
-});
+})
+  .refine((input) => input.grant_id !== undefined || input.artifact_id !== undefined, {
+    path: ["artifact_id"],
+    ...REQUIRED_WITHOUT_GRANT_ID,
+  })
+  .refine((input) => input.grant_id !== undefined || input.to_agent !== undefined, {
+    path: ["to_agent"],
+    ...REQUIRED_WITHOUT_GRANT_ID,
+  });
 
 const response = z.object({ revoked: z.int(), grant_ids: z.array(z.string()) });
 

@@ -42,7 +42,7 @@ export function sweepOperation(
         remove_many_orphans: input.remove_many_orphans,
       });
       // If this fails or never happens, the next call lists the same paths again.
-      const removed = new Set(await store.removeMany([...dead_paths, ...orphan_paths]));
+      const removed = new Set(await store.remove([...dead_paths, ...orphan_paths]));
       return { ...counts, orphaned: orphan_paths.filter((path) => removed.has(path)).length };
     },
   });

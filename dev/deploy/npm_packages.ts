@@ -1,0 +1,60 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "./hosted_deno.ts";
+import type { Runnable } from "./hosted_function.ts";
+
+/** What a function loads beside its own files. */
+export interface Dependencies {
+  /** Modules of its own. */
+  readonly modules: number;
+  /** By size, largest first. */
+  readonly packages: readonly { readonly name: string; readonly bytes: number }[];
+}
+
+interface Graph {
+  readonly modules: readonly { readonly local?: string }[];
+  readonly npmPackages: Readonly<
+    Record<string, { readonly name: string; readonly version: string }>
+  >;
+}
+
+/** The modules and the npm packages of a function; a package counts whole, as it is bundled on the platform. */
+export async function readDependencies(packed: Runnable): Promise<Dependencies> {
+  const graph = await info<Graph>(packed, [packed.entryPoint]);
+  const { npmCache } = await info<{ readonly npmCache: string }>(packed, []);
+  const packages = await Promise.all(
+    Object.values(graph.npmPackages).map(async ({ name, version }) => ({
+      name: `${name}@${version}`,
+      bytes: await sizeInCache(npmCache, join(name, version)),
+    })),
+  );
+  return {
+    modules: graph.modules.filter(({ local }) => local?.startsWith(packed.directory)).length,
+    packages: packages.sort((a, b) => b.bytes - a.bytes),
+  };
+}
+
+async function info<Answer>(packed: Runnable, args: readonly string[]): Promise<Answer> {
+  const { code, stdout, stderr } = await new Deno.Command(await locateHostedDeno(), {
+    args: ["info", "--json", `--config=${packed.configFile}`, "--no-lock", ...args],
+    cwd: packed.directory,
+    env: { ...HOSTED_DENO_ENVIRONMENT },
+  }).output();
+  if (code !== 0) throw new Error(new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+/** The cache has a folder for each registry, with the packages in it. */
+async function sizeInCache(cache: string, packageFolder: string): Promise<number> {
+  for (const registry of await readdir(cache)) {
+    const folder = join(cache, registry, packageFolder);
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+    const files = entries.filter((entry) => entry.isFile());
+    if (files.length === 0) continue;
+    const sizes = await Promise.all(
+      files.map(async (file) => (await stat(join(file.parentPath, file.name))).size),
+    );
+    return sizes.reduce((sum, size) => sum + size, 0);
+  }
+  throw new Error(`${packageFolder} is not in the cache.`);
+}

@@ -1,0 +1,34 @@
+import { match } from "node:assert/strict";
+import { startOwnFunction } from "./own_function.ts";
+
+const REQUEST = [
+  "POST /agent-artifacts/list HTTP/1.1",
+  "host: 127.0.0.1",
+  "authorization: Bearer ak_bad",
+  "content-length: 10",
+  "",
+  "",
+].join("\r\n");
+
+Deno.test("a refusal does not wait for a body that never comes", async () => {
+  await using own = await startOwnFunction();
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: own.process.port });
+  await connection.write(new TextEncoder().encode(REQUEST));
+  const buffer = new Uint8Array(4096);
+  // Before the test's own patience is over; without an answer the read would wait for ever.
+  const timer = setTimeout(() => connection.close(), 10_000);
+  const readBytes = await connection.read(buffer);
+  clearTimeout(timer);
+  match(new TextDecoder().decode(buffer.subarray(0, readBytes ?? 0)), /^HTTP\/1\.1 401 /);
+});
+
+Deno.test("a sender that goes away in the middle of its body costs the function nothing but a log line", async () => {
+  await using own = await startOwnFunction();
+  for (const bearer of ["ak_bad", `ak_${"0".repeat(64)}`]) {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port: own.process.port });
+    await connection.write(new TextEncoder().encode(REQUEST.replace("ak_bad", bearer) + '{"'));
+    connection.close();
+  }
+  const health = await fetch(`${own.process.url}/agent-artifacts/health`);
+  match(await health.text(), /"ok"/);
+});
