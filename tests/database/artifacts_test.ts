@@ -1,11 +1,12 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type postgres from "postgres";
 import { withStackDatabase } from "./connection.ts";
-import { assertError, post, succeed } from "../conformance/service.ts";
+import { assertError, post, SECRET_KEY, succeed, SUPABASE_URL } from "../conformance/service.ts";
 import {
   type Artifact,
   artifactTest,
   commit,
+  download,
   grant,
   inbox,
   listed,
@@ -341,6 +342,34 @@ artifactTest(
     deepStrictEqual((await listed(planner)).map((entry) => entry.artifact_id), [
       second.artifact_id,
     ]);
+  },
+);
+
+artifactTest(
+  "a move of an earlier attempt that happens late → the next commit takes up what it left",
+  async ({ planner }) => {
+    const registered = await register(planner);
+    await upload(registered.upload_url, "hello");
+    const id = registered.artifact_id;
+    // The first attempt gave its move up, the second found nothing to move and gave up too; then the move happened.
+    const moved = await fetch(`${SUPABASE_URL}/storage/v1/object/move`, {
+      method: "POST",
+      headers: { apikey: SECRET_KEY, "content-type": "application/json" },
+      body: JSON.stringify({
+        bucketId: "agent-artifacts",
+        sourceKey: `incoming/${id}`,
+        destinationKey: `sealed/${id}/1`,
+      }),
+    });
+    strictEqual(moved.status, 200, await moved.text());
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts
+        set commit_attempts = 2, sealed_path = ${`sealed/${id}/2`}
+        where artifact_id = ${id}`
+    );
+    const committed = await commit(planner, registered, sha256("hello"));
+    strictEqual(committed.status, 200, JSON.stringify(committed.body));
+    strictEqual(await download((await open(planner, registered)).body.url), "hello");
   },
 );
 

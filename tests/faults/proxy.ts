@@ -4,6 +4,7 @@ export interface Passing {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
+  readonly headers: Headers;
 }
 
 /**
@@ -29,7 +30,7 @@ export function startProxy(target: string, initial: Intercept = () => {}): Proxy
   let current = initial;
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const { pathname, search } = new URL(request.url);
-    const passing = { method: request.method, path: pathname };
+    const passing = { method: request.method, path: pathname, headers: request.headers };
     passed.push(passing);
     function forward(): Promise<Response> {
       const headers = new Headers(request.headers);

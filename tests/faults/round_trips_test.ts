@@ -102,6 +102,8 @@ artifactTest(
     const counted = (part: string) => proxy.passed.filter(({ path }) => path.includes(part)).length;
     strictEqual(counted("/object/move"), 1);
     strictEqual(counted("/object/authenticated/"), 1);
+    const reading = proxy.passed.find(({ path }) => path.includes("/object/authenticated/"));
+    strictEqual(reading?.headers.get("accept-encoding"), "identity", "bytes as they lie there");
     strictEqual(counted("/rpc/finish_commit"), 1);
     strictEqual(counted("/rpc/begin_commit"), 16);
   },
