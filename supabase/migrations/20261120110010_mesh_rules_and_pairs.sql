@@ -42,7 +42,7 @@ create table mesh.pairs (
 comment on table mesh.pairs is
   'One row for each two peers that have seen each other since both registered. It stays when they lose sight of each other, and goes with either peer.';
 comment on column mesh.pairs.psk_version is
-  'Counts from 1, which the first PSK has. Rises when the PSK is to be replaced, at which sealed_psk becomes null.';
+  'Which PSK of the pair this is: 1 for the first. Rises when a PSK that was made is to be replaced, at which sealed_psk becomes null. While it is null the version stays: nobody was given a PSK of it.';
 comment on column mesh.pairs.sealed_psk is
   'v1.<id of the sealing key>.<base64>, sealed by the function: the database never sees a PSK. Null until the next configuration of either side makes it.';
 comment on column mesh.pairs.made_at is 'When the newest PSK was made; null before the first.';

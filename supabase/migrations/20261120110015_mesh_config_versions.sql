@@ -35,11 +35,6 @@ begin
   loop
     perform pg_advisory_xact_lock(lock_key);
   end loop;
-
-  -- Whoever may be a neighbour has a row to lock. Nobody else can be inserting it, so this waits for nobody.
-  insert into mesh.config_versions (agent_id)
-  select unnest(lock_agents.agent_ids)
-  on conflict do nothing;
 end
 $$;
 comment on function mesh.lock_agents(text[]) is 'Step 1 of the lock order, for agents that need not be registered.';
@@ -57,6 +52,18 @@ begin
 end
 $$;
 comment on function mesh.lock_config_versions(text[]) is 'Step 2 of the lock order.';
+
+create function mesh.start_config_versions(agent_ids text[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into mesh.config_versions (agent_id)
+  select unnest(start_config_versions.agent_ids)
+  on conflict do nothing
+$$;
+comment on function mesh.start_config_versions(text[]) is
+  'Gives agents that get their first peer or rule a version to raise and to lock. To be called under lock_agents, which makes it wait for nobody. May come after step 2: who has no row has no neighbours either, so nobody else''s change meets this text.';
 
 create function mesh.lock_pairs(agent_id text, other_agents text[] default null) returns void
 language plpgsql
@@ -183,6 +190,7 @@ grant select, insert, update on mesh.config_versions to service_role;
 revoke all on function
   mesh.lock_agents(text[]),
   mesh.lock_config_versions(text[]),
+  mesh.start_config_versions(text[]),
   mesh.lock_pairs(text, text[]),
   mesh.neighbours(text),
   mesh.visible_peers(text),
@@ -196,6 +204,7 @@ from public, anon, authenticated;
 grant execute on function
   mesh.lock_agents(text[]),
   mesh.lock_config_versions(text[]),
+  mesh.start_config_versions(text[]),
   mesh.lock_pairs(text, text[]),
   mesh.neighbours(text),
   mesh.visible_peers(text),

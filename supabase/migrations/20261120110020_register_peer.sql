@@ -28,6 +28,7 @@ volatile
 set search_path = ''
 as $$
 begin
+  perform mesh.start_config_versions(array[add_peer.agent_id]);
   perform mesh.lease_addresses(add_peer.agent_id);
   insert into mesh.peers (agent_id, pubkey, endpoint, listen_port)
   values (add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.listen_port);
@@ -58,6 +59,7 @@ as $$
 declare
   after mesh.peers;
   changed_texts text[] := '{}';
+  own_text_changed boolean;
 begin
   update mesh.peers p
   set pubkey = update_peer.pubkey,
@@ -70,12 +72,21 @@ begin
   if after.pubkey <> (update_peer.before).pubkey then
     -- Who knew the old private key must not know the PSKs of the new one, whether the pair sees each other now or not.
     perform mesh.lock_pairs(after.agent_id);
-    update mesh.pairs p
-    set psk_version = p.psk_version + 1, sealed_psk = null, rotated_at = clock_timestamp()
-    where p.low_agent = after.agent_id or p.high_agent = after.agent_id;
-    -- In the agent's own text only the PSKs change.
-    if cardinality(update_peer.visible_peers) > 0 then
-      changed_texts := update_peer.visible_peers || after.agent_id;
+    -- A PSK that is still to be made was given to nobody: if that one were replaced too, an agent that changes its pubkey
+    -- again and again could keep its neighbours from ever getting one.
+    with replaced as (
+      update mesh.pairs p
+      set psk_version = p.psk_version + 1, sealed_psk = null, rotated_at = clock_timestamp()
+      where (p.low_agent = after.agent_id or p.high_agent = after.agent_id) and p.sealed_psk is not null
+      returning p.*
+    )
+    select coalesce(bool_or(array[r.low_agent::text, r.high_agent::text] && update_peer.visible_peers), false)
+    into own_text_changed
+    from replaced r;
+    changed_texts := update_peer.visible_peers;
+    -- It does not say the agent's own pubkey, only the PSKs.
+    if own_text_changed then
+      changed_texts := changed_texts || after.agent_id::text;
     end if;
   end if;
   if after.endpoint is distinct from (update_peer.before).endpoint then

@@ -136,6 +136,9 @@ begin
     and r.port = put_rule.port;
   created := not found;
 
+  if created then
+    perform mesh.start_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
+  end if;
   insert into mesh.rules as r (from_agent, to_agent, proto, port, from_agreed_at, to_agreed_at)
   values (
     put_rule.from_agent,

@@ -70,7 +70,7 @@ $$;
 comment on function public.read_wg_config(jsonb, text) is
   'What an agent''s configuration is rendered from. Raises forbidden, invalid_request, peer_not_found.';
 
-create function public.store_psks(caller jsonb, agent_id text, pubkey text, psks jsonb) returns json
+create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
 language plpgsql
 volatile
 security invoker
@@ -87,33 +87,30 @@ begin
 
   -- One by one: in a single update the planner, which knows nothing of the list, may pair all with all.
   for made in
-    select m.*
-    from jsonb_to_recordset(store_psks.psks) as m (agent_id text, pubkey text, psk_version integer, sealed_psk text)
-    where exists (select from mesh.peers p where p.agent_id = subject and p.pubkey = store_psks.pubkey)
+    select m.* from jsonb_to_recordset(store_psks.psks) as m (agent_id text, psk_version integer, sealed_psk text)
   loop
     update mesh.pairs p
     set sealed_psk = made.sealed_psk, made_at = clock_timestamp()
     where p.low_agent = least(made.agent_id collate "C", subject collate "C")
       and p.high_agent = greatest(made.agent_id collate "C", subject collate "C")
       and p.psk_version = made.psk_version
-      and p.sealed_psk is null
-      and exists (select from mesh.peers other where other.agent_id = made.agent_id and other.pubkey = made.pubkey);
+      and p.sealed_psk is null;
   end loop;
 
   return public.read_wg_config(store_psks.caller, store_psks.agent_id);
 end
 $$;
-comment on function public.store_psks(jsonb, text, text, jsonb) is
-  'Stores the first PSKs of pairs of an agent: psks is [{agent_id, pubkey, psk_version, sealed_psk}], each stored only if both pubkeys and the version still hold and the pair has none yet. Returns what read_wg_config returns, afterwards. Raises as that does.';
+comment on function public.store_psks(jsonb, text, jsonb) is
+  'Stores PSKs that pairs of an agent lack: psks is [{agent_id, psk_version, sealed_psk}], several versions of one pair if need be; each is stored only if the pair is at that version and has none of it yet. One that is not stored was given to nobody, so it does not matter whether a peer changed meanwhile. Returns what read_wg_config returns, afterwards. Raises as that does.';
 
 revoke all on function
   mesh.configuration_state(text),
   public.read_wg_config(jsonb, text),
-  public.store_psks(jsonb, text, text, jsonb)
+  public.store_psks(jsonb, text, jsonb)
 from public, anon, authenticated;
 
 grant execute on function
   mesh.configuration_state(text),
   public.read_wg_config(jsonb, text),
-  public.store_psks(jsonb, text, text, jsonb)
+  public.store_psks(jsonb, text, jsonb)
 to service_role;

@@ -140,12 +140,10 @@ export class MeshDatabase {
   storePsks(state: ConfigurationState): Promise<ConfigurationState> {
     const psks = state.peers.filter(({ sealed_psk }) => sealed_psk === null).map((peer) => ({
       agent_id: peer.agent_id,
-      pubkey: peer.pubkey,
       psk_version: peer.psk_version,
       sealed_psk: `v1.${"0".repeat(16)}.${randomBytes(24).toString("base64")}`,
     }));
-    const { agent_id, pubkey } = state;
-    return this.call("store_psks", { caller: OPERATOR, agent_id, pubkey, psks });
+    return this.call("store_psks", { caller: OPERATOR, agent_id: state.agent_id, psks });
   }
 
   /** Forgets every peer, rule, version and address, and gives the mesh another IPv4 network. */

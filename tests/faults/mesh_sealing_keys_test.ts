@@ -28,16 +28,18 @@ meshTest(
 );
 
 meshTest(
-  "/wg_config with PSK_ENCRYPTION_KEYS that are none → 503 misconfigured, which does not repeat them",
+  "any request where PSK_ENCRYPTION_KEYS holds no keys → 503 misconfigured, which does not repeat it",
   async ({ alice }) => {
     await join(alice);
     const almostAKey = randomBytes(31).toString("base64");
     for (const PSK_ENCRYPTION_KEYS of [almostAKey, `${newSealingKey()},${almostAKey}`]) {
       await using own = await startMeshFunction(PSK_ENCRYPTION_KEYS);
-      const answer = await wgConfig(own, alice);
-      assertError(answer, 503, "misconfigured");
-      match(messageOf(answer), /^PSK_ENCRYPTION_KEYS cannot be used\./);
-      ok(!JSON.stringify(answer.body).includes(almostAKey));
+      for (const path of ["/wg_config", "/netmap"]) {
+        const answer = await own.post(path, { as: alice, body: {} });
+        assertError(answer, 503, "misconfigured");
+        match(messageOf(answer), /^PSK_ENCRYPTION_KEYS cannot be used\./);
+        ok(!JSON.stringify(answer.body).includes(almostAKey));
+      }
     }
   },
 );

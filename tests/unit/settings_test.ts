@@ -1,4 +1,5 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { readSettings, SettingsError } from "../../supabase/functions/_shared/settings.ts";
 
 const GIVEN_BY_THE_PLATFORM = {
@@ -8,6 +9,11 @@ const GIVEN_BY_THE_PLATFORM = {
   SUPABASE_SERVICE_ROLE_KEY: "service.role.jwt",
   SUPABASE_ANON_KEY: "anon.jwt",
 };
+
+/** 32 bytes, all of them this one. */
+function sealingKey(byte: number): string {
+  return Buffer.alloc(32, byte).toString("base64");
+}
 
 function read(own: Record<string, string>) {
   return readSettings(new Map(Object.entries({ ...GIVEN_BY_THE_PLATFORM, ...own })));
@@ -31,7 +37,7 @@ Deno.test("readSettings() with what the platform gives → every key, and the de
     meshMaxRequests: 1000,
     meshOnlineSeconds: 90,
     meshHeartbeatSeconds: 30,
-    pskEncryptionKeys: null,
+    pskSealingKeys: null,
   });
 });
 
@@ -58,6 +64,7 @@ const BAD_VALUES: Record<string, readonly string[]> = {
   ARTIFACTS_FETCH_URL_SECONDS: ["0", "86401", "a minute"],
   MESH_ONLINE_SECONDS: ["0"],
   MESH_HEARTBEAT_SECONDS: ["x"],
+  PSK_ENCRYPTION_KEYS: ["short", sealingKey(1).slice(1), `${sealingKey(1)},`, `${sealingKey(1)},x`],
 };
 
 for (const [name, values] of Object.entries(BAD_VALUES)) {
@@ -86,10 +93,13 @@ Deno.test("readSettings() with own values → these", () => {
     ARTIFACTS_MAX_SIZE_BYTES: "5368709120",
     ARTIFACTS_FETCH_URL_SECONDS: " 5 ",
     PUBLIC_SUPABASE_URL: "https://api.example.com/",
-    PSK_ENCRYPTION_KEYS: "a,b",
+    PSK_ENCRYPTION_KEYS: `${sealingKey(1)}, ${sealingKey(2)}`,
   });
   strictEqual(settings.artifactsMaxSizeBytes, 5_368_709_120);
   strictEqual(settings.artifactsFetchUrlSeconds, 5);
   strictEqual(settings.publicSupabaseUrl, "https://api.example.com");
-  strictEqual(settings.pskEncryptionKeys, "a,b");
+  deepStrictEqual(
+    settings.pskSealingKeys?.map((key) => Buffer.from(key.revealBytes()).toString("base64")),
+    [sealingKey(1), sealingKey(2)],
+  );
 });

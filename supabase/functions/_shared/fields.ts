@@ -1,5 +1,6 @@
 /** The field rules of the wire contract that both functions share, as zod schemas: what passes is trusted inside. */
 import * as z from "zod";
+import { AGENT_ID } from "./agent_id.ts";
 
 /** Any text that can be stored and sent as UTF-8: a lone surrogate cannot. */
 export const wellFormedText = z.string().refine(
@@ -9,7 +10,7 @@ export const wellFormedText = z.string().refine(
 
 export const agentId = z.string()
   .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/,
+    AGENT_ID,
     "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit.",
   )
   .meta({ description: "An agent's identifier.", examples: ["planner"] });

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseSealingKeys, type SealingKeys } from "./wireguard/psk_sealing.ts";
 
 /**
  * What the operator configured, read and checked once at start. Sizes in bytes, times in seconds or days, as the
@@ -27,8 +28,8 @@ export interface Settings {
   readonly meshMaxRequests: number;
   readonly meshOnlineSeconds: number;
   readonly meshHeartbeatSeconds: number;
-  /** Unparsed: `parsePskEncryptionKeys` reads it where PSKs are needed. Null: not set. */
-  readonly pskEncryptionKeys: string | null;
+  /** Null: not set, which only /wg_config minds. */
+  readonly pskSealingKeys: SealingKeys | null;
 }
 
 /** Where settings are read from: `Deno.env`, or a Map in a test. */
@@ -115,7 +116,7 @@ export function readSettings(environment: Environment): Settings {
       fallback: 30,
       maximum: 86_400,
     }),
-    pskEncryptionKeys: textOf(environment, "PSK_ENCRYPTION_KEYS"),
+    pskSealingKeys: sealingKeysOf(environment, "PSK_ENCRYPTION_KEYS"),
   };
 }
 
@@ -149,6 +150,14 @@ function originOf(environment: Environment, name: string): string | null {
     );
   }
   return url.origin;
+}
+
+function sealingKeysOf(environment: Environment, name: string): SealingKeys | null {
+  const secretText = textOf(environment, name);
+  if (secretText === null) return null;
+  const parsed = parseSealingKeys(secretText);
+  if (!parsed.ok) throw new SettingsError(`${name} cannot be used. ${parsed.refusal}`);
+  return parsed.value;
 }
 
 function integerOf(

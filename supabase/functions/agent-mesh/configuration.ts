@@ -10,7 +10,6 @@ import {
 import { generatePresharedKey, pairOf, type PresharedKey } from "../_shared/wireguard/psk.ts";
 import {
   openPresharedKey,
-  parseSealingKeys,
   PskOpeningError,
   type SealingKeys,
   type SealOwner,
@@ -26,66 +25,75 @@ interface SealedPeerState extends PeerState {
 /** What the SQL functions read_wg_config and store_psks return. */
 export interface ConfigurationState extends Omit<MeshState, "peers"> {
   readonly config_version: number;
-  readonly pubkey: string;
   readonly peers: readonly SealedPeerState[];
 }
 
-/** Each round but the first means that a PSK was replaced while one was being stored. */
-const MAX_STORING_ROUNDS = 5;
+/**
+ * How many versions of a missing PSK each storing round offers, of which the database keeps the one that the pair is
+ * at. One is enough, unless the other side makes and rotates PSKs in between. So that it cannot keep this side waiting
+ * by going on so, the next rounds also offer the versions that it may have got to by then.
+ */
+const VERSIONS_OFFERED_IN_ROUND = [1, 16, 64, 64];
 
 const KEY_COMMAND = 'supabase secrets set PSK_ENCRYPTION_KEYS="$(openssl rand -base64 32)"';
 
 /**
  * One agent's configuration and its version, from one state of the database. Makes the PSKs that are still missing;
  * where two callers make one at once, the database keeps one and both read that.
- * Throws what read_wg_config raises, misconfigured, and upstream_unavailable when PSKs are replaced without end.
+ * Throws what read_wg_config raises, misconfigured, and upstream_unavailable when there are new pairs in every round.
  */
 export async function readConfiguration(
   callDatabase: CallDatabase,
-  { caller, agentId, pskEncryptionKeys }: {
+  { caller, agentId, pskSealingKeys }: {
     readonly caller: CallerArgument;
     /** Null: the calling agent. */
     readonly agentId: string | null;
-    readonly pskEncryptionKeys: string | null;
+    readonly pskSealingKeys: SealingKeys | null;
   },
 ): Promise<{ agentId: string; version: number; configuration: MeshConfiguration }> {
   const parameters = { caller, agent_id: agentId };
   let state = await callDatabase<ConfigurationState>("read_wg_config", parameters);
-  const sealingKeys = sealingKeysOf(pskEncryptionKeys);
+  const sealingKeys = required(pskSealingKeys);
 
-  for (let round = 0; state.peers.some(({ sealed_psk }) => sealed_psk === null); round++) {
-    if (round === MAX_STORING_ROUNDS) throw new ServiceError("upstream_unavailable");
-    state = await callDatabase<ConfigurationState>("store_psks", {
-      ...parameters,
-      pubkey: state.pubkey,
-      psks: missingPsks(state, sealingKeys),
-    });
+  for (const versionsOffered of VERSIONS_OFFERED_IN_ROUND) {
+    const psks = missingPsks(state, { versionsOffered, sealingKeys });
+    if (psks.length === 0) break;
+    state = await callDatabase<ConfigurationState>("store_psks", { ...parameters, psks });
   }
+  if (state.peers.some(isWithoutPsk)) throw new ServiceError("upstream_unavailable");
 
   return {
     agentId: state.agent_id,
     version: state.config_version,
     configuration: parseMeshConfiguration(
       state,
-      (peer) => openPsk(peer, { owner: sealOwnerOf(state, peer), sealingKeys }),
+      (peer) => {
+        const owner = { ...pairOf(state.agent_id, peer.agent_id), version: peer.psk_version };
+        return openPsk(peer, { owner, sealingKeys });
+      },
     ),
   };
 }
 
-function missingPsks(state: ConfigurationState, sealingKeys: SealingKeys) {
-  return state.peers.filter(({ sealed_psk }) => sealed_psk === null).map((peer) => ({
-    agent_id: peer.agent_id,
-    pubkey: peer.pubkey,
-    psk_version: peer.psk_version,
-    sealed_psk: sealPresharedKey(generatePresharedKey(), {
-      owner: sealOwnerOf(state, peer),
-      sealingKeys,
-    }),
-  }));
+function missingPsks(
+  state: ConfigurationState,
+  { versionsOffered, sealingKeys }: { versionsOffered: number; sealingKeys: SealingKeys },
+) {
+  return state.peers.filter(isWithoutPsk).flatMap((peer) =>
+    Array.from({ length: versionsOffered }, (_, ahead) => {
+      const version = peer.psk_version + ahead;
+      const owner = { ...pairOf(state.agent_id, peer.agent_id), version };
+      return {
+        agent_id: peer.agent_id,
+        psk_version: version,
+        sealed_psk: sealPresharedKey(generatePresharedKey(), { owner, sealingKeys }),
+      };
+    })
+  );
 }
 
-function sealOwnerOf(state: ConfigurationState, peer: SealedPeerState): SealOwner {
-  return { ...pairOf(state.agent_id, peer.agent_id), version: peer.psk_version };
+function isWithoutPsk({ sealed_psk }: SealedPeerState): boolean {
+  return sealed_psk === null;
 }
 
 function openPsk(
@@ -104,17 +112,11 @@ function openPsk(
   }
 }
 
-function sealingKeysOf(pskEncryptionKeys: string | null): SealingKeys {
-  if (pskEncryptionKeys === null) {
+function required(pskSealingKeys: SealingKeys | null): SealingKeys {
+  if (pskSealingKeys === null) {
     throw new ServiceError("misconfigured", {
       message: `PSK_ENCRYPTION_KEYS is not set. Set it once and keep it: ${KEY_COMMAND}.`,
     });
   }
-  const parsed = parseSealingKeys(pskEncryptionKeys);
-  if (!parsed.ok) {
-    throw new ServiceError("misconfigured", {
-      message: `PSK_ENCRYPTION_KEYS cannot be used. ${parsed.refusal}`,
-    });
-  }
-  return parsed.value;
+  return pskSealingKeys;
 }

@@ -15,9 +15,9 @@ const LINES = [
   `ListenPort = ${PORT}`,
   "Table = off",
   "MTU = 1280",
-  'PostUp = i=%i; t=agent_mesh_[^#]+ \\| nft -f - && nft -t list table inet "\\$t" >/dev/null',
+  'PostUp = i=%i; t=agent_mesh_[^#]+ \\| nft -f - \\|\\| \\{ echo "[^"#]+" >&2; false; \\}',
   `PostUp = ip -6 address replace ${IPV6}/[0-9]{1,3} dev %i 2>/dev/null \\|\\| echo "[^"#]+" >&2`,
-  'PostUp = \\{ sed -n "s/\\^\\.endpoint //p" "\\$CONFIG_FILE" [^#]+ </dev/null >/dev/null 2>&1 &',
+  'PostUp = \\{ sed -n "s/\\^\\.endpoint [^"#]+" "\\$CONFIG_FILE" [^#]+ </dev/null >/dev/null 2>&1 &',
   "PostUp = wg set %i private-key /[A-Za-z0-9._/@%-]+",
   'PostDown = i=%i; t=agent_mesh_[^#]+; nft delete table inet "\\$t" 2>/dev/null \\|\\| true',
   "\\[Peer\\]",
@@ -34,7 +34,7 @@ const LINES = [
   "#nft     elements = \\{",
   `#nft       (?:(?:${IPV4}|${IPV6}|${TUPLE}),(?: (?=.)|$))+`,
   "#nft   chain (?:from|into)_tunnel \\{",
-  "#nft     type filter hook (?:prerouting|output) priority mangle; policy accept;",
+  "#nft     type filter hook (?:prerouting|postrouting) priority mangle; policy accept;",
   '#nft     iifname != "<interface>" accept',
   "#nft     ct direction reply ct state established,related accept",
   `#nft     ip daddr ${IPV4} ip saddr \\. meta l4proto \\. th dport @rules_ipv4 accept`,
@@ -43,6 +43,7 @@ const LINES = [
   `#nft     ip6 daddr ${IPV6} ip6 saddr @peers_ipv6 icmpv6 type \\{ [a-z, -]+ \\} accept`,
   "#nft     drop",
   '#nft     oifname "<interface>" udp sport <port> drop',
+  '#nft     oifname "<interface>" ct state new tcp flags & \\(fin \\| syn \\| rst \\| ack\\) != syn drop',
   "#nft {1,5}\\}",
 ];
 const KNOWN_LINE = new RegExp(`^(?:${LINES.join("|")})$`);

@@ -1,3 +1,4 @@
+import { AGENT_ID } from "../agent_id.ts";
 import { type Endpoint, parseEndpoint } from "./endpoint.ts";
 import { type IpAddress, type Network, parseIpv4, parseIpv6, parseNetwork } from "./ip_address.ts";
 import { type PublicKey, storedPublicKey } from "./key.ts";
@@ -95,7 +96,7 @@ export function parseMeshConfiguration<Peer extends PeerState>(
 }
 
 function agentIdOf({ agent_id }: { agent_id: string }): string {
-  if (!/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/.test(agent_id)) {
+  if (!AGENT_ID.test(agent_id)) {
     throw new MeshStateError("An agent_id is malformed.");
   }
   return agent_id;

@@ -15,15 +15,10 @@ const ELEMENTS_PER_LINE = 12;
  * It decides in prerouting, after connection tracking (-200) and before destination NAT (-100): on
  * the input hook a published container port is already rewritten and forwarded packets never show.
  * Only the reply direction of a known flow passes without a rule, so that a revoked rule stops a
- * flow that is open. What the tunnel's own port would send through the tunnel is an endpoint that
- * resolves into the mesh, and would be encrypted in a loop.
+ * flow that is open.
  */
 export function renderRuleset({ addresses, peers }: MeshConfiguration): string[] {
-  const { table, interface: tunnel, port } = PLACEHOLDERS;
-  return [
-    `table inet ${table}`,
-    `delete table inet ${table}`,
-    `table inet ${table} {`,
+  return replaceTable([
     ...renderSet("peers_ipv4", {
       type: "ipv4_addr",
       elements: peers.map((peer) => peer.addresses.ipv4.text),
@@ -42,7 +37,7 @@ export function renderRuleset({ addresses, peers }: MeshConfiguration): string[]
     }),
     "  chain from_tunnel {",
     "    type filter hook prerouting priority mangle; policy accept;",
-    `    iifname != "${tunnel}" accept`,
+    `    iifname != "${PLACEHOLDERS.interface}" accept`,
     "    ct direction reply ct state established,related accept",
     `    ip daddr ${addresses.ipv4.text} ip saddr . meta l4proto . th dport @rules_ipv4 accept`,
     `    ip6 daddr ${addresses.ipv6.text} ip6 saddr . meta l4proto . th dport @rules_ipv6 accept`,
@@ -50,10 +45,49 @@ export function renderRuleset({ addresses, peers }: MeshConfiguration): string[]
     `    ip6 daddr ${addresses.ipv6.text} ip6 saddr @peers_ipv6 icmpv6 type { ${ICMPV6_TYPES} } accept`,
     "    drop",
     "  }",
+    ...renderIntoTunnel([LOOP_GUARD, PICKUP_GUARD]),
+  ]);
+}
+
+/** The ruleset of an agent that enforces its access rules itself: what keeps its host out of a loop. */
+export function renderLoopGuard(): string[] {
+  return replaceTable(renderIntoTunnel([LOOP_GUARD]));
+}
+
+/**
+ * What the tunnel's own port would send through the tunnel goes to an endpoint that resolves into
+ * the mesh, and would be encrypted in a loop.
+ */
+const LOOP_GUARD = `oifname "${PLACEHOLDERS.interface}" udp sport ${PLACEHOLDERS.port} drop`;
+
+/**
+ * Connection tracking sees a peer's packets before they are dropped, so the peer of a revoked flow
+ * can have it forgotten, with one RST that never reaches the socket. What this host then sends
+ * again would be picked up in the middle (nf_conntrack_tcp_loose) as a flow that this host began,
+ * and the peer's packets would pass as its replies. A datagram that this host sends of its own
+ * accord is no such case: it begins a flow.
+ */
+const PICKUP_GUARD = `oifname "${PLACEHOLDERS.interface}" ct state new ` +
+  "tcp flags & (fin | syn | rst | ack) != syn drop";
+
+/** Postrouting, since what is forwarded never shows on the output hook. */
+function renderIntoTunnel(rules: readonly string[]): string[] {
+  return [
     "  chain into_tunnel {",
-    "    type filter hook output priority mangle; policy accept;",
-    `    oifname "${tunnel}" udp sport ${port} drop`,
+    "    type filter hook postrouting priority mangle; policy accept;",
+    ...rules.map((rule) => `    ${rule}`),
     "  }",
+  ];
+}
+
+/** In one transaction, whether there was one or not. */
+function replaceTable(body: readonly string[]): string[] {
+  const { table } = PLACEHOLDERS;
+  return [
+    `table inet ${table}`,
+    `delete table inet ${table}`,
+    `table inet ${table} {`,
+    ...body,
     "}",
   ];
 }

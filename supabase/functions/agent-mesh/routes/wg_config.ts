@@ -1,3 +1,4 @@
+import { parseAccept } from "hono/utils/accept";
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { renderWgQuick } from "../../_shared/wireguard/wg_quick.ts";
@@ -28,7 +29,7 @@ export function wgConfigOperation({ callDatabase, settings }: Platform): Operati
       const { agentId, version, configuration } = await readConfiguration(callDatabase, {
         caller,
         agentId: input.agent_id ?? null,
-        pskEncryptionKeys: settings.pskEncryptionKeys,
+        pskSealingKeys: settings.pskSealingKeys,
       });
       const config = renderWgQuick(configuration, {
         firewall: input.firewall,
@@ -43,7 +44,8 @@ export function wgConfigOperation({ callDatabase, settings }: Platform): Operati
 
 /** Who also takes JSON gets JSON: HTTP clients that list everything by default have not asked for text. */
 function wantsPlainText(request: Request): boolean {
-  const types = (request.headers.get("accept") ?? "").toLowerCase().split(",")
-    .map((range) => range.split(";", 1)[0]?.trim());
+  const types = parseAccept((request.headers.get("accept") ?? "").toLowerCase())
+    .filter(({ q }) => q > 0)
+    .map(({ type }) => type);
   return types.includes("text/plain") && !types.includes("application/json");
 }
