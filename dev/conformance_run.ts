@@ -14,8 +14,8 @@ const SUITE = join(PROJECT, "tests", "conformance");
 /** Which files of the suite belong to which section: each to the first that matches its name. */
 const SECTIONS: readonly { readonly title: string; readonly files: RegExp }[] = [
   { title: "Conventions", files: /^conventions_/ },
-  { title: "Who is calling", files: /callers_test/ },
-  { title: "Field rules", files: /fields_test/ },
+  { title: "Who is calling", files: /callers_test|agent_keys/ },
+  { title: "Field rules", files: /fields_test|timestamps/ },
   { title: "Mesh group", files: /^mesh_/ },
   { title: "Artifact group", files: /^/ },
 ];

@@ -10,7 +10,7 @@ umask 077
 INTERFACE=${INTERFACE:-mesh0}
 CONFIG_DIR=${CONFIG_DIR:-/etc/wireguard}
 FIREWALL=${FIREWALL:-nftables}
-POLL_SECONDS=${POLL_SECONDS:-30}
+POLL_SECONDS=${POLL_SECONDS:-}
 
 readonly CONFIG=$CONFIG_DIR/$INTERFACE.conf
 readonly PRIVATE_KEY=$CONFIG_DIR/$INTERFACE.key
@@ -18,8 +18,16 @@ readonly LONGEST_PAUSE_SECONDS=300
 # WireGuard gives a session up after this long (REJECT_AFTER_TIME).
 readonly SESSION_SECONDS=180
 
-work=$(mktemp -d)
+if [[ -n $POLL_SECONDS && ! $POLL_SECONDS =~ ^[1-9][0-9]{0,3}$ ]]; then
+  echo "POLL_SECONDS: a number from 1 to 9999 without leading zeros, not $POLL_SECONDS" >&2
+  exit 1
+fi
+
+# Beside the configuration, so that a new one replaces it whole; what a killed run left goes first.
+rm -rf "$CONFIG_DIR/.$INTERFACE."??????
+work=$(mktemp -d -p "$CONFIG_DIR" ".$INTERFACE.XXXXXX")
 status=
+heartbeat_seconds=30
 registered_pubkey=
 applied_version=
 lookups=
@@ -39,6 +47,14 @@ request() {
   return 1
 }
 
+# answered_number <field>: jq alone, in older versions, takes an empty answer for a good one.
+answered_number() {
+  jq -r ".$1" "$work/answer" 2>"$work/errors" | grep -xE '[0-9]{1,15}' || {
+    log "an answer without $1"
+    return 1
+  }
+}
+
 register() {
   request /peer/register "$(jq -n --arg agent_id "$AGENT_ID" --arg pubkey "$1" \
     --arg endpoint "${ENDPOINT:-}" --arg listen_port "${LISTEN_PORT:-}" \
@@ -49,7 +65,7 @@ register() {
   log "registered: $(jq -r '.addresses | join(", ")' "$work/answer")"
 }
 
-# Sets served_version.
+# Sets served_version and heartbeat_seconds.
 heartbeat() {
   if ! request /peer/heartbeat "$(jq -n --arg agent_id "$AGENT_ID" --arg version "$applied_version" \
     '{$agent_id} + if $version == "" then {} else {config_version: ($version | tonumber)} end')"; then
@@ -57,16 +73,20 @@ heartbeat() {
     [[ $status != 404 ]] || registered_pubkey=
     return 1
   fi
-  served_version=$(jq -er '.config_version' "$work/answer")
+  served_version=$(answered_number config_version) || return
+  local asked
+  asked=$(answered_number heartbeat_interval_seconds) || return
+  [[ ! $asked =~ ^[1-9][0-9]{0,3}$ ]] || heartbeat_seconds=$asked
 }
 
-# Fetches the configuration and applies it. Only a whole answer gets as far as the tunnel.
+# Fetches the configuration and applies it. Only a whole answer gets as far as the tunnel. Names are
+# hidden from the hook that looks them up: refresh_endpoints does that, and stops when peers change.
 update() {
   request /wg_config "$(jq -n --arg agent_id "$AGENT_ID" --arg private_key_file "$PRIVATE_KEY" \
     --arg firewall "$FIREWALL" '{$agent_id, $private_key_file, $firewall}')" || return
   local version
-  version=$(jq -er '.config_version' "$work/answer") || return
-  jq -ej '.config' "$work/answer" >"$work/new" || return
+  version=$(answered_number config_version) || return
+  jq -ej '.config' "$work/answer" | sed 's/^#endpoint /#name /' >"$work/new" || return
   grep -q '^\[Interface\]$' "$work/new" || return
   if ! is_up; then
     bring_up
@@ -113,18 +133,27 @@ has_same_interface() {
 
 # The firewall before the peers. What goes into syncconf needs what the file leaves out, or the
 # tunnel would lose its private key and its port; and it must not hold an endpoint, or a peer that
-# has moved would be lost until it speaks again.
+# has moved would be lost until it speaks again. It is whole before it is piped: wg would take the
+# peers that a cut one leaves out for removed.
 apply_in_place() {
-  printf 'PrivateKey = %s\nListenPort = %s\n' \
-    "$(<"$PRIVATE_KEY")" "$(wg show "$INTERFACE" listen-port)" >"$work/interface"
-  sed -e '/^Endpoint = /d' -e '/^#endpoint /d' -e "/^\[Interface\]\$/r $work/interface" \
-    "$work/new" >"$work/$INTERFACE.conf" || return
+  local peers
+  sed '/^Endpoint = /d' "$work/new" >"$work/$INTERFACE.conf" || return
   stop_lookups
-  run_hooks "$work/$INTERFACE.conf" || return
-  wg syncconf "$INTERFACE" <(wg-quick strip "$work/$INTERFACE.conf") 2>"$work/errors" ||
-    { log "$(without_keys)"; return 1; }
-  rm "$work/$INTERFACE.conf" "$work/interface"
+  run_hooks "$work/new" || return
+  peers=$(wg-quick strip "$work/$INTERFACE.conf") || return
+  printf '[Interface]\nPrivateKey = %s\nListenPort = %s\n%s\n' \
+    "$(<"$PRIVATE_KEY")" "$(wg show "$INTERFACE" listen-port)" "$peers" |
+    wg syncconf "$INTERFACE" /dev/stdin 2>"$work/errors" || { log "$(without_keys)"; return 1; }
   mv "$work/new" "$CONFIG"
+}
+
+# Somebody's `nft flush ruleset` would leave the tunnel open to every peer.
+keep_firewall() {
+  ! is_up || nft -t list table inet "agent_mesh_${INTERFACE//[+=]/_}" >/dev/null 2>&1 && return
+  log "the firewall is gone: it is loaded again"
+  [[ -e $CONFIG ]] && run_hooks "$CONFIG" && return
+  log "the firewall does not load: the tunnel goes down"
+  take_down
 }
 
 # As wg-quick runs them, which leaves them out of `strip`.
@@ -145,7 +174,7 @@ refresh_endpoints() {
     wg show "$INTERFACE" latest-handshakes | sed 's/^/handshake /'
     wg show "$INTERFACE" endpoints | sed 's/^/current /'
     sed -n -e 's/^PublicKey = /registered /p' -e 's/^Endpoint = //p' \
-      -e 's/^#endpoint [^ ]* endpoint //p' "$CONFIG"
+      -e 's/^#name [^ ]* endpoint //p' "$CONFIG"
   } | awk -v now="$(date +%s)" -v session="$SESSION_SECONDS" '
     $1 == "handshake" { live[$2] = now - $3 < session; next }
     $1 == "current" { current[$2] = $3; next }
@@ -170,16 +199,19 @@ log() {
 # One round with the service.
 meet() {
   local pubkey
+  status=
+  is_up || applied_version=
   pubkey=$(wg pubkey <"$PRIVATE_KEY") || return
   [[ $registered_pubkey == "$pubkey" ]] || register "$pubkey" || return
   heartbeat || return
   [[ $applied_version == "$served_version" ]] || update
 }
 
-# What was last applied still connects the peers while the service cannot be reached.
+# What was last applied still connects the peers while the service gives nothing that is usable,
+# unless it says that this agent has no place in the mesh any more.
 fall_back() {
-  [[ $status == 000 || $status == 5?? ]] && ! is_up && [[ -e $CONFIG ]] || return 0
-  cp "$CONFIG" "$work/new" && bring_up && log "the service is out of reach: the last configuration is up"
+  [[ $status != 40[134] ]] && ! is_up && [[ -e $CONFIG ]] || return 0
+  cp "$CONFIG" "$work/new" && bring_up && log "the last configuration is up"
 }
 
 # pause <seconds>: a tenth more or less, so that agents do not come in step.
@@ -189,32 +221,36 @@ pause() {
   wait $! || true
 }
 
-# How long the service asked to be left alone.
+# How long the service asked to be left alone. With leading zeros it would be an octal number.
 retry_after() {
   local seconds
   seconds=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,4\}\).*/\1/p' "$work/headers" | tail -n 1) || true
-  echo "${seconds:-0}"
+  seconds=$((10#${seconds:-0}))
+  echo "$((seconds < LONGEST_PAUSE_SECONDS ? seconds : LONGEST_PAUSE_SECONDS))"
 }
 
+# A second signal must not end this half-way.
 leave() {
+  trap '' TERM INT
   trap - EXIT
-  is_up && take_down
-  rm -r "$work"
+  ! is_up || take_down
+  rm -rf "$work"
   # shellcheck disable=SC2046 # one argument for each job
   kill $(jobs -p) 2>/dev/null || true
 }
 
 trap leave EXIT
-trap 'exit 0' TERM INT
+trap 'trap "" TERM INT; exit 0' TERM INT
 
 [[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY"
 
 failures=0
 while true; do
   : >"$work/headers"
+  keep_firewall
   if meet; then
     failures=0
-    pause_seconds=$POLL_SECONDS
+    pause_seconds=${POLL_SECONDS:-$heartbeat_seconds}
   else
     fall_back || log "the last configuration does not come up"
     failures=$((failures + 1))

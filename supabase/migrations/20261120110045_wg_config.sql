@@ -35,8 +35,6 @@ as $$
   select json_build_object(
     'agent_id', own.agent_id,
     'config_version', version.version,
-    'pubkey', own.pubkey,
-    'endpoint', own.endpoint,
     'listen_port', own.effective_listen_port,
     'addresses', json_build_array(host(lease.ipv4), host(lease.ipv6)),
     'networks', json_build_array(networks.ipv4_network, networks.ipv6_network),

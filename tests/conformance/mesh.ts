@@ -118,6 +118,14 @@ export function agree(rule: AccessRule): Promise<unknown> {
   return succeed("/agent-mesh/acl/put", { as: "operator", body: rule });
 }
 
+/** Registers both, with one rule between them. Returns the first's peer. */
+export async function pairUp(one: Agent, other: Agent): Promise<Peer> {
+  const peer = await join(one);
+  await join(other);
+  await agree(ruleBetween(one, other));
+  return peer;
+}
+
 export function netmapOf(agent: Agent): Promise<Netmap> {
   return succeed<Netmap>("/agent-mesh/netmap", { as: agent });
 }

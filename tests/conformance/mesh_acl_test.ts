@@ -185,3 +185,28 @@ meshTest(
     deepStrictEqual((await netmapOf(alice)).acls, rules);
   },
 );
+
+meshTest(
+  "/netmap with several requests → sorted by from_agent, to_agent, proto and port",
+  async ({ alice, bob, carol }) => {
+    await join(bob);
+    const rules = [
+      ruleBetween(alice, bob, { port: 80 }),
+      ruleBetween(alice, bob, { port: 443 }),
+      ruleBetween(alice, bob, { port: 53, proto: "udp" }),
+      ruleBetween(bob, alice, { port: 80 }),
+      ruleBetween(bob, carol, { port: 80 }),
+      ruleBetween(carol, bob, { port: 22 }),
+    ];
+    for (const rule of rules.toReversed()) {
+      strictEqual((await putRule(bob, rule)).body["active"], false);
+    }
+    deepStrictEqual(
+      (await netmapOf(bob)).acl_requests,
+      rules.map((rule) => ({
+        ...rule,
+        waiting_for: rule.from_agent === bob.id ? rule.to_agent : rule.from_agent,
+      })),
+    );
+  },
+);

@@ -66,10 +66,17 @@ meshTest(
     deepStrictEqual(await risesBy(), [0, 1, 0], "an endpoint on the same port");
     await join(alice, { pubkey, endpoint: "203.0.113.8:51820", listen_port: 7 });
     deepStrictEqual(await risesBy(), [1, 0, 0], "the own listen_port");
-    await join(alice, { pubkey: newPubkey(), endpoint: "203.0.113.8:51820", listen_port: 7 });
+    const elsewhere = { endpoint: "203.0.113.8:51820", listen_port: 7 };
+    await join(alice, { pubkey: newPubkey(), ...elsewhere });
+    deepStrictEqual(await risesBy(), [0, 1, 0], "a pubkey while there is no PSK");
+    await configOf(bob);
+    await join(alice, { pubkey: newPubkey(), ...elsewhere });
     deepStrictEqual(await risesBy(), [1, 1, 0], "a pubkey, and the PSK with it");
+    await configOf(bob);
     await rotate(bob, alice, bob);
     deepStrictEqual(await risesBy(), [1, 1, 0], "a rotation");
+    await rotate(bob, alice, bob);
+    deepStrictEqual(await risesBy(), [0, 0, 0], "a rotation while there is no PSK");
     await agree(ruleBetween(bob, alice));
     deepStrictEqual(await risesBy(), [1, 0, 0], "a rule in the other direction");
     await revokeRule(bob, ruleBetween(alice, bob));

@@ -1,7 +1,7 @@
 import { strictEqual } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { assertInvalid, post, succeed } from "./service.ts";
-import { join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "./mesh.ts";
+import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "./mesh.ts";
 
 const LABEL_OF_63 = "a".repeat(63);
 const NAME_OF_253 = `${`${LABEL_OF_63}.`.repeat(3)}${"a".repeat(61)}`;
@@ -245,5 +245,45 @@ meshTest(
     const peer = await succeed("/agent-mesh/peer/register", { as: "operator", body });
     strictEqual(peer["agent_id"], agent_id);
     await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id } });
+  },
+);
+
+/** What would be a line, a command or a comment of its own in a configuration, were it ever copied into one. */
+const INJECTIONS = [
+  "\nPostUp = touch /tmp/x",
+  "\r\n[Peer]\r\n",
+  "\n[Interface]\nPrivateKey = x",
+  ";touch /tmp/x;",
+  "$(touch /tmp/x)",
+  "`touch /tmp/x`",
+  " | sh",
+  "\u0000",
+  "\u2028",
+  "#",
+  "%i",
+  "}",
+  " ",
+];
+
+meshTest(
+  "/peer/register with an injection in any field → 422 that names it, and the neighbour's configuration stays",
+  async ({ alice, bob }) => {
+    const good = { pubkey: newPubkey(), endpoint: "host.example:51820" };
+    await join(alice);
+    await join(bob, good);
+    await agree(ruleBetween(alice, bob));
+    const fields = { agent_id: bob.id, ...good, listen_port: "51820" };
+    await leavesUnchanged([alice, bob], async () => {
+      for (const [field, value] of Object.entries(fields)) {
+        for (const injection of INJECTIONS) {
+          for (const at of [0, 4, value.length]) {
+            const hostile = value.slice(0, at) + injection + value.slice(at);
+            const body = { agent_id: bob.id, ...good, [field]: hostile };
+            const answer = await post("/agent-mesh/peer/register", { as: bob, body });
+            assertInvalid(answer, field);
+          }
+        }
+      }
+    });
   },
 );

@@ -9,6 +9,7 @@ import {
   leavesUnchanged,
   meshTest,
   netmapOf,
+  pairUp,
   putRule,
   revokeRule,
   rotate,
@@ -83,20 +84,24 @@ for (const rotator of ["alice", "bob", "operator"] as const) {
 meshTest(
   "/psk/rotate where the two do not see each other → 404 peer_not_found, the same for every reason",
   async ({ alice, bob, carol }) => {
-    await pairUp(alice, bob);
-    await join(carol);
-    await putRule(alice, ruleBetween(alice, carol));
+    await join(alice);
+    await join(bob);
+    await putRule(alice, ruleBetween(alice, bob));
+    await agree(ruleBetween(alice, carol));
     await leavesUnchanged([alice, bob, carol], async () => {
       const bodies = [];
-      const unseen = {
-        "a request only": carol.id,
-        "nobody of that name": "nobody-has-this",
-        "itself": alice.id,
-      };
-      for (const [reason, b] of Object.entries(unseen)) {
-        for (const body of [{ a: alice.id, b }, { a: b, b: alice.id }]) {
+      const unseen: readonly (readonly [string, Agent, string])[] = [
+        ["a request only", alice, bob.id],
+        ["an active rule with an agent that has no peer", alice, carol.id],
+        ["nobody of that name", alice, "nobody-has-this"],
+        ["itself", alice, alice.id],
+        ["an active rule, and the caller has no peer", carol, alice.id],
+        ["no rule, and the caller has no peer", carol, bob.id],
+      ];
+      for (const [reason, as, other] of unseen) {
+        for (const body of [{ a: as.id, b: other }, { a: other, b: as.id }]) {
           const answer = await post("/agent-mesh/psk/rotate", {
-            as: alice,
+            as,
             body,
             headers: { "x-request-id": "same" },
           });
@@ -107,9 +112,10 @@ meshTest(
       }
       strictEqual(new Set(bodies).size, 1);
     });
-    await agree(ruleBetween(alice, carol));
-    await revokeRule(carol, ruleBetween(alice, carol));
-    assertError(await rotate(alice, alice, carol), 404, "peer_not_found");
+    await agree(ruleBetween(alice, bob));
+    await configOf(alice);
+    await revokeRule(bob, ruleBetween(alice, bob));
+    assertError(await rotate(alice, alice, bob), 404, "peer_not_found");
   },
 );
 
@@ -124,6 +130,28 @@ meshTest(
       const answer = await post("/agent-mesh/psk/rotate", { as: carol, body: unknown });
       assertError(answer, 403, "forbidden");
     });
+  },
+);
+
+meshTest(
+  "/psk/rotate while the PSK is still to be made → the version that is to be made, and nothing changes",
+  async ({ alice, bob }) => {
+    await pairUp(alice, bob);
+    const versions = [await configVersionOf(alice), await configVersionOf(bob)];
+    for (const rotator of [bob, alice, bob]) {
+      const answer = await rotate(rotator, alice, bob);
+      strictEqual(answer.status, 200);
+      strictEqual(answer.body["psk_version"], 1);
+      match(String(answer.body["rotated_at"]), /^\d{4}-\d{2}-\d{2}T/);
+    }
+    deepStrictEqual([await configVersionOf(alice), await configVersionOf(bob)], versions);
+
+    const first = await pskOf(alice);
+    strictEqual((await rotate(bob, alice, bob)).body["psk_version"], 2);
+    strictEqual((await rotate(alice, alice, bob)).body["psk_version"], 2);
+    const second = await pskOf(bob);
+    notStrictEqual(second, first);
+    strictEqual(await pskOf(alice), second);
   },
 );
 
@@ -168,14 +196,6 @@ meshTest("an endpoint or a rule changes → the PSK stays", async ({ alice, bob 
   strictEqual(await pskOf(alice), psk);
   ok(psk.length === 44);
 });
-
-/** Registers both, with one rule between them. Returns the first's peer. */
-async function pairUp(one: Agent, other: Agent) {
-  const peer = await join(one);
-  await join(other);
-  await agree(ruleBetween(one, other));
-  return peer;
-}
 
 /** The PSK with the first of the agent's peers. */
 async function pskOf(agent: Agent): Promise<string> {

@@ -85,8 +85,9 @@ meshTest("/wg_config with private_key_file and firewall none → rendered so", a
     valuesOf("PostUp", answer).at(-1),
     "wg set %i private-key /run/keys/%i.private",
   );
-  ok(!answer.config.includes("nft"));
-  ok((await configOf(alice, { firewall: "nftables" })).config.includes("nft"));
+  // What is left of the firewall keeps the tunnel's own packets out of the tunnel.
+  ok(!answer.config.includes("chain from_tunnel"));
+  ok((await configOf(alice, { firewall: "nftables" })).config.includes("chain from_tunnel"));
 });
 
 meshTest(
@@ -125,14 +126,29 @@ meshTest("/wg_config with accept: text/plain → the configuration alone", async
   await join(bob);
   await agree(ruleBetween(alice, bob));
   const { config } = await configOf(alice);
-  for (const accept of ["text/plain", "text/plain; charset=utf-8", "Text/Plain, */*;q=0.1"]) {
+  for (
+    const accept of [
+      "text/plain",
+      "text/plain; charset=utf-8",
+      "Text/Plain, */*;q=0.1",
+      "text/plain, application/json;q=0",
+    ]
+  ) {
     const response = await fetchConfig({ ...headersOf(alice), accept });
     strictEqual(response.status, 200);
     strictEqual(response.headers.get("content-type"), "text/plain; charset=utf-8");
     strictEqual(response.headers.get("cache-control"), "no-store");
     strictEqual(await response.text(), config);
   }
-  for (const accept of ["*/*", "application/json", "application/json, text/plain, */*"]) {
+  for (
+    const accept of [
+      "*/*",
+      "application/json",
+      "application/json, text/plain, */*",
+      "text/plain;q=0",
+      "text/plain; q=0.0, */*",
+    ]
+  ) {
     const response = await fetchConfig({ ...headersOf(alice), accept });
     strictEqual((await response.json()).config, config, accept);
   }

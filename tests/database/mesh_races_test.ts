@@ -61,7 +61,8 @@ Deno.test("two agents take each other's pubkey at once → pubkey_in_use for bot
       ["pubkey_in_use", "pubkey_in_use"],
     );
   }
-  strictEqual((await mesh.configuration("alice"))?.pubkey, pubkeys.alice);
+  const held = await mesh.owner`select agent_id, pubkey from mesh.peers order by agent_id`;
+  deepStrictEqual(held.map((peer) => peer["pubkey"]), [pubkeys.alice, pubkeys.bob]);
 });
 
 Deno.test("32 first PSKs of one pair at once, from both sides → one is kept, everybody is told that one", async () => {
@@ -78,30 +79,56 @@ Deno.test("32 first PSKs of one pair at once, from both sides → one is kept, e
   ok([...told][0]?.startsWith("v1."));
 });
 
-Deno.test("a PSK that was made for an older pubkey or version → not stored, and the answer says which holds", async () => {
+for (const replacement of ["a rotation", "another pubkey of either side"]) {
+  Deno.test(`${replacement} before there is a PSK → its version stays, and a PSK that was made meanwhile is stored`, async () => {
+    const { mesh } = file;
+    await mesh.startOver();
+    await mesh.put({ from_agent: "alice", to_agent: "bob" });
+    await Promise.all([mesh.register("alice"), mesh.register("bob")]);
+    const before = present(await mesh.configuration("alice"));
+    const replace = async () => {
+      if (replacement === "a rotation") return await mesh.rotate("bob", "alice");
+      await mesh.register("alice");
+      return await mesh.register("bob");
+    };
+
+    await replace();
+    const stored = await mesh.storePsks(before);
+    strictEqual(pskOf(stored).psk_version, 1);
+    ok(pskOf(stored).sealed_psk !== null);
+
+    await replace();
+    const emptied = present(await mesh.configuration("alice"));
+    deepStrictEqual(pskOf(emptied), { psk_version: 2, sealed_psk: null });
+    await replace();
+    deepStrictEqual(pskOf(present(await mesh.configuration("alice"))), pskOf(emptied));
+  });
+}
+
+Deno.test("a PSK that was made for an older version → not stored; for a later one too → that one is", async () => {
   const { mesh } = file;
   await mesh.startOver();
   await mesh.put({ from_agent: "alice", to_agent: "bob" });
-  const pubkey = randomPubkey();
-  await mesh.register("alice", { pubkey });
-  await mesh.register("bob");
+  await Promise.all([mesh.register("alice"), mesh.register("bob")]);
   const stale = present(await mesh.configuration("alice"));
-
+  await mesh.storePsks(present(await mesh.configuration("bob")));
   await mesh.rotate("alice", "bob");
-  const afterRotation = await mesh.storePsks(stale);
-  deepStrictEqual(pskOf(afterRotation), { psk_version: 2, sealed_psk: null });
 
-  await mesh.register("bob");
-  const afterNewKey = await mesh.storePsks(afterRotation);
-  deepStrictEqual(pskOf(afterNewKey), { psk_version: 3, sealed_psk: null });
-
-  // Gone and back, the pair counts anew: version 1 holds again, but it is another peer's.
-  await mesh.remove("bob");
-  await mesh.register("bob");
-  await mesh.put({ from_agent: "alice", to_agent: "bob" });
-  deepStrictEqual(pskOf(await mesh.storePsks(stale)), { psk_version: 1, sealed_psk: null });
-  const stored = await mesh.storePsks(present(await mesh.configuration("alice")));
+  deepStrictEqual(pskOf(await mesh.storePsks(stale)), { psk_version: 2, sealed_psk: null });
+  const stored = await mesh.storePsks(stale, { versionsOffered: 3 });
+  strictEqual(pskOf(stored).psk_version, 2);
   ok(pskOf(stored).sealed_psk !== null);
+});
+
+Deno.test("revocations, rotations and removals that name nobody known → no row of mesh.config_versions", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  await mesh.revoke({ from_agent: "nobody", to_agent: "noone" });
+  deepStrictEqual(await mesh.remove("nobody"), { agent_id: "nobody", removed: false });
+  const rotation = await mesh.rotate("nobody", "noone").catch((error: Error) => error.message);
+  strictEqual(rotation, "peer_not_found");
+  const [count] = await mesh.owner`select count(*)::integer as versions from mesh.config_versions`;
+  strictEqual(count?.["versions"], 0);
 });
 
 Deno.test("600 changes by everybody at once → no deadlock; a version never has two texts, and every pair and address is there", async () => {
@@ -200,10 +227,10 @@ async function readWhile(
   }
 }
 
-/** The state without what may change while the text stays: when a PSK is made, and the agent's own key and host. */
+/** The state without what may change while the text stays: whether a PSK is made yet. */
 function withoutWhatIsNotInTheText(state: ConfigurationState) {
   const peers = state.peers.map(({ sealed_psk: _made, ...peer }) => peer);
-  return { ...state, pubkey: null, endpoint: null, peers };
+  return { ...state, peers };
 }
 
 function isExpected(error: unknown): boolean {

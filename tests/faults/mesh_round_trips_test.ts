@@ -1,5 +1,5 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
-import { type Agent, assertError, SUPABASE_URL } from "../conformance/service.ts";
+import { assertError, SUPABASE_URL } from "../conformance/service.ts";
 import {
   agree,
   configOf,
@@ -7,13 +7,13 @@ import {
   meshTest,
   netmapOf,
   newPubkey,
+  pairUp,
   rotate,
   ruleBetween,
   valuesOf,
   type WgConfig,
 } from "../conformance/mesh.ts";
-import { readOrMakeKeys } from "../../dev/project_keys.ts";
-import { startOwnFunction } from "./own_function.ts";
+import { startOwnMeshFunction } from "./mesh_function.ts";
 import { gate, startProxy } from "./proxy.ts";
 
 const STORE_PSKS = "/rest/v1/rpc/store_psks";
@@ -108,19 +108,3 @@ meshTest(
     }
   },
 );
-
-async function pairUp(one: Agent, other: Agent): Promise<void> {
-  await join(one);
-  await join(other);
-  await agree(ruleBetween(one, other));
-}
-
-/** With the stack's own sealing keys, towards a proxy. */
-async function startOwnMeshFunction(supabaseUrl: string) {
-  const { pskEncryptionKeys } = await readOrMakeKeys(Deno.env.get("STATE_DIR")!);
-  return await startOwnFunction({
-    name: "agent-mesh",
-    supabaseUrl,
-    environment: { PSK_ENCRYPTION_KEYS: pskEncryptionKeys },
-  });
-}

@@ -1,17 +1,9 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { readOrMakeKeys } from "../../dev/project_keys.ts";
 import { type Agent, type Answer, assertError } from "../conformance/service.ts";
-import {
-  agree,
-  configOf,
-  join,
-  meshTest,
-  netmapOf,
-  rotate,
-  ruleBetween,
-} from "../conformance/mesh.ts";
+import { configOf, join, meshTest, netmapOf, pairUp, rotate } from "../conformance/mesh.ts";
 import { withStackDatabase } from "../database/connection.ts";
+import { stackSealingKeys } from "./mesh_function.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
 meshTest(
@@ -35,7 +27,7 @@ meshTest(
     for (const PSK_ENCRYPTION_KEYS of [almostAKey, `${newSealingKey()},${almostAKey}`]) {
       await using own = await startMeshFunction(PSK_ENCRYPTION_KEYS);
       for (const path of ["/wg_config", "/netmap"]) {
-        const answer = await own.post(path, { as: alice, body: {} });
+        const answer: Answer = await own.post(path, { as: alice, body: {} });
         assertError(answer, 503, "misconfigured");
         match(messageOf(answer), /^PSK_ENCRYPTION_KEYS cannot be used\./);
         ok(!JSON.stringify(answer.body).includes(almostAKey));
@@ -100,12 +92,6 @@ meshTest(
   },
 );
 
-async function pairUp(one: Agent, other: Agent): Promise<void> {
-  await join(one);
-  await join(other);
-  await agree(ruleBetween(one, other));
-}
-
 function startMeshFunction(pskEncryptionKeys: string): Promise<OwnFunction> {
   return startOwnFunction({
     name: "agent-mesh",
@@ -119,11 +105,6 @@ function wgConfig(own: OwnFunction, as: Agent): Promise<Answer> {
 
 function newSealingKey(): string {
   return randomBytes(32).toString("base64");
-}
-
-/** What the stack's own function seals with. */
-async function stackSealingKeys(): Promise<string> {
-  return (await readOrMakeKeys(Deno.env.get("STATE_DIR")!)).pskEncryptionKeys;
 }
 
 async function reseal(pskEncryptionKeys: string): Promise<string> {

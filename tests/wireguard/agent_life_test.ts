@@ -38,7 +38,7 @@ tunnelTest("SIGKILL and a restart → the tunnel was never down", async () => {
   alice.example.restart();
   await alice.example.untilApplied();
   assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }), true);
-  assert.equal((await pings.stop()).lost, 0);
+  assert.deepEqual((await pings.stop()).lost, []);
 });
 
 tunnelTest(
@@ -60,6 +60,8 @@ tunnelTest(
 
 const UNUSABLE_ANSWERS: Record<string, () => Response> = {
   "/peer/heartbeat: 503": () => new Response("", { status: 503, headers: { "retry-after": "1" } }),
+  "/peer/heartbeat: 503, padded": () =>
+    new Response("", { status: 503, headers: { "retry-after": "08" } }),
   "/wg_config: 502": () => new Response("<html>", { status: 502 }),
   "/wg_config: 200, nothing": () => new Response(""),
   "/wg_config: 200, an empty text": () => Response.json({ config_version: 10_000, config: "" }),
@@ -105,15 +107,6 @@ tunnelTest(
     );
   },
 );
-
-tunnelTest("a start while the service is away → the last configuration comes up", async () => {
-  await using mesh = await Mesh.create();
-  const { alice, bob } = await joinWithAgents(mesh);
-  await alice.example.stop("SIGTERM");
-  alice.example.door.failWith("", () => new Response("", { status: 503 }));
-  alice.example.restart();
-  await untilPingAnswered(alice.host, { address: bob.ipv4 });
-});
 
 tunnelTest(
   "/peer/remove by the operator → registered again, without a peer or an open port",

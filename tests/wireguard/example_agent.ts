@@ -36,7 +36,8 @@ export class ExampleAgent implements AsyncDisposable {
     return example;
   }
 
-  restart(): void {
+  /** As often as the service asks: `pollSeconds` null. */
+  restart({ pollSeconds = this.pollSeconds }: { pollSeconds?: number | null } = {}): void {
     const { host, agent, interfaceName } = this.member;
     this.#process = host.start([SCRIPT], {
       logName: LOG,
@@ -46,7 +47,7 @@ export class ExampleAgent implements AsyncDisposable {
         AGENT_KEY_FILE: `${host.directory}/agent-key`,
         INTERFACE: interfaceName,
         CONFIG_DIR: host.directory,
-        POLL_SECONDS: String(this.pollSeconds),
+        ...(pollSeconds === null ? {} : { POLL_SECONDS: String(pollSeconds) }),
         ...(host.address === null ? {} : { ENDPOINT: `${host.address}:${TUNNEL_PORT}` }),
       },
     });
@@ -56,6 +57,12 @@ export class ExampleAgent implements AsyncDisposable {
   async stop(signal: "SIGTERM" | "SIGKILL"): Promise<number | undefined> {
     this.#process?.kill(signal);
     return (await this.#process?.status)?.code;
+  }
+
+  /** SIGTERM again and again until it has ended; returns its exit code. */
+  async stopImpatiently(): Promise<number | undefined> {
+    const repeated = setInterval(() => this.#process?.kill("SIGTERM"), 20);
+    return await this.stop("SIGTERM").finally(() => clearInterval(repeated));
   }
 
   /** From now on it neither sends heartbeats nor fetches, until `resume`. Its tunnel stays. */

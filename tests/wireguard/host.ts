@@ -1,5 +1,7 @@
 import { eventually, run, runAnyhow } from "./command.ts";
 
+const WIREGUARD_GO = "wireguard-go";
+
 /** A host on the test's internet: a network namespace. */
 export class Host implements AsyncDisposable {
   readonly #children: Deno.ChildProcess[] = [];
@@ -60,21 +62,35 @@ export class Host implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#children) endProcess(() => child.kill("SIGKILL"));
+    await Promise.all(this.#children.map((child) => child.status));
+    // An agent's wg-quick would put an interface back that is deleted under it.
+    await eventually(`${this.namespace} runs nothing but tunnels`, {
+      withinSeconds: 10,
+      condition: () => this.#endProcessesBut(WIREGUARD_GO),
+    });
     // wireguard-go ends with its interface; killed, it would leave its socket in /run/wireguard.
     const links = JSON.parse((await this.runAnyhow(["ip", "-j", "link"])).output || "[]");
     for (const { ifname } of links as { ifname: string }[]) {
       if (ifname !== "lo") await this.runAnyhow(["ip", "link", "delete", ifname]);
     }
-    const { output } = await runAnyhow(["ip", "netns", "pids", this.namespace]);
-    for (const pid of output.split("\n").filter((pid) => pid !== "")) {
-      endProcess(() => Deno.kill(Number(pid), "SIGKILL"));
-    }
-    // Those that had not entered the namespace yet.
-    for (const child of this.#children) endProcess(() => child.kill("SIGKILL"));
-    await Promise.all(this.#children.map((child) => child.status));
+    await this.#endProcessesBut(null);
     await runAnyhow(["ip", "netns", "delete", this.namespace]);
     await removeIfThere(`/etc/netns/${this.namespace}`);
     await removeIfThere(this.directory);
+  }
+
+  /** Ends every process of the namespace but those with this name; whether there were no others. */
+  async #endProcessesBut(spared: string | null): Promise<boolean> {
+    const { output } = await runAnyhow(["ip", "netns", "pids", this.namespace]);
+    let found = false;
+    for (const pid of output.split("\n").filter((pid) => pid !== "")) {
+      const name = await Deno.readTextFile(`/proc/${pid}/comm`).catch(() => null);
+      if (name === null || name.trim() === spared) continue;
+      found = true;
+      endProcess(() => Deno.kill(Number(pid), "SIGKILL"));
+    }
+    return !found;
   }
 
   #inside(command: readonly string[]): string[] {

@@ -123,6 +123,21 @@ export async function takeDown({ host, interfaceName }: Member): Promise<void> {
   await host.run(["wg-quick", "down", `${host.directory}/${interfaceName}.conf`]);
 }
 
+export const FIREWALL_HOOK = /^PostUp = (.* nft -f - .*)$/m;
+export const NAMES_HOOK = /^PostUp = (.*getent.*)$/m;
+
+/** Runs one hook of a configuration as wg-quick does. */
+export async function runHook(
+  member: Member,
+  { text, hook }: { text: string; hook: RegExp },
+): Promise<{ success: boolean; errors: string }> {
+  const path = await writeConfiguration(member, text);
+  const command = hook.exec(text)?.[1]?.replaceAll("%i", member.interfaceName);
+  if (command === undefined) throw new Error(`No hook is like ${hook}.`);
+  const script = 'set -e -o pipefail; CONFIG_FILE=$0; eval "$1"; wait';
+  return await member.host.runAnyhow(["bash", "-c", script, path, command]);
+}
+
 /** Not by `wg show interfaces`: without the kernel module that shows those of every namespace. */
 export async function hasInterface({ host, interfaceName }: Member): Promise<boolean> {
   return (await host.runAnyhow(["ip", "link", "show", "dev", interfaceName])).success;

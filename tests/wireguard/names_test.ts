@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { eventually } from "./command.ts";
-import { bringUp, type Member, Mesh, peerField, putRule, TUNNEL_PORT } from "./mesh.ts";
+import {
+  bringUp,
+  type Member,
+  Mesh,
+  NAMES_HOOK,
+  peerField,
+  putRule,
+  runHook,
+  servedConfiguration,
+  TUNNEL_PORT,
+} from "./mesh.ts";
 import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 
@@ -25,32 +35,84 @@ tunnelTest("a peer's name that does not resolve → wg-quick up does not wait fo
   for (const member of [alice, bob]) await bringUp(member);
   // Still looking it up while wg-quick has ended and the other tunnel works.
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
-  assert.match(await processesOf(alice), /wg set .* endpoint carol\.invalid:51820/);
+  assert.match(await processesOf(alice), /getent ahosts carol\.invalid/);
   assert.equal(await peerField(alice, { peer: carol, field: "endpoints" }), "(none)");
 });
 
-tunnelTest("a live peer's name resolves into the mesh → nothing is sent in a loop", async () => {
-  await using mesh = await Mesh.create();
-  const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
-  const mallory = await mesh.join("mallory", { endpoint: `mallory.example:${TUNNEL_PORT}` });
-  for (const to of [bob, mallory]) await putRule({ from: alice, to, ...RULE });
-  await listen(bob.host, RULE);
-  for (const member of [alice, bob, mallory]) await bringUp(member);
-  // The loop needs a session, which mallory begins while alice still looks for the name.
-  await untilPingAnswered(mallory.host, { address: alice.ipv4 });
-  await alice.host.resolve("mallory.example", mallory.ipv4);
-  await eventually("mallory's name is looked up", {
-    withinSeconds: 30,
-    condition: async () =>
-      await peerField(alice, { peer: mallory, field: "endpoints" }) ===
-        `${mallory.ipv4}:${TUNNEL_PORT}`,
-  });
+tunnelTest(
+  "an endpoint inside the mesh, firewall none → one ping is not sent in a loop",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, mallory] = [await mesh.join("alice"), await mesh.join("mallory")];
+    await putRule({ from: alice, to: mallory, ...RULE });
+    await bringUp(alice, { firewall: "none" });
+    await bringUp(mallory);
+    await untilPingAnswered(mallory.host, { address: alice.ipv4 });
+    await setEndpointInsideMesh(alice, mallory);
+    assert.equal(await answersPing(alice.host, mallory.ipv4), false);
+    assert.ok(await sentBytes(alice) < 10_000);
+  },
+);
 
-  assert.equal(await answersPing(alice.host, mallory.ipv4), false);
-  assert.ok(await sentBytes(alice) < 10_000);
+tunnelTest("a peer has moved and its name is looked up again → it stays where it is", async () => {
+  await using mesh = await Mesh.create();
+  const alice = await mesh.join("alice");
+  const bob = await mesh.join("bob", { endpoint: `bob.example:${TUNNEL_PORT}` });
+  await putRule({ from: alice, to: bob, ...RULE });
+  await alice.host.resolve("bob.example", bob.host.address ?? "");
+  for (const member of [alice, bob]) await bringUp(member);
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
-  assert.equal(await reaches(alice.host, { ...RULE, address: bob.ipv4 }), true);
+  await bob.host.run(["wg", "set", bob.interfaceName, "listen-port", "40000"]);
+  await untilPingAnswered(bob.host, { address: alice.ipv4 });
+
+  await runHook(alice, { text: await servedConfiguration(alice), hook: NAMES_HOOK });
+  assert.equal(
+    await peerField(alice, { peer: bob, field: "endpoints" }),
+    `${bob.host.address}:40000`,
+  );
 });
+
+tunnelTest("a peer is gone when its name resolves → it does not come back", async () => {
+  await using mesh = await Mesh.create();
+  const alice = await mesh.join("alice");
+  const carol = await mesh.join("carol", { endpoint: `carol.example:${TUNNEL_PORT}` });
+  await putRule({ from: alice, to: carol, ...RULE });
+  await bringUp(alice);
+  await alice.host.run(["wg", "set", alice.interfaceName, "peer", carol.publicKey, "remove"]);
+  await alice.host.resolve("carol.example", carol.host.address ?? "");
+  await runHook(alice, { text: await servedConfiguration(alice), hook: NAMES_HOOK });
+  await eventually("no name is looked up any more", {
+    withinSeconds: 30,
+    condition: async () => !(await processesOf(alice)).includes("getent"),
+  });
+  assert.equal(await peerField(alice, { peer: carol, field: "endpoints" }), undefined);
+});
+
+tunnelTest(
+  "an endpoint inside the mesh → nothing is sent in a loop, and others are reached",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+    const mallory = await mesh.join("mallory");
+    for (const to of [bob, mallory]) await putRule({ from: alice, to, ...RULE });
+    await listen(bob.host, RULE);
+    for (const member of [alice, bob, mallory]) await bringUp(member);
+    // The loop needs a session.
+    await untilPingAnswered(mallory.host, { address: alice.ipv4 });
+    await setEndpointInsideMesh(alice, mallory);
+
+    assert.equal(await answersPing(alice.host, mallory.ipv4), false);
+    assert.ok(await sentBytes(alice) < 10_000);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    assert.equal(await reaches(alice.host, { ...RULE, address: bob.ipv4 }), true);
+  },
+);
+
+/** As a name of mallory's would that resolves to her address in the mesh. */
+async function setEndpointInsideMesh({ host, interfaceName }: Member, mallory: Member) {
+  const endpoint = `${mallory.ipv4}:${TUNNEL_PORT}`;
+  await host.run(["wg", "set", interfaceName, "peer", mallory.publicKey, "endpoint", endpoint]);
+}
 
 function processesOf({ host }: Member): Promise<string> {
   const script =

@@ -67,13 +67,20 @@ export class Pings {
     return new Pings(child, `${host.directory}/${logName}`);
   }
 
-  /** How many were sent and how many were not answered. */
-  async stop(): Promise<{ sent: number; lost: number }> {
+  /**
+   * How many were sent, and the numbers of those that were not answered. Without the last one,
+   * which may be on its way.
+   */
+  async stop(): Promise<{ sent: number; lost: number[] }> {
     this.#child.kill("SIGINT");
     await this.#child.status;
-    const summary = await Deno.readTextFile(this.#logFile);
-    const [, sent, received] = /(\d+) packets transmitted, (\d+) received/.exec(summary) ?? [];
-    if (sent === undefined) throw new Error(`ping said: ${summary}`);
-    return { sent: Number(sent), lost: Number(sent) - Number(received) };
+    const log = await Deno.readTextFile(this.#logFile);
+    const [, transmitted] = /(\d+) packets transmitted/.exec(log) ?? [];
+    if (transmitted === undefined) throw new Error(`ping said: ${log}`);
+    const sent = Number(transmitted) - 1;
+    const answers = log.matchAll(/ bytes from .* icmp_seq=(\d+) /g);
+    const answered = new Set(Array.from(answers, ([, number]) => Number(number)));
+    const numbers = Array.from({ length: sent }, (_, index) => index + 1);
+    return { sent, lost: numbers.filter((number) => !answered.has(number)) };
   }
 }

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { post } from "../conformance/service.ts";
 import {
   bringUp,
+  FIREWALL_HOOK,
   hasInterface,
   type Member,
   Mesh,
   putRule,
   ruleBody,
+  runHook,
   servedConfiguration,
   takeDown,
 } from "./mesh.ts";
@@ -113,7 +115,7 @@ tunnelTest(
   },
 );
 
-tunnelTest("firewall none → up, with every port open and no nftables table", async () => {
+tunnelTest("firewall none → up, with every port open", async () => {
   await using mesh = await Mesh.create();
   const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
   await putRule({ from: alice, to: bob, ...TCP_443 });
@@ -121,8 +123,9 @@ tunnelTest("firewall none → up, with every port open and no nftables table", a
   await bringUp(alice);
   await bringUp(bob, { firewall: "none" });
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
-  assert.equal(await bob.host.run(["nft", "list", "tables"]), "");
   assert.equal(await reaches(alice.host, { ...TCP_444, address: bob.ipv4 }), true);
+  await takeDown(bob);
+  assert.equal(await bob.host.run(["nft", "list", "tables"]), "");
 });
 
 tunnelTest("no private key file → wg-quick up fails and leaves no interface", async () => {
@@ -141,8 +144,23 @@ tunnelTest(
     const text = await servedConfiguration(alice);
     const path = `${alice.host.directory}/${alice.interfaceName}.conf`;
     await Deno.writeTextFile(path, text.replaceAll(/^#.*\n/gm, ""));
-    await assert.rejects(alice.host.run(["wg-quick", "up", path]), /No such file or directory/);
+    await assert.rejects(alice.host.run(["wg-quick", "up", path]), /: no firewall from /);
     assert.equal(await hasInterface(alice), false);
+  },
+);
+
+tunnelTest(
+  "a file without its comments beside an older table → its first hook fails, the table stays",
+  async () => {
+    await using mesh = await Mesh.create();
+    const alice = await mesh.join("alice");
+    await bringUp(alice);
+    const before = await alice.host.run(["nft", "list", "ruleset"]);
+    const text = (await servedConfiguration(alice)).replaceAll(/^#nft .*\n/gm, "");
+    const { success, errors } = await runHook(alice, { text, hook: FIREWALL_HOOK });
+    assert.equal(success, false);
+    assert.match(errors, /: no firewall from /);
+    assert.equal(await alice.host.run(["nft", "list", "ruleset"]), before);
   },
 );
 

@@ -24,7 +24,6 @@ const rules = fc.uniqueArray(
 /** Any state that the database could hold, of up to 20 peers. */
 export const meshStates: fc.Arbitrary<MeshState> = fc.record({
   agent_id: agentIds,
-  endpoint: endpoints,
   listen_port: fc.option(fc.integer({ min: 1, max: 65535 })),
   peers: fc.uniqueArray(
     fc.record({ agent_id: agentIds, endpoint: endpoints, inbound_rules: rules }),

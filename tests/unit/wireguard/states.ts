@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
 import { parseNetwork } from "../../../supabase/functions/_shared/wireguard/ip_address.ts";
 import {
   type MeshConfiguration,
@@ -37,10 +38,32 @@ export function aliceState(rest: Partial<MeshState> = {}): MeshState {
     addresses: ["10.213.0.1", "fd12:3456:789a:1::1"],
     networks,
     listen_port: null,
-    endpoint: null,
     peers: [],
     ...rest,
   };
+}
+
+/** alice with so many peers, up to 1,000, that each have an IP endpoint and rules towards her. */
+export function largeState(
+  { peers, rulesPerPeer }: { peers: number; rulesPerPeer: number },
+): MeshState {
+  return aliceState({
+    peers: Array.from({ length: peers }, (_, index) => {
+      const key = new Uint8Array(32).fill(9);
+      new DataView(key.buffer).setUint16(0, index);
+      const [high, low] = [index >> 8, index & 0xff];
+      return peerState(2, {
+        agent_id: `agent-${index}`,
+        pubkey: encodeBase64(key),
+        endpoint: `203.0.${113 + high}.${low}:51820`,
+        addresses: [`10.213.${high + 1}.${low}`, `fd12:3456:789a:1:1::${index.toString(16)}`],
+        inbound_rules: Array.from({ length: rulesPerPeer }, (_, rule) => ({
+          proto: rule % 2 === 0 ? "tcp" : "udp",
+          port: 1000 + rule,
+        })),
+      });
+    }),
+  });
 }
 
 /** Parsed, with a PSK for each peer that is the last byte of its address, 32 times. */

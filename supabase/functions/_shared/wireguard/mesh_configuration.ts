@@ -11,8 +11,8 @@ export interface MeshState {
   readonly addresses: readonly string[];
   /** The mesh's networks with prefix length: IPv4, then IPv6. */
   readonly networks: readonly string[];
+  /** Null: any port. The database has already put the endpoint's port where none was registered. */
   readonly listen_port: number | null;
-  readonly endpoint: string | null;
   /** Every visible registered peer, in any order. */
   readonly peers: readonly PeerState[];
 }
@@ -76,14 +76,11 @@ export function parseMeshConfiguration<Peer extends PeerState>(
     throw new MeshStateError("The mesh needs an IPv4 and an IPv6 network.");
   }
   const meshNetworks = [ipv4, ipv6];
-  const ownEndpoint = endpointOf(state, meshNetworks);
   return {
     agentId: agentIdOf(state),
     addresses: addressesOf(state),
     networks: { ipv4, ipv6 },
-    listenPort: state.listen_port === null
-      ? ownEndpoint?.port ?? null
-      : portOf(state, state.listen_port),
+    listenPort: state.listen_port === null ? null : portOf(state, state.listen_port),
     peers: state.peers.map((peer) => ({
       agentId: agentIdOf(peer),
       publicKey: publicKeyOf(peer),
@@ -109,7 +106,7 @@ function publicKeyOf({ agent_id, pubkey }: PeerState): PublicKey {
 }
 
 function endpointOf(
-  { agent_id, endpoint }: Pick<PeerState, "agent_id" | "endpoint">,
+  { agent_id, endpoint }: PeerState,
   meshNetworks: readonly Network[],
 ): Endpoint | null {
   if (endpoint === null) return null;

@@ -1,0 +1,47 @@
+import { ok } from "node:assert/strict";
+import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
+import { configurationOf, largeState } from "../unit/wireguard/states.ts";
+import type { Host } from "../wireguard/host.ts";
+import { Internet } from "../wireguard/internet.ts";
+import { tunnelTest } from "../wireguard/requirements.ts";
+
+/** Ten times the size may take ten times as long, and some more; hooks parsed in quadratic time took a hundred. */
+const MAX_RATIO = 20;
+
+tunnelTest(
+  "wg-quick up with 1,000 peers and 5,000 rules → not much more than ten times as long as with a tenth",
+  async () => {
+    await using internet = await Internet.create();
+    const host = await internet.addHost("alice");
+    await host.run(["sh", "-c", 'wg genkey >"$0"', `${host.directory}/key`]);
+    const small = await measure({ peers: 100, host, interfaceName: `${internet.id}-0` });
+    const large = await measure({ peers: 1_000, host, interfaceName: `${internet.id}-1` });
+    const ratio = large.upSeconds / small.upSeconds;
+    console.log(
+      `100 peers, 500 rules: rendered in ${small.renderMs.toFixed(1)} ms, ` +
+        `up in ${small.upSeconds.toFixed(2)} s; 1,000 and 5,000: ` +
+        `${large.renderMs.toFixed(1)} ms, ${large.upSeconds.toFixed(2)} s; ratio ${
+          ratio.toFixed(1)
+        }`,
+    );
+    ok(ratio < MAX_RATIO, `ratio ${ratio}`);
+  },
+);
+
+async function measure(
+  { peers, host, interfaceName }: { peers: number; host: Host; interfaceName: string },
+): Promise<{ renderMs: number; upSeconds: number }> {
+  const configuration = configurationOf(largeState({ peers, rulesPerPeer: 5 }));
+  const renderAt = performance.now();
+  const text = renderWgQuick(configuration);
+  const renderMs = performance.now() - renderAt;
+  const path = `${host.directory}/${interfaceName}.conf`;
+  await Deno.writeTextFile(path, text.replace("/etc/wireguard/%i.key", `${host.directory}/key`), {
+    mode: 0o600,
+  });
+  const upAt = performance.now();
+  await host.run(["wg-quick", "up", path]);
+  const upSeconds = (performance.now() - upAt) / 1000;
+  await host.run(["wg-quick", "down", path]);
+  return { renderMs, upSeconds };
+}
