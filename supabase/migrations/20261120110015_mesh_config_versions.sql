@@ -63,7 +63,7 @@ as $$
   on conflict do nothing
 $$;
 comment on function mesh.start_config_versions(text[]) is
-  'Gives agents that get their first peer or rule a version to raise and to lock. To be called under lock_agents, which makes it wait for nobody. May come after step 2: who has no row has no neighbours either, so nobody else''s change meets this text.';
+  'Gives agents that get their first peer or rule a version to raise and to lock. Between steps 1 and 2, so that step 2 finds every row.';
 
 create function mesh.lock_pairs(agent_id text, other_agents text[] default null) returns void
 language plpgsql

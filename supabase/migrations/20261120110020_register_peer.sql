@@ -28,7 +28,6 @@ volatile
 set search_path = ''
 as $$
 begin
-  perform mesh.start_config_versions(array[add_peer.agent_id]);
   perform mesh.lease_addresses(add_peer.agent_id);
   insert into mesh.peers (agent_id, pubkey, endpoint, listen_port)
   values (add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.listen_port);
@@ -117,12 +116,16 @@ set search_path = ''
 as $$
 declare
   caller_agent text := agents.authenticate_as(register_peer.caller, register_peer.agent_id);
-  visible_peers text[] := mesh.lock_neighbourhood(register_peer.agent_id);
+  visible_peers text[];
   before mesh.peers;
   action text;
   violated text;
   answer json;
 begin
+  perform mesh.lock_agents(array[register_peer.agent_id]);
+  perform mesh.start_config_versions(array[register_peer.agent_id]);
+  visible_peers := mesh.lock_neighbourhood(register_peer.agent_id);
+
   select p.* into before from mesh.peers p where p.agent_id = register_peer.agent_id;
   if not found then
     -- Before the networks are read: they may be about to change, as long as there is no peer.

@@ -126,6 +126,8 @@ declare
   was_active boolean;
   rule mesh.rules;
 begin
+  perform mesh.lock_agents(array[put_rule.from_agent, put_rule.to_agent]);
+  perform mesh.start_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
   perform mesh.lock_both(put_rule.from_agent, put_rule.to_agent);
   saw_each_other := mesh.see_each_other(put_rule.from_agent, put_rule.to_agent);
   select r.active into was_active
@@ -136,9 +138,6 @@ begin
     and r.port = put_rule.port;
   created := not found;
 
-  if created then
-    perform mesh.start_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
-  end if;
   insert into mesh.rules as r (from_agent, to_agent, proto, port, from_agreed_at, to_agreed_at)
   values (
     put_rule.from_agent,
