@@ -8,7 +8,10 @@ import { privateKeyFile, subject } from "../fields.ts";
 const request = z.object({
   agent_id: subject,
   private_key_file: privateKeyFile.optional(),
-  firewall: z.enum(["nftables", "none"], "Must be nftables or none.").default("nftables"),
+  firewall: z.enum(["nftables", "none"], "Must be nftables or none.").default("nftables").meta({
+    description:
+      "none: the access rules are for the host itself to enforce. What keeps the tunnel from carrying its own packets is loaded all the same, and needs nft.",
+  }),
 });
 
 const response = z.object({
