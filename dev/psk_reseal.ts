@@ -1,11 +1,13 @@
 import {
   openPresharedKey,
-  parseSealingKeys,
   PskOpeningError,
   sealingKeyIdOf,
-  type SealingKeys,
   sealPresharedKey,
 } from "../supabase/functions/_shared/wireguard/psk_sealing.ts";
+import {
+  parseSealingKeys,
+  type SealingKeys,
+} from "../supabase/functions/_shared/wireguard/sealing_key.ts";
 import { callAsOperator, runCommand } from "./operator_call.ts";
 import { readOrMakeKeys } from "./project_keys.ts";
 import { StartError } from "./start_error.ts";

@@ -1,32 +1,72 @@
+import { join } from "node:path";
 import { freePort } from "../free_port.ts";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "./hosted_deno.ts";
 import { hostedArguments, type Runnable } from "./hosted_function.ts";
 
-/** Enough for every function to be built; nothing answers there. */
-const ENVIRONMENT = {
-  SUPABASE_URL: "http://127.0.0.1:1",
-  SUPABASE_SERVICE_ROLE_KEY: "nobody's",
-};
-
-/**
- * Measures, by name, the median milliseconds from the start of a process to the end of its first answer. The functions
- * take turns, so that whatever else this machine does falls on all of them; the first round only fills caches.
- */
-export async function measureColdStarts(
-  functions: readonly Runnable[],
-  { rounds }: { readonly rounds: number },
-): Promise<Map<string, number>> {
-  const times = new Map<string, number[]>(functions.map(({ name }) => [name, []]));
-  for (let round = 0; round <= rounds; round++) {
-    for (const measured of functions) {
-      const milliseconds = await measureOnce(measured);
-      if (round > 0) times.get(measured.name)!.push(milliseconds);
-    }
-  }
-  return new Map(functions.map(({ name }) => [name, median(times.get(name)!)]));
+/** A function, and the call that it is started for, which needs one answer of the database. */
+export interface ColdStart {
+  readonly measured: Runnable;
+  /** Below the function's name. */
+  readonly path: string;
+  readonly body: object;
 }
 
-async function measureOnce(measured: Runnable): Promise<number> {
+const SERVICE_KEY = "nobody's";
+
+/** What every SQL function answers here: a last page of /list; others pass on what they get. */
+const DATABASE_ANSWER = { artifacts: [], last_key: null };
+
+/**
+ * Measures, by name, the median milliseconds from the start of a process to the end of its first answer, a real one.
+ * The functions take turns, so that whatever else this machine does falls on all of them; the first round only fills
+ * caches. Throws when a call is not answered with 200.
+ */
+export async function measureColdStarts(
+  coldStarts: readonly ColdStart[],
+  { rounds }: { readonly rounds: number },
+): Promise<Map<string, number>> {
+  await using upstream = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    () => Response.json(DATABASE_ANSWER),
+  );
+  const supabaseUrl = `http://127.0.0.1:${upstream.addr.port}`;
+  for (const { measured } of coldStarts) await lockPackages(measured);
+  const times = new Map<string, number[]>(coldStarts.map(({ measured }) => [measured.name, []]));
+  for (let round = 0; round <= rounds; round++) {
+    for (const coldStart of coldStarts) {
+      const milliseconds = await measureOnce(coldStart, supabaseUrl);
+      if (round > 0) times.get(coldStart.measured.name)!.push(milliseconds);
+    }
+  }
+  return new Map(Array.from(times, ([name, all]) => [name, median(all)]));
+}
+
+/**
+ * Writes down which packages a function gets, down to the last: the platform settles that when a function is deployed.
+ * Without it, every start here would read what the registry has of every package first.
+ */
+async function lockPackages(measured: Runnable): Promise<void> {
+  const { code, stderr } = await new Deno.Command(await locateHostedDeno(), {
+    args: [
+      "cache",
+      `--config=${measured.configFile}`,
+      `--lock=${lockFileOf(measured)}`,
+      measured.entryPoint,
+    ],
+    env: { ...HOSTED_DENO_ENVIRONMENT, NO_COLOR: "1" },
+    stdout: "null",
+  }).output();
+  if (code !== 0) throw new Error(new TextDecoder().decode(stderr));
+}
+
+function lockFileOf({ directory }: Runnable): string {
+  return join(directory, "hosted-deno.lock");
+}
+
+async function measureOnce(
+  { measured, path, body }: ColdStart,
+  supabaseUrl: string,
+): Promise<number> {
   const deno = await locateHostedDeno();
   const port = await freePort();
   const startedAt = performance.now();
@@ -37,17 +77,27 @@ async function measureOnce(measured: Runnable): Promise<number> {
       "--allow-net",
       "--allow-env",
       "--no-code-cache",
-      ...hostedArguments(measured, port),
+      ...hostedArguments(measured, port, lockFileOf(measured)),
     ],
-    env: { ...ENVIRONMENT, ...HOSTED_DENO_ENVIRONMENT, NO_COLOR: "1" },
+    env: {
+      SUPABASE_URL: supabaseUrl,
+      SUPABASE_SERVICE_ROLE_KEY: SERVICE_KEY,
+      ...HOSTED_DENO_ENVIRONMENT,
+      NO_COLOR: "1",
+    },
     stdin: "null",
     stdout: "null",
     stderr: "piped",
   }).spawn();
   try {
     await awaitListening(child.stderr);
-    // A path of no route: an answer without a call upstream.
-    await (await fetch(`http://127.0.0.1:${port}/${measured.name}/`)).body?.cancel();
+    const response = await fetch(`http://127.0.0.1:${port}/${measured.name}${path}`, {
+      method: "POST",
+      headers: { apikey: SERVICE_KEY },
+      body: JSON.stringify(body),
+    });
+    const answer = await response.text();
+    if (response.status !== 200) throw new Error(`${measured.name}${path} answered ${answer}`);
     return performance.now() - startedAt;
   } finally {
     try {

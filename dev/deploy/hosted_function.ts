@@ -23,12 +23,14 @@ export async function startHostedFunction(
   });
 }
 
-/** Deno's arguments, behind `run` and the permissions, that make a packed function listen on a loopback port. */
-export function hostedArguments(packed: Runnable, port: number): string[] {
+/**
+ * Deno's arguments, behind `run` and the permissions, that make a packed function listen on a loopback port. A lock
+ * file has to be one that the hosted Deno wrote: it cannot read the newer form. Without one, exact pins decide.
+ */
+export function hostedArguments(packed: Runnable, port: number, lockFile?: string): string[] {
   return [
     `--config=${packed.configFile}`,
-    // It cannot read the newer form of lock files; pins are exact.
-    "--no-lock",
+    lockFile === undefined ? "--no-lock" : `--lock=${lockFile}`,
     `--allow-read=${packed.directory}`,
     SERVE_ON_PORT,
     String(port),

@@ -11,7 +11,6 @@ const ENVIRONMENT = new Map([
 /** A function with one operation that does what `handle` says. */
 function appWith(handle: () => Promise<Record<string, unknown>>, environment = ENVIRONMENT) {
   const operation = defineOperation({
-    path: "/try",
     summary: "Try.",
     access: "the operator",
     request: z.object({}),
@@ -20,7 +19,11 @@ function appWith(handle: () => Promise<Record<string, unknown>>, environment = E
     handle,
   });
   return createApp(
-    { name: "agent-mesh", title: "Test", operations: () => [operation] },
+    {
+      name: "agent-mesh",
+      title: "Test",
+      operations: { "/try": () => Promise.resolve({ createOperation: () => operation }) },
+    },
     environment,
   );
 }

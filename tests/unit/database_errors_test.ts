@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { PostgrestError, type SupabaseClient } from "@supabase/supabase-js";
+import { type PostgrestClient, PostgrestError } from "@supabase/postgrest-js";
 import { createCallDatabase, serviceErrorOf } from "../../supabase/functions/_shared/database.ts";
 import { ServiceError } from "../../supabase/functions/_shared/errors.ts";
 
@@ -50,10 +50,10 @@ for (const [expected, answers] of Object.entries(MAPPED)) {
 }
 
 /** A client whose answers come from a list, one a call. */
-function clientAnswering(...answers: object[]): { client: SupabaseClient; calls: () => number } {
+function clientAnswering(...answers: object[]): { client: PostgrestClient; calls: () => number } {
   let calls = 0;
   const rpc = () => Promise.resolve(answers[calls++]);
-  return { client: { rpc } as unknown as SupabaseClient, calls: () => calls };
+  return { client: { rpc } as unknown as PostgrestClient, calls: () => calls };
 }
 
 const DEADLOCK = { data: null, error: postgrestError("40P01"), status: 500 };

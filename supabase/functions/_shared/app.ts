@@ -1,14 +1,12 @@
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { type Caller, callerArgument, identifyCaller } from "./caller.ts";
-import { createCallDatabase } from "./database.ts";
+import { createCallDatabase, createDatabaseClient } from "./database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
-import { openApiDocument } from "./openapi.ts";
-import type { Operation, Platform } from "./operation.ts";
+import type { Operation, Operations, Platform } from "./operation.ts";
 import { discardBody, parseBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
 import { type Environment, readSettings, type Settings, SettingsError } from "./settings.ts";
-import { createServiceClient } from "./upstream.ts";
 import { recordUpstreamCalls, type UpstreamCall } from "./upstream_calls.ts";
 
 interface Variables {
@@ -25,7 +23,7 @@ export interface AppDescription {
   /** The function's name, which is also the first segment of every path that it sees. */
   readonly name: "agent-artifacts" | "agent-mesh";
   readonly title: string;
-  readonly operations: (platform: Platform) => readonly Operation[];
+  readonly operations: Operations;
 }
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,64}$/;
@@ -86,32 +84,23 @@ export function createApp(
     return app;
   }
 
-  const client = createServiceClient(settings);
-  const callDatabase = createCallDatabase(client);
-  const operations = description.operations({ settings, client, callDatabase });
-  for (const operation of operations) {
-    app.post(
-      operation.path,
-      (context, next) => {
-        context.set("path", operation.path);
-        if (operation.access !== "anyone") {
-          context.set("caller", identifyCaller(context.req.raw.headers, settings));
-        }
-        return next();
-      },
-      async (context) => {
-        const caller = context.get("caller");
-        const requestId = context.get("requestId");
-        const input = parseBody(operation.request, await readJsonObject(context.req.raw));
-        const answer = await operation.handle({
-          input,
-          caller: callerArgument(caller, requestId),
-          request: context.req.raw,
-        });
-        return answer instanceof Response ? answer : Response.json(answer);
-      },
-    );
-    app.all(operation.path, methodNotAllowed("POST, OPTIONS"));
+  const callDatabase = createCallDatabase(createDatabaseClient(settings));
+  const operations = createOperations(description.operations, { settings, callDatabase });
+  for (const [path, operationOf] of operations) {
+    app.post(path, async (context) => {
+      context.set("path", path);
+      const { access, request, handle } = await operationOf();
+      const caller = access === "anyone" ? null : identifyCaller(context.req.raw.headers, settings);
+      context.set("caller", caller);
+      const input = parseBody(request, await readJsonObject(context.req.raw));
+      const answer = await handle({
+        input,
+        caller: callerArgument(caller, context.get("requestId")),
+        request: context.req.raw,
+      });
+      return answer instanceof Response ? answer : Response.json(answer);
+    });
+    app.all(path, methodNotAllowed("POST, OPTIONS"));
   }
 
   app.get("/health", async (context) => {
@@ -124,14 +113,39 @@ export function createApp(
       throw new ServiceError("upstream_unavailable", { cause });
     }
   });
-  app.get("/openapi.json", (context) => {
+  app.get("/openapi.json", async (context) => {
     context.set("path", "/openapi.json");
-    return Response.json(openApiDocument({ ...description, operations }));
+    // Loaded by the first who asks: no other request should wait for it.
+    const { openApiDocument } = await import("./openapi.ts");
+    const { name, title } = description;
+    return Response.json(openApiDocument({ name, title, operations: await loadAll(operations) }));
   });
   for (const path of ["/health", "/openapi.json"]) {
     app.all(path, methodNotAllowed("GET, OPTIONS"));
   }
   return app;
+}
+
+/** By path, what gives the operation, made when it is first asked for. */
+function createOperations(
+  operations: Operations,
+  platform: Platform,
+): Map<string, () => Promise<Operation>> {
+  return new Map(
+    Object.entries(operations).map(([path, load]) => {
+      let operation: Promise<Operation> | undefined;
+      return [path, () => operation ??= load().then((module) => module.createOperation(platform))];
+    }),
+  );
+}
+
+/** Every operation with its path, in the order of the table. */
+function loadAll(
+  operations: ReadonlyMap<string, () => Promise<Operation>>,
+): Promise<[path: string, operation: Operation][]> {
+  return Promise.all(
+    Array.from(operations, async ([path, operationOf]) => [path, await operationOf()] as const),
+  );
 }
 
 function methodNotAllowed(allow: string): (context: AppContext) => Response {

@@ -1,5 +1,7 @@
-import type { PostgrestError, SupabaseClient } from "@supabase/supabase-js";
+import { PostgrestClient, type PostgrestError } from "@supabase/postgrest-js";
 import { isErrorCode, ServiceError } from "./errors.ts";
+import type { Settings } from "./settings.ts";
+import { fetchWithDeadline, serviceHeaders } from "./upstream.ts";
 
 /** Calls one SQL function, which is one transaction, and gives back the one JSON value that it returns. */
 export type CallDatabase = <Result>(
@@ -21,11 +23,19 @@ const POSTGREST_CONNECTION_CODES: ReadonlySet<string> = new Set([
 /** PostgREST does not know the function, or does not take the key: the deployment is incomplete. */
 const POSTGREST_SETUP_CODES: ReadonlySet<string> = new Set(["PGRST202", "PGRST301", "PGRST302"]);
 
+/** The project's PostgREST, called with the service's own key. */
+export function createDatabaseClient(settings: Settings): PostgrestClient {
+  return new PostgrestClient(`${settings.supabaseUrl}/rest/v1`, {
+    headers: serviceHeaders(settings),
+    fetch: fetchWithDeadline,
+  });
+}
+
 /**
  * Calls SQL functions by PostgREST. Domain errors that SQL raises come out as ServiceError; a transient failure of
  * the database is repeated once, then upstream_unavailable.
  */
-export function createCallDatabase(client: SupabaseClient): CallDatabase {
+export function createCallDatabase(client: PostgrestClient): CallDatabase {
   return async <Result>(
     functionName: string,
     parameters: Readonly<Record<string, unknown>>,

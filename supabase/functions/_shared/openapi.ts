@@ -30,12 +30,12 @@ export function openApiDocument(
   description: {
     readonly name: string;
     readonly title: string;
-    readonly operations: readonly Operation[];
+    readonly operations: readonly (readonly [path: string, operation: Operation])[];
   },
 ): object {
   const paths: Record<string, object> = {};
-  for (const operation of description.operations) {
-    paths[operation.path] = { post: pathItem(operation) };
+  for (const [path, operation] of description.operations) {
+    paths[path] = { post: pathItem(operation) };
   }
   paths["/health"] = {
     get: {

@@ -1,4 +1,3 @@
-import type { SupabaseClient } from "@supabase/supabase-js";
 import type * as z from "zod";
 import type { CallerArgument } from "./caller.ts";
 import type { CallDatabase } from "./database.ts";
@@ -8,7 +7,6 @@ import type { Settings } from "./settings.ts";
 /** What operations are made from: the configuration, and what they may call. */
 export interface Platform {
   readonly settings: Settings;
-  readonly client: SupabaseClient;
   readonly callDatabase: CallDatabase;
 }
 
@@ -21,9 +19,8 @@ export interface OperationContext<Input> {
   readonly request: Request;
 }
 
-/** One path of the wire contract: who may call it, what it takes and gives, and what it does. */
+/** What one path of the wire contract is: who may call it, what it takes and gives, and what it does. */
 export interface Operation {
-  readonly path: `/${string}`;
   readonly summary: string;
   /** Who may call, for readers and for OpenAPI; "anyone" also switches identification off. */
   readonly access: string;
@@ -36,6 +33,17 @@ export interface Operation {
   /** Answers with a JSON object (status 200), or with a Response where another status or type is needed. */
   readonly handle: (context: OperationContext<unknown>) => Promise<object>;
 }
+
+/** The module of an operation. */
+export interface OperationModule {
+  readonly createOperation: (platform: Platform) => Operation;
+}
+
+/**
+ * The operations of a function by their paths. Each module is loaded by the first request for its path: a cold start
+ * pays for what it serves, and no more. The specifiers are literals, so that what is deployed has every module.
+ */
+export type Operations = Readonly<Record<`/${string}`, () => Promise<OperationModule>>>;
 
 interface OperationDefinition<Request extends z.ZodType, Response extends z.ZodType>
   extends Omit<Operation, "request" | "response" | "handle"> {

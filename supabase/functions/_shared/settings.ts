@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseSealingKeys, type SealingKeys } from "./wireguard/psk_sealing.ts";
+import { parseSealingKeys, type SealingKeys } from "./wireguard/sealing_key.ts";
 
 /**
  * What the operator configured, read and checked once at start. Sizes in bytes, times in seconds or days, as the

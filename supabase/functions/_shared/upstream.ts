@@ -1,4 +1,3 @@
-import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import type { Settings } from "./settings.ts";
 import { recordedFetch, upstreamCallName } from "./upstream_calls.ts";
 
@@ -8,12 +7,9 @@ const CALL_DEADLINE_MILLISECONDS = 10_000;
 /** For moving a large object, which Storage may do by copying it. Below the lease of a commit. */
 const MOVE_DEADLINE_MILLISECONDS = 40_000;
 
-/** The project's PostgREST and Storage, called with the service's own key; every call ends by a deadline. */
-export function createServiceClient(settings: Settings): SupabaseClient {
-  return createClient(settings.supabaseUrl, settings.serviceKey, {
-    auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
-    global: { fetch: fetchWithDeadline },
-  });
+/** The headers that let a call to PostgREST or Storage through: the service's own key, as supabase-js sends it. */
+export function serviceHeaders({ serviceKey }: Settings): Record<string, string> {
+  return { apikey: serviceKey, authorization: `Bearer ${serviceKey}` };
 }
 
 /** Calls that change nothing, so that a second one does no harm. */
@@ -31,7 +27,8 @@ const REPEATABLE: ReadonlySet<string> = new Set([
 /** Too much to do, or out of reach for a moment; 544 is Storage's own. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504, 544]);
 
-async function fetchWithDeadline(
+/** `fetch` for the clients of PostgREST and Storage: every call ends by a deadline, and is noted for the log. */
+export async function fetchWithDeadline(
   input: RequestInfo | URL,
   init: RequestInit = {},
 ): Promise<Response> {

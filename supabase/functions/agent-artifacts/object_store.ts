@@ -1,6 +1,7 @@
-import { StorageApiError, type SupabaseClient } from "@supabase/supabase-js";
+import { StorageApiError, StorageClient } from "@supabase/storage-js";
 import { ServiceError } from "../_shared/errors.ts";
 import type { Settings } from "../_shared/settings.ts";
+import { fetchWithDeadline, serviceHeaders } from "../_shared/upstream.ts";
 import { recordedFetch } from "../_shared/upstream_calls.ts";
 
 /** The private bucket that a migration makes. */
@@ -42,8 +43,10 @@ export interface ObjectStore {
 }
 
 /** The project's Storage. Every method throws upstream_unavailable when Storage does not do its part. */
-export function createObjectStore(client: SupabaseClient, settings: Settings): ObjectStore {
-  const bucket = client.storage.from(BUCKET);
+export function createObjectStore(settings: Settings): ObjectStore {
+  const storageUrl = `${settings.supabaseUrl}/storage/v1`;
+  const bucket = new StorageClient(storageUrl, serviceHeaders(settings), fetchWithDeadline)
+    .from(BUCKET);
   return {
     async signUpload(path) {
       const { data, error } = await bucket.createSignedUploadUrl(path);
@@ -78,11 +81,10 @@ export function createObjectStore(client: SupabaseClient, settings: Settings): O
 
     async read(path, { range, signal }) {
       const response = await recordedFetch(
-        `${settings.supabaseUrl}/storage/v1/object/authenticated/${BUCKET}/${path}`,
+        `${storageUrl}/object/authenticated/${BUCKET}/${path}`,
         {
           headers: {
-            apikey: settings.serviceKey,
-            authorization: `Bearer ${settings.serviceKey}`,
+            ...serviceHeaders(settings),
             "accept-encoding": "identity",
             ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end - 1}` }),
           },

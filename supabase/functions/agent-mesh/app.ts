@@ -1,28 +1,20 @@
 import { createApp } from "../_shared/app.ts";
 import type { Environment } from "../_shared/settings.ts";
-import { aclPutOperation } from "./routes/acl_put.ts";
-import { aclRevokeOperation } from "./routes/acl_revoke.ts";
-import { netmapOperation } from "./routes/netmap.ts";
-import { peerHeartbeatOperation } from "./routes/peer_heartbeat.ts";
-import { peerRegisterOperation } from "./routes/peer_register.ts";
-import { peerRemoveOperation } from "./routes/peer_remove.ts";
-import { pskRotateOperation } from "./routes/psk_rotate.ts";
-import { wgConfigOperation } from "./routes/wg_config.ts";
 
 /** Private tunnels between agents. Each path, and who may call it, stands in its own file under `routes/`. */
 export function meshApp(environment: Environment) {
   return createApp({
     name: "agent-mesh",
     title: "Agent mesh",
-    operations: (platform) => [
-      peerRegisterOperation(platform), //  the agent itself
-      peerHeartbeatOperation(platform), // the agent itself
-      peerRemoveOperation(platform), //    the agent itself
-      netmapOperation(platform), //        the agent itself
-      aclPutOperation(platform), //        either agent of the rule
-      aclRevokeOperation(platform), //     either agent of the rule
-      wgConfigOperation(platform), //      the agent itself
-      pskRotateOperation(platform), //     either agent of the pair
-    ], //                                  and the operator, everything
+    operations: {
+      "/peer/register": () => import("./routes/peer_register.ts"), //   the agent itself
+      "/peer/heartbeat": () => import("./routes/peer_heartbeat.ts"), // the agent itself
+      "/peer/remove": () => import("./routes/peer_remove.ts"), //       the agent itself
+      "/netmap": () => import("./routes/netmap.ts"), //                 the agent itself
+      "/acl/put": () => import("./routes/acl_put.ts"), //               either agent of the rule
+      "/acl/revoke": () => import("./routes/acl_revoke.ts"), //         either agent of the rule
+      "/wg_config": () => import("./routes/wg_config.ts"), //           the agent itself
+      "/psk/rotate": () => import("./routes/psk_rotate.ts"), //         either agent of the pair
+    }, //                                                               and the operator, everything
   }, environment);
 }

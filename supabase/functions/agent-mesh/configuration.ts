@@ -11,10 +11,10 @@ import { generatePresharedKey, pairOf, type PresharedKey } from "../_shared/wire
 import {
   openPresharedKey,
   PskOpeningError,
-  type SealingKeys,
   type SealOwner,
   sealPresharedKey,
 } from "../_shared/wireguard/psk_sealing.ts";
+import type { SealingKeys } from "../_shared/wireguard/sealing_key.ts";
 
 interface SealedPeerState extends PeerState {
   readonly psk_version: number;

@@ -1,13 +1,10 @@
 /** The field rules of the mesh, and the shapes that several operations answer with. */
 import * as z from "zod";
 import { agentId } from "../_shared/fields.ts";
-import { parseEndpoint } from "../_shared/wireguard/endpoint.ts";
-import { parsePublicKey } from "../_shared/wireguard/key.ts";
 import type { Parsed } from "../_shared/wireguard/parsed.ts";
-import { parsePrivateKeyFile } from "../_shared/wireguard/private_key_file.ts";
 
 /** A text that comes out in the form that its parser trusts. */
-function parsedBy<Value>(parse: (text: string) => Parsed<Value>) {
+export function parsedBy<Value>(parse: (text: string) => Parsed<Value>) {
   return z.string().transform((text, context) => {
     const parsed = parse(text);
     if (parsed.ok) return parsed.value;
@@ -15,16 +12,6 @@ function parsedBy<Value>(parse: (text: string) => Parsed<Value>) {
     return z.NEVER;
   });
 }
-
-export const pubkey = parsedBy(parsePublicKey)
-  .meta({ description: "WireGuard public key: base64 of 32 bytes." });
-
-/** Whether an address lies in the mesh's own networks is for the database to say, which alone knows them. */
-export const endpoint = parsedBy((text) => parseEndpoint(text, []))
-  .meta({ description: "<host>:<port>", examples: ["203.0.113.7:51820", "[2001:db8::7]:51820"] });
-
-export const privateKeyFile = parsedBy(parsePrivateKeyFile)
-  .meta({ description: "Where the agent keeps its private key." });
 
 const PORT_RULE = "Must be a whole number from 1 to 65535.";
 export const port = z.int(PORT_RULE).min(1, PORT_RULE).max(65_535, PORT_RULE);

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Operation, Platform } from "../../../supabase/functions/_shared/operation.ts";
 import { readSettings } from "../../../supabase/functions/_shared/settings.ts";
-import { createServiceClient } from "../../../supabase/functions/_shared/upstream.ts";
 import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
 import {
   isWithin,
@@ -10,8 +9,8 @@ import {
   parseIpv6,
 } from "../../../supabase/functions/_shared/wireguard/ip_address.ts";
 import { renderWgQuick } from "../../../supabase/functions/_shared/wireguard/wg_quick.ts";
-import { aclPutOperation } from "../../../supabase/functions/agent-mesh/routes/acl_put.ts";
-import { peerRegisterOperation } from "../../../supabase/functions/agent-mesh/routes/peer_register.ts";
+import { createOperation as createAclPut } from "../../../supabase/functions/agent-mesh/routes/acl_put.ts";
+import { createOperation as createPeerRegister } from "../../../supabase/functions/agent-mesh/routes/peer_register.ts";
 import { unknownLines } from "./line_grammar.ts";
 import { aliceState, configurationOf, meshNetworks, peerState } from "./states.ts";
 
@@ -33,7 +32,6 @@ interface Rule {
 const settings = readSettings(
   new Map([["SUPABASE_URL", "http://127.0.0.1"], ["SUPABASE_SERVICE_ROLE_KEY", "none"]]),
 );
-const client = createServiceClient(settings);
 
 const INJECTIONS = [
   "\nPostUp = id",
@@ -76,10 +74,10 @@ Deno.test("whatever /peer/register and /acl/put accept → a configuration of kn
   let accepted = 0;
   await fc.assert(
     fc.asyncProperty(hostileRegistrations, hostileRules, async (hostile, hostileRule) => {
-      const registration = await passedOn<Registration>(peerRegisterOperation, hostile);
+      const registration = await passedOn<Registration>(createPeerRegister, hostile);
       if (registration === null || liesInsideTheMesh(registration)) return;
       accepted++;
-      const rule = await passedOn<Rule>(aclPutOperation, hostileRule);
+      const rule = await passedOn<Rule>(createAclPut, hostileRule);
       const { agent_id, pubkey, endpoint, listen_port } = registration;
       const inbound_rules = rule === null ? [] : [{ proto: rule.proto, port: rule.port }];
       const states = [
@@ -126,7 +124,6 @@ async function passedOn<Parameters>(
   let parameters: unknown = null;
   const { request, handle } = operationOf({
     settings,
-    client,
     callDatabase<Result>(_name: string, given: Readonly<Record<string, unknown>>) {
       parameters = given;
       return Promise.resolve({} as Result);

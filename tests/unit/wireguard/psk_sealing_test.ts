@@ -8,12 +8,14 @@ import {
 } from "../../../supabase/functions/_shared/wireguard/psk.ts";
 import {
   openPresharedKey,
-  parseSealingKeys,
   PskOpeningError,
   sealingKeyIdOf,
-  type SealingKeys,
   sealPresharedKey,
 } from "../../../supabase/functions/_shared/wireguard/psk_sealing.ts";
+import {
+  parseSealingKeys,
+  type SealingKeys,
+} from "../../../supabase/functions/_shared/wireguard/sealing_key.ts";
 
 const owner = { ...pairOf("bob", "alice"), version: 3 };
 const oldKey = encodeBase64(new Uint8Array(32).fill(1));

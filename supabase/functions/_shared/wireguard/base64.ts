@@ -11,3 +11,9 @@ export function decodeBase64(text: string): Uint8Array | null {
   const binary = atob(text);
   return btoa(binary) === text ? Uint8Array.from(binary, (char) => char.charCodeAt(0)) : null;
 }
+
+/** The 32 bytes of a key, public or secret, as `wg` accepts it: canonical base64. Else null. */
+export function decodeKey(text: string): Uint8Array | null {
+  const bytes = decodeBase64(text);
+  return bytes?.length === 32 ? bytes : null;
+}

@@ -1,5 +1,5 @@
 import nacl from "tweetnacl";
-import { decodeBase64 } from "./base64.ts";
+import { decodeKey } from "./base64.ts";
 import { accepted, type Parsed, refused } from "./parsed.ts";
 
 /** A Curve25519 public key as WireGuard writes it: canonical base64 of 32 bytes. */
@@ -34,12 +34,6 @@ export function parsePublicKey(text: string): Parsed<PublicKey> {
  */
 export function storedPublicKey(text: string): PublicKey | null {
   return decodeKey(text) === null ? null : text as PublicKey;
-}
-
-/** The 32 bytes of a key, public or secret, as `wg` accepts it: canonical base64. Else null. */
-export function decodeKey(text: string): Uint8Array | null {
-  const bytes = decodeBase64(text);
-  return bytes?.length === 32 ? bytes : null;
 }
 
 function littleEndian(bytes: Uint8Array): bigint {

@@ -1,28 +1,7 @@
 import nacl from "tweetnacl";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
-import { decodeKey } from "./key.ts";
-import { accepted, type Parsed, refused } from "./parsed.ts";
 import { type AgentPair, PresharedKey } from "./psk.ts";
-
-/** One of PSK_ENCRYPTION_KEYS. Printing or serialising it shows only its id. */
-export class SealingKey {
-  /** 16 hex digits of the key's SHA-512, stored beside what it sealed. */
-  readonly id: string;
-  readonly #secretBytes: Uint8Array;
-
-  constructor(secretBytes: Uint8Array) {
-    const digest = nacl.hash(secretBytes).subarray(0, 8);
-    this.id = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    this.#secretBytes = secretBytes;
-  }
-
-  revealBytes(): Uint8Array {
-    return this.#secretBytes;
-  }
-}
-
-/** Newest first: the first seals, every one opens. */
-export type SealingKeys = readonly [SealingKey, ...SealingKey[]];
+import type { SealingKeys } from "./sealing_key.ts";
 
 /** Whose PSK it is and which of theirs: sealed in with it, so that rows cannot be exchanged. */
 export interface SealOwner extends AgentPair {
@@ -35,17 +14,6 @@ export class PskOpeningError extends Error {
     super(`The sealed PSK cannot be opened: ${reason}.`);
     this.name = "PskOpeningError";
   }
-}
-
-/** PSK_ENCRYPTION_KEYS: base64 of 32 bytes each, comma-separated, newest first. */
-export function parseSealingKeys(secretText: string): Parsed<SealingKeys> {
-  const decoded = secretText.split(",").map((part) => decodeKey(part.trim()));
-  const keys = decoded.flatMap((bytes) => bytes === null ? [] : [new SealingKey(bytes)]);
-  const [newest, ...older] = keys;
-  if (newest === undefined || keys.length !== decoded.length) {
-    return refused("Must be comma-separated keys, newest first, each the base64 of 32 bytes.");
-  }
-  return accepted([newest, ...older]);
 }
 
 /** The key that a sealed PSK needs, to find those that a new key has not re-sealed; or null. */

@@ -9,7 +9,7 @@ import {
   type Progress,
 } from "../digest.ts";
 import { type Artifact, artifact, artifactId, sha256 } from "../fields.ts";
-import type { ObjectStore } from "../object_store.ts";
+import { createObjectStore, type ObjectStore } from "../object_store.ts";
 
 /** How long a commit keeps others out; after a crash, also how long the next one waits at most. */
 const LEASE_SECONDS = 60;
@@ -41,12 +41,9 @@ type Verdict =
     readonly actual: number | string;
   };
 
-export function commitOperation(
-  { callDatabase, settings }: Platform,
-  store: ObjectStore,
-): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
+  const store = createObjectStore(settings);
   return defineOperation({
-    path: "/commit",
     summary: "Verify the uploaded bytes and make them the artifact's content, for good.",
     access: "the owner, the operator",
     request: z.object({ artifact_id: artifactId, sha256 }),

@@ -2,9 +2,8 @@ import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { type Artifact, artifact, artifactId } from "../fields.ts";
 
-export function deleteOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
-    path: "/delete",
     summary: "End an artifact, and with it its grants.",
     access: "the owner, the operator",
     request: z.object({ artifact_id: artifactId }),

@@ -3,14 +3,11 @@ import { defineOperation, type Operation, type Platform } from "../../_shared/op
 import { sha256Hex } from "../../_shared/secrets.ts";
 import { access, type GivenAccess, signAccess } from "../access.ts";
 import { grantToken } from "../fields.ts";
-import type { ObjectStore } from "../object_store.ts";
+import { createObjectStore } from "../object_store.ts";
 
-export function fetchOperation(
-  { callDatabase, settings }: Platform,
-  store: ObjectStore,
-): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
+  const store = createObjectStore(settings);
   return defineOperation({
-    path: "/fetch",
     summary: "Exchange a grant token for a short-lived download URL.",
     // The token is the credential; every other one is ignored.
     access: "anyone",

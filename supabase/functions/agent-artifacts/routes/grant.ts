@@ -11,9 +11,8 @@ const grantWithoutToken = z.object({
   expires_at: z.string(),
 });
 
-export function grantOperation({ callDatabase, settings }: Platform): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
   return defineOperation({
-    path: "/grant",
     summary: "Give another agent access to an artifact until a given time.",
     access: "the owner, the operator",
     request: z.object({ artifact_id: artifactId, to_agent: agentId, expires_at: timestamp }),

@@ -18,9 +18,8 @@ const response = z.object({
   next_cursor: z.string().nullable(),
 });
 
-export function inboxOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
-    path: "/inbox",
     summary: "The live grants to an agent, newest first.",
     access: "the agent itself, the operator",
     request: z.object({

@@ -18,9 +18,8 @@ interface Page {
   readonly last_key: string | null;
 }
 
-export function listOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
-    path: "/list",
     summary: "The current artifacts of an agent under a prefix, in byte order of key.",
     access: "the agent itself, the operator",
     request: z.object({

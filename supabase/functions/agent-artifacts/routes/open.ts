@@ -2,11 +2,11 @@ import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { access, type GivenAccess, signAccess } from "../access.ts";
 import { artifactId } from "../fields.ts";
-import type { ObjectStore } from "../object_store.ts";
+import { createObjectStore } from "../object_store.ts";
 
-export function openOperation({ callDatabase, settings }: Platform, store: ObjectStore): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
+  const store = createObjectStore(settings);
   return defineOperation({
-    path: "/open",
     summary: "Get a short-lived download URL by one's own credential.",
     access: "the owner, an agent with a live grant, the operator",
     request: z.object({ artifact_id: artifactId }),

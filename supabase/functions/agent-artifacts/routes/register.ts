@@ -4,12 +4,10 @@ import { defineOperation, type Operation, type Platform } from "../../_shared/op
 import { publicUrl } from "../../_shared/public_origin.ts";
 import { newIdentifier } from "../../_shared/secrets.ts";
 import { type Artifact, artifact, key, mime, owner } from "../fields.ts";
-import type { ObjectStore } from "../object_store.ts";
+import { createObjectStore } from "../object_store.ts";
 
-export function registerOperation(
-  { callDatabase, settings }: Platform,
-  store: ObjectStore,
-): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
+  const store = createObjectStore(settings);
   const request = z.object({
     agent_id: owner,
     key,
@@ -23,7 +21,6 @@ export function registerOperation(
   });
 
   return defineOperation({
-    path: "/register",
     summary: "Register a file under a key and get the URL to PUT its bytes to.",
     access: "the agent itself, the operator",
     request,

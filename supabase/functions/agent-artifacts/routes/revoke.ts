@@ -27,9 +27,8 @@ const request = z.object({
 
 const response = z.object({ revoked: z.int(), grant_ids: z.array(z.string()) });
 
-export function revokeOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
-    path: "/revoke",
     summary: "End one grant, or every live grant of an artifact to an agent.",
     access: "the owner, the operator",
     request,

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { limit } from "../fields.ts";
-import type { ObjectStore } from "../object_store.ts";
+import { createObjectStore } from "../object_store.ts";
 
 const response = z.object({
   expired: z.int().meta({ description: "Artifacts that ended: expired, or deleted before." }),
@@ -19,12 +19,9 @@ interface Step extends Omit<z.output<typeof response>, "orphaned"> {
   readonly orphan_paths: readonly string[];
 }
 
-export function sweepOperation(
-  { callDatabase, settings }: Platform,
-  store: ObjectStore,
-): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
+  const store = createObjectStore(settings);
   return defineOperation({
-    path: "/sweep",
     summary:
       "Retention: end what is over, remove the bytes of what has ended. Repeat until 0 remain.",
     access: "the operator",

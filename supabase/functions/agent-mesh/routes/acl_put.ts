@@ -9,9 +9,8 @@ const response = rule.extend({
     .meta({ description: "The agent that has not agreed yet." }),
 });
 
-export function aclPutOperation({ callDatabase, settings }: Platform): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
   return defineOperation({
-    path: "/acl/put",
     summary: "Agree to an access rule; it is active once both of its agents have.",
     access: "either agent of the rule, the operator (who agrees for both)",
     request: ruleOfTwo,

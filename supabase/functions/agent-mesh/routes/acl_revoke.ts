@@ -4,9 +4,8 @@ import { rule, ruleOfTwo } from "../fields.ts";
 
 const response = rule.extend({ revoked: z.boolean() });
 
-export function aclRevokeOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
-    path: "/acl/revoke",
     summary: "End an access rule, or a request for one, for both of its agents.",
     access: "either agent of the rule, the operator",
     request: ruleOfTwo,

@@ -16,9 +16,8 @@ const response = z.object({
   acl_requests: z.array(rule.extend({ waiting_for: z.string() })),
 });
 
-export function netmapOperation({ callDatabase, settings }: Platform): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
   return defineOperation({
-    path: "/netmap",
     summary: "What an agent sees: peers, active rules and requests.",
     access: "the agent itself, the operator",
     request: z.object({ agent_id: subject }),

@@ -24,9 +24,8 @@ interface Recorded {
   readonly config_version: number;
 }
 
-export function peerHeartbeatOperation({ callDatabase, settings }: Platform): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
   return defineOperation({
-    path: "/peer/heartbeat",
     summary: "Say that the agent is there.",
     access: "the agent itself, the operator",
     request,

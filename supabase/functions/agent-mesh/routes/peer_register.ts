@@ -1,8 +1,16 @@
 import * as z from "zod";
 import { agentId } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { formatEndpoint } from "../../_shared/wireguard/endpoint.ts";
-import { endpoint, peer, port, pubkey } from "../fields.ts";
+import { formatEndpoint, parseEndpoint } from "../../_shared/wireguard/endpoint.ts";
+import { parsePublicKey } from "../../_shared/wireguard/key.ts";
+import { parsedBy, peer, port } from "../fields.ts";
+
+const pubkey = parsedBy(parsePublicKey)
+  .meta({ description: "WireGuard public key: base64 of 32 bytes." });
+
+/** Whether an address lies in the mesh's own networks is for the database to say, which alone knows them. */
+const endpoint = parsedBy((text) => parseEndpoint(text, []))
+  .meta({ description: "<host>:<port>", examples: ["203.0.113.7:51820", "[2001:db8::7]:51820"] });
 
 const request = z.object({
   agent_id: agentId,
@@ -13,9 +21,8 @@ const request = z.object({
     .meta({ description: "Where the host listens, if that is not the endpoint's port." }),
 });
 
-export function peerRegisterOperation({ callDatabase, settings }: Platform): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
   return defineOperation({
-    path: "/peer/register",
     summary: "Join the mesh, or change the pubkey or endpoint.",
     access: "the agent itself, the operator",
     request,

@@ -4,9 +4,8 @@ import { defineOperation, type Operation, type Platform } from "../../_shared/op
 
 const response = z.object({ agent_id: z.string(), removed: z.boolean() });
 
-export function peerRemoveOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
-    path: "/peer/remove",
     summary: "Leave the mesh: the peer, its rules and its PSKs are gone.",
     access: "the agent itself, the operator",
     request: z.object({ agent_id: agentId }),

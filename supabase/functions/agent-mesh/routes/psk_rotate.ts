@@ -9,9 +9,8 @@ const response = z.object({
   rotated_at: z.string(),
 });
 
-export function pskRotateOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
-    path: "/psk/rotate",
     summary: "Replace the PSK of a pair; both then call /wg_config.",
     access: "either agent of the pair, the operator",
     request: z.object({ a: agentId, b: agentId }),

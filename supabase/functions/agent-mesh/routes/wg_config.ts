@@ -1,9 +1,13 @@
 import { parseAccept } from "hono/utils/accept";
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { parsePrivateKeyFile } from "../../_shared/wireguard/private_key_file.ts";
 import { renderWgQuick } from "../../_shared/wireguard/wg_quick.ts";
 import { readConfiguration } from "../configuration.ts";
-import { privateKeyFile, subject } from "../fields.ts";
+import { parsedBy, subject } from "../fields.ts";
+
+const privateKeyFile = parsedBy(parsePrivateKeyFile)
+  .meta({ description: "Where the agent keeps its private key." });
 
 const request = z.object({
   agent_id: subject,
@@ -20,9 +24,8 @@ const response = z.object({
   config: z.string().meta({ description: "The text of /etc/wireguard/<interface>.conf." }),
 });
 
-export function wgConfigOperation({ callDatabase, settings }: Platform): Operation {
+export function createOperation({ callDatabase, settings }: Platform): Operation {
   return defineOperation({
-    path: "/wg_config",
     summary: "The agent's wg-quick configuration; with `accept: text/plain`, nothing else.",
     access: "the agent itself, the operator",
     request,
