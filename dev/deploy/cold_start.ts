@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { freePort } from "../free_port.ts";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "./hosted_deno.ts";
@@ -16,29 +17,45 @@ const SERVICE_KEY = "nobody's";
 /** What every SQL function answers here: a last page of /list; others pass on what they get. */
 const DATABASE_ANSWER = { artifacts: [], last_key: null };
 
+/** From the start of a process to the end of its first answer, a real one; in milliseconds. */
+export interface ColdStartTime {
+  readonly elapsed: number;
+  /**
+   * What its main thread worked, which is nearly all of the above on a machine that does nothing else, and the same on
+   * one that does.
+   */
+  readonly onCore: number;
+}
+
 /**
- * Measures, by name, the median milliseconds from the start of a process to the end of its first answer, a real one.
- * The functions take turns, so that whatever else this machine does falls on all of them; the first round only fills
- * caches. Throws when a call is not answered with 200.
+ * Measures the cold starts by name, the medians of so many rounds. The functions take turns, and a round before the
+ * first fills caches. Throws when a call is not answered with 200. Only on Linux.
  */
 export async function measureColdStarts(
   coldStarts: readonly ColdStart[],
   { rounds }: { readonly rounds: number },
-): Promise<Map<string, number>> {
+): Promise<Map<string, ColdStartTime>> {
   await using upstream = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     () => Response.json(DATABASE_ANSWER),
   );
   const supabaseUrl = `http://127.0.0.1:${upstream.addr.port}`;
   for (const { measured } of coldStarts) await lockPackages(measured);
-  const times = new Map<string, number[]>(coldStarts.map(({ measured }) => [measured.name, []]));
+  const times = new Map<string, ColdStartTime[]>(
+    coldStarts.map(({ measured }) => [measured.name, []]),
+  );
   for (let round = 0; round <= rounds; round++) {
     for (const coldStart of coldStarts) {
-      const milliseconds = await measureOnce(coldStart, supabaseUrl);
-      if (round > 0) times.get(coldStart.measured.name)!.push(milliseconds);
+      const time = await measureOnce(coldStart, supabaseUrl);
+      if (round > 0) times.get(coldStart.measured.name)!.push(time);
     }
   }
-  return new Map(Array.from(times, ([name, all]) => [name, median(all)]));
+  return new Map(
+    Array.from(times, ([name, all]) => [name, {
+      elapsed: median(all.map(({ elapsed }) => elapsed)),
+      onCore: median(all.map(({ onCore }) => onCore)),
+    }]),
+  );
 }
 
 /**
@@ -66,7 +83,7 @@ function lockFileOf({ directory }: Runnable): string {
 async function measureOnce(
   { measured, path, body }: ColdStart,
   supabaseUrl: string,
-): Promise<number> {
+): Promise<ColdStartTime> {
   const deno = await locateHostedDeno();
   const port = await freePort();
   const startedAt = performance.now();
@@ -98,7 +115,8 @@ async function measureOnce(
     });
     const answer = await response.text();
     if (response.status !== 200) throw new Error(`${measured.name}${path} answered ${answer}`);
-    return performance.now() - startedAt;
+    const elapsed = performance.now() - startedAt;
+    return { elapsed, onCore: await mainThreadMilliseconds(child.pid) };
   } finally {
     try {
       child.kill("SIGKILL");
@@ -116,6 +134,12 @@ async function awaitListening(output: ReadableStream<Uint8Array>): Promise<void>
     if (text.includes("Listening on ")) return;
   }
   throw new Error(`The function ended before it listened: ${text}`);
+}
+
+/** The first number of schedstat: nanoseconds that the thread has spent on a core. */
+async function mainThreadMilliseconds(pid: number): Promise<number> {
+  const schedstat = await readFile(`/proc/${pid}/task/${pid}/schedstat`, "utf8");
+  return Number(schedstat.split(" ")[0]) / 1e6;
 }
 
 function median(values: readonly number[]): number {
