@@ -1,5 +1,7 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
 import { cors } from "hono/cors";
+// Its router is the one that costs least to set up, for a process that lives for a few requests.
+import { Hono } from "hono/quick";
 import { type Caller, callerArgument, identifyCaller } from "./caller.ts";
 import { createCallDatabase, createDatabaseClient } from "./database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
