@@ -24,6 +24,8 @@ export interface PostgresOptions {
   readonly superuserPassword: string;
   /** False only for throw-away clusters: a crash of the machine may then lose everything. */
   readonly durable: boolean;
+  /** Default: the embedded PostgreSQL. */
+  readonly binaries?: PostgresBinaries;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface PostgresOptions {
 export async function openCluster(options: PostgresOptions): Promise<PostgresCluster> {
   const user = await postgresUser();
   const home = await openPostgresHome(options.stateDir, user);
-  const binaries = await preparePostgresBinaries(home, user);
+  const binaries = options.binaries ?? await preparePostgresBinaries(home, user);
   const directory = join(home, "cluster");
   const logFile = join(options.stateDir, "logs", "postgres.log");
   const cluster = { binaries, directory, user, logFile };

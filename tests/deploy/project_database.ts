@@ -26,11 +26,3 @@ export async function openProjectDatabase(): Promise<ProjectDatabase> {
     },
   };
 }
-
-/** Whether the server could lint: the embedded PostgreSQL has no plpgsql_check. */
-export async function hasPlpgsqlCheck(): Promise<boolean> {
-  const sql = postgres(Deno.env.get("SUPABASE_DB_URL")!, { max: 1 });
-  const found = await sql`select from pg_available_extensions where name = 'plpgsql_check'`;
-  await sql.end();
-  return found.length > 0;
-}
