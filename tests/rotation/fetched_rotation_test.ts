@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { eventually } from "../wireguard/command.ts";
+import { ExampleAgent, joinWithAgents } from "../wireguard/example_agent.ts";
+import { Mesh, putRule } from "../wireguard/mesh.ts";
+import { Pings, untilPingAnswered } from "../wireguard/probes.ts";
+import { tunnelTest } from "../wireguard/requirements.ts";
+import { handshakeOf, pskOf, rotate, SESSION_LIFE_SECONDS } from "./pair.ts";
+
+tunnelTest("/psk/rotate of two pairs that ping 10 times a second → none lost", async () => {
+  await using mesh = await Mesh.create();
+  const { alice, bob } = await joinWithAgents(mesh, { pollSeconds: 5 });
+  const carol = await mesh.join("carol", { behindNat: true });
+  await putRule({ from: carol, to: bob, proto: "tcp", port: 443 });
+  await ExampleAgent.start(carol, { mesh, pollSeconds: 5 });
+
+  await Promise.all([alice, carol].map(async (member) => {
+    await untilPingAnswered(member.host, { address: bob.ipv4 });
+    const [oldPsk, oldHandshake] = [await pskOf(member, bob), await handshakeOf(member, bob)];
+    const pings = Pings.start(member.host, bob.ipv4);
+    await rotate(member, bob);
+    await eventually("both sides have the same new PSK", {
+      withinSeconds: 20,
+      condition: async () => {
+        const psks = [await pskOf(member, bob), await pskOf(bob, member)];
+        return psks[0] === psks[1] && psks[0] !== oldPsk;
+      },
+    });
+    // A PSK first counts in the handshake of the next session.
+    await eventually("a new session began", {
+      withinSeconds: SESSION_LIFE_SECONDS,
+      condition: async () => await handshakeOf(member, bob) > oldHandshake,
+    });
+    await untilPingAnswered(bob.host, { address: member.ipv4 });
+    const { sent, lost } = await pings.stop();
+    assert.ok(sent > 1000, `${sent} pings`);
+    assert.deepEqual(lost, []);
+  }));
+});
