@@ -24,19 +24,14 @@ export interface GatewayOptions {
   readonly upstreams: Upstreams;
 }
 
-/** The one public port, on loopback, with Supabase's three prefixes. Throws StartError when the port is taken. */
+/** The one public port, on loopback, with Supabase's three prefixes. Throws StartError when it cannot be opened. */
 export function startGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     route(request, response, options);
   });
   return new Promise((resolve, reject) => {
     server.once("error", (cause) => {
-      reject(
-        new StartError(
-          `Port ${options.port} on 127.0.0.1 cannot be used (is the service, or \`supabase start\`, already running?); set PORT to another one.`,
-          { cause },
-        ),
-      );
+      reject(new StartError(portRefusal(options.port, cause), { cause }));
     });
     server.listen(options.port, "127.0.0.1", () => {
       const address = server.address();
@@ -44,6 +39,18 @@ export function startGateway(options: GatewayOptions): Promise<Gateway> {
       resolve({ port, stop: () => stop(server) });
     });
   });
+}
+
+/** Why a port cannot be listened on, and what to do, by the code of the system's error. */
+export function portRefusal(port: number, { code, message }: NodeJS.ErrnoException): string {
+  const refused = `Port ${port} on 127.0.0.1 cannot be used`;
+  if (code === "EADDRINUSE") {
+    return `${refused} (is the service, or \`supabase start\`, already running?); set PORT to another one.`;
+  }
+  if (code === "EACCES") {
+    return `${refused}: the system does not let this user open it (as a rule, those below 1024); set PORT to a higher one.`;
+  }
+  return `${refused} (${code ?? message}); set PORT to another one.`;
 }
 
 function stop(server: ReturnType<typeof createServer>): Promise<void> {

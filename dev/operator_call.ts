@@ -19,7 +19,11 @@ export async function callAsOperator(
   try {
     response = await fetch(new URL(`/rest/v1/rpc/${functionName}`, url), {
       method: "POST",
-      headers: { apikey: secretKey, "content-type": "application/json" },
+      headers: {
+        apikey: secretKey,
+        "content-type": "application/json",
+        "content-profile": "public",
+      },
       body: JSON.stringify(parameters),
     });
   } catch (cause) {
@@ -28,7 +32,7 @@ export async function callAsOperator(
   const text = await response.text();
   if (!response.ok) {
     throw new StartError(
-      `${functionName} was refused (HTTP ${response.status}): ${messageOf(text)}`,
+      `${functionName} was refused (HTTP ${response.status}): ${reasonOfRefusal(text)}`,
     );
   }
   return JSON.parse(text);
@@ -66,10 +70,30 @@ export async function readConnection(): Promise<Connection> {
   return values as Connection;
 }
 
-function messageOf(body: string): string {
+function reasonOfRefusal(body: string): string {
   try {
-    return String(JSON.parse(body).message);
+    const { message, details } = JSON.parse(body);
+    const told = tellDetails(details);
+    return told === "" ? String(message) : `${message} (${told})`;
   } catch {
     return body.slice(0, 200);
+  }
+}
+
+/** The details that this project's functions give, in words. PostgreSQL's own may quote a row: they are not told. */
+function tellDetails(details: unknown): string {
+  const parsed = parseObject(details);
+  if (Array.isArray(parsed["issues"])) {
+    return parsed["issues"].map(({ path, message }) => `${path}: ${message}`).join(" ");
+  }
+  return Object.entries(parsed).map(([name, value]) => `${name}: ${value}`).join(", ");
+}
+
+function parseObject(text: unknown): Record<string, unknown> {
+  try {
+    const value = JSON.parse(String(text));
+    return value !== null && typeof value === "object" ? value : {};
+  } catch {
+    return {};
   }
 }

@@ -1,43 +1,63 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { identifyProcess, isRunning, type ProcessIdentity } from "./process_identity.ts";
+import { StartError } from "./start_error.ts";
+
+interface ProcessRecord extends ProcessIdentity {
+  /** The real path of the state directory, by which a copy of it shows. Older records lack it. */
+  readonly stateDir?: string;
+}
 
 /**
  * Which processes belong to a state directory, on disk, so that the next start (or `stop`, or `reset`) can end what a
  * stack that was killed with SIGKILL left behind, and nothing else.
  */
 export class ProcessRecords {
-  readonly #file: string;
-  readonly #identities = new Map<string, ProcessIdentity>();
+  readonly #stateDir: string;
+  readonly #records = new Map<string, ProcessRecord>();
   #writing: Promise<void> = Promise.resolve();
 
   constructor(stateDir: string) {
-    this.#file = recordsFile(stateDir);
+    this.#stateDir = stateDir;
   }
 
   /** Records `pid` under `name`, in place of an earlier process of that name. */
   async set(name: string, pid: number): Promise<void> {
     const identity = await identifyProcess(pid);
-    if (identity === null) this.#identities.delete(name);
-    else this.#identities.set(name, identity);
+    if (identity === null) this.#records.delete(name);
+    else this.#records.set(name, { ...identity, stateDir: await realpath(this.#stateDir) });
     this.#writing = this.#writing.then(() => this.#write());
     await this.#writing;
   }
 
   async #write(): Promise<void> {
-    const unfinished = `${this.#file}.new`;
-    await writeFile(unfinished, JSON.stringify(Object.fromEntries(this.#identities)));
-    await rename(unfinished, this.#file);
+    const file = recordsFile(this.#stateDir);
+    const unfinished = `${file}.new`;
+    await writeFile(unfinished, JSON.stringify(Object.fromEntries(this.#records)));
+    await rename(unfinished, file);
   }
 }
 
-/** The processes of `stateDir` that run now, by name. */
+/** Whether a stack ever recorded itself in `stateDir`. */
+export async function hasRecords(stateDir: string): Promise<boolean> {
+  return await readRecords(stateDir) !== null;
+}
+
+/** The processes of `stateDir` that run now, by name; not those of a state directory that it is a copy of. */
 export async function runningProcesses(stateDir: string): Promise<Map<string, ProcessIdentity>> {
   const running = new Map<string, ProcessIdentity>();
-  for (const [name, identity] of Object.entries(await readRecords(stateDir))) {
-    if (await isRunning(identity)) running.set(name, identity);
+  for (const [name, record] of Object.entries(await readRecords(stateDir) ?? {})) {
+    if (!await isRunning(record) || await isCopied(stateDir, name, record)) continue;
+    running.set(name, { pid: record.pid, startedAt: record.startedAt });
   }
   return running;
+}
+
+/** Whether the state directory that recorded a process is another one, and still knows it. */
+async function isCopied(stateDir: string, name: string, record: ProcessRecord): Promise<boolean> {
+  if (record.stateDir === undefined || record.stateDir === await realpath(stateDir)) return false;
+  const original = (await readRecords(record.stateDir))?.[name];
+  return original?.pid === record.pid && original.startedAt === record.startedAt;
 }
 
 /** Ends every recorded process of `stateDir` but the stack itself, and returns the names of those that ran. */
@@ -71,21 +91,35 @@ export async function ensureEnd(
   }
 }
 
-/** Sends a signal to a process that may just have ended. */
+/** Sends a signal to a process that may just have ended. Throws StartError when it is another user's. */
 export function tell(identity: ProcessIdentity, signal: Deno.Signal): void {
   try {
     Deno.kill(identity.pid, signal);
   } catch (cause) {
+    if (cause instanceof Deno.errors.PermissionDenied) {
+      throw new StartError(
+        `Process ${identity.pid} of this state directory belongs to another user, who alone (or root) can end it.`,
+        { cause },
+      );
+    }
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
   }
 }
 
-async function readRecords(stateDir: string): Promise<Record<string, ProcessIdentity>> {
+/** Null when there are none, or the file is somebody else's. */
+async function readRecords(stateDir: string): Promise<Record<string, ProcessRecord> | null> {
   try {
-    return JSON.parse(await readFile(recordsFile(stateDir), "utf8"));
+    const records = JSON.parse(await readFile(recordsFile(stateDir), "utf8"));
+    const isObject = typeof records === "object" && !Array.isArray(records);
+    return isObject && Object.values(records).every(isRecord) ? records : null;
   } catch {
-    return {};
+    return null;
   }
+}
+
+function isRecord(value: unknown): value is ProcessRecord {
+  const { pid, startedAt } = Object(value);
+  return Number.isInteger(pid) && pid > 0 && typeof startedAt === "string";
 }
 
 function recordsFile(stateDir: string): string {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { sign } from "hono/jwt";
 import { writePrivateFile } from "./private_file.ts";
+import { StartError } from "./start_error.ts";
 
 /** The secrets of one state directory: made once, kept with mode 0600, the same after every restart. */
 export interface ProjectKeys {
@@ -20,16 +21,46 @@ export interface ProjectKeys {
   readonly databasePassword: string;
 }
 
+const NAMES: readonly (keyof ProjectKeys)[] = [
+  "secretKey",
+  "publishableKey",
+  "jwtSecret",
+  "serviceRoleKey",
+  "anonKey",
+  "pskEncryptionKeys",
+  "databasePassword",
+];
 const TEN_YEARS_IN_SECONDS = 315_360_000;
 
-/** Reads the keys of `stateDir`, or makes them at the first start. */
+/** Reads the keys of `stateDir`, or makes them at the first start. Throws StartError when the file is damaged. */
 export async function readOrMakeKeys(stateDir: string): Promise<ProjectKeys> {
   const file = join(stateDir, "keys.json");
+  let text: string;
   try {
-    return JSON.parse(await Deno.readTextFile(file));
+    text = await Deno.readTextFile(file);
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+    return await makeKeyFile(file);
   }
+  const keys = parseKeys(text);
+  if (keys === null) {
+    throw new StartError(
+      `${file} is damaged: restore it from a copy, or run \`deno task reset\`, which discards the database, objects and keys.`,
+    );
+  }
+  return keys;
+}
+
+function parseKeys(text: string): ProjectKeys | null {
+  try {
+    const keys = JSON.parse(text);
+    return NAMES.every((name) => typeof keys[name] === "string") ? keys : null;
+  } catch {
+    return null;
+  }
+}
+
+async function makeKeyFile(file: string): Promise<ProjectKeys> {
   const keys = await makeKeys();
   await writePrivateFile(file, JSON.stringify(keys, null, 2) + "\n");
   return keys;

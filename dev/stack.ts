@@ -57,6 +57,7 @@ const FUNCTION_NAMES = ["agent-artifacts", "agent-mesh"];
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { stateDir, durable = true, onProgress = () => {} } = options;
+  const secondsBetweenSweeps = sweepSeconds(Deno.env.get("SWEEP_SECONDS"));
   const lock = await lockState(stateDir);
   // What to undo, in reverse order, when the stack stops or a start fails.
   const stops: (() => Promise<void>)[] = [lock.release];
@@ -151,8 +152,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       stops.push(supervised.stop);
     }
     for (const name of upstreams.functions.keys()) await awaitHealth({ url, name });
-    const seconds = sweepSeconds(Deno.env.get("SWEEP_SECONDS"));
-    stops.push(startSweepTimer({ url, secretKey: keys.secretKey, seconds, onProgress }).stop);
+    const sweepTimer = startSweepTimer({
+      url,
+      secretKey: keys.secretKey,
+      seconds: secondsBetweenSweeps,
+      onProgress,
+    });
+    stops.push(sweepTimer.stop);
 
     const stack: Stack = {
       url,

@@ -55,7 +55,11 @@ export async function packFunctions(directory: string): Promise<PackedFunction[]
       environment: { SUPABASE_ACCESS_TOKEN: accessToken },
     },
   );
-  if (code !== 0) throw new StartError(`supabase functions deploy failed: ${output}`);
+  // A warning is of an import that it could not follow, which depends on the machine that it runs on.
+  if (code !== 0 || output.includes("WARN")) {
+    const reasons = output.split("\n").filter((line) => !/^(?:Deploy|Upload|$)/.test(line));
+    throw new StartError(`supabase functions deploy did not go well: ${reasons.join(" ")}`);
+  }
   return await Promise.all(
     api.live.map((name) => unpack(api.deployments.get(name)!, join(directory, "packed", name))),
   );

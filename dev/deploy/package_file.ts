@@ -1,12 +1,39 @@
 import { fileURLToPath } from "node:url";
 
+const PRINT_PACKAGE_FILE = fileURLToPath(new URL("./print_package_file.ts", import.meta.url));
+const LOCK_FILE = fileURLToPath(new URL("./deno.lock", import.meta.url));
+
+const located = new Map<string, Promise<string>>();
+
 /**
  * The path of a file of an npm package in Deno's cache; the package is downloaded at first use. `npmPackage` has its
  * exact version: `@scope/name@1.2.3`.
  */
-export async function locatePackageFile(npmPackage: string, file: string): Promise<string> {
-  // Not a literal, so that Deno downloads it only where it is needed.
-  const manifest = `npm:${npmPackage}/package.json`;
-  await import(manifest, { with: { type: "json" } });
-  return fileURLToPath(new URL(file, import.meta.resolve(manifest)));
+export function locatePackageFile(npmPackage: string, file: string): Promise<string> {
+  const key = `${npmPackage}/${file}`;
+  const path = located.get(key) ?? locate(npmPackage, file);
+  located.set(key, path);
+  return path;
+}
+
+/**
+ * By a process with a lock file of its own. Deno downloads what a lock file lists before it runs anything, and who
+ * only starts the service has no use for these packages, which are larger than all others together.
+ */
+async function locate(npmPackage: string, file: string): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--no-config",
+      "--no-prompt",
+      "--allow-read",
+      `--lock=${LOCK_FILE}`,
+      PRINT_PACKAGE_FILE,
+      `npm:${npmPackage}/package.json`,
+      file,
+    ],
+    stdin: "null",
+  }).output();
+  if (code !== 0) throw new Error(new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout).trim();
 }

@@ -30,8 +30,11 @@ export async function sendObject(request: Request, options: DownloadOptions): Pr
       headers,
     });
   } catch (cause) {
-    // A new version took its place between row and file.
-    if (cause instanceof Deno.errors.NotFound) return await sendObject(request, options);
+    // A new version took its place between row and file; unless the file is lost.
+    const isReplaced = (await options.rows.find(options.address))?.version !== row.version;
+    if (cause instanceof Deno.errors.NotFound && isReplaced) {
+      return await sendObject(request, options);
+    }
     throw cause;
   }
 }

@@ -67,22 +67,11 @@ export function meshTest(name: string, run: (cast: MeshCast) => Promise<void>): 
       await run({ alice, bob, carol });
     } finally {
       for (const { id } of [alice, bob, carol]) {
-        await removeWithRules(id);
+        await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id: id } });
         await operatorRpc("revoke_agent_keys", { agent_id: id });
       }
     }
   });
-}
-
-/** /peer/remove takes an agent's rules along, if there is a peer. */
-async function removeWithRules(agent_id: string): Promise<void> {
-  const removed = await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id } });
-  if (removed["removed"]) return;
-  await succeed("/agent-mesh/peer/register", {
-    as: "operator",
-    body: { agent_id, pubkey: newPubkey() },
-  });
-  await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id } });
 }
 
 export function newPubkey(): string {

@@ -243,6 +243,26 @@ meshTest(
 );
 
 meshTest(
+  "/peer/remove of an agent without a peer → false, and the rules that name it are gone all the same",
+  async ({ alice, bob }) => {
+    await join(bob);
+    await agree(ruleBetween(alice, bob));
+    const version = (await netmapOf(bob)).config_version;
+    const answer = await succeed("/agent-mesh/peer/remove", {
+      as: "operator",
+      body: { agent_id: alice.id },
+    });
+    deepStrictEqual(answer, { agent_id: alice.id, removed: false });
+    const { acls, config_version } = await netmapOf(bob);
+    deepStrictEqual(acls, []);
+    strictEqual(config_version, version, "no text named alice");
+
+    await join(alice);
+    deepStrictEqual((await netmapOf(bob)).peers.map(({ agent_id }) => agent_id), [bob.id]);
+  },
+);
+
+meshTest(
   "removed and registered again → the same addresses, and config_version goes on",
   async ({ alice, bob }) => {
     const before = await join(alice);

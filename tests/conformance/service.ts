@@ -85,7 +85,12 @@ export async function operatorRpc<Body = JsonObject>(
 ): Promise<Answer<Body>> {
   const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/${functionName}`, {
     method: "POST",
-    headers: { apikey: SECRET_KEY, "content-type": "application/json" },
+    headers: {
+      apikey: SECRET_KEY,
+      "content-type": "application/json",
+      // Whatever schema the deployment exposes first.
+      "content-profile": "public",
+    },
     body: JSON.stringify(parameters),
   });
   return { status: response.status, headers: response.headers, body: await response.json() };

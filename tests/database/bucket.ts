@@ -4,6 +4,8 @@ import type postgres from "postgres";
 export interface SeededObject {
   readonly path: (artifactId: string) => string;
   readonly uploadedHoursAgo?: number;
+  /** In bytes; artifacts are registered with 0. */
+  readonly size?: number;
 }
 
 /** `count` artifacts of one kind, each with its objects. Ages in hours. */
@@ -22,8 +24,8 @@ export function hoursAgo(hours: number): string {
   return new Date(Date.now() - hours * 3_600_000).toISOString();
 }
 
-export function incoming(uploadedHoursAgo = 1): SeededObject {
-  return { path: (id) => `incoming/${id}`, uploadedHoursAgo };
+export function incoming(uploadedHoursAgo = 1, size = 0): SeededObject {
+  return { path: (id) => `incoming/${id}`, uploadedHoursAgo, size };
 }
 
 export function sealed(attempt: number, uploadedHoursAgo = 1): SeededObject {
@@ -68,7 +70,7 @@ export function artifactIdOf(seed: string, index: number): string {
 /** Writes the rows and objects of `seeds`, as the superuser; returns the objects' paths. */
 export async function seedBucket(sql: postgres.Sql, seeds: readonly Seed[]): Promise<string[]> {
   const rows: Record<string, unknown>[] = [];
-  const objects: { name: string; created_at: string }[] = [];
+  const objects: { name: string; created_at: string; metadata: { size: number } }[] = [];
   for (const seed of seeds) {
     for (let index = 0; index < seed.count; index++) {
       const id = artifactIdOf(seed.name, index);
@@ -88,8 +90,12 @@ export async function seedBucket(sql: postgres.Sql, seeds: readonly Seed[]): Pro
           ...(attempt === undefined ? {} : { sealed_path: `sealed/${id}/${attempt}` }),
         });
       }
-      for (const { path, uploadedHoursAgo = 1 } of seed.objects) {
-        objects.push({ name: path(id), created_at: hoursAgo(uploadedHoursAgo) });
+      for (const { path, uploadedHoursAgo = 1, size = 0 } of seed.objects) {
+        objects.push({
+          name: path(id),
+          created_at: hoursAgo(uploadedHoursAgo),
+          metadata: { size },
+        });
       }
     }
   }
@@ -99,9 +105,11 @@ export async function seedBucket(sql: postgres.Sql, seeds: readonly Seed[]): Pro
     sql.json(rows as unknown as postgres.JSONValue)
   })`;
   await sql`
-    insert into storage.objects (bucket_id, name, version, created_at)
-    select 'agent-artifacts', name, gen_random_uuid(), created_at
-    from jsonb_to_recordset(${sql.json(objects)}) as o (name text, created_at timestamptz)`;
+    insert into storage.objects (bucket_id, name, version, created_at, metadata)
+    select 'agent-artifacts', name, gen_random_uuid(), created_at, metadata
+    from jsonb_to_recordset(${
+    sql.json(objects)
+  }) as o (name text, created_at timestamptz, metadata jsonb)`;
   return objects.map((object) => object.name);
 }
 

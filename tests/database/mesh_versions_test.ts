@@ -138,19 +138,6 @@ Deno.test("removed and registered again with everything as before → a higher c
   deepStrictEqual(after.addresses, before.addresses);
 });
 
-Deno.test("a release renders differently: raise_all_config_versions → every version rises by one", async () => {
-  const { mesh } = file;
-  await mesh.startOver();
-  for (const name of AGENTS) await mesh.register(name);
-  const before = await Promise.all(AGENTS.map((name) => mesh.configuration(name)));
-  await mesh.owner`select mesh.raise_all_config_versions()`;
-  const after = await Promise.all(AGENTS.map((name) => mesh.configuration(name)));
-  deepStrictEqual(
-    after.map((state) => state?.config_version),
-    before.map((state) => (state?.config_version ?? NaN) + 1),
-  );
-});
-
 Deno.test("a heartbeat → writes its one narrow row in place (a heap-only tuple), and no event", async () => {
   const { mesh } = file;
   await mesh.startOver();

@@ -18,12 +18,16 @@ interface Step extends Record<string, unknown> {
   readonly expired: number;
   readonly abandoned: number;
   readonly remaining: number;
+  readonly dead_paths: readonly string[];
 }
 
-function sweep(sql: postgres.Sql, { caller = OPERATOR, window_seconds = 60 } = {}): Promise<Step> {
+function sweep(
+  sql: postgres.Sql,
+  { caller = OPERATOR, window_seconds = 60, max_entries = 100 } = {},
+): Promise<Step> {
   return callAsService<Step>(sql, "sweep_artifacts", {
     caller,
-    max_entries: 100,
+    max_entries,
     window_seconds,
     remove_many_orphans: false,
   });
@@ -60,6 +64,9 @@ Deno.test("sweep_artifacts ends what is over, and nothing that somebody may stil
         row: pending(27, { lease_token, lease_expires_at: hoursAgo(0.01) }),
         objects: [],
       },
+      { name: "over: unfit", count: 1, row: pending(3.1), objects: [incoming(3, 1)] },
+      { name: "unfit, not yet", count: 1, row: pending(2.9), objects: [incoming(2, 1)] },
+      { name: "fit", count: 1, row: pending(3.1), objects: [incoming(3)] },
       { name: "window of expired", count: 1, row: committed({ expiresIn: -0.02 }), objects: [] },
       {
         name: "window of deleted",
@@ -88,13 +95,14 @@ Deno.test("sweep_artifacts ends what is over, and nothing that somebody may stil
       },
     ]);
     const step = await sweep(sql);
-    deepStrictEqual([step.expired, step.abandoned, step.remaining], [2, 3, 0]);
+    deepStrictEqual([step.expired, step.abandoned, step.remaining], [2, 4, 0]);
     deepStrictEqual(await endedArtifacts(sql), [
       "over: abandoned/0",
       "over: deleted/0",
       "over: expired/0",
       "over: lease/0",
       "over: sealed/0",
+      "over: unfit/0",
     ]);
     const [left] = await sql`select count(*)::integer as leases from artifacts.artifacts
       where lease_token is not null and ended_at is not null`;
@@ -109,6 +117,20 @@ Deno.test("a longer fetch window keeps what was deleted for as long", async () =
     strictEqual((await sweep(sql, { window_seconds: 3 * 3600 })).expired, 0);
     deepStrictEqual(await endedArtifacts(sql), []);
     strictEqual((await sweep(sql, { window_seconds: 3600 })).expired, 1);
+  });
+});
+
+Deno.test("more dead objects than one step removes → the oldest go first, whatever is added meanwhile", async () => {
+  await withProjectDatabase({}, async (sql) => {
+    const over = { ...committed({ expiresIn: -1 }), ended_at: hoursAgo(0.5) };
+    await seedBucket(sql, [
+      { name: "busy", count: 5, row: committed(), objects: [sealed(1), incoming(0.1)] },
+      { name: "over", count: 2, row: over, objects: [sealed(1, 100 * DAY)] },
+    ]);
+    const step = await sweep(sql, { max_entries: 2 });
+    const paths = [0, 1].map((index) => `sealed/${artifactIdOf("over", index)}/1`);
+    deepStrictEqual([...step.dead_paths].sort(), paths.sort());
+    strictEqual(step.remaining, 5);
   });
 });
 

@@ -80,17 +80,58 @@ meshTest(
 );
 
 meshTest(
-  "psk:reseal without the key that sealed a PSK → one sentence, exit code 1, nothing changes",
+  "psk:reseal without the key that sealed a PSK → a sentence for each, exit code 1, nothing changes",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     await configOf(alice);
     const before = await sealedPsks();
     const { code, output } = await runReseal(newSealingKey());
     strictEqual(code, 1);
-    match(output, /^PSK_ENCRYPTION_KEYS does not list key [0-9a-f]{16}, .*\n$/);
+    const named = `The PSK of ${alice.id} and ${bob.id} is sealed under key [0-9a-f]{16}, which `;
+    match(output, new RegExp(`^${named}`, "m"));
+    match(output, /^0 PSKs resealed under key .*; [1-9][0-9]* were not\. .*\n$/m);
     deepStrictEqual(await sealedPsks(), before);
   },
 );
+
+meshTest(
+  "psk:reseal with a PSK whose key is lost → the others are resealed, and it is told of",
+  async ({ alice, bob, carol }) => {
+    const [newKey, stackKeys] = [newSealingKey(), await stackSealingKeys()];
+    await pairUp(alice, bob);
+    await pairUp(alice, carol);
+    const lost = `v1.${"0".repeat(16)}.${randomBytes(72).toString("base64")}`;
+    await configOf(alice);
+    await withStackDatabase((sql) =>
+      sql`update mesh.pairs set sealed_psk = ${lost} where ${carol.id} in (low_agent, high_agent)`
+    );
+    try {
+      const { code, output } = await runReseal(`${newKey},${stackKeys}`);
+      strictEqual(code, 1);
+      match(
+        output,
+        new RegExp(`^The PSK of ${alice.id} and ${carol.id} is sealed under key 0{16}`),
+      );
+      match(output, /^[1-9][0-9]* PSKs resealed under key .*; 1 were not\./m);
+      await using own = await startMeshFunction(`${newKey},${stackKeys}`);
+      const answer = await wgConfig(own, alice);
+      deepStrictEqual(assertError(answer, 503, "misconfigured"), { agent_id: carol.id });
+      strictEqual((await wgConfig(own, bob)).status, 200);
+    } finally {
+      await rotate(alice, alice, carol);
+      await reseal(`${stackKeys},${newKey}`);
+    }
+    strictEqual((await configOf(alice)).config.includes("PresharedKey"), true);
+  },
+);
+
+Deno.test("psk:reseal without PSK_ENCRYPTION_KEYS → one sentence, exit code 1: it does not guess", async () => {
+  const before = await sealedPsks();
+  const { code, output } = await runReseal("");
+  strictEqual(code, 1);
+  match(output, /^Set PSK_ENCRYPTION_KEYS to what the functions have: .*\n$/);
+  deepStrictEqual(await sealedPsks(), before);
+});
 
 function startMeshFunction(pskEncryptionKeys: string): Promise<OwnFunction> {
   return startOwnFunction({

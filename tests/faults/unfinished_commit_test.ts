@@ -1,6 +1,13 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { assertError } from "../conformance/service.ts";
-import { artifactTest, register, sha256, upload } from "../conformance/artifacts.ts";
+import {
+  artifactTest,
+  download,
+  open,
+  register,
+  sha256,
+  upload,
+} from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { objectsOf, sweepAll } from "../database/sweeping.ts";
 import { startOwnFunction } from "./own_function.ts";
@@ -40,5 +47,27 @@ artifactTest(
       "artifact.registered",
       "artifact.abandoned",
     ]);
+  },
+);
+
+artifactTest(
+  "uploads that were replaced before all of their bytes were verified → swept; the last is committed",
+  async ({ planner }) => {
+    await using own = await startOwnFunction({
+      environment: { ARTIFACTS_COMMIT_BYTES_PER_CALL: "2" },
+    });
+    const registered = await register(planner);
+    const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
+    for (const _ of ["first", "second", "third"]) {
+      strictEqual(await upload(registered.upload_url, "hello"), 200);
+      strictEqual((await own.post("/commit", { as: planner, body })).status, 202);
+    }
+    await sweepAll();
+    deepStrictEqual(await objectsOf(registered), [`sealed/${registered.artifact_id}/3`]);
+
+    strictEqual((await own.post("/commit", { as: planner, body })).status, 202);
+    strictEqual((await own.post("/commit", { as: planner, body })).status, 200);
+    const { body: access } = await open(planner, registered);
+    strictEqual(await download(access.url), "hello");
   },
 );

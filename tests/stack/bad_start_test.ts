@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { portRefusal } from "../../dev/gateway.ts";
 import { findProcessesWith } from "../../dev/leftovers.ts";
 import { startStack } from "../../dev/stack.ts";
-import { launch, openStateDirectory } from "./service.ts";
+import { launch, openStateDirectory, runTask } from "./service.ts";
 
 /** Asserts a failed start: exit code 1, and `sentence` as the only line on standard error. */
 async function assertRefusal(
@@ -40,6 +41,57 @@ Deno.test("start with a PORT that is no port → one sentence, exit code 1", asy
   const service = await launch({ stateDir: state.path, port: 70_000 });
   await assertRefusal(service, { stateDir: state.path, sentence: /^PORT must be/ });
 });
+
+for (
+  const [code, sentence] of [
+    ["EADDRINUSE", /is the service, or `supabase start`, already running\?\); set PORT to another/],
+    ["EACCES", /^(?!.*running).*does not let this user open it .* set PORT to a higher one\.$/],
+    ["EADDRNOTAVAIL", /^(?!.*running).* \(EADDRNOTAVAIL\); set PORT to another one\.$/],
+  ] as const
+) {
+  Deno.test(`a port refused with ${code} → a sentence with that cause and no other`, () => {
+    const refusal = portRefusal(80, Object.assign(new Error("listen failed"), { code }));
+    assert.match(refusal, /^Port 80 on 127\.0\.0\.1 cannot be used/);
+    assert.match(refusal, sentence);
+  });
+}
+
+for (const seconds of ["0", "soon"]) {
+  Deno.test(`start with SWEEP_SECONDS=${seconds} → one sentence, before anything is made`, async () => {
+    await using state = await openStateDirectory();
+    const service = await launch({
+      stateDir: state.path,
+      environment: { SWEEP_SECONDS: seconds },
+    });
+    await assertRefusal(service, { stateDir: state.path, sentence: /^SWEEP_SECONDS must be/ });
+    assert.deepEqual(await readdir(state.path), []);
+  });
+}
+
+for (
+  const [name, text] of [
+    ["broken off", '{ "secretKey": "sb_secret_kept'],
+    ["empty", ""],
+    ["without a key", '{ "secretKey": "sb_secret_kept" }'],
+    ["null", "null"],
+  ] as const
+) {
+  Deno.test(`start with a keys.json that is ${name} → names it, leaves it as it is; reset discards it`, async () => {
+    await using state = await openStateDirectory();
+    const file = join(state.path, "keys.json");
+    await writeFile(file, text);
+    const service = await launch({ stateDir: state.path });
+    await assertRefusal(service, {
+      stateDir: state.path,
+      sentence:
+        /^\/.*\/keys\.json is damaged: (?!.*sb_secret).*run `deno task reset`, which discards/,
+    });
+    assert.equal(await readFile(file, "utf8"), text);
+    const reset = await runTask("dev/reset.ts", { environment: { STATE_DIR: state.path } });
+    assert.equal(reset.code, 0, reset.errors);
+    await assert.rejects(readdir(state.path), { code: "ENOENT" });
+  });
+}
 
 Deno.test("start in a state directory that cannot be written → one sentence, exit code 1", async () => {
   await using state = await openStateDirectory();

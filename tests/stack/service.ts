@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { chmod, readFile, rm } from "node:fs/promises";
+import { chmod, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort, isFree } from "../../dev/free_port.ts";
 import { findProcessesWith } from "../../dev/leftovers.ts";
+import { hasRecords } from "../../dev/process_records.ts";
 import { resetState } from "../../dev/reset.ts";
 
 const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
@@ -18,9 +19,58 @@ export async function openStateDirectory() {
   return {
     path,
     async [Symbol.asyncDispose]() {
-      await resetState(path);
+      if (await hasRecords(path)) await resetState(path);
       await rm(path, { recursive: true, force: true });
     },
+  };
+}
+
+/** `cp -a` of a state directory, removed when the test ends. */
+export async function copyStateDirectory(original: string) {
+  const copy = await openStateDirectory();
+  const { success } = await new Deno.Command("cp", {
+    args: ["-a", `${original}/.`, copy.path],
+  }).output();
+  assert.equal(success, true);
+  return copy;
+}
+
+/** Every file and directory under `directory`, with what the files hold. */
+export async function snapshot(directory: string): Promise<Record<string, string>> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const pairs = entries.map(async (entry): Promise<[string, string]> => {
+    const path = join(entry.parentPath, entry.name);
+    return [path, entry.isFile() ? await readFile(path, "utf8") : ""];
+  });
+  return Object.fromEntries((await Promise.all(pairs)).toSorted());
+}
+
+export interface TaskOptions {
+  readonly args?: readonly string[];
+  readonly environment?: Record<string, string>;
+  /** A command that runs the task in its turn, such as `setpriv` with its options. */
+  readonly through?: readonly string[];
+}
+
+/** Runs a program of dev/ to its end, as `deno task` does. */
+export async function runTask(program: string, options: TaskOptions = {}) {
+  const command = [
+    ...(options.through ?? []),
+    Deno.execPath(),
+    "run",
+    "--allow-all",
+    program,
+    ...(options.args ?? []),
+  ];
+  const { code, stdout, stderr } = await new Deno.Command(command[0]!, {
+    args: command.slice(1),
+    cwd: PROJECT,
+    env: options.environment ?? {},
+  }).output();
+  return {
+    code,
+    output: new TextDecoder().decode(stdout).trim(),
+    errors: new TextDecoder().decode(stderr).trim(),
   };
 }
 
@@ -30,13 +80,20 @@ export interface LaunchOptions {
   /** Arguments of Deno. Default: what `deno task start` runs. */
   readonly args?: readonly string[];
   readonly environment?: Record<string, string>;
+  /** As in TaskOptions. */
+  readonly through?: readonly string[];
 }
 
 /** Starts the service as a person would, and collects what it prints. */
 export async function launch(options: LaunchOptions) {
   const port = options.port ?? await freePort();
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [...(options.args ?? ["run", "--allow-all", "dev/start.ts"])],
+  const command = [
+    ...(options.through ?? []),
+    Deno.execPath(),
+    ...(options.args ?? ["run", "--allow-all", "dev/start.ts"]),
+  ];
+  const child = new Deno.Command(command[0]!, {
+    args: command.slice(1),
     cwd: PROJECT,
     env: { ...options.environment, STATE_DIR: options.stateDir, PORT: String(port) },
     stdin: "null",

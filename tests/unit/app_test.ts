@@ -1,16 +1,15 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import * as z from "zod";
 import { createApp } from "../../supabase/functions/_shared/app.ts";
-import { defineOperation } from "../../supabase/functions/_shared/operation.ts";
+import { defineOperation, type Operation } from "../../supabase/functions/_shared/operation.ts";
 
 const ENVIRONMENT = new Map([
   ["SUPABASE_URL", "http://127.0.0.1:1"],
   ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_own"}'],
 ]);
 
-/** A function with one operation that does what `handle` says. */
-function appWith(handle: () => Promise<Record<string, unknown>>, environment = ENVIRONMENT) {
-  const operation = defineOperation({
+function operationThat(handle: () => Promise<Record<string, unknown>>): Operation {
+  return defineOperation({
     summary: "Try.",
     access: "the operator",
     request: z.object({}),
@@ -18,6 +17,11 @@ function appWith(handle: () => Promise<Record<string, unknown>>, environment = E
     errors: [],
     handle,
   });
+}
+
+/** A function with one operation that does what `handle` says. */
+function appWith(handle: () => Promise<Record<string, unknown>>, environment = ENVIRONMENT) {
+  const operation = operationThat(handle);
   return createApp(
     {
       name: "agent-mesh",
@@ -62,6 +66,26 @@ Deno.test("a handler that throws what nobody foresaw → 500 internal that tells
   });
   strictEqual(line?.["error"], "internal");
   match(String(line["cause"]), /TypeError: secret detail/);
+});
+
+Deno.test("a route that cannot be loaded once → 500 internal; the next request has it", async () => {
+  let loads = 0;
+  const app = createApp({
+    name: "agent-mesh",
+    title: "Test",
+    operations: {
+      "/try": () =>
+        loads++ === 0
+          ? Promise.reject(new TypeError("not now"))
+          : Promise.resolve({ createOperation: () => operationThat(() => Promise.resolve({})) }),
+    },
+  }, ENVIRONMENT);
+  await logged(async () => {
+    strictEqual((await app.fetch(post())).status, 500);
+    strictEqual((await app.fetch(post())).status, 200);
+    strictEqual((await app.fetch(post())).status, 200);
+  });
+  strictEqual(loads, 2);
 });
 
 Deno.test("settings that cannot be used → every request is 503 misconfigured, with the variable's name", async () => {

@@ -34,7 +34,7 @@ const MAPPED: Record<string, readonly [code: string, status: number][]> = {
     ["", 503],
     ["", 544],
   ],
-  misconfigured: [["PGRST202", 404], ["PGRST301", 401]],
+  misconfigured: [["PGRST202", 404], ["PGRST301", 401], ["", 401], ["", 403]],
   internal: [["23505", 409], ["42501", 403], ["PT409", 409], ["", 400]],
 };
 

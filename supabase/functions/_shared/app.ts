@@ -136,7 +136,12 @@ function createOperations(
   return new Map(
     Object.entries(operations).map(([path, load]) => {
       let operation: Promise<Operation> | undefined;
-      return [path, () => operation ??= load().then((module) => module.createOperation(platform))];
+      return [path, () => {
+        operation ??= load().then((module) => module.createOperation(platform));
+        // What failed once is tried again by the next request.
+        operation.catch(() => operation = undefined);
+        return operation;
+      }];
     }),
   );
 }

@@ -23,11 +23,12 @@ const POSTGREST_CONNECTION_CODES: ReadonlySet<string> = new Set([
 /** PostgREST does not know the function, or does not take the key: the deployment is incomplete. */
 const POSTGREST_SETUP_CODES: ReadonlySet<string> = new Set(["PGRST202", "PGRST301", "PGRST302"]);
 
-/** The project's PostgREST, called with the service's own key. */
+/** The project's PostgREST, called with the service's own key; the functions are in `public`, wherever that is listed. */
 export function createDatabaseClient(settings: Settings): PostgrestClient {
   return new PostgrestClient(`${settings.supabaseUrl}/rest/v1`, {
     headers: serviceHeaders(settings),
     fetch: fetchWithDeadline,
+    schema: "public",
   });
 }
 
@@ -61,6 +62,12 @@ export function serviceErrorOf(error: PostgrestError, status: number): ServiceEr
     return new ServiceError("misconfigured", {
       cause,
       message: "The database does not have this release's functions. Apply the migrations.",
+    });
+  }
+  if (!error.code && (status === 401 || status === 403)) {
+    return new ServiceError("misconfigured", {
+      cause,
+      message: "The platform's gateway refuses the key that this function calls the database with.",
     });
   }
   // Without a code it was not PostgREST that answered, but something before it, or nothing at all.

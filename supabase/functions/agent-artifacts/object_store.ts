@@ -56,6 +56,8 @@ export function createObjectStore(settings: Settings): ObjectStore {
 
     async signDownload(path, { seconds, fileName }) {
       const { data, error } = await bucket.createSignedUrl(path, seconds);
+      // Bytes that the database says are there: sending the request again brings nothing.
+      if (error && isNotFound(error)) throw new ServiceError("internal", { cause: error });
       if (error) throw storageFailure(error);
       const signed = signedUrl(data.signedUrl);
       // Not by the client's own `download` option, which encodes names outside ASCII twice.

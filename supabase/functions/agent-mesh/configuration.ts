@@ -15,6 +15,7 @@ import {
   sealPresharedKey,
 } from "../_shared/wireguard/psk_sealing.ts";
 import type { SealingKeys } from "../_shared/wireguard/sealing_key.ts";
+import { configVersion } from "./config_version.ts";
 
 interface SealedPeerState extends PeerState {
   readonly psk_version: number;
@@ -35,7 +36,7 @@ export interface ConfigurationState extends Omit<MeshState, "peers"> {
  */
 const VERSIONS_OFFERED_IN_ROUND = [1, 16, 64, 64];
 
-const KEY_COMMAND = 'supabase secrets set PSK_ENCRYPTION_KEYS="$(openssl rand -base64 32)"';
+const KEY_COMMAND = "supabase secrets set PSK_ENCRYPTION_KEYS=<key>";
 
 /**
  * One agent's configuration and its version, from one state of the database. Makes the PSKs that are still missing;
@@ -64,7 +65,7 @@ export async function readConfiguration(
 
   return {
     agentId: state.agent_id,
-    version: state.config_version,
+    version: configVersion(state.config_version),
     configuration: parseMeshConfiguration(
       state,
       (peer) => {
@@ -97,7 +98,7 @@ function isWithoutPsk({ sealed_psk }: SealedPeerState): boolean {
 }
 
 function openPsk(
-  { sealed_psk }: SealedPeerState,
+  { agent_id, sealed_psk }: SealedPeerState,
   { owner, sealingKeys }: { owner: SealOwner; sealingKeys: SealingKeys },
 ): PresharedKey {
   try {
@@ -107,7 +108,8 @@ function openPsk(
     throw new ServiceError("misconfigured", {
       cause,
       message:
-        "A PSK is sealed under a key that PSK_ENCRYPTION_KEYS does not list any more. Put that key back, behind the newest one, and run `deno task psk:reseal` before you drop it; if it is lost, rotate the pair's PSK.",
+        "A PSK is sealed under a key that PSK_ENCRYPTION_KEYS does not list any more. Put that key back, behind the newest one, and run `deno task psk:reseal` before you drop it; if it is lost, rotate the PSK with this peer.",
+      details: { agent_id },
     });
   }
 }
@@ -115,7 +117,8 @@ function openPsk(
 function required(pskSealingKeys: SealingKeys | null): SealingKeys {
   if (pskSealingKeys === null) {
     throw new ServiceError("misconfigured", {
-      message: `PSK_ENCRYPTION_KEYS is not set. Set it once and keep it: ${KEY_COMMAND}.`,
+      message:
+        `PSK_ENCRYPTION_KEYS is not set. Make a key by \`openssl rand -base64 32\`, keep it in a safe place, and set it: ${KEY_COMMAND}.`,
     });
   }
   return pskSealingKeys;

@@ -4,7 +4,9 @@ import { accepted, type Parsed, refused } from "./parsed.ts";
 export type PrivateKeyFile = string & { readonly brand: "PrivateKeyFile" };
 
 /** wg-quick puts the interface's name in the place of `%i`. */
-export const DEFAULT_PRIVATE_KEY_FILE = "/etc/wireguard/%i.key" as PrivateKeyFile;
+const DEFAULT_PRIVATE_KEY_FILE = "/etc/wireguard/%i.key" as PrivateKeyFile;
+// By itself: what deploys reads `export` with a literal on one line as an import of that path.
+export { DEFAULT_PRIVATE_KEY_FILE };
 
 export function parsePrivateKeyFile(text: string): Parsed<PrivateKeyFile> {
   const isSafe = /^\/[A-Za-z0-9._/@%-]{1,200}$/.test(text) &&

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { configVersion } from "../config_version.ts";
 import { peer, rule, subject } from "../fields.ts";
 
 const response = z.object({
@@ -23,12 +24,13 @@ export function createOperation({ callDatabase, settings }: Platform): Operation
     request: z.object({ agent_id: subject }),
     response,
     errors: ["peer_not_found"],
-    handle({ input, caller }) {
-      return callDatabase<z.output<typeof response>>("read_netmap", {
+    async handle({ input, caller }) {
+      const netmap = await callDatabase<z.output<typeof response>>("read_netmap", {
         caller,
         agent_id: input.agent_id ?? null,
         online_seconds: settings.meshOnlineSeconds,
       });
+      return { ...netmap, config_version: configVersion(netmap.config_version) };
     },
   });
 }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { agentId } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { configVersion } from "../config_version.ts";
 
 const VERSION_RULE = "Must be the config_version of a configuration.";
 
@@ -40,7 +41,7 @@ export function createOperation({ callDatabase, settings }: Platform): Operation
         agent_id,
         last_seen,
         online: true as const,
-        config_version,
+        config_version: configVersion(config_version),
         heartbeat_interval_seconds: settings.meshHeartbeatSeconds,
       };
     },

@@ -1,0 +1,21 @@
+import { strictEqual } from "node:assert/strict";
+import { artifactTest, grant, open, publish, redeem } from "../conformance/artifacts.ts";
+import { assertError, SECRET_KEY, SUPABASE_URL } from "../conformance/service.ts";
+
+artifactTest(
+  "a committed artifact whose bytes are gone from the bucket → 500 internal, which asks for no second try",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const { token } = await grant(planner, artifact, { to: builder });
+    const removed = await fetch(`${SUPABASE_URL}/storage/v1/object/agent-artifacts`, {
+      method: "DELETE",
+      headers: { apikey: SECRET_KEY, "content-type": "application/json" },
+      body: JSON.stringify({ prefixes: [`sealed/${artifact.artifact_id}/1`] }),
+    });
+    strictEqual((await removed.json()).length, 1);
+    for (const answer of [await open(planner, artifact), await redeem(token)]) {
+      assertError(answer, 500, "internal");
+      strictEqual(answer.headers.has("retry-after"), false);
+    }
+  },
+);

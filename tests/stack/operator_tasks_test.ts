@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { runTask } from "./service.ts";
+
+function createKey(...args: string[]) {
+  return runTask("dev/agent_create.ts", { args });
+}
+
+function revoke(target: string) {
+  return runTask("dev/agent_revoke.ts", { args: [target] });
+}
+
+/** A name that no other test uses. */
+function agentId(prefix: string): string {
+  return prefix + crypto.randomUUID().slice(0, 13);
+}
+
+/** The id of a key that agent:create made, which it tells on standard error. */
+function keyIdIn(errors: string): string {
+  return /^Key (key_[0-9a-f]{32}) of /.exec(errors)![1]!;
+}
+
+const NO_KEY = "Nothing was revoked: no live key has this key_id.";
+const NO_AGENT = "Nothing was revoked: no agent of this agent_id has a live key.";
+
+Deno.test("agent:revoke of an agent whose name begins with key_ → its keys end; again → refused", async () => {
+  const agent = agentId("key_");
+  assert.equal((await createKey(agent)).code, 0);
+  assert.deepEqual(await revoke(agent), { code: 0, output: '{"revoked":1}', errors: "" });
+  assert.deepEqual(await revoke(agent), { code: 1, output: "", errors: NO_AGENT });
+});
+
+Deno.test("agent:revoke of a key_id → that key alone ends; again → refused", async () => {
+  const agent = agentId("two-keys-");
+  const keyId = keyIdIn((await createKey(agent)).errors);
+  await createKey(agent);
+  assert.deepEqual(await revoke(keyId), { code: 0, output: '{"revoked":1}', errors: "" });
+  assert.deepEqual(await revoke(keyId), { code: 1, output: "", errors: NO_KEY });
+  assert.equal((await revoke(agent)).output, '{"revoked":1}', "the other key was live");
+});
+
+Deno.test("agent:revoke of what nobody has → refused, and nobody's key ends", async () => {
+  const agent = agentId("bystander-");
+  const keyId = keyIdIn((await createKey(agent)).errors);
+  const unknown = `key_${"0".repeat(32)}`;
+  assert.deepEqual(await revoke(unknown), { code: 1, output: "", errors: NO_KEY });
+  for (const target of [agentId("nobody-"), keyId.slice(0, -1), keyId.toUpperCase()]) {
+    assert.deepEqual(await revoke(target), { code: 1, output: "", errors: NO_AGENT });
+  }
+  assert.equal((await revoke(keyId)).output, '{"revoked":1}', "the key was live");
+});
+
+Deno.test("agent:create that the database refuses → says what is wrong, and there is no key", async () => {
+  const agent = agentId("late-");
+  assert.deepEqual(await createKey(agent, "--expires-at", "2020-01-01T00:00:00Z"), {
+    code: 1,
+    output: "",
+    errors:
+      "create_agent_key was refused (HTTP 422): invalid_request (expires_at: Must lie in the future.)",
+  });
+  assert.equal((await revoke(agent)).errors, NO_AGENT);
+  assert.match(
+    (await createKey("a b")).errors,
+    /^create_agent_key was refused \(HTTP 422\): invalid_request \(agent_id: Must be 1 to 128 of /,
+  );
+});
+
+for (
+  const [name, answer, sentence] of [
+    [
+      "details that name a limit",
+      JSON.stringify({
+        message: "limit_exceeded",
+        details: '{"limit":"agent_keys","maximum":100}',
+      }),
+      "limit_exceeded (limit: agent_keys, maximum: 100)",
+    ],
+    [
+      "several issues",
+      JSON.stringify({
+        message: "invalid_request",
+        details: '{"issues":[{"path":"a","message":"Required."},{"path":"b","message":"Wrong."}]}',
+      }),
+      "invalid_request (a: Required. b: Wrong.)",
+    ],
+    [
+      "details that quote a row",
+      JSON.stringify({ message: "violates", details: "Failing row contains (sb_secret_x, ak_x)." }),
+      "violates",
+    ],
+    ["no details", JSON.stringify({ message: "violates", details: null }), "violates"],
+    ["what is no JSON", "Bad gateway", "Bad gateway"],
+  ] as const
+) {
+  Deno.test(`an operator call refused with ${name} → ${sentence}`, async () => {
+    const respond = () => new Response(answer, { status: 400 });
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, respond);
+    try {
+      const { code, errors } = await runTask("dev/agent_create.ts", {
+        args: ["planner"],
+        environment: {
+          SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,
+          SUPABASE_SECRET_KEY: "sb_secret_of_this_test",
+        },
+      });
+      assert.equal(code, 1);
+      assert.equal(errors, `create_agent_key was refused (HTTP 400): ${sentence}`);
+    } finally {
+      await server.shutdown();
+    }
+  });
+}
