@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { assertError, assertInvalid, post } from "./service.ts";
+import { assertError, assertInvalid, post, send } from "./service.ts";
 import {
   artifactTest,
   commit,
@@ -11,6 +11,9 @@ import {
 } from "./artifacts.ts";
 
 const VALID = { key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
+
+/** What this deployment is set to: largest size in bytes, longest time to live in days. */
+const { maxSize, maxTtlDays } = await readBounds();
 
 const LONGEST_AGENT_ID = "a".repeat(128);
 
@@ -90,12 +93,12 @@ const REGISTER_RULES: readonly FieldRule[] = [
   },
   {
     field: "size",
-    good: [0, 1, 50 * 1024 * 1024],
+    good: [0, 1, maxSize],
     bad: [
       -1,
       1.5,
       "1",
-      50 * 1024 * 1024 + 1,
+      maxSize + 1,
       1e300,
       Number.MAX_SAFE_INTEGER,
       null,
@@ -103,8 +106,30 @@ const REGISTER_RULES: readonly FieldRule[] = [
       true,
     ],
   },
-  { field: "ttl_days", good: [1, 365], bad: [0, -1, 366, 1.5, "7", null, undefined] },
+  {
+    field: "ttl_days",
+    good: [1, maxTtlDays],
+    bad: [0, -1, maxTtlDays + 1, 1.5, "7", null, undefined],
+  },
 ];
+
+async function readBounds(): Promise<{ maxSize: number; maxTtlDays: number }> {
+  interface Document {
+    readonly paths: Record<string, {
+      readonly post: {
+        readonly requestBody: {
+          readonly content: Record<string, {
+            readonly schema: { readonly properties: Record<string, { readonly maximum: number }> };
+          }>;
+        };
+      };
+    }>;
+  }
+  const { body } = await send<Document>("/agent-artifacts/openapi.json", { method: "GET" });
+  const { content } = body.paths["/register"]!.post.requestBody;
+  const { size, ttl_days } = content["application/json"]!.schema.properties;
+  return { maxSize: size!.maximum, maxTtlDays: ttl_days!.maximum };
+}
 
 for (const { field, good, bad } of REGISTER_RULES) {
   artifactTest(
