@@ -23,9 +23,18 @@ if [[ -n $POLL_SECONDS && ! $POLL_SECONDS =~ ^[1-9][0-9]{0,3}$ ]]; then
   exit 1
 fi
 
+# Held by this shell until it ends, however it ends. The file stays: whoever removed it would let two
+# agents in, one with the old file and one with a new one.
+exec 9>>"$CONFIG_DIR/$INTERFACE.lock"
+flock -n 9 || {
+  echo "$INTERFACE: another agent runs for this interface: it holds $CONFIG_DIR/$INTERFACE.lock" >&2
+  exit 1
+}
+
 # Beside the configuration, so that a new one replaces it whole; what a killed run left goes first.
-rm -rf "$CONFIG_DIR/.$INTERFACE."??????
-work=$(mktemp -d -p "$CONFIG_DIR" ".$INTERFACE.XXXXXX")
+work=$CONFIG_DIR/.$INTERFACE.mesh-agent
+rm -rf "$work"
+mkdir "$work"
 status=
 heartbeat_seconds=30
 registered_pubkey=
@@ -34,14 +43,15 @@ lookups=
 
 # --- talking to the service ---------------------------------------------------------------------
 
-# request <path> <json>: sets status (000: no answer), leaves the answer in $work/answer.
+# request <path> <json>: sets status (000: no answer), leaves the answer in $work/answer. curl takes
+# its time, so not in a subshell, which would hold the lock for as long.
 request() {
   : >"$work/answer"
-  status=$(curl --silent --show-error --connect-timeout 5 --max-time 15 \
+  curl --silent --show-error --connect-timeout 5 --max-time 15 \
     --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")") \
     --header 'content-type: application/json' --data @- \
     --output "$work/answer" --dump-header "$work/headers" --write-out '%{http_code}' \
-    "$MESH_URL$1" <<<"$2") || status=000
+    "$MESH_URL$1" <<<"$2" >"$work/status" && status=$(<"$work/status") || status=000
   [[ $status == 200 ]] && return
   log "$1: $status $(jq -r '.error.message // empty' "$work/answer" 2>/dev/null || true)"
   return 1
@@ -88,6 +98,8 @@ update() {
   version=$(answered_number config_version) || return
   jq -ej '.config' "$work/answer" | sed 's/^#endpoint /#name /' >"$work/new" || return
   grep -q '^\[Interface\]$' "$work/new" || return
+  # One that ended later would bring a peer back that the new configuration does not have.
+  stop_lookups
   if ! is_up; then
     bring_up
   elif [[ -e $CONFIG ]] && has_same_interface; then
@@ -138,7 +150,6 @@ has_same_interface() {
 apply_in_place() {
   local peers
   sed '/^Endpoint = /d' "$work/new" >"$work/$INTERFACE.conf" || return
-  stop_lookups
   run_hooks "$work/new" || return
   peers=$(wg-quick strip "$work/$INTERFACE.conf") || return
   printf '[Interface]\nPrivateKey = %s\nListenPort = %s\n%s\n' \
@@ -166,28 +177,40 @@ run_hooks() {
 }
 
 # Gives the registered endpoint to every peer that has no live session and is not there already; a
-# name is looked up again. In the background, since a lookup can take a minute.
+# name is looked up again. In the background, since a lookup can take a minute, and shuffled: names
+# that take it must not always come before the same others.
 refresh_endpoints() {
   [[ -e $CONFIG ]] || return 0
-  if [[ -n $lookups ]] && kill -0 "$lookups" 2>/dev/null; then return; fi
   {
     wg show "$INTERFACE" latest-handshakes | sed 's/^/handshake /'
     wg show "$INTERFACE" endpoints | sed 's/^/current /'
-    sed -n -e 's/^PublicKey = /registered /p' -e 's/^Endpoint = //p' \
-      -e 's/^#name [^ ]* endpoint //p' "$CONFIG"
+    sed -n -e 's/^PublicKey = /registered /p' -e 's/^Endpoint = /address /p' \
+      -e 's/^#name [^ ]* endpoint /name /p' "$CONFIG"
   } | awk -v now="$(date +%s)" -v session="$SESSION_SECONDS" '
     $1 == "handshake" { live[$2] = now - $3 < session; next }
     $1 == "current" { current[$2] = $3; next }
     $1 == "registered" { key = $2; next }
-    (key in live) && !live[key] && current[key] != $1 { print key, "endpoint", $1 }
-  ' >"$work/endpoints"
-  timeout 60 xargs -r -P 64 -L 1 wg set "$INTERFACE" peer <"$work/endpoints" >/dev/null 2>&1 &
+    (key in live) && !live[key] && current[key] != $2 { print $1, key, "endpoint", $2 }
+  ' >"$work/endpoints" || return
+  sed -n 's/^address //p' "$work/endpoints" |
+    timeout 10 xargs -r -L 1 wg set "$INTERFACE" peer >/dev/null 2>&1 || true
+  if looks_up; then return; fi
+  sed -n 's/^name //p' "$work/endpoints" | shuf >"$work/names" || return
+  timeout 60 xargs -r -P 64 -L 1 wg set "$INTERFACE" peer <"$work/names" >/dev/null 2>&1 &
   lookups=$!
 }
 
-# One that ended later would bring a peer back that the new configuration does not have.
+# The shell's own word: once they have ended, any process may have their number.
+looks_up() {
+  [[ -n $lookups ]] && grep -qx "$lookups" <<<"$(jobs -pr)"
+}
+
+# Waits for their end: what is killed may be about to set a peer.
 stop_lookups() {
-  [[ -z $lookups ]] || kill "$lookups" 2>/dev/null || true
+  if looks_up; then
+    { kill "$lookups" && wait "$lookups"; } 2>/dev/null || true
+  fi
+  lookups=
 }
 
 # --- the loop -----------------------------------------------------------------------------------
@@ -236,7 +259,27 @@ leave() {
   ! is_up || take_down
   rm -rf "$work"
   # shellcheck disable=SC2046 # one argument for each job
-  kill $(jobs -p) 2>/dev/null || true
+  kill $(jobs -pr) 2>/dev/null || true
+}
+
+stay() {
+  local failures=0 pause_seconds asked
+  while true; do
+    : >"$work/headers"
+    keep_firewall
+    if meet; then
+      failures=0
+      pause_seconds=${POLL_SECONDS:-$heartbeat_seconds}
+    else
+      fall_back || log "the last configuration does not come up"
+      failures=$((failures + 1))
+      pause_seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS))
+      asked=$(retry_after)
+      ((pause_seconds >= asked)) || pause_seconds=$asked
+    fi
+    if is_up; then refresh_endpoints || log "the endpoints are not refreshed"; fi
+    pause "$pause_seconds"
+  done
 }
 
 trap leave EXIT
@@ -244,20 +287,5 @@ trap 'trap "" TERM INT; exit 0' TERM INT
 
 [[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY"
 
-failures=0
-while true; do
-  : >"$work/headers"
-  keep_firewall
-  if meet; then
-    failures=0
-    pause_seconds=${POLL_SECONDS:-$heartbeat_seconds}
-  else
-    fall_back || log "the last configuration does not come up"
-    failures=$((failures + 1))
-    pause_seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS))
-    asked=$(retry_after)
-    ((pause_seconds >= asked)) || pause_seconds=$asked
-  fi
-  if is_up; then refresh_endpoints || log "the endpoints are not refreshed"; fi
-  pause "$pause_seconds"
-done
+# What it starts does not get the lock, which a tunnel or a lookup would hold after this shell's end.
+stay 9>&-

@@ -4,9 +4,10 @@ import { untilListening } from "./host.ts";
 import { type Member, type Mesh, putRule, TUNNEL_PORT } from "./mesh.ts";
 import { ServiceDoor } from "./service_door.ts";
 
-const SCRIPT = new URL("../../examples/mesh-agent/mesh-agent.sh", import.meta.url).pathname;
+export const SCRIPT = new URL("../../examples/mesh-agent/mesh-agent.sh", import.meta.url).pathname;
 const DOOR_PORT = 8000;
 const LOG = "agent.log";
+const SECOND_AGENT_SECONDS = 10;
 
 /** examples/mesh-agent on a member's host, where it reaches the service by a door of its own. */
 export class ExampleAgent implements AsyncDisposable {
@@ -38,9 +39,24 @@ export class ExampleAgent implements AsyncDisposable {
 
   /** As often as the service asks: `pollSeconds` null. */
   restart({ pollSeconds = this.pollSeconds }: { pollSeconds?: number | null } = {}): void {
+    this.#process = this.#start({ logName: LOG, pollSeconds });
+  }
+
+  /** One more on the same host, for the same interface, until it ends by itself or the limit ends it. */
+  async runSecond(): Promise<{ code: number; log: string }> {
+    const logName = "second-agent.log";
+    const second = this.#start({ logName, pollSeconds: this.pollSeconds });
+    const limit = setTimeout(() => second.kill("SIGKILL"), SECOND_AGENT_SECONDS * 1000);
+    const { code } = await second.status.finally(() => clearTimeout(limit));
+    return { code, log: await this.member.host.readLog(logName) };
+  }
+
+  #start(
+    { logName, pollSeconds }: { logName: string; pollSeconds: number | null },
+  ): Deno.ChildProcess {
     const { host, agent, interfaceName } = this.member;
-    this.#process = host.start([SCRIPT], {
-      logName: LOG,
+    return host.start([SCRIPT], {
+      logName,
       env: {
         MESH_URL: `http://127.0.0.1:${DOOR_PORT}/functions/v1/agent-mesh`,
         AGENT_ID: agent.id,

@@ -54,6 +54,13 @@ export class Host implements AsyncDisposable {
     return Deno.readTextFile(`${this.directory}/${logName}`).catch(() => "");
   }
 
+  /** What runs here: a line for each process, with its arguments. */
+  async processes(): Promise<string> {
+    const script =
+      'for pid in $(ip netns pids "$0"); do tr "\\0" " " </proc/$pid/cmdline; echo; done 2>/dev/null';
+    return await this.run(["sh", "-c", script, this.namespace]);
+  }
+
   /** Makes `name` resolve to `address` here; every other name stays unknown. */
   async resolve(name: string, address: string): Promise<void> {
     await Deno.writeTextFile(`/etc/netns/${this.namespace}/hosts`, `${address} ${name}\n`, {

@@ -35,7 +35,7 @@ tunnelTest("a peer's name that does not resolve → wg-quick up does not wait fo
   for (const member of [alice, bob]) await bringUp(member);
   // Still looking it up while wg-quick has ended and the other tunnel works.
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
-  assert.match(await processesOf(alice), /getent ahosts carol\.invalid/);
+  assert.match(await alice.host.processes(), /getent ahosts carol\.invalid/);
   assert.equal(await peerField(alice, { peer: carol, field: "endpoints" }), "(none)");
 });
 
@@ -83,7 +83,7 @@ tunnelTest("a peer is gone when its name resolves → it does not come back", as
   await runHook(alice, { text: await servedConfiguration(alice), hook: NAMES_HOOK });
   await eventually("no name is looked up any more", {
     withinSeconds: 30,
-    condition: async () => !(await processesOf(alice)).includes("getent"),
+    condition: async () => !(await alice.host.processes()).includes("getent"),
   });
   assert.equal(await peerField(alice, { peer: carol, field: "endpoints" }), undefined);
 });
@@ -112,12 +112,6 @@ tunnelTest(
 async function setEndpointInsideMesh({ host, interfaceName }: Member, mallory: Member) {
   const endpoint = `${mallory.ipv4}:${TUNNEL_PORT}`;
   await host.run(["wg", "set", interfaceName, "peer", mallory.publicKey, "endpoint", endpoint]);
-}
-
-function processesOf({ host }: Member): Promise<string> {
-  const script =
-    'for pid in $(ip netns pids "$0"); do tr "\\0" " " </proc/$pid/cmdline; echo; done';
-  return host.run(["sh", "-c", script, host.namespace]);
 }
 
 async function sentBytes({ host, interfaceName }: Member): Promise<number> {

@@ -51,7 +51,8 @@ export function parseEndpoint(text: string, meshNetworks: readonly Network[]): P
     return refused("Must have an IPv6 address, without a zone, between the brackets.");
   }
   const name = plain.toLowerCase();
-  return isDnsName(name)
+  // Before it is in lower case: that makes an ASCII letter of U+212A, the Kelvin sign.
+  return isAscii(plain) && isDnsName(name)
     ? accepted({ kind: "name", host: name, port })
     : refused("Must have a DNS name or a dotted-quad IPv4 address as its host.");
 }
@@ -77,6 +78,10 @@ function required(text: string): Network {
   const network = parseNetwork(text);
   if (network === null) throw new TypeError(`${text} is no network`);
   return network;
+}
+
+function isAscii(text: string): boolean {
+  return /^[ -~]*$/.test(text);
 }
 
 /**

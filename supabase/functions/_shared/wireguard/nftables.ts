@@ -15,7 +15,9 @@ const ELEMENTS_PER_LINE = 12;
  * It decides in prerouting, after connection tracking (-200) and before destination NAT (-100): on
  * the input hook a published container port is already rewritten and forwarded packets never show.
  * Only the reply direction of a known flow passes without a rule, so that a revoked rule stops a
- * flow that is open.
+ * flow that is open. An ICMP error passes when it is about a known flow, in either direction:
+ * without those that are about replies, what answers a peer would never learn a path's MTU. The
+ * kernel believes the others too, and any peer could narrow the path to any address.
  */
 export function renderRuleset({ addresses, peers }: MeshConfiguration): string[] {
   return replaceTable([
@@ -38,11 +40,13 @@ export function renderRuleset({ addresses, peers }: MeshConfiguration): string[]
     "  chain from_tunnel {",
     "    type filter hook prerouting priority mangle; policy accept;",
     `    iifname != "${PLACEHOLDERS.interface}" accept`,
+    `    ${foreignErrorGuard("ip", "peers_ipv4")}`,
+    `    ${foreignErrorGuard("ip6", "peers_ipv6")}`,
     "    ct direction reply ct state established,related accept",
     `    ip daddr ${addresses.ipv4.text} ip saddr . meta l4proto . th dport @rules_ipv4 accept`,
     `    ip6 daddr ${addresses.ipv6.text} ip6 saddr . meta l4proto . th dport @rules_ipv6 accept`,
-    `    ip daddr ${addresses.ipv4.text} ip saddr @peers_ipv4 icmp type { ${ICMP_TYPES} } accept`,
-    `    ip6 daddr ${addresses.ipv6.text} ip6 saddr @peers_ipv6 icmpv6 type { ${ICMPV6_TYPES} } accept`,
+    `    ip daddr ${addresses.ipv4.text} ip saddr @peers_ipv4 ct state != invalid icmp type { ${ICMP_TYPES} } accept`,
+    `    ip6 daddr ${addresses.ipv6.text} ip6 saddr @peers_ipv6 ct state != invalid icmpv6 type { ${ICMPV6_TYPES} } accept`,
     "    drop",
     "  }",
     ...renderIntoTunnel([LOOP_GUARD, PICKUP_GUARD]),
@@ -69,6 +73,15 @@ const LOOP_GUARD = `oifname "${PLACEHOLDERS.interface}" udp sport ${PLACEHOLDERS
  */
 const PICKUP_GUARD = `oifname "${PLACEHOLDERS.interface}" ct state new ` +
   "tcp flags & (fin | syn | rst | ack) != syn drop";
+
+/**
+ * What an error is about is for its sender to write. The datagrams that carry the tunnels are flows
+ * whose addresses and ports every peer knows; an error from inside the tunnel is never about these.
+ */
+function foreignErrorGuard(family: "ip" | "ip6", peers: string): string {
+  return `ct state related ct original ${family} saddr != @${peers} ` +
+    `ct reply ${family} saddr != @${peers} drop`;
+}
 
 /** Postrouting, since what is forwarded never shows on the output hook. */
 function renderIntoTunnel(rules: readonly string[]): string[] {

@@ -49,11 +49,12 @@ const LOOK_UP_ENDPOINT =
 /**
  * Names are looked up behind wg-quick's back, side by side: on an Endpoint line one that does not
  * resolve fails the whole file, and one that times out holds it up for more than a minute. The
- * limit ends what is left of it, which would otherwise outlive the interface.
+ * limit ends what is left of it, which would otherwise outlive the interface. Shuffled: 64 that time
+ * out take all the time there is, and whose names came behind theirs in the file would never be had.
  */
 const LOOK_UP_ENDPOINTS =
   `{ sed -n "s/^.endpoint \\(.*\\) endpoint \\(.*\\):/\\1 \\2 /p" "$CONFIG_FILE"` +
-  ` | timeout 120 xargs -r -P 64 -L 1 sh -c '${LOOK_UP_ENDPOINT}'; } </dev/null >/dev/null 2>&1 &`;
+  ` | shuf | timeout 120 xargs -r -P 64 -L 1 sh -c '${LOOK_UP_ENDPOINT}'; } </dev/null >/dev/null 2>&1 &`;
 
 /**
  * The text of `/etc/wireguard/<interface>.conf`. Equal configurations give equal text. The hooks
