@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { assertError, assertInvalid, post, send } from "./service.ts";
+import { assertError, assertInvalid, post } from "./service.ts";
+import { readBounds } from "./bounds.ts";
 import {
   artifactTest,
   commit,
@@ -12,7 +13,6 @@ import {
 
 const VALID = { key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
 
-/** What this deployment is set to: largest size in bytes, longest time to live in days. */
 const { maxSize, maxTtlDays } = await readBounds();
 
 const LONGEST_AGENT_ID = "a".repeat(128);
@@ -94,17 +94,7 @@ const REGISTER_RULES: readonly FieldRule[] = [
   {
     field: "size",
     good: [0, 1, maxSize],
-    bad: [
-      -1,
-      1.5,
-      "1",
-      maxSize + 1,
-      1e300,
-      Number.MAX_SAFE_INTEGER,
-      null,
-      undefined,
-      true,
-    ],
+    bad: [-1, 1.5, "1", maxSize + 1, 1e300, Number.MAX_SAFE_INTEGER, null, undefined, true],
   },
   {
     field: "ttl_days",
@@ -112,24 +102,6 @@ const REGISTER_RULES: readonly FieldRule[] = [
     bad: [0, -1, maxTtlDays + 1, 1.5, "7", null, undefined],
   },
 ];
-
-async function readBounds(): Promise<{ maxSize: number; maxTtlDays: number }> {
-  interface Document {
-    readonly paths: Record<string, {
-      readonly post: {
-        readonly requestBody: {
-          readonly content: Record<string, {
-            readonly schema: { readonly properties: Record<string, { readonly maximum: number }> };
-          }>;
-        };
-      };
-    }>;
-  }
-  const { body } = await send<Document>("/agent-artifacts/openapi.json", { method: "GET" });
-  const { content } = body.paths["/register"]!.post.requestBody;
-  const { size, ttl_days } = content["application/json"]!.schema.properties;
-  return { maxSize: size!.maximum, maxTtlDays: ttl_days!.maximum };
-}
 
 for (const { field, good, bad } of REGISTER_RULES) {
   artifactTest(

@@ -29,7 +29,13 @@ for (const task of ["stop", "reset"]) {
     ignore,
     async fn() {
       await using state = await openStateDirectory();
-      const child = new Deno.Command("sleep", { args: ["600"], uid: NOBODY, gid: NOBODY }).spawn();
+      const child = new Deno.Command("sleep", {
+        args: ["600"],
+        uid: NOBODY,
+        gid: NOBODY,
+        // Where anybody may be.
+        cwd: "/",
+      }).spawn();
       try {
         await new ProcessRecords(state.path).set(STACK, child.pid);
         await writeFile(join(state.path, "pid"), `${child.pid}\n`);
