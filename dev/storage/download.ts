@@ -30,12 +30,12 @@ export async function sendObject(request: Request, options: DownloadOptions): Pr
       headers,
     });
   } catch (cause) {
-    // A new version took its place between row and file; unless the file is lost.
-    const isReplaced = (await options.rows.find(options.address))?.version !== row.version;
-    if (cause instanceof Deno.errors.NotFound && isReplaced) {
-      return await sendObject(request, options);
-    }
-    throw cause;
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+    const current = await options.rows.find(options.address);
+    // The same row still: then its file is lost, and would be so the next time.
+    if (current?.version === row.version) throw cause;
+    // A new version took its place between row and file.
+    return await sendObject(request, options);
   }
 }
 

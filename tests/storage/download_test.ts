@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { errorOf, openBucket, STORAGE_URL, variable } from "./bucket.ts";
 
 const TEXT = "0123456789";
@@ -30,6 +32,15 @@ Deno.test("HEAD of a signed URL → the same headers and no body", async () => {
   assert.equal(response.status, 200);
   assert.equal(response.headers.get("content-length"), "10");
   assert.equal(await response.text(), "");
+});
+
+Deno.test("GET of an object whose file is lost → 500 at once", async () => {
+  const { bucket, url } = await bucketWithObject();
+  const { data: info } = await bucket.client.info("a");
+  await rm(join(variable("STATE_DIR"), "storage", "objects", info!.version));
+  const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
+  assert.equal(response.status, 500);
+  await response.body?.cancel();
 });
 
 for (
