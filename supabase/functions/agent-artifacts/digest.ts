@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { createSHA256 } from "hash-wasm";
 import { ServiceError } from "../_shared/errors.ts";
 import type { ObjectStore } from "./object_store.ts";
 
@@ -54,8 +55,6 @@ export async function digestObject(
   if (object === null) return null;
   if (object.size !== expectedSize) return { complete: true, size: object.size, sha256: null };
 
-  // Loaded when the first digest is made: only /commit needs it, and every cold start would pay for it.
-  const { createSHA256 } = await import("hash-wasm");
   const hasher = await createSHA256();
   if (progress !== null) hasher.load(Buffer.from(progress.hash_state, "base64"));
   const start = progress?.verified_bytes ?? 0;
