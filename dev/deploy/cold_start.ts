@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort } from "../free_port.ts";
+import { freePort } from "../processes/free_port.ts";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "./hosted_deno.ts";
 import { hostedArguments, type Runnable } from "./hosted_function.ts";
 

@@ -1,4 +1,4 @@
-import { StartError } from "../start_error.ts";
+import { CommandError } from "../command/command_error.ts";
 import { locatePackageFile } from "./package_file.ts";
 
 /** What the platform's edge runtime is compatible with. */
@@ -6,12 +6,12 @@ const VERSION = "2.1.4";
 
 const PLATFORMS = ["linux-x64-glibc", "linux-arm64-glibc", "darwin-x64", "darwin-arm64"];
 
-/** The path of the Deno that hosted functions run on. Throws StartError where npm has none for this platform. */
+/** The path of the Deno that hosted functions run on. Throws CommandError where npm has none for this platform. */
 export function locateHostedDeno(): Promise<string> {
   const architecture = Deno.build.arch === "aarch64" ? "arm64" : "x64";
   const platform = PLATFORMS.find((name) => name.startsWith(`${Deno.build.os}-${architecture}`));
   if (platform === undefined) {
-    throw new StartError(`There is no Deno ${VERSION} for ${Deno.build.os} ${architecture}.`);
+    throw new CommandError(`There is no Deno ${VERSION} for ${Deno.build.os} ${architecture}.`);
   }
   return locatePackageFile(`@deno/${platform}@${VERSION}`, "deno");
 }

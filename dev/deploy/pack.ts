@@ -1,11 +1,10 @@
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
-import { StartError } from "../start_error.ts";
+import { PROJECT } from "../command/project.ts";
+import { CommandError } from "../command/command_error.ts";
 import { type Deployment, startManagementApi } from "./management_api.ts";
 import { runSupabase } from "./supabase_cli.ts";
 
-const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 const PROJECT_REF = "abcdefghijklmnopqrst";
 
 /** A function as it was uploaded, written into a folder that has nothing else. */
@@ -30,7 +29,7 @@ export async function copyProject(directory: string): Promise<void> {
 
 /**
  * Deploys every function of the project by the real CLI to a stand-in of the management API, and writes what was
- * uploaded into folders below `directory`. Throws StartError.
+ * uploaded into folders below `directory`. Throws CommandError.
  */
 export async function packFunctions(directory: string): Promise<PackedFunction[]> {
   const projectDirectory = join(directory, "project");
@@ -58,7 +57,7 @@ export async function packFunctions(directory: string): Promise<PackedFunction[]
   // A warning is of an import that it could not follow, which depends on the machine that it runs on.
   if (code !== 0 || output.includes("WARN")) {
     const reasons = output.split("\n").filter((line) => !/^(?:Deploy|Upload|$)/.test(line));
-    throw new StartError(`supabase functions deploy did not go well: ${reasons.join(" ")}`);
+    throw new CommandError(`supabase functions deploy did not go well: ${reasons.join(" ")}`);
   }
   return await Promise.all(
     api.live.map((name) => unpack(api.deployments.get(name)!, join(directory, "packed", name))),
@@ -69,7 +68,7 @@ async function unpack(deployment: Deployment, directory: string): Promise<Packed
   for (const [path, bytes] of deployment.files) {
     const file = join(directory, path);
     if (relative(directory, file).startsWith("..")) {
-      throw new StartError(`The CLI packed ${path}, which lies outside of the project.`);
+      throw new CommandError(`The CLI packed ${path}, which lies outside of the project.`);
     }
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, bytes);

@@ -1,4 +1,4 @@
-import { StartError } from "../start_error.ts";
+import { CommandError } from "../command/command_error.ts";
 import { locatePackageFile } from "./package_file.ts";
 
 const VERSION = "2.122.1";
@@ -38,7 +38,7 @@ export async function runSupabase(args: readonly string[], options: CliOptions):
 function locateCli(): Promise<string> {
   const architecture = Deno.build.arch === "aarch64" ? "arm64" : "x64";
   if (Deno.build.os !== "linux" && Deno.build.os !== "darwin") {
-    throw new StartError(`The Supabase CLI is not run here on ${Deno.build.os}.`);
+    throw new CommandError(`The Supabase CLI is not run here on ${Deno.build.os}.`);
   }
   const platform = `${Deno.build.os}-${architecture}`;
   return locatePackageFile(`@supabase/cli-${platform}@${VERSION}`, "bin/supabase");

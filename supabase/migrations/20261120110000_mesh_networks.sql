@@ -1,7 +1,7 @@
 -- The mesh, private tunnels between agents, and the networks that their tunnel addresses come from.
 
 create schema mesh;
-comment on schema mesh is 'Peers, access rules and sealed PSKs. Not exposed by the API.';
+comment on schema mesh is 'Peers, access rules and encrypted PSKs. Not exposed by the API.';
 
 revoke all on schema mesh from public, anon, authenticated;
 grant usage on schema mesh to service_role;

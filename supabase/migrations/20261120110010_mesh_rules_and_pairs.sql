@@ -27,8 +27,8 @@ create table mesh.pairs (
   low_agent agents.agent_id not null,
   high_agent agents.agent_id not null,
   psk_version integer not null default 1,
-  sealed_psk text collate "C",
-  sealing_key_id text collate "C" generated always as (split_part(sealed_psk, '.', 2)) stored,
+  encrypted_psk text collate "C",
+  encryption_key_id text collate "C" generated always as (split_part(encrypted_psk, '.', 2)) stored,
   made_at timestamptz,
   rotated_at timestamptz,
 
@@ -36,20 +36,20 @@ create table mesh.pairs (
   constraint a_pair_is_in_canonical_order check (low_agent < high_agent),
   constraint low_agent_is_registered foreign key (low_agent) references mesh.peers (agent_id),
   constraint high_agent_is_registered foreign key (high_agent) references mesh.peers (agent_id),
-  constraint psk_is_sealed check (sealed_psk ~ '^v1\.[0-9a-f]{16}\.[A-Za-z0-9+/=]+$'),
-  constraint made_at_is_set_when_made check (sealed_psk is null or made_at is not null)
+  constraint psk_is_encrypted check (encrypted_psk ~ '^v1\.[0-9a-f]{16}\.[A-Za-z0-9+/=]+$'),
+  constraint made_at_is_set_when_made check (encrypted_psk is null or made_at is not null)
 );
 comment on table mesh.pairs is
   'One row for each two peers that have seen each other since both registered. It stays when they lose sight of each other, and goes with either peer.';
 comment on column mesh.pairs.psk_version is
-  'Which PSK of the pair this is: 1 for the first. Rises when a PSK that was made is to be replaced, at which sealed_psk becomes null. While it is null the version stays: nobody was given a PSK of it.';
-comment on column mesh.pairs.sealed_psk is
-  'v1.<id of the sealing key>.<base64>, sealed by the function: the database never sees a PSK. Null until the next configuration of either side makes it.';
+  'Which PSK of the pair this is: 1 for the first. Rises when a PSK that was made is to be replaced, at which encrypted_psk becomes null. While it is null the version stays: nobody was given a PSK of it.';
+comment on column mesh.pairs.encrypted_psk is
+  'v1.<id of the encryption key>.<base64>, encrypted by the function: the database never sees a PSK. Null until the next configuration of either side makes it.';
 comment on column mesh.pairs.made_at is 'When the newest PSK was made; null before the first.';
 comment on column mesh.pairs.rotated_at is 'When psk_version last rose.';
 
 create index pairs_by_high_agent on mesh.pairs (high_agent);
-create index pairs_by_sealing_key on mesh.pairs (sealing_key_id) where sealed_psk is not null;
+create index pairs_by_encryption_key on mesh.pairs (encryption_key_id) where encrypted_psk is not null;
 
 alter table mesh.rules enable row level security;
 alter table mesh.pairs enable row level security;

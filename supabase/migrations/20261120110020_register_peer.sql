@@ -75,8 +75,8 @@ begin
     -- again and again could keep its neighbours from ever getting one.
     with replaced as (
       update mesh.pairs p
-      set psk_version = p.psk_version + 1, sealed_psk = null, rotated_at = clock_timestamp()
-      where (p.low_agent = after.agent_id or p.high_agent = after.agent_id) and p.sealed_psk is not null
+      set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = clock_timestamp()
+      where (p.low_agent = after.agent_id or p.high_agent = after.agent_id) and p.encrypted_psk is not null
       returning p.*
     )
     select coalesce(bool_or(array[r.low_agent::text, r.high_agent::text] && update_peer.visible_peers), false)

@@ -20,7 +20,7 @@ as $$
           where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = p.agent_id
         ),
         'psk_version', pair.psk_version,
-        'sealed_psk', pair.sealed_psk
+        'encrypted_psk', pair.encrypted_psk
       )
       order by p.agent_id
     ) as peers
@@ -48,7 +48,7 @@ as $$
   where own.agent_id = configuration_state.agent_id
 $$;
 comment on function mesh.configuration_state(text) is
-  'All that an agent''s configuration depends on, and its config_version, in one snapshot; PSKs as they are sealed, null where one is still to be made. Null for an agent without a peer.';
+  'All that an agent''s configuration depends on, and its config_version, in one snapshot; PSKs as they are encrypted, null where one is still to be made. Null for an agent without a peer.';
 
 create function public.read_wg_config(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -85,21 +85,21 @@ begin
 
   -- One by one: in a single update the planner, which knows nothing of the list, may pair all with all.
   for made in
-    select m.* from jsonb_to_recordset(store_psks.psks) as m (agent_id text, psk_version integer, sealed_psk text)
+    select m.* from jsonb_to_recordset(store_psks.psks) as m (agent_id text, psk_version integer, encrypted_psk text)
   loop
     update mesh.pairs p
-    set sealed_psk = made.sealed_psk, made_at = clock_timestamp()
+    set encrypted_psk = made.encrypted_psk, made_at = clock_timestamp()
     where p.low_agent = least(made.agent_id collate "C", subject collate "C")
       and p.high_agent = greatest(made.agent_id collate "C", subject collate "C")
       and p.psk_version = made.psk_version
-      and p.sealed_psk is null;
+      and p.encrypted_psk is null;
   end loop;
 
   return public.read_wg_config(store_psks.caller, store_psks.agent_id);
 end
 $$;
 comment on function public.store_psks(jsonb, text, jsonb) is
-  'Stores PSKs that pairs of an agent lack: psks is [{agent_id, psk_version, sealed_psk}], several versions of one pair if need be; each is stored only if the pair is at that version and has none of it yet. One that is not stored was given to nobody, so it does not matter whether a peer changed meanwhile. Returns what read_wg_config returns, afterwards. Raises as that does.';
+  'Stores PSKs that pairs of an agent lack: psks is [{agent_id, psk_version, encrypted_psk}], several versions of one pair if need be; each is stored only if the pair is at that version and has none of it yet. One that is not stored was given to nobody, so it does not matter whether a peer changed meanwhile. Returns what read_wg_config returns, afterwards. Raises as that does.';
 
 revoke all on function
   mesh.configuration_state(text),

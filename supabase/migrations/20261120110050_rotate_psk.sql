@@ -25,9 +25,9 @@ begin
   asked_at := clock_timestamp();
   -- A PSK that is still to be made was given to nobody, and nobody can have the one before it any more. If the version
   -- rose, an agent that rotates again and again could keep the other from ever getting a PSK.
-  if pair.sealed_psk is not null then
+  if pair.encrypted_psk is not null then
     update mesh.pairs p
-    set psk_version = p.psk_version + 1, sealed_psk = null, rotated_at = asked_at
+    set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at
     where p.low_agent = pair.low_agent and p.high_agent = pair.high_agent
     returning p.* into pair;
     perform mesh.raise_config_versions(array[pair.low_agent, pair.high_agent]);

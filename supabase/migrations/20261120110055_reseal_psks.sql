@@ -1,61 +1,61 @@
--- Sealing PSKs under a newer key (`deno task psk:reseal`). For the operator alone; no configuration changes.
+-- Encryption PSKs under a newer key (`deno task psk:reencrypt`). For the operator alone; no configuration changes.
 
-create function public.list_psks_to_reseal(newest_key_id text, max_entries integer) returns json
+create function public.list_psks_to_reencrypt(newest_key_id text, max_entries integer) returns json
 language sql
 stable
 security invoker
 set search_path = ''
 as $$
-  select coalesce(json_agg(sealed), '[]')
+  select coalesce(json_agg(encrypted), '[]')
   from (
-    select p.low_agent, p.high_agent, p.psk_version, p.sealed_psk
+    select p.low_agent, p.high_agent, p.psk_version, p.encrypted_psk
     from mesh.pairs p
-    where p.sealed_psk is not null
-      and p.sealing_key_id <> list_psks_to_reseal.newest_key_id
-    limit list_psks_to_reseal.max_entries
-  ) sealed
+    where p.encrypted_psk is not null
+      and p.encryption_key_id <> list_psks_to_reencrypt.newest_key_id
+    limit list_psks_to_reencrypt.max_entries
+  ) encrypted
 $$;
-comment on function public.list_psks_to_reseal(text, integer) is
-  'Some of the PSKs that are sealed under another key than the newest: [{low_agent, high_agent, psk_version, sealed_psk}].';
+comment on function public.list_psks_to_reencrypt(text, integer) is
+  'Some of the PSKs that are encrypted under another key than the newest: [{low_agent, high_agent, psk_version, encrypted_psk}].';
 
-create function public.reseal_psks(psks jsonb) returns json
+create function public.reencrypt_psks(psks jsonb) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  resealed_count integer;
+  reencrypted_count integer;
 begin
   -- In the order in which store_psks and its like lock pairs.
   perform from mesh.pairs p
-  join jsonb_to_recordset(reseal_psks.psks) as named (low_agent text, high_agent text)
+  join jsonb_to_recordset(reencrypt_psks.psks) as named (low_agent text, high_agent text)
     on named.low_agent = p.low_agent and named.high_agent = p.high_agent
   order by p.low_agent, p.high_agent
   for update of p;
 
   update mesh.pairs p
-  set sealed_psk = resealed.resealed_psk
-  from jsonb_to_recordset(reseal_psks.psks)
-    as resealed (low_agent text, high_agent text, sealed_psk text, resealed_psk text)
-  where p.low_agent = resealed.low_agent
-    and p.high_agent = resealed.high_agent
+  set encrypted_psk = reencrypted.reencrypted_psk
+  from jsonb_to_recordset(reencrypt_psks.psks)
+    as reencrypted (low_agent text, high_agent text, encrypted_psk text, reencrypted_psk text)
+  where p.low_agent = reencrypted.low_agent
+    and p.high_agent = reencrypted.high_agent
     -- Unless it was replaced in between.
-    and p.sealed_psk = resealed.sealed_psk;
-  get diagnostics resealed_count = row_count;
+    and p.encrypted_psk = reencrypted.encrypted_psk;
+  get diagnostics reencrypted_count = row_count;
 
-  return json_build_object('resealed', resealed_count);
+  return json_build_object('reencrypted', reencrypted_count);
 end
 $$;
-comment on function public.reseal_psks(jsonb) is
-  'Exchanges sealed PSKs: psks is [{low_agent, high_agent, sealed_psk, resealed_psk}], the same PSK sealed twice. Returns how many: {resealed}.';
+comment on function public.reencrypt_psks(jsonb) is
+  'Exchanges encrypted PSKs: psks is [{low_agent, high_agent, encrypted_psk, reencrypted_psk}], the same PSK encrypted twice. Returns how many: {reencrypted}.';
 
 revoke all on function
-  public.list_psks_to_reseal(text, integer),
-  public.reseal_psks(jsonb)
+  public.list_psks_to_reencrypt(text, integer),
+  public.reencrypt_psks(jsonb)
 from public, anon, authenticated;
 
 grant execute on function
-  public.list_psks_to_reseal(text, integer),
-  public.reseal_psks(jsonb)
+  public.list_psks_to_reencrypt(text, integer),
+  public.reencrypt_psks(jsonb)
 to service_role;

@@ -1,8 +1,8 @@
 /** The mesh's SQL functions, called as the functions call them, in a database of a test file's own. */
 import postgres from "postgres";
 import { createHash, randomBytes } from "node:crypto";
-import { applyMigrations } from "../../dev/migrations.ts";
-import { createProjectDatabase } from "../../dev/platform.ts";
+import { applyMigrations } from "../../dev/postgres/migrations.ts";
+import { createProjectDatabase } from "../../dev/postgres/platform.ts";
 import type { CallerArgument } from "../../supabase/functions/_shared/caller.ts";
 import type { ConfigurationState } from "../../supabase/functions/agent-mesh/configuration.ts";
 import { SUPERUSER_URL, withStackDatabase } from "./connection.ts";
@@ -141,11 +141,11 @@ export class MeshDatabase {
     state: ConfigurationState,
     { versionsOffered = 1 }: { versionsOffered?: number } = {},
   ): Promise<ConfigurationState> {
-    const psks = state.peers.filter(({ sealed_psk }) => sealed_psk === null).flatMap((peer) =>
+    const psks = state.peers.filter(({ encrypted_psk }) => encrypted_psk === null).flatMap((peer) =>
       Array.from({ length: versionsOffered }, (_, ahead) => ({
         agent_id: peer.agent_id,
         psk_version: peer.psk_version + ahead,
-        sealed_psk: `v1.${"0".repeat(16)}.${randomBytes(24).toString("base64")}`,
+        encrypted_psk: `v1.${"0".repeat(16)}.${randomBytes(24).toString("base64")}`,
       }))
     );
     return this.call("store_psks", { caller: OPERATOR, agent_id: state.agent_id, psks });

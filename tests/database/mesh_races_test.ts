@@ -74,7 +74,7 @@ Deno.test("32 first PSKs of one pair at once, from both sides → one is kept, e
   const answers = await Promise.all(
     Array.from({ length: 32 }, (_, index) => mesh.storePsks(present(sides[index % 2]))),
   );
-  const told = new Set(answers.map(({ peers }) => peers[0]?.sealed_psk));
+  const told = new Set(answers.map(({ peers }) => peers[0]?.encrypted_psk));
   strictEqual(told.size, 1);
   ok([...told][0]?.startsWith("v1."));
 });
@@ -95,11 +95,11 @@ for (const replacement of ["a rotation", "another pubkey of either side"]) {
     await replace();
     const stored = await mesh.storePsks(before);
     strictEqual(pskOf(stored).psk_version, 1);
-    ok(pskOf(stored).sealed_psk !== null);
+    ok(pskOf(stored).encrypted_psk !== null);
 
     await replace();
     const emptied = present(await mesh.configuration("alice"));
-    deepStrictEqual(pskOf(emptied), { psk_version: 2, sealed_psk: null });
+    deepStrictEqual(pskOf(emptied), { psk_version: 2, encrypted_psk: null });
     await replace();
     deepStrictEqual(pskOf(present(await mesh.configuration("alice"))), pskOf(emptied));
   });
@@ -114,10 +114,10 @@ Deno.test("a PSK that was made for an older version → not stored; for a later 
   await mesh.storePsks(present(await mesh.configuration("bob")));
   await mesh.rotate("alice", "bob");
 
-  deepStrictEqual(pskOf(await mesh.storePsks(stale)), { psk_version: 2, sealed_psk: null });
+  deepStrictEqual(pskOf(await mesh.storePsks(stale)), { psk_version: 2, encrypted_psk: null });
   const stored = await mesh.storePsks(stale, { versionsOffered: 3 });
   strictEqual(pskOf(stored).psk_version, 2);
-  ok(pskOf(stored).sealed_psk !== null);
+  ok(pskOf(stored).encrypted_psk !== null);
 });
 
 Deno.test("revocations, rotations and removals that name nobody known → no row of mesh.config_versions", async () => {
@@ -229,7 +229,7 @@ async function readWhile(
 
 /** The state without what may change while the text stays: whether a PSK is made yet. */
 function withoutWhatIsNotInTheText(state: ConfigurationState) {
-  const peers = state.peers.map(({ sealed_psk: _made, ...peer }) => peer);
+  const peers = state.peers.map(({ encrypted_psk: _made, ...peer }) => peer);
   return { ...state, peers };
 }
 
@@ -249,8 +249,8 @@ async function untilSomebodyWaits(mesh: MeshDatabase): Promise<void> {
 }
 
 function pskOf({ peers }: ConfigurationState) {
-  const { psk_version, sealed_psk } = present(peers[0]);
-  return { psk_version, sealed_psk };
+  const { psk_version, encrypted_psk } = present(peers[0]);
+  return { psk_version, encrypted_psk };
 }
 
 function present<Value>(value: Value | null | undefined): Value {

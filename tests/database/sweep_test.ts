@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { startFunction } from "../../dev/functions.ts";
+import { startFunction } from "../../dev/stack/functions.ts";
 import { gate, startProxy } from "../faults/proxy.ts";
 import {
   committed,

@@ -2,7 +2,7 @@ import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import type postgres from "postgres";
 import { copyProject } from "../../dev/deploy/pack.ts";
 import { runSupabase } from "../../dev/deploy/supabase_cli.ts";
-import { applyMigrations } from "../../dev/migrations.ts";
+import { applyMigrations } from "../../dev/postgres/migrations.ts";
 import { findLintServer, openLintDatabase } from "./lint_database.ts";
 import { openProjectDatabase } from "./project_database.ts";
 import { openTemporaryDirectory } from "./temporary_directory.ts";

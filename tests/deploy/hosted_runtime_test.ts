@@ -2,9 +2,9 @@ import { ok, strictEqual } from "node:assert/strict";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "../../dev/deploy/hosted_deno.ts";
 import { startHostedFunction } from "../../dev/deploy/hosted_function.ts";
 import { packFunctions } from "../../dev/deploy/pack.ts";
-import { runConformance } from "../../dev/conformance_run.ts";
-import { addCounts } from "../../dev/test_counts.ts";
-import { startStack } from "../../dev/stack.ts";
+import { runConformance } from "../../dev/checks/conformance_run.ts";
+import { addCounts } from "../../dev/checks/test_counts.ts";
+import { startStack } from "../../dev/stack/stack.ts";
 import { openStateDirectory } from "../stack/service.ts";
 import { openTemporaryDirectory } from "./temporary_directory.ts";
 

@@ -1,6 +1,6 @@
 /** A stock Supabase database without this project's migrations, on the cluster of the stack that runs the tests. */
 import postgres from "postgres";
-import { createProjectDatabase } from "../../dev/platform.ts";
+import { createProjectDatabase } from "../../dev/postgres/platform.ts";
 
 export interface ProjectDatabase extends AsyncDisposable {
   /** As the role that migrates; the local server speaks no TLS, and the CLI has to be told. */

@@ -3,7 +3,7 @@ import { strictEqual } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import nacl from "tweetnacl";
-import type { Stack } from "../../dev/stack.ts";
+import type { Stack } from "../../dev/stack/stack.ts";
 
 type Connection = Pick<Stack, "url" | "secretKey">;
 

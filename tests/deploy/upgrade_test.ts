@@ -3,10 +3,10 @@ import { cp, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { runConformance } from "../../dev/conformance_run.ts";
-import { MIGRATIONS_DIRECTORY } from "../../dev/migrations.ts";
-import { type Stack, startStack } from "../../dev/stack.ts";
-import { addCounts } from "../../dev/test_counts.ts";
+import { runConformance } from "../../dev/checks/conformance_run.ts";
+import { MIGRATIONS_DIRECTORY } from "../../dev/postgres/migrations.ts";
+import { type Stack, startStack } from "../../dev/stack/stack.ts";
+import { addCounts } from "../../dev/checks/test_counts.ts";
 import { openStateDirectory } from "../stack/service.ts";
 import { readProject, useProject } from "./project_in_use.ts";
 

@@ -119,9 +119,9 @@ async function openApi(): Promise<string> {
   return await (await fetch(functionUrl("/agent-mesh/openapi.json"))).text();
 }
 
-/** What the operator can read of PSKs by PostgREST: sealed ones. */
+/** What the operator can read of PSKs by PostgREST: encrypted ones. */
 async function rpcAnswer(): Promise<string> {
-  const response = await fetch(functionUrl("/../../rest/v1/rpc/list_psks_to_reseal"), {
+  const response = await fetch(functionUrl("/../../rest/v1/rpc/list_psks_to_reencrypt"), {
     method: "POST",
     headers: { apikey: SECRET_KEY, "content-type": "application/json" },
     body: JSON.stringify({ newest_key_id: "0".repeat(16), max_entries: 1000 }),

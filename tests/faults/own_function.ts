@@ -1,6 +1,6 @@
 /** One more function beside the stack's own, to watch, to configure and to kill. */
 import { join } from "node:path";
-import { type RunningFunction, startFunction } from "../../dev/functions.ts";
+import { type RunningFunction, startFunction } from "../../dev/stack/functions.ts";
 import { type Agent, type Answer, SECRET_KEY, SUPABASE_URL } from "../conformance/service.ts";
 
 const STATE_DIR = Deno.env.get("STATE_DIR");

@@ -1,8 +1,8 @@
 import { ok, strictEqual } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { startFunction } from "../../dev/functions.ts";
-import { startStack } from "../../dev/stack.ts";
+import { startFunction } from "../../dev/stack/functions.ts";
+import { startStack } from "../../dev/stack/stack.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const SIZE = 1024 * MEBIBYTE;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { portRefusal } from "../../dev/gateway.ts";
-import { findProcessesWith } from "../../dev/leftovers.ts";
-import { startStack } from "../../dev/stack.ts";
+import { portRefusal } from "../../dev/gateway/gateway.ts";
+import { findProcessesWith } from "../../dev/processes/leftovers.ts";
+import { startStack } from "../../dev/stack/stack.ts";
 import { launch, openStateDirectory, runTask } from "./service.ts";
 
 /** Asserts a failed start: exit code 1, and `sentence` as the only line on standard error. */
@@ -87,7 +87,7 @@ for (
         /^\/.*\/keys\.json is damaged: (?!.*sb_secret).*run `deno task reset`, which discards/,
     });
     assert.equal(await readFile(file, "utf8"), text);
-    const reset = await runTask("dev/reset.ts", { environment: { STATE_DIR: state.path } });
+    const reset = await runTask("dev/stack/reset.ts", { environment: { STATE_DIR: state.path } });
     assert.equal(reset.code, 0, reset.errors);
     await assert.rejects(readdir(state.path), { code: "ENOENT" });
   });
@@ -126,7 +126,7 @@ Deno.test("start with a function that does not start → names it and its error,
       functionsDirectory: functions.path,
       functionNames: ["broken"],
     }),
-    { name: "StartError", message: /^The function broken did not start: .*no luck$/ },
+    { name: "CommandError", message: /^The function broken did not start: .*no luck$/ },
   );
   assert.deepEqual(await findProcessesWith([state.path]), []);
 });
@@ -153,7 +153,7 @@ Deno.test("start with a broken migration → names the file and the error, and l
       migrationsDirectory: migrations.path,
     }),
     {
-      name: "StartError",
+      name: "CommandError",
       message: 'Migration 20260101000000_broken.sql failed: syntax error at or near "tabel".',
     },
   );

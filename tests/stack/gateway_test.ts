@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { request as sendRequest } from "node:http";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { startGateway } from "../../dev/gateway.ts";
-import { freePort } from "../../dev/free_port.ts";
+import { startGateway } from "../../dev/gateway/gateway.ts";
+import { freePort } from "../../dev/processes/free_port.ts";
 
 const KEYS = {
   secretKey: "sb_secret_test",

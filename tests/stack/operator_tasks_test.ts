@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { runTask } from "./service.ts";
 
 function createKey(...args: string[]) {
-  return runTask("dev/agent_create.ts", { args });
+  return runTask("dev/operator/agent_create.ts", { args });
 }
 
 function revoke(target: string) {
-  return runTask("dev/agent_revoke.ts", { args: [target] });
+  return runTask("dev/operator/agent_revoke.ts", { args: [target] });
 }
 
 /** A name that no other test uses. */
@@ -95,7 +95,7 @@ for (
     const respond = () => new Response(answer, { status: 400 });
     const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, respond);
     try {
-      const { code, errors } = await runTask("dev/agent_create.ts", {
+      const { code, errors } = await runTask("dev/operator/agent_create.ts", {
         args: ["planner"],
         environment: {
           SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,

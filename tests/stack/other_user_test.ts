@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { identifyProcess, isRunning } from "../../dev/process_identity.ts";
-import { ProcessRecords, STACK } from "../../dev/process_records.ts";
+import { identifyProcess, isRunning } from "../../dev/processes/process_identity.ts";
+import { ProcessRecords, STACK } from "../../dev/state/process_records.ts";
 import { launch, openStateDirectory, runTask, snapshot } from "./service.ts";
 
 const NOBODY = 65_534;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmod, readdir, readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openPostgresHome, removePostgresHome } from "../../dev/postgres_home.ts";
+import { openPostgresHome, removePostgresHome } from "../../dev/postgres/home.ts";
 import {
   awaitOk,
   copyStateDirectory,
@@ -45,7 +45,7 @@ Deno.test("a home outside, from a copied state directory → neither opened nor 
   await using copy = await copyStateDirectory(state.path);
   const before = await snapshot(state.home);
   await assert.rejects(openPostgresHome(copy.path, null), {
-    name: "StartError",
+    name: "CommandError",
     message:
       `${copy.path} is a copy whose database lies elsewhere (${state.home}) and belongs to ${state.path}: run \`deno task reset\` on this copy, which leaves that database alone, then start anew.`,
   });
@@ -104,7 +104,7 @@ Deno.test({
       (await second.errors).startsWith(`${copy.path} is a copy whose database lies elsewhere`),
       await second.errors,
     );
-    const { code, output } = await runTask("dev/reset.ts", {
+    const { code, output } = await runTask("dev/stack/reset.ts", {
       environment: { STATE_DIR: copy.path },
     });
     assert.equal(code, 0);
@@ -117,7 +117,7 @@ Deno.test({
 
     service.kill("SIGTERM");
     await service.exit();
-    await runTask("dev/reset.ts", { environment: { STATE_DIR: state.path } });
+    await runTask("dev/stack/reset.ts", { environment: { STATE_DIR: state.path } });
     await assert.rejects(readdir(home), { code: "ENOENT" });
   },
 });

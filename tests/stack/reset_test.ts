@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { identifyProcess, isRunning } from "../../dev/process_identity.ts";
-import { ProcessRecords, tell } from "../../dev/process_records.ts";
-import { stopStack } from "../../dev/stop.ts";
+import { identifyProcess, isRunning } from "../../dev/processes/process_identity.ts";
+import { sendSignal } from "../../dev/processes/end_process.ts";
+import { ProcessRecords } from "../../dev/state/process_records.ts";
+import { stopStack } from "../../dev/stack/stop.ts";
 import { copyStateDirectory, openStateDirectory, runTask, snapshot } from "./service.ts";
 
 function reset(stateDir: string) {
-  return runTask("dev/reset.ts", { environment: { STATE_DIR: stateDir } });
+  return runTask("dev/stack/reset.ts", { environment: { STATE_DIR: stateDir } });
 }
 
 /** Writes files, by their paths under `directory`. */
@@ -112,7 +113,7 @@ Deno.test("stop and reset of a copy made while the stack ran → its processes g
     assert.equal(await isRunning(identity), false);
     await rename(moved, state.path);
   } finally {
-    tell(identity, "SIGKILL");
+    sendSignal(identity, "SIGKILL");
     await child.status;
   }
 });

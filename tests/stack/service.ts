@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { chmod, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort, isFree } from "../../dev/free_port.ts";
-import { findProcessesWith } from "../../dev/leftovers.ts";
-import { hasRecords } from "../../dev/process_records.ts";
-import { resetState } from "../../dev/reset.ts";
+import { freePort, isFree } from "../../dev/processes/free_port.ts";
+import { findProcessesWith } from "../../dev/processes/leftovers.ts";
+import { hasRecords } from "../../dev/state/process_records.ts";
+import { resetState } from "../../dev/stack/reset.ts";
 
 const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -90,7 +90,7 @@ export async function launch(options: LaunchOptions) {
   const command = [
     ...(options.through ?? []),
     Deno.execPath(),
-    ...(options.args ?? ["run", "--allow-all", "dev/start.ts"]),
+    ...(options.args ?? ["run", "--allow-all", "dev/stack/start.ts"]),
   ];
   const child = new Deno.Command(command[0]!, {
     args: command.slice(1),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { splitStatements } from "../../dev/sql_statements.ts";
+import { splitStatements } from "../../dev/postgres/sql_statements.ts";
 
 Deno.test("splitStatements() trims, drops final semicolons and empty statements", () => {
   assert.deepEqual(splitStatements("\nselect 1;\n\n; select 2 ;\n"), ["select 1", "select 2"]);

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual, throws } from "node:assert/strict";
-import { startSweepTimer, sweepSeconds } from "../../dev/sweep_timer.ts";
+import { startSweepTimer, sweepSeconds } from "../../dev/stack/sweep_timer.ts";
 import { committed, pathsInBucket, sealed, seedBucket } from "../database/bucket.ts";
 import { withOwnStack } from "../database/own_stack.ts";
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { findSecretsInLogs } from "../../dev/log_secrets.ts";
+import { findSecretsInLogs } from "../../dev/checks/log_secrets.ts";
 import { newGrantToken } from "../../supabase/functions/_shared/secrets.ts";
 
 function jwt(): string {

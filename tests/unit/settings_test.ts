@@ -11,7 +11,7 @@ const GIVEN_BY_THE_PLATFORM = {
 };
 
 /** 32 bytes, all of them this one. */
-function sealingKey(byte: number): string {
+function encryptionKey(byte: number): string {
   return Buffer.alloc(32, byte).toString("base64");
 }
 
@@ -37,7 +37,7 @@ Deno.test("readSettings() with what the platform gives → every key, and the de
     meshMaxRequests: 1000,
     meshOnlineSeconds: 90,
     meshHeartbeatSeconds: 30,
-    pskSealingKeys: null,
+    pskEncryptionKeys: null,
   });
 });
 
@@ -64,7 +64,12 @@ const BAD_VALUES: Record<string, readonly string[]> = {
   ARTIFACTS_FETCH_URL_SECONDS: ["0", "86401", "a minute"],
   MESH_ONLINE_SECONDS: ["0"],
   MESH_HEARTBEAT_SECONDS: ["x"],
-  PSK_ENCRYPTION_KEYS: ["short", sealingKey(1).slice(1), `${sealingKey(1)},`, `${sealingKey(1)},x`],
+  PSK_ENCRYPTION_KEYS: [
+    "short",
+    encryptionKey(1).slice(1),
+    `${encryptionKey(1)},`,
+    `${encryptionKey(1)},x`,
+  ],
 };
 
 for (const [name, values] of Object.entries(BAD_VALUES)) {
@@ -93,13 +98,13 @@ Deno.test("readSettings() with own values → these", () => {
     ARTIFACTS_MAX_SIZE_BYTES: "5368709120",
     ARTIFACTS_FETCH_URL_SECONDS: " 5 ",
     PUBLIC_SUPABASE_URL: "https://api.example.com/",
-    PSK_ENCRYPTION_KEYS: `${sealingKey(1)}, ${sealingKey(2)}`,
+    PSK_ENCRYPTION_KEYS: `${encryptionKey(1)}, ${encryptionKey(2)}`,
   });
   strictEqual(settings.artifactsMaxSizeBytes, 5_368_709_120);
   strictEqual(settings.artifactsFetchUrlSeconds, 5);
   strictEqual(settings.publicSupabaseUrl, "https://api.example.com");
   deepStrictEqual(
-    settings.pskSealingKeys?.map((key) => Buffer.from(key.revealBytes()).toString("base64")),
-    [sealingKey(1), sealingKey(2)],
+    settings.pskEncryptionKeys?.map((key) => Buffer.from(key.revealBytes()).toString("base64")),
+    [encryptionKey(1), encryptionKey(2)],
   );
 });

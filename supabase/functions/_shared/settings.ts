@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseSealingKeys, type SealingKeys } from "./wireguard/sealing_key.ts";
+import { type EncryptionKeys, parseEncryptionKeys } from "./wireguard/encryption_key.ts";
 
 /**
  * What the operator configured, read and checked once at start. Sizes in bytes, times in seconds or days, as the
@@ -29,7 +29,7 @@ export interface Settings {
   readonly meshOnlineSeconds: number;
   readonly meshHeartbeatSeconds: number;
   /** Null: not set, which only /wg_config minds. */
-  readonly pskSealingKeys: SealingKeys | null;
+  readonly pskEncryptionKeys: EncryptionKeys | null;
 }
 
 /** Where settings are read from: `Deno.env`, or a Map in a test. */
@@ -116,7 +116,7 @@ export function readSettings(environment: Environment): Settings {
       fallback: 30,
       maximum: 86_400,
     }),
-    pskSealingKeys: sealingKeysOf(environment, "PSK_ENCRYPTION_KEYS"),
+    pskEncryptionKeys: encryptionKeysOf(environment, "PSK_ENCRYPTION_KEYS"),
   };
 }
 
@@ -152,10 +152,10 @@ function originOf(environment: Environment, name: string): string | null {
   return url.origin;
 }
 
-function sealingKeysOf(environment: Environment, name: string): SealingKeys | null {
+function encryptionKeysOf(environment: Environment, name: string): EncryptionKeys | null {
   const secretText = textOf(environment, name);
   if (secretText === null) return null;
-  const parsed = parseSealingKeys(secretText);
+  const parsed = parseEncryptionKeys(secretText);
   if (!parsed.ok) throw new SettingsError(`${name} cannot be used. ${parsed.refusal}`);
   return parsed.value;
 }

@@ -9,24 +9,24 @@ import {
 } from "../_shared/wireguard/mesh_configuration.ts";
 import { generatePresharedKey, pairOf, type PresharedKey } from "../_shared/wireguard/psk.ts";
 import {
-  openPresharedKey,
-  PskOpeningError,
-  type SealOwner,
-  sealPresharedKey,
-} from "../_shared/wireguard/psk_sealing.ts";
-import type { SealingKeys } from "../_shared/wireguard/sealing_key.ts";
+  decryptPresharedKey,
+  encryptPresharedKey,
+  PskDecryptionError,
+  type PskOwner,
+} from "../_shared/wireguard/psk_encryption.ts";
+import type { EncryptionKeys } from "../_shared/wireguard/encryption_key.ts";
 import { configVersion } from "./config_version.ts";
 
-interface SealedPeerState extends PeerState {
+interface EncryptedPeerState extends PeerState {
   readonly psk_version: number;
   /** Null until the first configuration of the pair makes a PSK of this version. */
-  readonly sealed_psk: string | null;
+  readonly encrypted_psk: string | null;
 }
 
 /** What the SQL functions read_wg_config and store_psks return. */
 export interface ConfigurationState extends Omit<MeshState, "peers"> {
   readonly config_version: number;
-  readonly peers: readonly SealedPeerState[];
+  readonly peers: readonly EncryptedPeerState[];
 }
 
 /**
@@ -45,19 +45,19 @@ const KEY_COMMAND = "supabase secrets set PSK_ENCRYPTION_KEYS=<key>";
  */
 export async function readConfiguration(
   callDatabase: CallDatabase,
-  { caller, agentId, pskSealingKeys }: {
+  { caller, agentId, pskEncryptionKeys }: {
     readonly caller: CallerArgument;
     /** Null: the calling agent. */
     readonly agentId: string | null;
-    readonly pskSealingKeys: SealingKeys | null;
+    readonly pskEncryptionKeys: EncryptionKeys | null;
   },
 ): Promise<{ agentId: string; version: number; configuration: MeshConfiguration }> {
   const parameters = { caller, agent_id: agentId };
   let state = await callDatabase<ConfigurationState>("read_wg_config", parameters);
-  const sealingKeys = required(pskSealingKeys);
+  const encryptionKeys = required(pskEncryptionKeys);
 
   for (const versionsOffered of VERSIONS_OFFERED_IN_ROUND) {
-    const psks = missingPsks(state, { versionsOffered, sealingKeys });
+    const psks = missingPsks(state, { versionsOffered, encryptionKeys });
     if (psks.length === 0) break;
     state = await callDatabase<ConfigurationState>("store_psks", { ...parameters, psks });
   }
@@ -70,7 +70,7 @@ export async function readConfiguration(
       state,
       (peer) => {
         const owner = { ...pairOf(state.agent_id, peer.agent_id), version: peer.psk_version };
-        return openPsk(peer, { owner, sealingKeys });
+        return openPsk(peer, { owner, encryptionKeys });
       },
     ),
   };
@@ -78,7 +78,7 @@ export async function readConfiguration(
 
 function missingPsks(
   state: ConfigurationState,
-  { versionsOffered, sealingKeys }: { versionsOffered: number; sealingKeys: SealingKeys },
+  { versionsOffered, encryptionKeys }: { versionsOffered: number; encryptionKeys: EncryptionKeys },
 ) {
   return state.peers.filter(isWithoutPsk).flatMap((peer) =>
     Array.from({ length: versionsOffered }, (_, ahead) => {
@@ -87,39 +87,41 @@ function missingPsks(
       return {
         agent_id: peer.agent_id,
         psk_version: version,
-        sealed_psk: sealPresharedKey(generatePresharedKey(), { owner, sealingKeys }),
+        encrypted_psk: encryptPresharedKey(generatePresharedKey(), { owner, encryptionKeys }),
       };
     })
   );
 }
 
-function isWithoutPsk({ sealed_psk }: SealedPeerState): boolean {
-  return sealed_psk === null;
+function isWithoutPsk({ encrypted_psk }: EncryptedPeerState): boolean {
+  return encrypted_psk === null;
 }
 
 function openPsk(
-  { agent_id, sealed_psk }: SealedPeerState,
-  { owner, sealingKeys }: { owner: SealOwner; sealingKeys: SealingKeys },
+  { agent_id, encrypted_psk }: EncryptedPeerState,
+  { owner, encryptionKeys }: { owner: PskOwner; encryptionKeys: EncryptionKeys },
 ): PresharedKey {
   try {
-    return openPresharedKey(sealed_psk ?? "", { owner, sealingKeys });
+    return decryptPresharedKey(encrypted_psk ?? "", { owner, encryptionKeys });
   } catch (cause) {
-    if (!(cause instanceof PskOpeningError) || cause.reason !== "unknown_sealing_key") throw cause;
+    if (!(cause instanceof PskDecryptionError) || cause.reason !== "unknown_encryption_key") {
+      throw cause;
+    }
     throw new ServiceError("misconfigured", {
       cause,
       message:
-        "A PSK is sealed under a key that PSK_ENCRYPTION_KEYS does not list any more. Put that key back, behind the newest one, and run `deno task psk:reseal` before you drop it; if it is lost, rotate the PSK with this peer.",
+        "A PSK is encrypted under a key that PSK_ENCRYPTION_KEYS does not list any more. Put that key back, behind the newest one, and run `deno task psk:reencrypt` before you drop it; if it is lost, rotate the PSK with this peer.",
       details: { agent_id },
     });
   }
 }
 
-function required(pskSealingKeys: SealingKeys | null): SealingKeys {
-  if (pskSealingKeys === null) {
+function required(pskEncryptionKeys: EncryptionKeys | null): EncryptionKeys {
+  if (pskEncryptionKeys === null) {
     throw new ServiceError("misconfigured", {
       message:
         `PSK_ENCRYPTION_KEYS is not set. Make a key by \`openssl rand -base64 32\`, keep it in a safe place, and set it: ${KEY_COMMAND}.`,
     });
   }
-  return pskSealingKeys;
+  return pskEncryptionKeys;
 }

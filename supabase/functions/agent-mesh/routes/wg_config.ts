@@ -35,7 +35,7 @@ export function createOperation({ callDatabase, settings }: Platform): Operation
       const { agentId, version, configuration } = await readConfiguration(callDatabase, {
         caller,
         agentId: input.agent_id ?? null,
-        pskSealingKeys: settings.pskSealingKeys,
+        pskEncryptionKeys: settings.pskEncryptionKeys,
       });
       const config = renderWgQuick(configuration, {
         firewall: input.firewall,

@@ -1,0 +1,33 @@
+import { runConformance } from "./conformance_run.ts";
+import { runCommand } from "../command/run_command.ts";
+import { readConnection } from "../operator/operator_call.ts";
+import { addCounts, describeCounts } from "./test_counts.ts";
+
+/** Keys that a deployment may have; checks that need one are left out without it. */
+const OPTIONAL_KEYS = [
+  "SUPABASE_PUBLISHABLE_KEY",
+  "SUPABASE_SERVICE_ROLE_KEY",
+  "SUPABASE_ANON_KEY",
+];
+
+/** Runs the black-box suite against a deployment, over HTTP alone; arguments go to `deno test`. */
+await runCommand(async () => {
+  const sections = await runConformance({
+    connection: { ...optionalKeys(), ...await readConnection() },
+    testArguments: Deno.args,
+    onOutput: (text) => console.log(text),
+  });
+  for (const { title, ...counts } of sections) console.log(`${title}: ${describeCounts(counts)}`);
+  const total = addCounts(sections);
+  console.log(describeCounts(total));
+  Deno.exit(total.failed > 0 ? 1 : 0);
+});
+
+function optionalKeys(): Record<string, string> {
+  return Object.fromEntries(
+    OPTIONAL_KEYS.flatMap((name) => {
+      const key = Deno.env.get(name);
+      return key ? [[name, key]] : [];
+    }),
+  );
+}

@@ -1,0 +1,79 @@
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../command/project.ts";
+import { countTests, type TestCounts } from "./test_counts.ts";
+
+/** What the checks of one section of the wire contract came to. */
+export interface Section extends TestCounts {
+  readonly title: string;
+}
+
+const SUITE = join(PROJECT, "tests", "conformance");
+
+/** Which files of the suite belong to which section: each to the first that matches its name. */
+const SECTIONS: readonly { readonly title: string; readonly files: RegExp }[] = [
+  { title: "Conventions", files: /^conventions_/ },
+  { title: "Who is calling", files: /callers_test|agent_keys/ },
+  { title: "Field rules", files: /fields_test|timestamps/ },
+  { title: "Mesh group", files: /^mesh_/ },
+  { title: "Artifact group", files: /^/ },
+];
+
+export interface ConformanceOptions {
+  /** SUPABASE_URL, SUPABASE_SECRET_KEY, and what else is known; the suite sees no other variable of that prefix. */
+  readonly connection: Readonly<Record<string, string>>;
+  /** Further arguments of `deno test`. */
+  readonly testArguments?: readonly string[];
+  /** Takes what `deno test` prints, section by section. */
+  readonly onOutput: (text: string) => void;
+}
+
+/**
+ * Runs the black-box suite against a deployment, all sections at once: most of their time is the network's. Resolves to
+ * what each section came to.
+ */
+export async function runConformance(options: ConformanceOptions): Promise<Section[]> {
+  const remaining = (await readdir(SUITE)).filter((file) => file.endsWith("_test.ts")).sort();
+  return await Promise.all(SECTIONS.map(async ({ title, files }) => {
+    const own = remaining.filter((file) => files.test(file));
+    for (const file of own) remaining.splice(remaining.indexOf(file), 1);
+    return { title, ...await runFiles(own, options) };
+  }));
+}
+
+async function runFiles(
+  files: readonly string[],
+  { connection, testArguments = [], onOutput }: ConformanceOptions,
+): Promise<TestCounts> {
+  const report = await Deno.makeTempFile({ suffix: ".xml" });
+  try {
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "test",
+        "--allow-env",
+        "--allow-net",
+        "--allow-read",
+        `--junit-path=${report}`,
+        ...testArguments,
+        ...files.map((file) => join(SUITE, file)),
+      ],
+      // Where deno.json is.
+      cwd: PROJECT,
+      clearEnv: true,
+      env: { ...environmentOfOthers(), ...connection },
+    }).output();
+    const text = new TextDecoder();
+    onOutput(text.decode(stdout) + text.decode(stderr));
+    const counts = countTests(await readFile(report, "utf8"));
+    // A file that does not even load has no test to count.
+    return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+  } finally {
+    await rm(report, { force: true });
+  }
+}
+
+function environmentOfOthers(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(Deno.env.toObject()).filter(([name]) => !name.startsWith("SUPABASE_")),
+  );
+}

@@ -1,0 +1,118 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { translateKeys } from "./gateway_keys.ts";
+import type { ProjectKeys } from "../state/project_keys.ts";
+import { forward } from "./proxy.ts";
+import { CommandError } from "../command/command_error.ts";
+
+/** Where the gateway sends requests: loopback ports, which may change while it runs. */
+export interface Upstreams {
+  postgrest: number;
+  storage: number;
+  /** By function name. */
+  readonly functions: Map<string, number>;
+}
+
+export interface Gateway {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  /** 0: a free one. */
+  readonly port: number;
+  readonly keys: ProjectKeys;
+  readonly upstreams: Upstreams;
+}
+
+/** The one public port, on loopback, with Supabase's three prefixes. Throws CommandError when it cannot be opened. */
+export function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const server = createServer({ requestTimeout: 0 }, (request, response) => {
+    route(request, response, options);
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause) => {
+      reject(new CommandError(portRefusal(options.port, cause), { cause }));
+    });
+    server.listen(options.port, "127.0.0.1", () => {
+      const address = server.address();
+      const port = address !== null && typeof address === "object" ? address.port : options.port;
+      resolve({ port, stop: () => stop(server) });
+    });
+  });
+}
+
+/** Why a port cannot be listened on, and what to do, by the code of the system's error. */
+export function portRefusal(port: number, { code, message }: NodeJS.ErrnoException): string {
+  const refused = `Port ${port} on 127.0.0.1 cannot be used`;
+  if (code === "EADDRINUSE") {
+    return `${refused} (is the service, or \`supabase start\`, already running?); set PORT to another one.`;
+  }
+  if (code === "EACCES") {
+    return `${refused}: the system does not let this user open it (as a rule, those below 1024); set PORT to a higher one.`;
+  }
+  return `${refused} (${code ?? message}); set PORT to another one.`;
+}
+
+function stop(server: ReturnType<typeof createServer>): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+function route(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { keys, upstreams }: GatewayOptions,
+): void {
+  const url = request.url ?? "/";
+  const [, prefix, rest] = /^\/(functions|rest|storage)\/v1(?=[/?]|$)(.*)$/s.exec(url) ?? [];
+  const path = rest?.startsWith("/") ? rest : `/${rest ?? ""}`;
+  if (prefix === "functions") {
+    const name = /^\/([^/?]*)/.exec(path)?.[1] ?? "";
+    const port = upstreams.functions.get(name);
+    if (port === undefined) {
+      answer(response, 404, { code: "NOT_FOUND", message: "Requested function was not found" });
+    } else {
+      forward(request, response, { port, path, whenDown: functionIsDown });
+    }
+    return;
+  }
+  if (prefix === undefined) {
+    answer(response, 404, { message: "no Route matched with those values" });
+    return;
+  }
+  const verdict = translateKeys(request.headers, { keys, keyRequired: prefix === "rest" });
+  if ("refusal" in verdict) {
+    answer(response, 401, verdict.refusal);
+    return;
+  }
+  forward(request, response, {
+    port: prefix === "rest" ? upstreams.postgrest : upstreams.storage,
+    path,
+    headers: verdict.headers,
+    whenDown: serviceIsDown,
+  });
+}
+
+/** A function's absence in the shape of its own errors, so that callers know one shape only. */
+function functionIsDown(request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader("retry-after", "1");
+  answer(response, 503, {
+    error: {
+      code: "upstream_unavailable",
+      message: "The function is not running at the moment; try again.",
+      retryable: true,
+      request_id: String(request.headers["x-request-id"] ?? crypto.randomUUID()),
+    },
+  });
+}
+
+function serviceIsDown(_request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader("retry-after", "1");
+  answer(response, 503, { message: "The service is not running at the moment; try again." });
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}

@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { ProjectKeys } from "../state/project_keys.ts";
+
+/** What the gateway makes of a request's keys: the headers to pass on, or the sentence of a 401. */
+export type KeyVerdict =
+  | { readonly headers: IncomingHttpHeaders }
+  | { readonly refusal: { readonly message: string; readonly hint: string } };
+
+type Keys = Pick<ProjectKeys, "secretKey" | "publishableKey" | "serviceRoleKey" | "anonKey">;
+
+const UNKNOWN_KEY = {
+  message: "Invalid API key",
+  hint: "Double check your Supabase `anon` or `service_role` API key.",
+};
+const NO_KEY = {
+  message: "No API key found in request",
+  hint: "No `apikey` request header or url param was found.",
+};
+
+/**
+ * PostgREST and Storage know only JWTs. As Supabase's gateway does: an `sb_` key in `apikey` becomes its role's JWT in
+ * `authorization`, unless a token of another kind stands there. Storage is left to judge keys itself: a signed URL needs
+ * none, and works beside a wrong one.
+ */
+export function translateKeys(
+  headers: IncomingHttpHeaders,
+  { keys, keyRequired }: { keys: Keys; keyRequired: boolean },
+): KeyVerdict {
+  const jwtByKey = new Map([
+    [keys.secretKey, keys.serviceRoleKey],
+    [keys.publishableKey, keys.anonKey],
+    [keys.serviceRoleKey, keys.serviceRoleKey],
+    [keys.anonKey, keys.anonKey],
+  ]);
+  const bearer = /^Bearer (.+)$/i.exec(headers.authorization ?? "")?.[1];
+  const bearerKey = bearer?.startsWith("sb_") ? bearer : undefined;
+  const apikey = headers["apikey"];
+  if (apikey === undefined && keyRequired) return { refusal: NO_KEY };
+
+  const jwt = jwtByKey.get(String(apikey));
+  if (keyRequired && jwt === undefined) return { refusal: UNKNOWN_KEY };
+  const bearerJwt = bearerKey === undefined ? undefined : jwtByKey.get(bearerKey);
+  if (keyRequired && bearerKey !== undefined && bearerJwt === undefined) {
+    return { refusal: UNKNOWN_KEY };
+  }
+
+  const replacement = bearerJwt ?? (bearer === undefined ? jwt : undefined);
+  return replacement === undefined
+    ? { headers }
+    : { headers: { ...headers, authorization: `Bearer ${replacement}` } };
+}

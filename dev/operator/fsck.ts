@@ -1,0 +1,41 @@
+import { runCommand } from "../command/run_command.ts";
+import { callAsOperator } from "./operator_call.ts";
+
+const PAGE_SIZE = 1000;
+
+interface Page<Finding> {
+  readonly found: readonly Finding[];
+  readonly next: string | null;
+}
+
+/**
+ * Names every committed artifact whose bytes are gone and every object that no artifact accounts for, one line each.
+ * Resolves to the number of lines.
+ */
+async function checkConsistency(): Promise<number> {
+  let lines = 0;
+  const artifacts = pagesOf<{ artifact_id: string; path: string }>("list_artifacts_without_bytes");
+  for await (const { artifact_id, path } of artifacts) {
+    console.log(`artifact without bytes: ${artifact_id} ${path}`);
+    lines++;
+  }
+  for await (const { path } of pagesOf<{ path: string }>("list_objects_without_artifact")) {
+    console.log(`bytes without artifact: ${path}`);
+    lines++;
+  }
+  return lines;
+}
+
+async function* pagesOf<Finding>(functionName: string): AsyncGenerator<Finding> {
+  let after: string | null = "";
+  while (after !== null) {
+    const page = await callAsOperator(functionName, { max_entries: PAGE_SIZE, after });
+    const { found, next } = page as Page<Finding>;
+    yield* found;
+    after = next;
+  }
+}
+
+await runCommand(async () => {
+  if (await checkConsistency() > 0) Deno.exit(1);
+});

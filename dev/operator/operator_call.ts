@@ -1,0 +1,89 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { CommandError } from "../command/command_error.ts";
+import { stateDirectory } from "../state/state_directory.ts";
+
+const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
+type Connection = Record<(typeof CONNECTION)[number], string>;
+
+/**
+ * Calls an SQL function of the project as the operator, of the deployment that SUPABASE_URL and SUPABASE_SECRET_KEY
+ * name, else of the local stack. Returns what the function returns. Throws CommandError.
+ */
+export async function callAsOperator(
+  functionName: string,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = await readConnection();
+  let response: Response;
+  try {
+    response = await fetch(new URL(`/rest/v1/rpc/${functionName}`, url), {
+      method: "POST",
+      headers: {
+        apikey: secretKey,
+        "content-type": "application/json",
+        "content-profile": "public",
+      },
+      body: JSON.stringify(parameters),
+    });
+  } catch (cause) {
+    throw new CommandError(`${url} does not answer: is the service running?`, { cause });
+  }
+  const text = await response.text();
+  if (!response.ok) {
+    throw new CommandError(
+      `${functionName} was refused (HTTP ${response.status}): ${reasonOfRefusal(text)}`,
+    );
+  }
+  return JSON.parse(text);
+}
+
+/** What the environment names, else the local stack, with everything that its `env` file tells. Throws CommandError. */
+export async function readConnection(): Promise<Connection> {
+  const [url, secretKey] = CONNECTION.map((name) => Deno.env.get(name));
+  if (url && secretKey) return { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey };
+  if (url || secretKey) {
+    throw new CommandError("Set both SUPABASE_URL and SUPABASE_SECRET_KEY, or neither.");
+  }
+  const file = join(stateDirectory(), "env");
+  const lines = await readFile(file, "utf8").catch(() => {
+    throw new CommandError(
+      `Neither SUPABASE_URL and SUPABASE_SECRET_KEY are set nor is there ${file}: start the service first.`,
+    );
+  });
+  const values = Object.fromEntries(
+    lines.split("\n").map((line): [string, string] => {
+      const equals = line.indexOf("=");
+      return [line.slice(0, equals), line.slice(equals + 1)];
+    }),
+  );
+  return values as Connection;
+}
+
+function reasonOfRefusal(body: string): string {
+  try {
+    const { message, details } = JSON.parse(body);
+    const told = tellDetails(details);
+    return told === "" ? String(message) : `${message} (${told})`;
+  } catch {
+    return body.slice(0, 200);
+  }
+}
+
+/** The details that this project's functions give, in words. PostgreSQL's own may quote a row: they are not told. */
+function tellDetails(details: unknown): string {
+  const parsed = parseObject(details);
+  if (Array.isArray(parsed["issues"])) {
+    return parsed["issues"].map(({ path, message }) => `${path}: ${message}`).join(" ");
+  }
+  return Object.entries(parsed).map(([name, value]) => `${name}: ${value}`).join(", ");
+}
+
+function parseObject(text: unknown): Record<string, unknown> {
+  try {
+    const value = JSON.parse(String(text));
+    return value !== null && typeof value === "object" ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,141 @@
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { mkdir } from "node:fs/promises";
+import { startChild } from "../processes/child_process.ts";
+import { freePort } from "../processes/free_port.ts";
+import { logTail } from "../processes/log_tail.ts";
+import { stateDirectory } from "../state/state_directory.ts";
+import { CommandError } from "../command/command_error.ts";
+
+export interface FunctionOptions {
+  readonly name: string;
+  /** Default: a free port. */
+  readonly port?: number;
+  /** Everything that the function may read of its environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Default: `logs/<name>.log` in STATE_DIR. */
+  readonly logFile?: string;
+  /** Default: the project's own. */
+  readonly functionsDirectory?: string;
+  /** What is run, by which Deno, with arguments after the permissions. Default: this Deno, the function's index.ts. */
+  readonly program?: { readonly deno: string; readonly args: readonly string[] };
+}
+
+export interface RunningFunction {
+  readonly name: string;
+  readonly pid: number;
+  readonly port: number;
+  /** `http://127.0.0.1:<port>`; paths below it begin with the function's name. */
+  readonly url: string;
+  /** Resolves, with a few words on how, when the process has ended. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
+  /** `kill -9`. */
+  kill(): Promise<void>;
+}
+
+/** Time enough to download the packages that a function imports. */
+const PATIENCE_MILLISECONDS = 120_000;
+
+const FUNCTIONS_DIRECTORY = fileURLToPath(new URL("../../supabase/functions/", import.meta.url));
+
+/** What a function may read of its environment, set or not: a name beyond these raises an error instead. */
+const READABLE_VARIABLES = [
+  "SUPABASE_*",
+  "ARTIFACTS_*",
+  "MESH_*",
+  "PSK_ENCRYPTION_KEYS",
+  "PUBLIC_SUPABASE_URL",
+];
+
+/** What Deno itself needs to find its cache and, at first use, to download the packages that a function imports. */
+const RUNTIME_VARIABLES = [
+  "HOME",
+  "PATH",
+  "DENO_DIR",
+  "XDG_CACHE_HOME",
+  "DENO_CERT",
+  "DENO_TLS_CA_STORE",
+  "NODE_EXTRA_CA_CERTS",
+  "SSL_CERT_DIR",
+  "SSL_CERT_FILE",
+  "NPM_CONFIG_REGISTRY",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+];
+
+/**
+ * Starts an edge function in a Deno process of its own, which may do nothing but listen on its port, reach
+ * SUPABASE_URL and read its variables. Resolves when it listens. Throws CommandError.
+ */
+export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
+  const port = options.port ?? await freePort();
+  const supabase = new URL(options.environment["SUPABASE_URL"]!);
+  const logFile = options.logFile ?? join(stateDirectory(), "logs", `${options.name}.log`);
+  await mkdir(dirname(logFile), { recursive: true });
+  const program = options.program ?? {
+    deno: Deno.execPath(),
+    args: [join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name, "index.ts")],
+  };
+  const child = await startChild({
+    command: program.deno,
+    args: [
+      "run",
+      "--no-prompt",
+      `--allow-net=127.0.0.1:${port},${supabase.host}`,
+      `--allow-env=${READABLE_VARIABLES.join(",")}`,
+      ...program.args,
+    ],
+    environment: {
+      ...runtimeEnvironment(),
+      ...options.environment,
+      DENO_SERVE_ADDRESS: `tcp:127.0.0.1:${port}`,
+      DENO_NO_UPDATE_CHECK: "1",
+      NO_COLOR: "1",
+    },
+    logFile,
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const deadline = Date.now() + PATIENCE_MILLISECONDS;
+  while (!await answers(`${url}/${options.name}/health`)) {
+    if (child.hasEnded() || Date.now() > deadline) {
+      await child.terminate("SIGKILL");
+      throw new CommandError(
+        `The function ${options.name} did not start: ${await logTail(logFile)}`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  return {
+    name: options.name,
+    pid: child.pid,
+    port,
+    url,
+    ended: child.ended,
+    stop: () => child.terminate(),
+    kill: () => child.terminate("SIGKILL"),
+  };
+}
+
+/** Whether there is an HTTP answer, whatever it says. */
+async function answers(url: string): Promise<boolean> {
+  try {
+    await (await fetch(url)).body?.cancel();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function runtimeEnvironment(): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const name of RUNTIME_VARIABLES) {
+    const value = Deno.env.get(name);
+    if (value !== undefined) environment[name] = value;
+  }
+  return environment;
+}

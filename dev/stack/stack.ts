@@ -1,0 +1,200 @@
+import { join } from "node:path";
+import { startDatabase } from "../postgres/database.ts";
+import { freePort } from "../processes/free_port.ts";
+import { functionEnvironment } from "./function_environment.ts";
+import { type FunctionOptions, type RunningFunction, startFunction } from "./functions.ts";
+import { startGateway } from "../gateway/gateway.ts";
+import { awaitHealth } from "./health.ts";
+import { keepRunning } from "../processes/keep_running.ts";
+import { locatePostgrest, startPostgrest } from "./postgrest.ts";
+import { SUPERUSER } from "../postgres/cluster.ts";
+import { writePrivateFile } from "../state/private_file.ts";
+import { endLeftovers, ProcessRecords, STACK } from "../state/process_records.ts";
+import { readOrMakeKeys } from "../state/project_keys.ts";
+import { lockState } from "../state/state_lock.ts";
+import { startStorage } from "../storage/server.ts";
+import { startSweepTimer, sweepSeconds } from "./sweep_timer.ts";
+
+export interface StackOptions {
+  /** Of the gateway; 0: a free one. */
+  readonly port: number;
+  /** Absolute. */
+  readonly stateDir: string;
+  readonly onProgress?: (line: string) => void;
+  /** False for a throw-away stack: faster, but a crash of the machine may lose everything. Default: true. */
+  readonly durable?: boolean;
+  /** Default: the project's own. */
+  readonly migrationsDirectory?: string | URL;
+  readonly functionsDirectory?: string;
+  /** Default: both of the project. */
+  readonly functionNames?: readonly string[];
+  /** How a function is started. Default: `startFunction`. */
+  readonly startFunction?: (options: FunctionOptions) => Promise<RunningFunction>;
+  /** Bytes; for buckets without a limit of their own. Default: 50 MiB. */
+  readonly storageSizeLimit?: number;
+}
+
+export interface Stack {
+  readonly url: string;
+  readonly stateDir: string;
+  readonly secretKey: string;
+  readonly publishableKey: string;
+  readonly serviceRoleKey: string;
+  readonly anonKey: string;
+  /** As the role `postgres`, which migrates. */
+  readonly databaseUrl: string;
+  readonly superuserDatabaseUrl: string;
+  /** The exact environment of an edge function, for starting another instance of it. */
+  functionEnvironment(): Record<string, string>;
+  stop(): Promise<void>;
+}
+
+const FUNCTION_NAMES = ["agent-artifacts", "agent-mesh"];
+
+/**
+ * Starts the whole service and resolves when both functions are healthy. What a killed stack left running is ended
+ * first. Throws CommandError, with nothing left running.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { stateDir, durable = true, onProgress = () => {} } = options;
+  const secondsBetweenSweeps = sweepSeconds(Deno.env.get("SWEEP_SECONDS"));
+  const lock = await lockState(stateDir);
+  // What to undo, in reverse order, when the stack stops or a start fails.
+  const stops: (() => Promise<void>)[] = [lock.release];
+  let stopping: Promise<void> | null = null;
+
+  function stop(): Promise<void> {
+    stopping ??= (async () => {
+      for (const undo of stops.toReversed()) await undo();
+    })();
+    return stopping;
+  }
+
+  try {
+    const leftovers = await endLeftovers(stateDir);
+    if (leftovers.length > 0) {
+      onProgress(`Ended what an earlier run left behind: ${leftovers.join(", ")}`);
+    }
+    const records = new ProcessRecords(stateDir);
+    await records.set(STACK, Deno.pid);
+    const keys = await readOrMakeKeys(stateDir);
+
+    const upstreams = {
+      postgrest: await freePort(),
+      storage: 0,
+      functions: new Map<string, number>(),
+    };
+    for (const name of options.functionNames ?? FUNCTION_NAMES) {
+      upstreams.functions.set(name, await freePort());
+    }
+    const gateway = await startGateway({ port: options.port, keys, upstreams });
+    stops.push(gateway.stop);
+    const url = `http://127.0.0.1:${gateway.port}`;
+    const environment = functionEnvironment({ url, keys });
+
+    const binary = await locatePostgrest();
+    const database = await startDatabase({
+      stateDir,
+      keys,
+      durable,
+      records,
+      onProgress,
+      migrationsDirectory: options.migrationsDirectory,
+    });
+    stops.push(database.stop);
+
+    const storage = await startStorage({
+      directory: join(stateDir, "storage"),
+      databaseUrl: database.url("supabase_storage_admin"),
+      jwtSecret: keys.jwtSecret,
+      durable,
+      ...(options.storageSizeLimit === undefined ? {} : { sizeLimit: options.storageSizeLimit }),
+    });
+    stops.push(storage.stop);
+    upstreams.storage = storage.port;
+
+    onProgress("Starting PostgREST and the functions …");
+    const postgrest = await keepRunning({
+      name: "PostgREST",
+      onProgress,
+      async start() {
+        const child = await startPostgrest({
+          binary,
+          port: upstreams.postgrest,
+          databaseUrl: database.url("authenticator"),
+          jwtSecret: keys.jwtSecret,
+          logFile: join(stateDir, "logs", "postgrest.log"),
+        });
+        await records.set("postgrest", child.pid);
+        return { ended: child.ended, stop: () => child.terminate() };
+      },
+    });
+    stops.push(postgrest.stop);
+
+    for (const [name, port] of upstreams.functions) {
+      const supervised = await keepRunning({
+        name,
+        onProgress,
+        async start() {
+          const running = await (options.startFunction ?? startFunction)({
+            name,
+            port,
+            environment,
+            logFile: join(stateDir, "logs", `${name}.log`),
+            ...(options.functionsDirectory === undefined
+              ? {}
+              : { functionsDirectory: options.functionsDirectory }),
+          });
+          await records.set(name, running.pid);
+          return running;
+        },
+      });
+      stops.push(supervised.stop);
+    }
+    for (const name of upstreams.functions.keys()) await awaitHealth({ url, name });
+    const sweepTimer = startSweepTimer({
+      url,
+      secretKey: keys.secretKey,
+      seconds: secondsBetweenSweeps,
+      onProgress,
+    });
+    stops.push(sweepTimer.stop);
+
+    const stack: Stack = {
+      url,
+      stateDir,
+      secretKey: keys.secretKey,
+      publishableKey: keys.publishableKey,
+      serviceRoleKey: keys.serviceRoleKey,
+      anonKey: keys.anonKey,
+      databaseUrl: database.url("postgres"),
+      superuserDatabaseUrl: database.url(SUPERUSER),
+      functionEnvironment: () => ({ ...environment }),
+      stop,
+    };
+    await writePrivateFile(join(stateDir, "env"), environmentLines(stack));
+    return stack;
+  } catch (cause) {
+    await stop();
+    throw cause;
+  }
+}
+
+/** The variables by which programs and tests find a running stack. */
+export function stackEnvironment(stack: Stack): Record<string, string> {
+  return {
+    SUPABASE_URL: stack.url,
+    SUPABASE_SECRET_KEY: stack.secretKey,
+    SUPABASE_PUBLISHABLE_KEY: stack.publishableKey,
+    SUPABASE_SERVICE_ROLE_KEY: stack.serviceRoleKey,
+    SUPABASE_ANON_KEY: stack.anonKey,
+    SUPABASE_DB_URL: stack.databaseUrl,
+    SUPABASE_SUPERUSER_DB_URL: stack.superuserDatabaseUrl,
+  };
+}
+
+function environmentLines(stack: Stack): string {
+  return Object.entries(stackEnvironment(stack)).map(([name, value]) => `${name}=${value}\n`).join(
+    "",
+  );
+}

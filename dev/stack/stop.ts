@@ -1,0 +1,31 @@
+import { identifyProcess } from "../processes/process_identity.ts";
+import { ensureEnd, sendSignal } from "../processes/end_process.ts";
+import { endLeftovers } from "../state/process_records.ts";
+import { runCommand } from "../command/run_command.ts";
+import { stateDirectory } from "../state/state_directory.ts";
+import { runningStack } from "../state/state_lock.ts";
+
+/** Longer than the stack itself gives its slowest child. */
+const PATIENCE_MILLISECONDS = 30_000;
+
+/**
+ * Ends the stack of `stateDir` and waits until it is gone; also what a stack that was killed left running. Returns a
+ * sentence that tells what there was to end.
+ */
+export async function stopStack(stateDir: string): Promise<string> {
+  const pid = await runningStack(stateDir);
+  const identity = pid === null ? null : await identifyProcess(pid);
+  if (identity !== null) {
+    sendSignal(identity, "SIGTERM");
+    await ensureEnd(identity, PATIENCE_MILLISECONDS);
+  }
+  const leftovers = await endLeftovers(stateDir);
+  if (identity !== null) return "Stopped.";
+  return leftovers.length > 0
+    ? `The service had been killed; ended what it left running: ${leftovers.join(", ")}.`
+    : "The service is not running.";
+}
+
+if (import.meta.main) {
+  await runCommand(async () => console.log(await stopStack(stateDirectory())));
+}

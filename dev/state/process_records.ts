@@ -1,0 +1,96 @@
+import { readFile, realpath, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ensureEnd, sendSignal } from "../processes/end_process.ts";
+import { identifyProcess, isRunning, type ProcessIdentity } from "../processes/process_identity.ts";
+
+interface ProcessRecord extends ProcessIdentity {
+  /** The real path of the state directory, by which a copy of it shows. Older records lack it. */
+  readonly stateDir?: string;
+}
+
+/**
+ * Which processes belong to a state directory, on disk, so that the next start (or `stop`, or `reset`) can end what a
+ * stack that was killed with SIGKILL left behind, and nothing else.
+ */
+export class ProcessRecords {
+  readonly #stateDir: string;
+  readonly #records = new Map<string, ProcessRecord>();
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(stateDir: string) {
+    this.#stateDir = stateDir;
+  }
+
+  /** Records `pid` under `name`, in place of an earlier process of that name. */
+  async set(name: string, pid: number): Promise<void> {
+    const identity = await identifyProcess(pid);
+    if (identity === null) this.#records.delete(name);
+    else this.#records.set(name, { ...identity, stateDir: await realpath(this.#stateDir) });
+    this.#writing = this.#writing.then(() => this.#write());
+    await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const file = recordsFile(this.#stateDir);
+    const unfinished = `${file}.new`;
+    await writeFile(unfinished, JSON.stringify(Object.fromEntries(this.#records)));
+    await rename(unfinished, file);
+  }
+}
+
+/** Whether a stack ever recorded itself in `stateDir`. */
+export async function hasRecords(stateDir: string): Promise<boolean> {
+  return await readRecords(stateDir) !== null;
+}
+
+/** The processes of `stateDir` that run now, by name; not those of a state directory that it is a copy of. */
+export async function runningProcesses(stateDir: string): Promise<Map<string, ProcessIdentity>> {
+  const running = new Map<string, ProcessIdentity>();
+  for (const [name, record] of Object.entries(await readRecords(stateDir) ?? {})) {
+    if (!await isRunning(record) || await isCopied(stateDir, name, record)) continue;
+    running.set(name, { pid: record.pid, startedAt: record.startedAt });
+  }
+  return running;
+}
+
+/** Whether the state directory that recorded a process is another one, and still knows it. */
+async function isCopied(stateDir: string, name: string, record: ProcessRecord): Promise<boolean> {
+  if (record.stateDir === undefined || record.stateDir === await realpath(stateDir)) return false;
+  const original = (await readRecords(record.stateDir))?.[name];
+  return original?.pid === record.pid && original.startedAt === record.startedAt;
+}
+
+/** Ends every recorded process of `stateDir` but the stack itself, and returns the names of those that ran. */
+export async function endLeftovers(stateDir: string): Promise<string[]> {
+  const leftovers = await runningProcesses(stateDir);
+  leftovers.delete(STACK);
+  for (const [name, identity] of leftovers) {
+    // PostgreSQL: "fast" shutdown, which waits for nobody.
+    sendSignal(identity, name === "postgres" ? "SIGINT" : "SIGTERM");
+  }
+  for (const identity of leftovers.values()) await ensureEnd(identity);
+  return [...leftovers.keys()];
+}
+
+/** The name under which the stack records itself. */
+export const STACK = "stack";
+
+/** Null when there are none, or the file is somebody else's. */
+async function readRecords(stateDir: string): Promise<Record<string, ProcessRecord> | null> {
+  try {
+    const records = JSON.parse(await readFile(recordsFile(stateDir), "utf8"));
+    const isObject = typeof records === "object" && !Array.isArray(records);
+    return isObject && Object.values(records).every(isRecord) ? records : null;
+  } catch {
+    return null;
+  }
+}
+
+function isRecord(value: unknown): value is ProcessRecord {
+  const { pid, startedAt } = Object(value);
+  return Number.isInteger(pid) && pid > 0 && typeof startedAt === "string";
+}
+
+function recordsFile(stateDir: string): string {
+  return join(stateDir, "processes.json");
+}

@@ -1,9 +1,0 @@
-import { isAbsolute, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-
-/** The absolute path of the state directory: STATE_DIR, default `.local` in the project. */
-export function stateDirectory(): string {
-  const named = Deno.env.get("STATE_DIR") || ".local";
-  if (isAbsolute(named)) return named;
-  return resolve(fileURLToPath(new URL("..", import.meta.url)), named);
-}

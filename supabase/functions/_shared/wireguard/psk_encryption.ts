@@ -1,0 +1,66 @@
+import nacl from "tweetnacl";
+import { decodeBase64, encodeBase64 } from "./base64.ts";
+import { type AgentPair, PresharedKey } from "./psk.ts";
+import type { EncryptionKeys } from "./encryption_key.ts";
+
+/** Whose PSK it is and which of theirs: encrypted in with it, so that rows cannot be exchanged. */
+export interface PskOwner extends AgentPair {
+  /** The pair's psk_version. */
+  readonly version: number;
+}
+
+export class PskDecryptionError extends Error {
+  constructor(readonly reason: "malformed" | "unknown_encryption_key" | "not_authentic") {
+    super(`The encrypted PSK cannot be opened: ${reason}.`);
+    this.name = "PskDecryptionError";
+  }
+}
+
+/** The key that an encrypted PSK needs, to find those that a new key has not re-encrypted; or null. */
+export function encryptionKeyIdOf(encrypted: string): string | null {
+  return splitEncrypted(encrypted)?.keyId ?? null;
+}
+
+/** `v1.<encryption key id>.<base64 of nonce and secretbox>`; the box holds the PSK, then its owner. */
+export function encryptPresharedKey(
+  psk: PresharedKey,
+  { owner, encryptionKeys: [newest] }: { owner: PskOwner; encryptionKeys: EncryptionKeys },
+): string {
+  const nonce = nacl.randomBytes(nacl.secretbox.nonceLength);
+  const secretContent = new Uint8Array([...psk.revealBytes(), ...ownerBytes(owner)]);
+  const box = nacl.secretbox(secretContent, nonce, newest.revealBytes());
+  return `v1.${newest.id}.${encodeBase64(new Uint8Array([...nonce, ...box]))}`;
+}
+
+/** Throws `PskDecryptionError`. */
+export function decryptPresharedKey(
+  encrypted: string,
+  { owner, encryptionKeys }: { owner: PskOwner; encryptionKeys: EncryptionKeys },
+): PresharedKey {
+  const parts = splitEncrypted(encrypted);
+  if (parts === null) throw new PskDecryptionError("malformed");
+  const encryptionKey = encryptionKeys.find(({ id }) => id === parts.keyId);
+  if (encryptionKey === undefined) throw new PskDecryptionError("unknown_encryption_key");
+  const secretContent = nacl.secretbox.open(parts.box, parts.nonce, encryptionKey.revealBytes());
+  const expected = ownerBytes(owner);
+  if (
+    secretContent?.length !== 32 + expected.length ||
+    !expected.every((byte, index) => byte === secretContent[32 + index])
+  ) {
+    throw new PskDecryptionError("not_authentic");
+  }
+  return new PresharedKey(secretContent.slice(0, 32));
+}
+
+function splitEncrypted(encrypted: string) {
+  const [, keyId, base64] = /^v1\.([0-9a-f]{16})\.([A-Za-z0-9+/=]+)$/.exec(encrypted) ?? [];
+  const bytes = base64 === undefined ? null : decodeBase64(base64);
+  const nonceLength = nacl.secretbox.nonceLength;
+  if (keyId === undefined || bytes === null || bytes.length <= nonceLength) return null;
+  return { keyId, nonce: bytes.subarray(0, nonceLength), box: bytes.subarray(nonceLength) };
+}
+
+/** Identifiers hold no line break, so no two owners give the same bytes. */
+function ownerBytes({ lowAgent, highAgent, version }: PskOwner): Uint8Array {
+  return new TextEncoder().encode([version, lowAgent, highAgent].join("\n"));
+}
