@@ -48,6 +48,20 @@ $$;
 comment on function agents.authenticate_as(jsonb, text) is
   'As authenticate; raises forbidden when an agent names another agent than itself.';
 
+create function agents.authenticate_operator(caller jsonb) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if agents.authenticate(authenticate_operator.caller) is not null then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+end
+$$;
+comment on function agents.authenticate_operator(jsonb) is
+  'Lets the operator through. Raises unauthenticated, and forbidden for an agent.';
+
 create function agents.actor_of(caller jsonb) returns text
 language sql
 stable
@@ -98,6 +112,7 @@ comment on function agents.iso_timestamp(timestamptz) is 'How every answer write
 revoke all on function
   agents.authenticate(jsonb),
   agents.authenticate_as(jsonb, text),
+  agents.authenticate_operator(jsonb),
   agents.actor_of(jsonb),
   agents.record_event(jsonb, text, text, text, text, jsonb),
   agents.iso_timestamp(timestamptz)
@@ -106,6 +121,7 @@ from public, anon, authenticated;
 grant execute on function
   agents.authenticate(jsonb),
   agents.authenticate_as(jsonb, text),
+  agents.authenticate_operator(jsonb),
   agents.actor_of(jsonb),
   agents.record_event(jsonb, text, text, text, text, jsonb),
   agents.iso_timestamp(timestamptz)

@@ -124,16 +124,32 @@ as $$
 $$;
 comment on function public.check_health() is 'Answers when the database does; what /health calls.';
 
+create function public.check_operator(caller jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  perform agents.authenticate_operator(check_operator.caller);
+  return json_build_object('kind', 'operator');
+end
+$$;
+comment on function public.check_operator(jsonb) is
+  'For what the operator alone may ask of a function that needs nothing else of the database. Raises unauthenticated, forbidden.';
+
 revoke all on function
   public.create_agent_key(text, text, timestamptz, integer),
   public.revoke_agent_key(text),
   public.revoke_agent_keys(text),
-  public.check_health()
+  public.check_health(),
+  public.check_operator(jsonb)
 from public, anon, authenticated;
 
 grant execute on function
   public.create_agent_key(text, text, timestamptz, integer),
   public.revoke_agent_key(text),
   public.revoke_agent_keys(text),
-  public.check_health()
+  public.check_health(),
+  public.check_operator(jsonb)
 to service_role;

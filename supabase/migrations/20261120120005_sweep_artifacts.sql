@@ -187,9 +187,7 @@ declare
   forgettable integer;
   found json;
 begin
-  if agents.authenticate(sweep_artifacts.caller) is not null then
-    raise sqlstate 'PT403' using message = 'forbidden';
-  end if;
+  perform agents.authenticate_operator(sweep_artifacts.caller);
 
   ended := artifacts.end_artifacts(
     sweep_artifacts.caller, sweep_artifacts.max_entries, sweep_artifacts.window_seconds

@@ -1,5 +1,5 @@
 import { ok, strictEqual } from "node:assert/strict";
-import { succeed } from "../conformance/service.ts";
+import { succeed } from "../conformance/client.ts";
 import {
   artifactTest,
   commit,

@@ -1,5 +1,5 @@
 import { ok } from "node:assert/strict";
-import { succeed } from "../conformance/service.ts";
+import { succeed } from "../conformance/client.ts";
 import { withLargeMesh } from "../database/large_mesh.ts";
 
 const CALLS = 15;

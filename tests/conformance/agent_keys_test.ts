@@ -8,7 +8,7 @@ import {
   operatorRpc,
   post,
   PUBLISHABLE_KEY,
-} from "./service.ts";
+} from "./client.ts";
 import { artifactTest, listed } from "./artifacts.ts";
 
 /** Asks for an agent's list with these headers: refused, or answered. */

@@ -9,7 +9,7 @@ import {
   post,
   type Sender,
   succeed,
-} from "./service.ts";
+} from "./client.ts";
 
 export interface Artifact {
   readonly artifact_id: string;

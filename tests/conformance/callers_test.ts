@@ -10,7 +10,7 @@ import {
   SECRET_KEY,
   send,
   SERVICE_ROLE_KEY,
-} from "./service.ts";
+} from "./client.ts";
 import { artifactTest, grant, publish, redeem } from "./artifacts.ts";
 
 /** Asks for an agent's list with these headers: refused, or answered. */

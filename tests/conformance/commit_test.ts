@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { assertError } from "./service.ts";
+import { assertError } from "./client.ts";
 import {
   artifactTest,
   commit,

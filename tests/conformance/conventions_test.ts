@@ -7,7 +7,7 @@ import {
   type JsonObject,
   post,
   send,
-} from "./service.ts";
+} from "./client.ts";
 import { artifactTest, inbox, listed, publish, register, tryRegister } from "./artifacts.ts";
 
 /** Every operation of the contract. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Agent, type Answer, assertError, post } from "./service.ts";
+import { type Agent, type Answer, assertError, post } from "./client.ts";
 import {
   type Artifact,
   artifactTest,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { assertError, post, SUPABASE_URL } from "./service.ts";
+import { assertError, post, SUPABASE_URL } from "./client.ts";
 import {
   type Access,
   type Artifact,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { assertError, assertInvalid, post } from "./service.ts";
+import { assertError, assertInvalid, post } from "./client.ts";
 import { readBounds } from "./bounds.ts";
 import {
   artifactTest,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, notStrictEqual, strictEqual } from "node:assert/strict";
-import { type Agent, type Answer, assertError, assertInvalid, post } from "./service.ts";
+import { type Agent, type Answer, assertError, assertInvalid, post } from "./client.ts";
 import {
   artifactTest,
   grant,

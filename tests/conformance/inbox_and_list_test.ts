@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { type Agent, assertError, post, succeed } from "./service.ts";
+import { type Agent, assertError, post, succeed } from "./client.ts";
 import {
   type Artifact,
   artifactTest,

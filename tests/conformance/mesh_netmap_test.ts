@@ -1,5 +1,5 @@
 import { deepStrictEqual, doesNotMatch, ok, strictEqual } from "node:assert/strict";
-import { assertError, assertInvalid, post, succeed } from "./service.ts";
+import { assertError, assertInvalid, post, succeed } from "./client.ts";
 import {
   agree,
   configOf,
@@ -10,7 +10,7 @@ import {
   netmapOf,
   putRule,
   ruleBetween,
-} from "./mesh.ts";
+} from "./mesh_cast.ts";
 
 meshTest(
   "/netmap → itself, the peers that share an active rule in either direction, nobody else",

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok } from "node:assert/strict";
-import { assertError, assertInvalid, type JsonObject, post, succeed } from "./service.ts";
+import { assertError, assertInvalid, type JsonObject, post, succeed } from "./client.ts";
 import { artifactTest, download, listed, open, publish } from "./artifacts.ts";
 
 const FIELDS = ["abandoned", "expired", "orphaned", "orphans_held", "remaining"];

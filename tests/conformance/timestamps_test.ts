@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Answer, assertInvalid, post } from "./service.ts";
+import { type Answer, assertInvalid, post } from "./client.ts";
 import {
   artifactTest,
   type Cast,

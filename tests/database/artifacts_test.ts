@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { withStackDatabase } from "./connection.ts";
-import { assertError, post, succeed } from "../conformance/service.ts";
+import { assertError, post, succeed } from "../conformance/client.ts";
 import {
   type Artifact,
   artifactTest,

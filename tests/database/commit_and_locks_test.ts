@@ -1,7 +1,7 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type postgres from "postgres";
 import { withStackDatabase } from "./connection.ts";
-import { assertError, post, SECRET_KEY, SUPABASE_URL } from "../conformance/service.ts";
+import { assertError, post, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import {
   artifactTest,
   commit,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Agent, assertError, post, succeed } from "../conformance/service.ts";
+import { type Agent, assertError, post, succeed } from "../conformance/client.ts";
 import {
   artifactTest,
   commit,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, notStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { agentNames, MeshDatabase, meshDatabaseForThisFile } from "./mesh.ts";
+import { agentNames, MeshDatabase, meshDatabaseForThisFile } from "./mesh_database.ts";
 
 const file = meshDatabaseForThisFile();
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Netmap, valuesOf, type WgConfig } from "../conformance/mesh.ts";
-import { succeed } from "../conformance/service.ts";
+import { type Netmap, valuesOf, type WgConfig } from "../conformance/mesh_cast.ts";
+import { succeed } from "../conformance/client.ts";
 import { withLargeMesh } from "./large_mesh.ts";
 
 Deno.test("a map with 1,001 peers → complete, in /netmap and in /wg_config, in byte order", async () => {

@@ -7,7 +7,7 @@ import {
   meshDatabaseForThisFile,
   randomPubkey,
   Refusal,
-} from "./mesh.ts";
+} from "./mesh_database.ts";
 
 const file = meshDatabaseForThisFile();
 

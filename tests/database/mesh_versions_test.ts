@@ -4,7 +4,11 @@ import * as fc from "fast-check";
 import { parseMeshConfiguration } from "../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
 import { pairOf, PresharedKey } from "../../supabase/functions/_shared/wireguard/psk.ts";
 import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
-import { type ConfigurationState, type MeshDatabase, meshDatabaseForThisFile } from "./mesh.ts";
+import {
+  type ConfigurationState,
+  type MeshDatabase,
+  meshDatabaseForThisFile,
+} from "./mesh_database.ts";
 
 const file = meshDatabaseForThisFile();
 

@@ -2,7 +2,7 @@ import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
-import { committed, hoursAgo, pathsInBucket, sealed, seedBucket } from "./bucket.ts";
+import { committed, hoursAgo, pathsInBucket, sealed, seedBucket } from "./seeded_bucket.ts";
 import { NOTHING_TO_DO, type OwnStack, withOwnStack } from "./own_stack.ts";
 import type { Swept } from "./sweeping.ts";
 

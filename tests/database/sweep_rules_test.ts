@@ -8,7 +8,7 @@ import {
   pending,
   sealed,
   seedBucket,
-} from "./bucket.ts";
+} from "./seeded_bucket.ts";
 import { callAsService, withProjectDatabase } from "./connection.ts";
 
 const DAY = 24;

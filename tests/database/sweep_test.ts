@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { startFunction } from "../../dev/stack/functions.ts";
-import { gate, startProxy } from "../faults/proxy.ts";
+import { gate, startProxy } from "../own_function/proxy.ts";
 import {
   committed,
   hoursAgo,
@@ -10,7 +10,7 @@ import {
   sealed,
   type Seed,
   seedBucket,
-} from "./bucket.ts";
+} from "./seeded_bucket.ts";
 import { askAsOperator, NOTHING_TO_DO, type OwnStack, withOwnStack } from "./own_stack.ts";
 import type { Swept } from "./sweeping.ts";
 

@@ -1,5 +1,5 @@
 /** The sweep of the shared stack, and what it left. */
-import { succeed } from "../conformance/service.ts";
+import { succeed } from "../conformance/client.ts";
 import { withStackDatabase } from "./connection.ts";
 
 export interface Swept {

@@ -2,7 +2,7 @@ import { strictEqual } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { startFunction } from "../../dev/stack/functions.ts";
-import { SECRET_KEY, SUPABASE_URL } from "../conformance/service.ts";
+import { SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 
 /** What functions know the gateway by under `supabase start`; outside of its containers nobody does. */
 const NAME_INSIDE = "http://kong:8000";

@@ -5,7 +5,7 @@ import { packFunctions } from "../../dev/deploy/pack.ts";
 import { runConformance } from "../../dev/checks/conformance_run.ts";
 import { addCounts } from "../../dev/checks/test_counts.ts";
 import { startStack } from "../../dev/stack/stack.ts";
-import { openStateDirectory } from "../stack/service.ts";
+import { openStateDirectory } from "../stack/stack_process.ts";
 import { openTemporaryDirectory } from "./temporary_directory.ts";
 
 Deno.test("the packed files alone, under the Deno that hosted projects run → pass the whole conformance suite, by URL and secret key", async () => {

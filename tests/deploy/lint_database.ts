@@ -9,7 +9,7 @@ import { applyMigrations } from "../../dev/postgres/migrations.ts";
 import { preparePlatform } from "../../dev/postgres/platform.ts";
 import { openCluster, startPostgres, SUPERUSER } from "../../dev/postgres/cluster.ts";
 import type { PostgresBinaries } from "../../dev/postgres/binaries.ts";
-import { openStateDirectory } from "../stack/service.ts";
+import { openStateDirectory } from "../stack/stack_process.ts";
 
 const SERVERS = "/usr/lib/postgresql";
 

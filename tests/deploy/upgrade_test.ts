@@ -7,7 +7,7 @@ import { runConformance } from "../../dev/checks/conformance_run.ts";
 import { MIGRATIONS_DIRECTORY } from "../../dev/postgres/migrations.ts";
 import { type Stack, startStack } from "../../dev/stack/stack.ts";
 import { addCounts } from "../../dev/checks/test_counts.ts";
-import { openStateDirectory } from "../stack/service.ts";
+import { openStateDirectory } from "../stack/stack_process.ts";
 import { readProject, useProject } from "./project_in_use.ts";
 
 /** The newest migration that the release before this one had; see CONTRIBUTING.md. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { assertError, SUPABASE_URL } from "../conformance/service.ts";
+import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import {
   type Artifact,
   artifactTest,
@@ -12,8 +12,8 @@ import {
   upload,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { startOwnFunction } from "./own_function.ts";
-import { gate, startProxy } from "./proxy.ts";
+import { startOwnFunction } from "../own_function/own_function.ts";
+import { gate, startProxy } from "../own_function/proxy.ts";
 
 function unavailable(): Response {
   return new Response("overloaded", { status: 503 });

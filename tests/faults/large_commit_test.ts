@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { type Agent, type Answer, assertError, SUPABASE_URL } from "../conformance/service.ts";
+import { type Agent, type Answer, assertError, SUPABASE_URL } from "../conformance/client.ts";
 import {
   type Artifact,
   artifactTest,
@@ -12,8 +12,8 @@ import {
   upload,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { type OwnFunction, startOwnFunction } from "./own_function.ts";
-import { gate, startProxy } from "./proxy.ts";
+import { type OwnFunction, startOwnFunction } from "../own_function/own_function.ts";
+import { gate, startProxy } from "../own_function/proxy.ts";
 
 const BYTES_PER_CALL = 100_000;
 const FIVE_CALLS = { ARTIFACTS_COMMIT_BYTES_PER_CALL: String(BYTES_PER_CALL) };

@@ -1,6 +1,6 @@
 import { strictEqual } from "node:assert/strict";
 import { artifactTest, grant, open, publish, redeem } from "../conformance/artifacts.ts";
-import { assertError, SECRET_KEY, SUPABASE_URL } from "../conformance/service.ts";
+import { assertError, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 
 artifactTest(
   "a committed artifact whose bytes are gone from the bucket → 500 internal, which asks for no second try",

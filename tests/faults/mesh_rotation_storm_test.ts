@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { type Agent, SUPABASE_URL } from "../conformance/service.ts";
+import { type Agent, SUPABASE_URL } from "../conformance/client.ts";
 import {
   configOf,
   join,
@@ -8,9 +8,9 @@ import {
   rotate,
   valuesOf,
   type WgConfig,
-} from "../conformance/mesh.ts";
-import { startOwnMeshFunction } from "./mesh_function.ts";
-import { startProxy } from "./proxy.ts";
+} from "../conformance/mesh_cast.ts";
+import { startOwnMeshFunction } from "../own_function/mesh_function.ts";
+import { startProxy } from "../own_function/proxy.ts";
 
 const STORE_PSKS = "/rest/v1/rpc/store_psks";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { assertError } from "../conformance/service.ts";
+import { assertError } from "../conformance/client.ts";
 import {
   artifactTest,
   download,
@@ -10,7 +10,7 @@ import {
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { objectsOf, sweepAll } from "../database/sweeping.ts";
-import { startOwnFunction } from "./own_function.ts";
+import { startOwnFunction } from "../own_function/own_function.ts";
 
 artifactTest(
   "a commit whose caller never comes back after the first 202 → swept as abandoned, when no backup can be from before its end",

@@ -1,5 +1,5 @@
 import { match } from "node:assert/strict";
-import { startOwnFunction } from "./own_function.ts";
+import { startOwnFunction } from "../own_function/own_function.ts";
 
 const REQUEST = [
   "POST /agent-artifacts/list HTTP/1.1",

@@ -1,9 +1,9 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { assertError, SUPABASE_URL } from "../conformance/service.ts";
+import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import { artifactTest, commit, register, sha256, upload } from "../conformance/artifacts.ts";
-import { startOwnFunction } from "./own_function.ts";
-import { CALLS, requestFor } from "./operations.ts";
-import { startProxy } from "./proxy.ts";
+import { startOwnFunction } from "../own_function/own_function.ts";
+import { CALLS, requestFor } from "../own_function/operations.ts";
+import { startProxy } from "../own_function/proxy.ts";
 
 /** What an upstream in trouble answers. A hang is tried in tests/long: it lasts as long as the deadline. */
 const TROUBLES: Record<string, () => Response> = {

@@ -1,9 +1,9 @@
 import { ok, strictEqual } from "node:assert/strict";
-import { assertError, SUPABASE_URL } from "../conformance/service.ts";
+import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import { artifactTest, type Cast } from "../conformance/artifacts.ts";
-import { CALLS, requestFor } from "../faults/operations.ts";
-import { startOwnFunction } from "../faults/own_function.ts";
-import { gate, startProxy } from "../faults/proxy.ts";
+import { CALLS, requestFor } from "../own_function/operations.ts";
+import { startOwnFunction } from "../own_function/own_function.ts";
+import { gate, startProxy } from "../own_function/proxy.ts";
 
 /** The operations by how many calls go before the one that hangs: first calls together, second calls together, … */
 function rounds(): Map<string, string>[] {

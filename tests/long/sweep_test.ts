@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { type Agent, type Answer, post } from "../conformance/service.ts";
+import { type Agent, type Answer, post } from "../conformance/client.ts";
 import {
   type Access,
   type Artifact,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../wireguard/command.ts";
 import { ExampleAgent, joinWithAgents } from "../wireguard/example_agent.ts";
-import { Mesh, putRule } from "../wireguard/mesh.ts";
+import { Mesh, putRule } from "../wireguard/mesh_of_hosts.ts";
 import { Pings, untilPingAnswered } from "../wireguard/probes.ts";
 import { tunnelTest } from "../wireguard/requirements.ts";
 import { handshakeOf, pskOf, rotate, SESSION_LIFE_SECONDS } from "./pair.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { portRefusal } from "../../dev/gateway/gateway.ts";
 import { findProcessesWith } from "../../dev/processes/leftovers.ts";
 import { startStack } from "../../dev/stack/stack.ts";
-import { launch, openStateDirectory, runTask } from "./service.ts";
+import { launch, openStateDirectory, runTask } from "./stack_process.ts";
 
 /** Asserts a failed start: exit code 1, and `sentence` as the only line on standard error. */
 async function assertRefusal(

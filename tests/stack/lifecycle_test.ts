@@ -9,7 +9,7 @@ import {
   openStateDirectory,
   readEnvironment,
   recordedPids,
-} from "./service.ts";
+} from "./stack_process.ts";
 
 const HEALTH = ["agent-artifacts", "agent-mesh"].map((name) => `/functions/v1/${name}/health`);
 const KEYS = [

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { applyMigrations } from "../../dev/postgres/migrations.ts";
 import { createProjectDatabase, type DefaultPrivileges } from "../../dev/postgres/platform.ts";
-import { openStateDirectory } from "./service.ts";
+import { openStateDirectory } from "./stack_process.ts";
 
 /** A fresh database without migrations, dropped when the test ends. */
 async function openDatabase(defaultPrivileges: DefaultPrivileges = "newer") {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { runTask } from "./service.ts";
+import { runTask } from "./stack_process.ts";
 
 function createKey(...args: string[]) {
   return runTask("dev/operator/agent_create.ts", { args });

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { identifyProcess, isRunning } from "../../dev/processes/process_identity.ts";
 import { ProcessRecords, STACK } from "../../dev/state/process_records.ts";
-import { launch, openStateDirectory, runTask, snapshot } from "./service.ts";
+import { launch, openStateDirectory, runTask, snapshot } from "./stack_process.ts";
 
 const NOBODY = 65_534;
 const mustRun = Deno.env.get("CI") === "true";

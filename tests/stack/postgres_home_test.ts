@@ -10,7 +10,7 @@ import {
   recordedPids,
   runTask,
   snapshot,
-} from "./service.ts";
+} from "./stack_process.ts";
 
 /** A state directory whose PostgreSQL lies outside, as an earlier version left it: without an owner. */
 async function openOutside() {

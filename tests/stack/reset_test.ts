@@ -5,7 +5,7 @@ import { identifyProcess, isRunning } from "../../dev/processes/process_identity
 import { sendSignal } from "../../dev/processes/end_process.ts";
 import { ProcessRecords } from "../../dev/state/process_records.ts";
 import { stopStack } from "../../dev/stack/stop.ts";
-import { copyStateDirectory, openStateDirectory, runTask, snapshot } from "./service.ts";
+import { copyStateDirectory, openStateDirectory, runTask, snapshot } from "./stack_process.ts";
 
 function reset(stateDir: string) {
   return runTask("dev/stack/reset.ts", { environment: { STATE_DIR: stateDir } });

@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual, throws } from "node:assert/strict";
 import { startSweepTimer, sweepSeconds } from "../../dev/stack/sweep_timer.ts";
-import { committed, pathsInBucket, sealed, seedBucket } from "../database/bucket.ts";
+import { committed, pathsInBucket, sealed, seedBucket } from "../database/seeded_bucket.ts";
 import { withOwnStack } from "../database/own_stack.ts";
 
 /** A gateway that gives these answers to /sweep, the last one for ever, and keeps what it was asked. */

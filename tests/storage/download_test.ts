@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { errorOf, openBucket, STORAGE_URL, variable } from "./bucket.ts";
+import { errorOf, openBucket, STORAGE_URL, variable } from "./own_bucket.ts";
 
 const TEXT = "0123456789";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openBucket, putText, withDatabase } from "./bucket.ts";
+import { openBucket, putText, withDatabase } from "./own_bucket.ts";
 
 Deno.test("info(path) → size, type, etag and a version that is new with every upload", async () => {
   const bucket = await openBucket();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { awaitUploadsUnderWay, openBucket, startPut } from "./bucket.ts";
+import { awaitUploadsUnderWay, openBucket, startPut } from "./own_bucket.ts";
 
 Deno.test("five PUTs at once → five times 200, and the last one to finish wins", async () => {
   const bucket = await openBucket();

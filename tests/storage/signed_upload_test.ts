@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { decode } from "hono/jwt";
-import { errorOf, openBucket, putText, STORAGE_URL, variable } from "./bucket.ts";
+import { errorOf, openBucket, putText, STORAGE_URL, variable } from "./own_bucket.ts";
 
 Deno.test("POST /object/upload/sign → a token for this path alone, for 7200 s", async () => {
   const bucket = await openBucket();

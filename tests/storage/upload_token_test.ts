@@ -8,7 +8,7 @@ import {
   putText,
   startPut,
   STORAGE_URL,
-} from "./bucket.ts";
+} from "./own_bucket.ts";
 
 type Bucket = Awaited<ReturnType<typeof openBucket>>;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { succeed } from "../conformance/service.ts";
+import { succeed } from "../conformance/client.ts";
 import { eventually } from "./command.ts";
 import { ExampleAgent, joinWithAgents } from "./example_agent.ts";
-import { type Member, Mesh, peerField, putRule, revokeRule } from "./mesh.ts";
+import { type Member, Mesh, peerField, putRule, revokeRule } from "./mesh_of_hosts.ts";
 import { answersPing, listen, Pings, reaches, socatAddress, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 

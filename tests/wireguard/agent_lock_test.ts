@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "./command.ts";
 import { joinWithAgents } from "./example_agent.ts";
-import { Mesh, putRule } from "./mesh.ts";
+import { Mesh, putRule } from "./mesh_of_hosts.ts";
 import { listen, Pings, reaches, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 

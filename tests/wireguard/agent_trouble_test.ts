@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "./command.ts";
 import { joinWithAgents } from "./example_agent.ts";
-import { hasInterface, type Member, Mesh } from "./mesh.ts";
+import { hasInterface, type Member, Mesh } from "./mesh_of_hosts.ts";
 import { listen, reaches, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 

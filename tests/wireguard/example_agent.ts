@@ -1,7 +1,7 @@
-import { succeed } from "../conformance/service.ts";
+import { succeed } from "../conformance/client.ts";
 import { eventually } from "./command.ts";
 import { untilListening } from "./host.ts";
-import { type Member, type Mesh, putRule, TUNNEL_PORT } from "./mesh.ts";
+import { type Member, type Mesh, putRule, TUNNEL_PORT } from "./mesh_of_hosts.ts";
 import { ServiceDoor } from "./service_door.ts";
 
 export const SCRIPT = new URL("../../examples/mesh-agent/mesh-agent.sh", import.meta.url).pathname;

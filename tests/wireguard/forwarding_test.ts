@@ -6,7 +6,7 @@ import {
   putRule,
   servedConfiguration,
   writeConfiguration,
-} from "./mesh.ts";
+} from "./mesh_of_hosts.ts";
 import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 

@@ -10,7 +10,7 @@ import {
   runHook,
   servedConfiguration,
   TUNNEL_PORT,
-} from "./mesh.ts";
+} from "./mesh_of_hosts.ts";
 import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 

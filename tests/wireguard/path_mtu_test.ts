@@ -3,7 +3,7 @@ import { eventually } from "./command.ts";
 import type { Host } from "./host.ts";
 import { untilListening } from "./host.ts";
 import { type Quoted, sendForgedError } from "./icmp_errors.ts";
-import { bringUp, type Member, Mesh, putRule, TUNNEL_PORT } from "./mesh.ts";
+import { bringUp, type Member, Mesh, putRule, TUNNEL_PORT } from "./mesh_of_hosts.ts";
 import { answersPing, socatAddress, type Target, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 

@@ -1,5 +1,5 @@
 import { match, strictEqual } from "node:assert/strict";
-import { type Agent, createAgent, operatorRpc, post } from "../conformance/service.ts";
+import { type Agent, createAgent, operatorRpc, post } from "../conformance/client.ts";
 import { runAnyhow } from "./command.ts";
 import type { Host } from "./host.ts";
 import { Internet } from "./internet.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { eventually } from "./command.ts";
 import { ExampleAgent } from "./example_agent.ts";
 import { untilListening } from "./host.ts";
-import { bringUp, Mesh, putRule, revokeRule } from "./mesh.ts";
+import { bringUp, Mesh, putRule, revokeRule } from "./mesh_of_hosts.ts";
 import { socatAddress, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { post } from "../conformance/service.ts";
+import { post } from "../conformance/client.ts";
 import {
   bringUp,
   FIREWALL_HOOK,
@@ -11,7 +11,7 @@ import {
   runHook,
   servedConfiguration,
   takeDown,
-} from "./mesh.ts";
+} from "./mesh_of_hosts.ts";
 import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 

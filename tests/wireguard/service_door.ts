@@ -1,4 +1,4 @@
-import { SUPABASE_URL } from "../conformance/service.ts";
+import { SUPABASE_URL } from "../conformance/client.ts";
 
 /**
  * The service as one agent reaches it: at a socket in the file system, which namespaces share, so

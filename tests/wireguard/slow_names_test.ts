@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
-import { succeed } from "../conformance/service.ts";
+import { succeed } from "../conformance/client.ts";
 import { configurationOf, largeState } from "../unit/wireguard/states.ts";
 import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
 import { eventually, run } from "./command.ts";
 import { ExampleAgent, SCRIPT } from "./example_agent.ts";
-import { type Member, Mesh, peerField, putRule, revokeRule, writeConfiguration } from "./mesh.ts";
+import {
+  type Member,
+  Mesh,
+  peerField,
+  putRule,
+  revokeRule,
+  writeConfiguration,
+} from "./mesh_of_hosts.ts";
 import { tunnelTest } from "./requirements.ts";
 
 const RULE = { proto: "tcp", port: 443 } as const;

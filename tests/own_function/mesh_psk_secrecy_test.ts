@@ -1,8 +1,8 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join as joinPath } from "node:path";
-import { type Agent, functionUrl, headersOf, SECRET_KEY } from "../conformance/service.ts";
-import { meshTest, newPubkey, ruleBetween } from "../conformance/mesh.ts";
+import { type Agent, functionUrl, headersOf, SECRET_KEY } from "../conformance/client.ts";
+import { meshTest, newPubkey, ruleBetween } from "../conformance/mesh_cast.ts";
 import { withStackDatabase } from "../database/connection.ts";
 
 meshTest(

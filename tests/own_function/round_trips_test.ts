@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { SUPABASE_URL } from "../conformance/service.ts";
+import { SUPABASE_URL } from "../conformance/client.ts";
 import {
   type Access,
   artifactTest,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Agent, type Answer, assertError } from "../conformance/service.ts";
+import { type Agent, type Answer, assertError } from "../conformance/client.ts";
 import {
   agree,
   configVersionOf,
@@ -9,7 +9,7 @@ import {
   netmapOf,
   revokeRule,
   ruleBetween,
-} from "../conformance/mesh.ts";
+} from "../conformance/mesh_cast.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
 function put(own: OwnFunction, as: Agent, rule: object): Promise<Answer> {

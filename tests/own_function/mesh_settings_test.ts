@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Agent } from "../conformance/service.ts";
-import { join, meshTest, type Netmap, netmapOf } from "../conformance/mesh.ts";
+import type { Agent } from "../conformance/client.ts";
+import { join, meshTest, type Netmap, netmapOf } from "../conformance/mesh_cast.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
 meshTest(

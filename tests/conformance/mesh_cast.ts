@@ -10,7 +10,7 @@ import {
   post,
   type Sender,
   succeed,
-} from "./service.ts";
+} from "./client.ts";
 
 export interface Peer {
   readonly agent_id: string;

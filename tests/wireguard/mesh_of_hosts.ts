@@ -1,4 +1,4 @@
-import { type Agent, createAgent, succeed } from "../conformance/service.ts";
+import { type Agent, createAgent, succeed } from "../conformance/client.ts";
 import { run } from "./command.ts";
 import type { Host } from "./host.ts";
 import { Internet } from "./internet.ts";

@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { type Agent, type Answer, assertError } from "../conformance/service.ts";
-import { configOf, join, meshTest, netmapOf, pairUp, rotate } from "../conformance/mesh.ts";
+import { type Agent, type Answer, assertError } from "../conformance/client.ts";
+import { configOf, join, meshTest, netmapOf, pairUp, rotate } from "../conformance/mesh_cast.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { stackEncryptionKeys } from "./mesh_function.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";

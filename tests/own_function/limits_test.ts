@@ -1,11 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import {
-  type Agent,
-  assertError,
-  operatorRpc,
-  post,
-  SUPABASE_URL,
-} from "../conformance/service.ts";
+import { type Agent, assertError, operatorRpc, post, SUPABASE_URL } from "../conformance/client.ts";
 import {
   type Artifact,
   artifactTest,

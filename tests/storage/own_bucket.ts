@@ -3,10 +3,10 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 
-/** A variable that dev/test.ts sets. */
+/** A variable that dev/checks/test.ts sets. */
 export function variable(name: string): string {
   const value = Deno.env.get(name);
-  if (!value) throw new Error(`${name} is not set: run the tests with dev/test.ts`);
+  if (!value) throw new Error(`${name} is not set: run the tests with dev/checks/test.ts`);
   return value;
 }
 

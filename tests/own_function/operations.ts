@@ -1,6 +1,6 @@
 /** The operations of the artifact group: what each calls, and a request with which it succeeds. */
 import { strictEqual } from "node:assert/strict";
-import type { Agent } from "../conformance/service.ts";
+import type { Agent } from "../conformance/client.ts";
 import {
   grant,
   publish,

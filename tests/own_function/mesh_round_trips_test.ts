@@ -1,5 +1,5 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
-import { assertError, SUPABASE_URL } from "../conformance/service.ts";
+import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import {
   agree,
   configOf,
@@ -12,7 +12,7 @@ import {
   ruleBetween,
   valuesOf,
   type WgConfig,
-} from "../conformance/mesh.ts";
+} from "../conformance/mesh_cast.ts";
 import { startOwnMeshFunction } from "./mesh_function.ts";
 import { gate, startProxy } from "./proxy.ts";
 

@@ -1,7 +1,7 @@
 /** One more function beside the stack's own, to watch, to configure and to kill. */
 import { join } from "node:path";
 import { type RunningFunction, startFunction } from "../../dev/stack/functions.ts";
-import { type Agent, type Answer, SECRET_KEY, SUPABASE_URL } from "../conformance/service.ts";
+import { type Agent, type Answer, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 
 const STATE_DIR = Deno.env.get("STATE_DIR");
 if (!STATE_DIR) throw new Error("Run these tests by `deno task test`: they need its stack.");

@@ -1,6 +1,6 @@
 import { ok, strictEqual } from "node:assert/strict";
 import { type Access, artifactTest, publish } from "../conformance/artifacts.ts";
-import { assertInvalid } from "../conformance/service.ts";
+import { assertInvalid } from "../conformance/client.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
 /** Seconds that a download URL of this function lasts. */
