@@ -1,4 +1,4 @@
-import { ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
 import {
   artifactTest,
@@ -31,11 +31,11 @@ artifactTest(
     const downloads: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const registered = await register(planner, { key: "k", content: CONTENT });
-      strictEqual(await upload(registered.upload_url, CONTENT), 200);
+      assert.equal(await upload(registered.upload_url, CONTENT), 200);
       const digest = sha256(CONTENT);
       commits.push(
         await milliseconds(async () => {
-          strictEqual((await commit(planner, registered, digest)).status, 200);
+          assert.equal((await commit(planner, registered, digest)).status, 200);
         }),
       );
       const { url } = (await open(planner, registered)).body;
@@ -46,7 +46,7 @@ artifactTest(
       `/commit of 32 MiB: ${median(commits).toFixed(0)} ms, its download ` +
         `${median(downloads).toFixed(0)} ms; ratio ${ratio.toFixed(1)}`,
     );
-    ok(ratio < 15, `ratio ${ratio}`);
+    assert.ok(ratio < 15, `ratio ${ratio}`);
   },
 );
 
@@ -72,5 +72,5 @@ artifactTest("/list of the last page of many → as fast as the first", async ({
   }
   const ratio = median(last) / median(first);
   console.log(`/list, last page against first: ratio ${ratio.toFixed(2)}`);
-  ok(ratio < 3, `ratio ${ratio}`);
+  assert.ok(ratio < 3, `ratio ${ratio}`);
 });

@@ -1,4 +1,4 @@
-import { ok } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
 import { configurationOf, largeState } from "../unit/wireguard/states.ts";
 import type { Host } from "../wireguard/host.ts";
@@ -24,7 +24,7 @@ tunnelTest(
           ratio.toFixed(1)
         }`,
     );
-    ok(ratio < MAX_RATIO, `ratio ${ratio}`);
+    assert.ok(ratio < MAX_RATIO, `ratio ${ratio}`);
   },
 );
 

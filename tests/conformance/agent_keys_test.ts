@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import {
   type Agent,
   ANON_KEY,
@@ -18,7 +18,7 @@ function listWith(agent: Agent, headers: Record<string, string>): Promise<Answer
 
 function assertUnauthenticated(answer: Answer): void {
   assertError(answer, 401, "unauthenticated");
-  strictEqual(answer.headers.get("www-authenticate"), "Bearer");
+  assert.equal(answer.headers.get("www-authenticate"), "Bearer");
 }
 
 artifactTest(
@@ -28,16 +28,16 @@ artifactTest(
       "create_agent_key",
       { agent_id: planner.id, label: "rotation" },
     );
-    match(second.body.key, /^ak_/);
-    match(second.body.key_id, /^key_/);
-    strictEqual(second.body.agent_id, planner.id);
+    assert.match(second.body.key, /^ak_/);
+    assert.match(second.body.key_id, /^key_/);
+    assert.equal(second.body.agent_id, planner.id);
 
     const revoked = await operatorRpc("revoke_agent_key", { key_id: planner.keyId });
-    deepStrictEqual(revoked.body, { revoked: 1 });
+    assert.deepEqual(revoked.body, { revoked: 1 });
     assertUnauthenticated(await listWith(planner, { authorization: `Bearer ${planner.key}` }));
     const other = await listWith(planner, { authorization: `Bearer ${second.body.key}` });
-    strictEqual(other.status, 200);
-    deepStrictEqual((await operatorRpc("revoke_agent_key", { key_id: planner.keyId })).body, {
+    assert.equal(other.status, 200);
+    assert.deepEqual((await operatorRpc("revoke_agent_key", { key_id: planner.keyId })).body, {
       revoked: 0,
     });
   },
@@ -47,13 +47,13 @@ artifactTest(
   "revoke_agent_keys → every key of the agent is 401, no other agent's",
   async ({ planner, stranger }) => {
     const second = await operatorRpc<{ key: string }>("create_agent_key", { agent_id: planner.id });
-    deepStrictEqual((await operatorRpc("revoke_agent_keys", { agent_id: planner.id })).body, {
+    assert.deepEqual((await operatorRpc("revoke_agent_keys", { agent_id: planner.id })).body, {
       revoked: 2,
     });
     for (const key of [planner.key, second.body.key]) {
       assertUnauthenticated(await listWith(planner, { authorization: `Bearer ${key}` }));
     }
-    deepStrictEqual(await listed(stranger), []);
+    assert.deepEqual(await listed(stranger), []);
   },
 );
 
@@ -75,14 +75,14 @@ artifactTest("an agent key past its expires_at → 401", async ({ planner }) => 
 Deno.test("create_agent_key of a malformed agent_id or a past expires_at → 422, no key", async () => {
   for (const agent_id of ["", "-a", "a b", "a".repeat(129), "ä"]) {
     const answer = await operatorRpc("create_agent_key", { agent_id });
-    strictEqual(answer.status, 422, agent_id);
-    strictEqual("key" in answer.body, false);
+    assert.equal(answer.status, 422, agent_id);
+    assert.equal("key" in answer.body, false);
   }
   const past = await operatorRpc("create_agent_key", {
     agent_id: "late",
     expires_at: "2020-01-01T00:00:00Z",
   });
-  strictEqual(past.status, 422);
+  assert.equal(past.status, 422);
 });
 
 Deno.test("create_agent_key and the revoking functions with a publishable key or none → refused", async () => {
@@ -100,10 +100,10 @@ Deno.test("create_agent_key and the revoking functions with a publishable key or
         headers: { "content-type": "application/json", ...headers },
         body: JSON.stringify(parameters),
       });
-      strictEqual([401, 403, 404].includes(response.status), true, `${name}: ${response.status}`);
-      strictEqual((await response.text()).includes("ak_"), false);
+      assert.equal([401, 403, 404].includes(response.status), true, `${name}: ${response.status}`);
+      assert.equal((await response.text()).includes("ak_"), false);
     }
   }
-  deepStrictEqual(await listed(agent), [], "the key still works");
+  assert.deepEqual(await listed(agent), [], "the key still works");
   await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
 });

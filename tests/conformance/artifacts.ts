@@ -1,5 +1,5 @@
 /** Agents with artifacts, for the tests of the artifact group. */
-import { strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import {
   type Agent,
@@ -105,7 +105,7 @@ export async function register(
 ): Promise<Registered> {
   const size = new TextEncoder().encode(content).byteLength;
   const answer = await tryRegister(agent, { agent_id: agent.id, key, mime, size, ttl_days });
-  strictEqual(answer.status, 200, JSON.stringify(answer.body));
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body;
 }
 
@@ -143,9 +143,9 @@ export async function publish(
 ): Promise<Artifact> {
   const { content = "hello" } = options;
   const registered = await register(agent, options);
-  strictEqual(await upload(registered.upload_url, content), 200);
+  assert.equal(await upload(registered.upload_url, content), 200);
   const committed = await commit(agent, registered, sha256(content));
-  strictEqual(committed.status, 200, JSON.stringify(committed.body));
+  assert.equal(committed.status, 200, JSON.stringify(committed.body));
   return committed.body;
 }
 
@@ -173,7 +173,7 @@ export function open(as: Sender, artifact: { artifact_id: string }): Promise<Ans
 export async function download(url: string): Promise<string> {
   const response = await fetch(url);
   const text = await response.text();
-  strictEqual(response.status, 200, text);
+  assert.equal(response.status, 200, text);
   return text;
 }
 

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import {
   type Agent,
   ANON_KEY,
@@ -20,7 +20,7 @@ function listWith(agent: Agent, headers: Record<string, string>): Promise<Answer
 
 function assertUnauthenticated(answer: Answer): void {
   assertError(answer, 401, "unauthenticated");
-  strictEqual(answer.headers.get("www-authenticate"), "Bearer");
+  assert.equal(answer.headers.get("www-authenticate"), "Bearer");
 }
 
 function jwt(claims: Record<string, unknown>): string {
@@ -37,9 +37,9 @@ const UNKNOWN_AGENT_KEY = `ak_${"0".repeat(64)}`;
 
 artifactTest("Bearer ak_… → that agent", async ({ planner }) => {
   const answer = await listWith(planner, { authorization: `Bearer ${planner.key}` });
-  strictEqual(answer.status, 200);
+  assert.equal(answer.status, 200);
   const lowerCase = await listWith(planner, { authorization: `bearer ${planner.key}` });
-  strictEqual(lowerCase.status, 200);
+  assert.equal(lowerCase.status, 200);
 });
 
 artifactTest("Bearer ak_… beside any apikey → still that agent", async ({ planner, stranger }) => {
@@ -51,7 +51,7 @@ artifactTest("Bearer ak_… beside any apikey → still that agent", async ({ pl
       headers,
       body: JSON.stringify({ agent_id: planner.id }),
     });
-    strictEqual(own.status, 200, apikey.slice(0, 8));
+    assert.equal(own.status, 200, apikey.slice(0, 8));
     const foreign = await listWith(stranger, headers);
     assertError(foreign, 403, "forbidden");
   }
@@ -129,8 +129,8 @@ artifactTest(
     }
     for (const headers of ways) {
       const answer = await listWith(planner, headers);
-      strictEqual(answer.status, 200, JSON.stringify(Object.keys(headers)));
-      strictEqual((answer.body["artifacts"] as unknown[]).length, 1);
+      assert.equal(answer.status, 200, JSON.stringify(Object.keys(headers)));
+      assert.equal((answer.body["artifacts"] as unknown[]).length, 1);
     }
   },
 );
@@ -190,14 +190,14 @@ artifactTest(
         as: { headers },
         body: { grant_token: token },
       });
-      strictEqual(answer.status, 200);
+      assert.equal(answer.status, 200);
       const refused = await post("/agent-artifacts/fetch", {
         as: { headers },
         body: { grant_token: "g_no" },
       });
       assertError(refused, 404, "grant_not_found");
     }
-    strictEqual((await redeem(token)).status, 200);
+    assert.equal((await redeem(token)).status, 200);
   },
 );
 
@@ -215,7 +215,7 @@ artifactTest(
       }
     }
     const asOperator = { as: "operator" as const, body: { agent_id: planner.id } };
-    deepStrictEqual((await post("/agent-artifacts/list", asOperator)).body["artifacts"], []);
+    assert.deepEqual((await post("/agent-artifacts/list", asOperator)).body["artifacts"], []);
   },
 );
 
@@ -225,8 +225,8 @@ Deno.test("an agent that has never had a key exists for the operator", async () 
     as: "operator",
     body: { agent_id, key: "k", mime: "text/plain", size: 0, ttl_days: 1 },
   });
-  strictEqual(registered.status, 200);
-  strictEqual(registered.body["agent_id"], agent_id);
+  assert.equal(registered.status, 200);
+  assert.equal(registered.body["agent_id"], agent_id);
   await post("/agent-artifacts/delete", {
     as: "operator",
     body: { artifact_id: registered.body["artifact_id"] },

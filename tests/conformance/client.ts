@@ -1,5 +1,5 @@
 /** The service under test, as its callers see it: a URL and keys, nothing else. */
-import { strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 
 /** Origin of the project under test. */
 export const SUPABASE_URL = required("SUPABASE_URL").replace(/\/$/, "");
@@ -74,7 +74,7 @@ export async function succeed<Body = JsonObject>(
   request: { as: Sender; body?: unknown },
 ): Promise<Body> {
   const answer = await post<Body>(path, request);
-  strictEqual(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
+  assert.equal(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
@@ -102,7 +102,7 @@ export async function createAgent(name: string): Promise<Agent> {
   const created = await operatorRpc<{ key: string; key_id: string }>("create_agent_key", {
     agent_id: id,
   });
-  strictEqual(created.status, 200, JSON.stringify(created.body));
+  assert.equal(created.status, 200, JSON.stringify(created.body));
   return { id, key: created.body.key, keyId: created.body.key_id };
 }
 
@@ -119,14 +119,14 @@ interface ErrorBody extends JsonObject {
 /** Asserts that `answer` is this error, in the envelope that every error has; returns its details. */
 export function assertError(answer: Answer<unknown>, status: number, code: string): JsonObject {
   const { error } = answer.body as ErrorBody;
-  strictEqual(`${answer.status} ${error?.code}`, `${status} ${code}`, JSON.stringify(answer.body));
-  strictEqual(typeof error.message, "string");
-  strictEqual(/^[A-Z].*\.$/s.test(error.message), true, `not a sentence: ${error.message}`);
-  strictEqual(error.retryable, ["commit_in_progress", "upstream_unavailable"].includes(code));
-  strictEqual(error.request_id, answer.headers.get("x-request-id"));
-  strictEqual(answer.headers.get("content-type"), "application/json");
-  strictEqual(answer.headers.get("cache-control"), "no-store");
-  strictEqual(
+  assert.equal(`${answer.status} ${error?.code}`, `${status} ${code}`, JSON.stringify(answer.body));
+  assert.equal(typeof error.message, "string");
+  assert.equal(/^[A-Z].*\.$/s.test(error.message), true, `not a sentence: ${error.message}`);
+  assert.equal(error.retryable, ["commit_in_progress", "upstream_unavailable"].includes(code));
+  assert.equal(error.request_id, answer.headers.get("x-request-id"));
+  assert.equal(answer.headers.get("content-type"), "application/json");
+  assert.equal(answer.headers.get("cache-control"), "no-store");
+  assert.equal(
     Object.keys(error).every((name) =>
       ["code", "message", "retryable", "request_id", "details"].includes(name)
     ),
@@ -140,8 +140,8 @@ export function assertInvalid(answer: Answer<unknown>, ...fields: string[]): voi
   const { issues } = assertError(answer, 422, "invalid_request") as unknown as {
     issues: { path: string; message: string }[];
   };
-  strictEqual(issues.map((issue) => issue.path).sort().join(), fields.sort().join());
-  for (const issue of issues) strictEqual(typeof issue.message, "string");
+  assert.equal(issues.map((issue) => issue.path).sort().join(), fields.sort().join());
+  for (const issue of issues) assert.equal(typeof issue.message, "string");
 }
 
 function required(name: string): string {

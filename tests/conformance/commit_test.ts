@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { assertError } from "./client.ts";
@@ -20,22 +20,22 @@ artifactTest(
   "PUT, then /commit with the right digest → committed, with its times",
   async ({ planner }) => {
     const registered = await register(planner, { ttl_days: 3 });
-    strictEqual(await upload(registered.upload_url, "hello"), 200);
+    assert.equal(await upload(registered.upload_url, "hello"), 200);
     const { status, body } = await commit(planner, registered, sha256("hello"));
-    strictEqual(status, 200);
-    strictEqual(body.artifact_id, registered.artifact_id);
-    strictEqual(body.state, "committed");
-    strictEqual(body.sha256, sha256("hello"));
-    ok(Math.abs(Date.parse(body.committed_at!) - Date.now()) < 60_000);
-    strictEqual(Date.parse(body.expires_at!) - Date.parse(body.committed_at!), 3 * 86_400_000);
-    deepStrictEqual(await listed(planner), [body]);
+    assert.equal(status, 200);
+    assert.equal(body.artifact_id, registered.artifact_id);
+    assert.equal(body.state, "committed");
+    assert.equal(body.sha256, sha256("hello"));
+    assert.ok(Math.abs(Date.parse(body.committed_at!) - Date.now()) < 60_000);
+    assert.equal(Date.parse(body.expires_at!) - Date.parse(body.committed_at!), 3 * 86_400_000);
+    assert.deepEqual(await listed(planner), [body]);
   },
 );
 
 artifactTest("an artifact of no bytes is committed and fetched", async ({ planner }) => {
   const artifact = await publish(planner, { content: "" });
-  strictEqual(artifact.size, 0);
-  strictEqual(await download((await open(planner, artifact)).body.url), "");
+  assert.equal(artifact.size, 0);
+  assert.equal(await download((await open(planner, artifact)).body.url), "");
 });
 
 artifactTest(
@@ -44,7 +44,7 @@ artifactTest(
     const registered = await register(planner);
     assertError(await commit(planner, registered, sha256("hello")), 409, "upload_missing");
     await upload(registered.upload_url, "hello");
-    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+    assert.equal((await commit(planner, registered, sha256("hello"))).status, 200);
   },
 );
 
@@ -53,14 +53,14 @@ artifactTest(
   async ({ planner }) => {
     const registered = await register(planner, { content: "hello" });
     for (const [content, actual] of [["hell", 4], ["hello!", 6], ["", 0]] as const) {
-      strictEqual(await upload(registered.upload_url, content), 200);
+      assert.equal(await upload(registered.upload_url, content), 200);
       const answer = await commit(planner, registered, sha256(content));
-      deepStrictEqual(assertError(answer, 422, "size_mismatch"), { expected: 5, actual });
+      assert.deepEqual(assertError(answer, 422, "size_mismatch"), { expected: 5, actual });
       assertError(await commit(planner, registered, sha256(content)), 409, "upload_missing");
-      deepStrictEqual(await listed(planner), []);
+      assert.deepEqual(await listed(planner), []);
     }
-    strictEqual(await upload(registered.upload_url, "hello"), 200);
-    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+    assert.equal(await upload(registered.upload_url, "hello"), 200);
+    assert.equal((await commit(planner, registered, sha256("hello"))).status, 200);
   },
 );
 
@@ -68,19 +68,19 @@ artifactTest(
   "wrong digest → 422 with both; the bytes are gone; the same URL takes the right ones",
   async ({ planner }) => {
     const registered = await register(planner, { content: "hello" });
-    strictEqual(await upload(registered.upload_url, "jello"), 200);
+    assert.equal(await upload(registered.upload_url, "jello"), 200);
     const answer = await commit(planner, registered, sha256("hello"));
-    deepStrictEqual(assertError(answer, 422, "checksum_mismatch"), {
+    assert.deepEqual(assertError(answer, 422, "checksum_mismatch"), {
       expected: sha256("hello"),
       actual: sha256("jello"),
     });
     assertError(await commit(planner, registered, sha256("jello")), 409, "upload_missing");
-    deepStrictEqual(await listed(planner), []);
+    assert.deepEqual(await listed(planner), []);
 
-    strictEqual(await upload(registered.upload_url, "hello"), 200);
+    assert.equal(await upload(registered.upload_url, "hello"), 200);
     const committed = await commit(planner, registered, sha256("hello"));
-    strictEqual(committed.status, 200);
-    strictEqual(await download((await open(planner, registered)).body.url), "hello");
+    assert.equal(committed.status, 200);
+    assert.equal(await download((await open(planner, registered)).body.url), "hello");
   },
 );
 
@@ -88,10 +88,10 @@ artifactTest(
   "/commit again: the same digest → 200 with the artifact as it is; another → 409 already_committed",
   async ({ planner }) => {
     const first = await publish(planner, { key: "k", content: "one" });
-    deepStrictEqual((await commit(planner, first, sha256("one"))).body, first);
+    assert.deepEqual((await commit(planner, first, sha256("one"))).body, first);
     assertError(await commit(planner, first, sha256("two")), 409, "already_committed");
     await publish(planner, { key: "k", content: "two" });
-    deepStrictEqual((await commit(planner, first, sha256("one"))).body, {
+    assert.deepEqual((await commit(planner, first, sha256("one"))).body, {
       ...first,
       state: "superseded",
     });
@@ -105,19 +105,19 @@ artifactTest(
     const older = await publish(planner, { key: "k", content: "older" });
     const { token } = await grant(planner, older, { to: builder });
     const newer = await publish(planner, { key: "k", content: "newer" });
-    deepStrictEqual(await listed(planner), [newer]);
-    strictEqual(await download((await redeem(token)).body.url), "older");
-    strictEqual(await download((await open(builder, older)).body.url), "older");
-    strictEqual((await open(planner, older)).status, 200);
+    assert.deepEqual(await listed(planner), [newer]);
+    assert.equal(await download((await redeem(token)).body.url), "older");
+    assert.equal(await download((await open(builder, older)).body.url), "older");
+    assert.equal((await open(planner, older)).status, 200);
     const { token: later } = await grant(planner, older, { to: builder });
-    strictEqual(await download((await redeem(later)).body.url), "older");
+    assert.equal(await download((await redeem(later)).body.url), "older");
   },
 );
 
 artifactTest("the same key of another agent is another key", async ({ planner, builder }) => {
   const own = await publish(planner, { key: "k", content: "own" });
   await publish(builder, { key: "k", content: "other" });
-  deepStrictEqual(await listed(planner), [own]);
+  assert.deepEqual(await listed(planner), [own]);
 });
 
 artifactTest(
@@ -127,8 +127,8 @@ artifactTest(
     await upload(registered.upload_url, "hello");
     assertError(await commit(stranger, registered, sha256("hello")), 404, "artifact_not_found");
     assertError(await commit("nobody", registered, sha256("hello")), 401, "unauthenticated");
-    deepStrictEqual(await listed(planner), []);
-    strictEqual((await commit("operator", registered, sha256("hello"))).status, 200);
+    assert.deepEqual(await listed(planner), []);
+    assert.equal((await commit("operator", registered, sha256("hello"))).status, 200);
   },
 );
 
@@ -140,14 +140,14 @@ artifactTest(
     const committed = await commit(planner, registered, sha256("hello"));
     const { token } = await grant(planner, registered, { to: builder });
 
-    strictEqual(
+    assert.equal(
       await upload(registered.upload_url, "jello"),
       200,
       "Storage takes it: the path is empty again",
     );
-    strictEqual(await download((await redeem(token)).body.url), "hello");
-    strictEqual(await download((await open(planner, registered)).body.url), "hello");
-    deepStrictEqual((await commit(planner, registered, sha256("hello"))).body, committed.body);
+    assert.equal(await download((await redeem(token)).body.url), "hello");
+    assert.equal(await download((await open(planner, registered)).body.url), "hello");
+    assert.deepEqual((await commit(planner, registered, sha256("hello"))).body, committed.body);
     assertError(await commit(planner, registered, sha256("jello")), 409, "already_committed");
   },
 );
@@ -157,13 +157,13 @@ artifactTest(
   async ({ planner, builder }) => {
     const registered = await register(planner);
     const attack = beginPut(registered.upload_url, "jel");
-    strictEqual(await upload(registered.upload_url, "hello"), 200);
-    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+    assert.equal(await upload(registered.upload_url, "hello"), 200);
+    assert.equal((await commit(planner, registered, sha256("hello"))).status, 200);
     const status = await attack.finish("lo");
-    ok([200, 400].includes(status), String(status));
+    assert.ok([200, 400].includes(status), String(status));
 
     const { token } = await grant(planner, registered, { to: builder });
-    strictEqual(await download((await redeem(token)).body.url), "hello");
+    assert.equal(await download((await redeem(token)).body.url), "hello");
     assertError(await commit(planner, registered, sha256("jello")), 409, "already_committed");
   },
 );
@@ -177,15 +177,15 @@ artifactTest(
       Array.from({ length: 16 }, () => commit(planner, registered, sha256("hello"))),
     );
     const done = answers.filter((answer) => answer.status === 200);
-    ok(done.length >= 1);
-    for (const answer of done) deepStrictEqual(answer.body, done[0]!.body);
+    assert.ok(done.length >= 1);
+    for (const answer of done) assert.deepEqual(answer.body, done[0]!.body);
     for (const answer of answers) {
       if (answer.status !== 200) {
         assertError(answer, 409, "commit_in_progress");
-        ok(Number(answer.headers.get("retry-after")) >= 1);
+        assert.ok(Number(answer.headers.get("retry-after")) >= 1);
       }
     }
-    deepStrictEqual(await listed(planner), [done[0]!.body]);
+    assert.deepEqual(await listed(planner), [done[0]!.body]);
   },
 );
 
@@ -195,7 +195,7 @@ artifactTest(
     const pair = await Promise.all(
       ["one", "two"].map(async (content) => {
         const registered = await register(planner, { key: "k", content });
-        strictEqual(await upload(registered.upload_url, content), 200);
+        assert.equal(await upload(registered.upload_url, content), 200);
         return { registered, digest: sha256(content) };
       }),
     );
@@ -211,11 +211,11 @@ artifactTest(
     const states = [];
     for (const { registered, digest } of pair) {
       const now = await commit(planner, registered, digest);
-      strictEqual(now.status, 200);
+      assert.equal(now.status, 200);
       states.push(now.body.state);
     }
-    deepStrictEqual(states.sort(), ["committed", "superseded"]);
-    strictEqual((await listed(planner)).length, 1);
+    assert.deepEqual(states.sort(), ["committed", "superseded"]);
+    assert.equal((await listed(planner)).length, 1);
   },
 );
 

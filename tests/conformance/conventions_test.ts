@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import {
   assertError,
   assertInvalid,
@@ -39,24 +39,24 @@ const OPERATIONS = {
 for (const [name, operations] of Object.entries(OPERATIONS)) {
   Deno.test(`GET /${name}/health → 200 {"status":"ok"}`, async () => {
     const answer = await send(`/${name}/health`, { method: "GET" });
-    strictEqual(answer.status, 200);
-    deepStrictEqual(answer.body, { status: "ok" });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body, { status: "ok" });
   });
 
   Deno.test(`GET /${name}/openapi.json → OpenAPI 3.1 with every path, its schema and its errors`, async () => {
     const answer = await send(`/${name}/openapi.json`, { method: "GET" });
-    strictEqual(answer.status, 200);
-    match(String(answer.body["openapi"]), /^3\.1\./);
+    assert.equal(answer.status, 200);
+    assert.match(String(answer.body["openapi"]), /^3\.1\./);
     const paths = answer.body["paths"] as Record<string, Record<string, JsonObject>>;
-    deepStrictEqual(Object.keys(paths).sort(), [...operations, "/health"].sort());
-    ok(paths["/health"]?.["get"]);
+    assert.deepEqual(Object.keys(paths).sort(), [...operations, "/health"].sort());
+    assert.ok(paths["/health"]?.["get"]);
     for (const [path, item] of Object.entries(paths)) {
       if (path === "/health") continue;
       const operation = item["post"];
-      ok(operation, `${path} has no post`);
+      assert.ok(operation, `${path} has no post`);
       const text = JSON.stringify(operation);
-      ok(text.includes('"requestBody"') && text.includes('"properties"'), path);
-      ok(text.includes("invalid_request"), path);
+      assert.ok(text.includes('"requestBody"') && text.includes('"properties"'), path);
+      assert.ok(text.includes("invalid_request"), path);
     }
   });
 
@@ -69,7 +69,7 @@ for (const [name, operations] of Object.entries(OPERATIONS)) {
   Deno.test(`POST /${name}/health → 405 with allow: GET, OPTIONS`, async () => {
     const answer = await post(`/${name}/health`, { as: "nobody" });
     assertError(answer, 405, "method_not_allowed");
-    strictEqual(answer.headers.get("allow"), "GET, OPTIONS");
+    assert.equal(answer.headers.get("allow"), "GET, OPTIONS");
   });
 
   Deno.test(`OPTIONS /${name}/… is answered for any origin, without cookies`, async () => {
@@ -82,15 +82,15 @@ for (const [name, operations] of Object.entries(OPERATIONS)) {
       },
     });
     await response.body?.cancel();
-    ok(response.ok);
-    strictEqual(response.headers.get("access-control-allow-origin"), "*");
-    strictEqual(response.headers.get("access-control-allow-credentials"), null);
-    match(response.headers.get("access-control-allow-methods") ?? "", /POST/);
+    assert.ok(response.ok);
+    assert.equal(response.headers.get("access-control-allow-origin"), "*");
+    assert.equal(response.headers.get("access-control-allow-credentials"), null);
+    assert.match(response.headers.get("access-control-allow-methods") ?? "", /POST/);
     const allowed = (response.headers.get("access-control-allow-headers") ?? "").toLowerCase();
     for (const header of ["authorization", "apikey", "content-type", "x-client-info"]) {
-      ok(allowed.includes(header), header);
+      assert.ok(allowed.includes(header), header);
     }
-    notStrictEqual(response.headers.get("x-request-id"), null);
+    assert.notEqual(response.headers.get("x-request-id"), null);
   });
 }
 
@@ -101,30 +101,30 @@ for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
       headers: headersOf("operator"),
     });
     assertError(answer, 405, "method_not_allowed");
-    strictEqual(answer.headers.get("allow"), "POST, OPTIONS");
+    assert.equal(answer.headers.get("allow"), "POST, OPTIONS");
   });
 }
 
 Deno.test("an answer to another origin carries access-control-allow-origin: *, an error too", async () => {
   for (const path of ["/agent-artifacts/health", "/agent-artifacts/nothing"]) {
     const answer = await send(path, { headers: { origin: "https://app.example" } });
-    strictEqual(answer.headers.get("access-control-allow-origin"), "*");
+    assert.equal(answer.headers.get("access-control-allow-origin"), "*");
   }
 });
 
 Deno.test("x-request-id: a sane one is echoed, any other is replaced", async () => {
   const sane = "trace-1:a.b_C";
   const echoed = await send("/agent-artifacts/health", { headers: { "x-request-id": sane } });
-  strictEqual(echoed.headers.get("x-request-id"), sane);
+  assert.equal(echoed.headers.get("x-request-id"), sane);
   for (const odd of ["a b", "x".repeat(65), "<script>", "{}"]) {
     const answer = await send("/agent-artifacts/health", { headers: { "x-request-id": odd } });
     const requestId = answer.headers.get("x-request-id") ?? "";
-    notStrictEqual(requestId, odd);
-    match(requestId, /^[A-Za-z0-9._:-]{1,64}$/);
+    assert.notEqual(requestId, odd);
+    assert.match(requestId, /^[A-Za-z0-9._:-]{1,64}$/);
   }
   const first = await send("/agent-artifacts/health", {});
   const second = await send("/agent-artifacts/health", {});
-  notStrictEqual(first.headers.get("x-request-id"), second.headers.get("x-request-id"));
+  assert.notEqual(first.headers.get("x-request-id"), second.headers.get("x-request-id"));
 });
 
 artifactTest(
@@ -134,10 +134,10 @@ artifactTest(
       as: planner,
       body: { agent_id: planner.id },
     });
-    strictEqual(answer.status, 200);
-    strictEqual(answer.headers.get("content-type"), "application/json");
-    strictEqual(answer.headers.get("cache-control"), "no-store");
-    match(answer.headers.get("x-request-id") ?? "", /^[A-Za-z0-9._:-]{1,64}$/);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("content-type"), "application/json");
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.match(answer.headers.get("x-request-id") ?? "", /^[A-Za-z0-9._:-]{1,64}$/);
   },
 );
 
@@ -149,14 +149,14 @@ artifactTest("the body is JSON whatever content-type says", async ({ planner }) 
       body,
       headers: { ...headersOf(planner), "content-type": type },
     });
-    strictEqual(answer.status, 200, type);
+    assert.equal(answer.status, 200, type);
   }
   const untyped = await send("/agent-artifacts/list", {
     method: "POST",
     body: new TextEncoder().encode(body),
     headers: headersOf(planner),
   });
-  strictEqual(untyped.status, 200);
+  assert.equal(untyped.status, 200);
 });
 
 Deno.test("an empty body counts as {}: every required field is named", async () => {
@@ -184,7 +184,7 @@ artifactTest(
       });
       assertError(answer, 400, "invalid_json");
     }
-    deepStrictEqual(await listed(planner), []);
+    assert.deepEqual(await listed(planner), []);
   },
 );
 
@@ -196,7 +196,7 @@ artifactTest(
     const request = { method: "POST", headers: headersOf(planner) };
 
     const atLimit = await send("/agent-artifacts/list", { ...request, body: fill(64 * 1024) });
-    strictEqual(atLimit.status, 200);
+    assert.equal(atLimit.status, 200);
     const announced = await send("/agent-artifacts/list", {
       ...request,
       body: fill(64 * 1024 + 1),
@@ -221,9 +221,9 @@ artifactTest("unknown fields are ignored", async ({ planner }) => {
     colour: ["blue"],
     ["__proto__"]: { admin: true },
   });
-  strictEqual(answer.status, 200);
-  strictEqual(answer.body.state, "pending");
-  strictEqual("colour" in answer.body, false);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.body.state, "pending");
+  assert.equal("colour" in answer.body, false);
 });
 
 artifactTest(
@@ -231,10 +231,10 @@ artifactTest(
   async ({ planner, builder }) => {
     const form = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
     const artifact = await publish(planner);
-    match(artifact.created_at, form);
-    match(artifact.committed_at ?? "", form);
-    match(artifact.expires_at ?? "", form);
-    match((await register(planner)).upload_expires_at, form);
+    assert.match(artifact.created_at, form);
+    assert.match(artifact.committed_at ?? "", form);
+    assert.match(artifact.expires_at ?? "", form);
+    assert.match((await register(planner)).upload_expires_at, form);
 
     const whole = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString();
     const grant = await post("/agent-artifacts/grant", {
@@ -245,9 +245,9 @@ artifactTest(
         expires_at: whole.replace(".000Z", "+00:00"),
       },
     });
-    strictEqual(grant.body["expires_at"], whole);
+    assert.equal(grant.body["expires_at"], whole);
     const [entry] = await inbox(builder);
-    match(entry?.granted_at ?? "", form);
-    strictEqual(entry?.expires_at, whole);
+    assert.match(entry?.granted_at ?? "", form);
+    assert.equal(entry?.expires_at, whole);
   },
 );

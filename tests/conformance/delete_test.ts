@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, type Answer, assertError, post } from "./client.ts";
 import {
   type Artifact,
@@ -28,15 +28,15 @@ artifactTest(
     const artifact = await publish(planner);
     const { token } = await grant(planner, artifact, { to: builder });
     const answer = await remove(planner, artifact);
-    strictEqual(answer.status, 200);
-    deepStrictEqual(answer.body, { ...artifact, state: "deleted" });
-    deepStrictEqual(await listed(planner), []);
-    deepStrictEqual(await inbox(builder), []);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body, { ...artifact, state: "deleted" });
+    assert.deepEqual(await listed(planner), []);
+    assert.deepEqual(await inbox(builder), []);
     assertError(await redeem(token), 410, "artifact_expired");
     assertError(await open(planner, artifact), 410, "artifact_expired");
     assertError(await open(builder, artifact), 404, "artifact_not_found");
     assertError(await commit(planner, artifact, sha256("hello")), 410, "artifact_expired");
-    deepStrictEqual((await remove(planner, artifact)).body, answer.body, "a repeated delete");
+    assert.deepEqual((await remove(planner, artifact)).body, answer.body, "a repeated delete");
   },
 );
 
@@ -45,7 +45,7 @@ artifactTest(
   async ({ planner }) => {
     const registered = await register(planner);
     await upload(registered.upload_url, "hello");
-    strictEqual((await remove(planner, registered)).body.state, "deleted");
+    assert.equal((await remove(planner, registered)).body.state, "deleted");
     assertError(await commit(planner, registered, sha256("hello")), 410, "artifact_expired");
   },
 );
@@ -56,17 +56,17 @@ artifactTest(
     const older = await publish(planner, { key: "k", content: "older" });
     const newer = await publish(planner, { key: "k", content: "newer" });
     await remove(planner, newer);
-    deepStrictEqual(await listed(planner), []);
-    strictEqual((await commit(planner, older, sha256("older"))).body.state, "superseded");
-    strictEqual((await open(planner, older)).status, 200);
+    assert.deepEqual(await listed(planner), []);
+    assert.equal((await commit(planner, older, sha256("older"))).body.state, "superseded");
+    assert.equal((await open(planner, older)).status, 200);
   },
 );
 
 artifactTest("/delete of a superseded artifact leaves the current one", async ({ planner }) => {
   const older = await publish(planner, { key: "k", content: "older" });
   const newer = await publish(planner, { key: "k", content: "newer" });
-  strictEqual((await remove(planner, older)).body.state, "deleted");
-  deepStrictEqual(await listed(planner), [newer]);
+  assert.equal((await remove(planner, older)).body.state, "deleted");
+  assert.deepEqual(await listed(planner), [newer]);
 });
 
 artifactTest(
@@ -77,7 +77,7 @@ artifactTest(
     assertError(await remove(stranger, artifact), 404, "artifact_not_found");
     assertError(await remove(builder, artifact), 404, "artifact_not_found");
     assertError(await remove("nobody", artifact), 401, "unauthenticated");
-    deepStrictEqual(await listed(planner), [artifact]);
-    strictEqual((await remove("operator", artifact)).body.state, "deleted");
+    assert.deepEqual(await listed(planner), [artifact]);
+    assert.equal((await remove("operator", artifact)).body.state, "deleted");
   },
 );

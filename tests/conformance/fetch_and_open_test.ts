@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, post, SUPABASE_URL } from "./client.ts";
 import {
   type Access,
@@ -17,16 +17,16 @@ import {
 const WINDOW_SECONDS = Number(Deno.env.get("ARTIFACTS_FETCH_URL_SECONDS") || 60);
 
 function assertDescribes({ url, expires_at, ...described }: Access, artifact: Artifact): void {
-  deepStrictEqual(described, {
+  assert.deepEqual(described, {
     artifact_id: artifact.artifact_id,
     key: artifact.key,
     mime: artifact.mime,
     size: artifact.size,
     sha256: artifact.sha256,
   });
-  ok(url.startsWith(`${SUPABASE_URL}/storage/v1/`));
+  assert.ok(url.startsWith(`${SUPABASE_URL}/storage/v1/`));
   const windowSeconds = (Date.parse(expires_at) - Date.now()) / 1000;
-  ok(windowSeconds > 0 && windowSeconds <= WINDOW_SECONDS + 1, String(windowSeconds));
+  assert.ok(windowSeconds > 0 && windowSeconds <= WINDOW_SECONDS + 1, String(windowSeconds));
 }
 
 artifactTest(
@@ -35,10 +35,10 @@ artifactTest(
     const artifact = await publish(planner, { content: "hello" });
     const { token } = await grant(planner, artifact, { to: builder });
     const answer = await redeem(token);
-    strictEqual(answer.status, 200);
+    assert.equal(answer.status, 200);
     assertDescribes(answer.body, artifact);
-    strictEqual(await download(answer.body.url), "hello");
-    strictEqual((await redeem(token)).status, 200, "a token can be used again");
+    assert.equal(await download(answer.body.url), "hello");
+    assert.equal((await redeem(token)).status, 200, "a token can be used again");
   },
 );
 
@@ -54,17 +54,17 @@ artifactTest(
       const artifact = await publish(planner, { key, content: "0123456789" });
       const { url } = (await open(planner, artifact)).body;
       const ranged = await fetch(url, { headers: { range: "bytes=2-4" } });
-      strictEqual(ranged.status, 206);
-      strictEqual(await ranged.text(), "234");
-      strictEqual(ranged.headers.get("content-range"), "bytes 2-4/10");
+      assert.equal(ranged.status, 206);
+      assert.equal(await ranged.text(), "234");
+      assert.equal(ranged.headers.get("content-range"), "bytes 2-4/10");
       const head = await fetch(url, { method: "HEAD" });
       await head.body?.cancel();
-      strictEqual(head.status, 200);
+      assert.equal(head.status, 200);
       const disposition = head.headers.get("content-disposition") ?? "";
-      match(disposition, /^attachment/);
+      assert.match(disposition, /^attachment/);
       const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
       const plain = /filename="?([^";]+)"?/.exec(disposition)?.[1];
-      strictEqual(encoded ? decodeURIComponent(encoded) : plain, name);
+      assert.equal(encoded ? decodeURIComponent(encoded) : plain, name);
     }
   },
 );
@@ -98,8 +98,8 @@ artifactTest(
     const expires_at = secondsFromNow(3);
     const { token } = await grant(planner, artifact, { to: builder, expires_at });
     for (const answer of [await redeem(token), await open(builder, artifact)]) {
-      strictEqual(answer.status, 200);
-      ok(
+      assert.equal(answer.status, 200);
+      assert.ok(
         Date.parse(answer.body.expires_at) <= Date.parse(expires_at) + 1000,
         "at least one second, whole seconds",
       );
@@ -121,9 +121,9 @@ artifactTest(
     await grant(planner, artifact, { to: builder });
     for (const as of [planner, builder, "operator" as const]) {
       const answer = await open(as, artifact);
-      strictEqual(answer.status, 200);
+      assert.equal(answer.status, 200);
       assertDescribes(answer.body, artifact);
-      strictEqual(await download(answer.body.url), "hello");
+      assert.equal(await download(answer.body.url), "hello");
     }
   },
 );
@@ -154,7 +154,7 @@ artifactTest(
       body: { artifact_id: artifact.artifact_id, to_agent: builder.id },
     });
     assertError(await redeem(token), 410, "grant_revoked");
-    strictEqual(await download(url), "hello");
+    assert.equal(await download(url), "hello");
   },
 );
 
@@ -169,7 +169,7 @@ artifactTest("a download URL that was altered gives nothing", async ({ planner }
   bare.search = "";
   for (const url of [swapped, bare]) {
     const response = await fetch(url);
-    strictEqual((await response.text()).includes("other"), false);
-    strictEqual(response.status, 400);
+    assert.equal((await response.text()).includes("other"), false);
+    assert.equal(response.status, 400);
   }
 });

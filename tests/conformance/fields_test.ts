@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, assertInvalid, post } from "./client.ts";
 import { readBounds } from "./bounds.ts";
 import {
@@ -113,8 +113,8 @@ for (const { field, good, bad } of REGISTER_RULES) {
           ...VALID,
           [field]: value,
         });
-        strictEqual(answer.status, 200, `${field}: ${JSON.stringify(value)}`);
-        deepStrictEqual(answer.body[field as "key"], value);
+        assert.equal(answer.status, 200, `${field}: ${JSON.stringify(value)}`);
+        assert.deepEqual(answer.body[field as "key"], value);
       }
     },
   );
@@ -141,7 +141,7 @@ artifactTest("several bad fields → one issue for each of them", async ({ plann
 Deno.test("agent identifiers: good ones are taken, bad ones are 422, wherever they stand", async () => {
   for (const agent_id of ["a", "0", "A.b_c:d@e-f", LONGEST_AGENT_ID]) {
     const answer = await post("/agent-artifacts/list", { as: "operator", body: { agent_id } });
-    strictEqual(answer.status, 200, agent_id);
+    assert.equal(answer.status, 200, agent_id);
   }
   for (
     const bad of [
@@ -179,7 +179,7 @@ artifactTest(
     const list = (prefix: unknown) =>
       post("/agent-artifacts/list", { as: planner, body: { agent_id: planner.id, prefix } });
     for (const prefix of ["", "a", "a/", "a/b", "a/.", "a/..", "x".repeat(1024), "日"]) {
-      strictEqual((await list(prefix)).status, 200, prefix);
+      assert.equal((await list(prefix)).status, 200, prefix);
     }
     for (
       const prefix of [
@@ -227,8 +227,8 @@ artifactTest(
     const response = await fetch(registered.upload_url, { method: "PUT", body: "" });
     await response.body?.cancel();
     const committed = await commit(planner, registered, sha256("").toUpperCase());
-    strictEqual(committed.status, 200);
-    strictEqual(committed.body.sha256, sha256(""));
+    assert.equal(committed.status, 200);
+    assert.equal(committed.body.sha256, sha256(""));
   },
 );
 
@@ -241,7 +241,7 @@ artifactTest(
           as: planner,
           body: { agent_id: planner.id, ...fields },
         });
-      for (const limit of [1, 100, 1000]) strictEqual((await page({ limit })).status, 200);
+      for (const limit of [1, 100, 1000]) assert.equal((await page({ limit })).status, 200);
       for (const limit of [0, 1001, -1, 1.5, "10", null]) {
         assertInvalid(
           await page({ limit }),

@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, notStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, type Answer, assertError, assertInvalid, post } from "./client.ts";
 import {
   artifactTest,
@@ -22,14 +22,14 @@ artifactTest(
     const expires_at = secondsFromNow(600);
     const given = await grant(planner, artifact, { to: builder, expires_at });
     const { grant_id, token, ...rest } = given;
-    match(grant_id, /^grant_/);
-    match(token, /^g_/);
-    deepStrictEqual(rest, { artifact_id: artifact.artifact_id, to_agent: builder.id, expires_at });
+    assert.match(grant_id, /^grant_/);
+    assert.match(token, /^g_/);
+    assert.deepEqual(rest, { artifact_id: artifact.artifact_id, to_agent: builder.id, expires_at });
 
     const entries = await inbox(builder);
-    strictEqual(entries.length, 1);
-    strictEqual(entries[0]!.grant_id, grant_id);
-    strictEqual(JSON.stringify(entries).includes(token), false);
+    assert.equal(entries.length, 1);
+    assert.equal(entries[0]!.grant_id, grant_id);
+    assert.equal(JSON.stringify(entries).includes(token), false);
   },
 );
 
@@ -39,10 +39,10 @@ artifactTest(
     const artifact = await publish(planner);
     const first = await grant(planner, artifact, { to: builder });
     const second = await grant(planner, artifact, { to: builder });
-    notStrictEqual(first.token, second.token);
-    notStrictEqual(first.grant_id, second.grant_id);
-    strictEqual((await redeem(first.token)).status, 200);
-    strictEqual((await redeem(second.token)).status, 200);
+    assert.notEqual(first.token, second.token);
+    assert.notEqual(first.grant_id, second.grant_id);
+    assert.equal((await redeem(first.token)).status, 200);
+    assert.equal((await redeem(second.token)).status, 200);
   },
 );
 
@@ -60,7 +60,7 @@ artifactTest(
     await post("/agent-artifacts/delete", { as: planner, body: { artifact_id: gone.artifact_id } });
     assertError(await ask(gone.artifact_id), 410, "artifact_expired");
     assertError(await ask(`art_${"0".repeat(32)}`), 404, "artifact_not_found");
-    deepStrictEqual(await inbox(builder), []);
+    assert.deepEqual(await inbox(builder), []);
   },
 );
 
@@ -82,9 +82,9 @@ artifactTest(
       401,
       "unauthenticated",
     );
-    deepStrictEqual(await inbox(stranger), []);
-    strictEqual((await post("/agent-artifacts/grant", { as: "operator", body })).status, 200);
-    strictEqual((await inbox(stranger)).length, 1);
+    assert.deepEqual(await inbox(stranger), []);
+    assert.equal((await post("/agent-artifacts/grant", { as: "operator", body })).status, 200);
+    assert.equal((await inbox(stranger)).length, 1);
   },
 );
 
@@ -105,9 +105,9 @@ artifactTest(
       expires_at: "2020-01-01T00:00:00Z",
     };
     const revoked = await revoke(planner, request);
-    strictEqual(revoked.status, 200);
-    strictEqual(revoked.body["revoked"], 2);
-    deepStrictEqual(
+    assert.equal(revoked.status, 200);
+    assert.equal(revoked.body["revoked"], 2);
+    assert.deepEqual(
       (revoked.body["grant_ids"] as string[]).sort(),
       [first.grant_id, second.grant_id].sort(),
     );
@@ -115,11 +115,11 @@ artifactTest(
       assertError(await redeem(token), 410, "grant_revoked");
     }
     assertError(await open(builder, artifact), 404, "artifact_not_found");
-    strictEqual((await redeem(toStranger.token)).status, 200);
-    strictEqual((await redeem(ofOther.token)).status, 200);
-    deepStrictEqual((await inbox(builder)).map((entry) => entry.grant_id), [ofOther.grant_id]);
+    assert.equal((await redeem(toStranger.token)).status, 200);
+    assert.equal((await redeem(ofOther.token)).status, 200);
+    assert.deepEqual((await inbox(builder)).map((entry) => entry.grant_id), [ofOther.grant_id]);
 
-    deepStrictEqual((await revoke(planner, request)).body, { revoked: 0, grant_ids: [] });
+    assert.deepEqual((await revoke(planner, request)).body, { revoked: 0, grant_ids: [] });
   },
 );
 
@@ -130,12 +130,12 @@ artifactTest(
     const first = await grant(planner, artifact, { to: builder });
     const second = await grant(planner, artifact, { to: builder });
     const answer = await revoke(planner, { grant_id: first.grant_id });
-    deepStrictEqual(answer.body, { revoked: 1, grant_ids: [first.grant_id] });
+    assert.deepEqual(answer.body, { revoked: 1, grant_ids: [first.grant_id] });
     assertError(await redeem(first.token), 410, "grant_revoked");
-    strictEqual((await redeem(second.token)).status, 200);
-    strictEqual((await open(builder, artifact)).status, 200);
+    assert.equal((await redeem(second.token)).status, 200);
+    assert.equal((await open(builder, artifact)).status, 200);
     const again = await revoke(planner, { grant_id: first.grant_id });
-    deepStrictEqual(again.body, { revoked: 0, grant_ids: [] });
+    assert.deepEqual(again.body, { revoked: 0, grant_ids: [] });
   },
 );
 
@@ -147,12 +147,12 @@ artifactTest(
     const second = await grant(planner, artifact, { to: builder });
     const unfitting = { ...first, to_agent: stranger.id };
     assertError(await revoke(planner, unfitting), 404, "grant_not_found");
-    strictEqual((await redeem(first.token)).status, 200);
-    deepStrictEqual((await revoke(planner, first)).body, {
+    assert.equal((await redeem(first.token)).status, 200);
+    assert.deepEqual((await revoke(planner, first)).body, {
       revoked: 1,
       grant_ids: [first.grant_id],
     });
-    strictEqual((await redeem(second.token)).status, 200);
+    assert.equal((await redeem(second.token)).status, 200);
   },
 );
 
@@ -182,8 +182,8 @@ artifactTest(
       assertError(await revoke(as, byArtifact), 404, "artifact_not_found");
     }
     assertError(await revoke("nobody", { grant_id }), 401, "unauthenticated");
-    strictEqual((await redeem(token)).status, 200);
-    deepStrictEqual((await revoke("operator", byArtifact)).body, {
+    assert.equal((await redeem(token)).status, 200);
+    assert.deepEqual((await revoke("operator", byArtifact)).body, {
       revoked: 1,
       grant_ids: [grant_id],
     });
@@ -199,7 +199,7 @@ artifactTest(
       artifact_id: artifact.artifact_id,
       to_agent: stranger.id,
     });
-    deepStrictEqual(answer.body, { revoked: 0, grant_ids: [] });
+    assert.deepEqual(answer.body, { revoked: 0, grant_ids: [] });
   },
 );
 
@@ -208,6 +208,6 @@ artifactTest("after a revocation a new grant gives access anew", async ({ planne
   const { grant_id } = await grant(planner, artifact, { to: builder });
   await revoke(planner, { grant_id });
   const { token } = await grant(planner, artifact, { to: builder });
-  strictEqual((await redeem(token)).status, 200);
-  strictEqual((await open(builder, artifact)).status, 200);
+  assert.equal((await redeem(token)).status, 200);
+  assert.equal((await open(builder, artifact)).status, 200);
 });

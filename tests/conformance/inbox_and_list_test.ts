@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, assertError, post, succeed } from "./client.ts";
 import {
   type Artifact,
@@ -44,7 +44,7 @@ artifactTest("/list → the current artifacts, whole, in byte order of key", asy
   const keys = ["B", "a", "a-2", "a/b", "a_1", "b", "é", "ｚ", "🙂"];
   const published = new Map<string, Artifact>();
   for (const key of keys.toReversed()) published.set(key, await publish(planner, { key }));
-  deepStrictEqual(await listed(planner), keys.map((key) => published.get(key)));
+  assert.deepEqual(await listed(planner), keys.map((key) => published.get(key)));
 });
 
 artifactTest(
@@ -57,13 +57,13 @@ artifactTest(
     }
     const keysUnder = async (prefix: string) =>
       (await listed(planner, prefix)).map((entry) => entry.key);
-    deepStrictEqual(await keysUnder("a/"), ["a/1", "a/2"]);
-    deepStrictEqual(await keysUnder("a"), ["a%x", "a/1", "a/2", "a_x", "ab"]);
-    deepStrictEqual(await keysUnder("a%"), ["a%x"]);
-    deepStrictEqual(await keysUnder("a_"), ["a_x"]);
-    deepStrictEqual(await keysUnder("日"), ["日本/x"]);
-    deepStrictEqual(await keysUnder("c"), []);
-    deepStrictEqual(await keysUnder("a/1"), ["a/1"]);
+    assert.deepEqual(await keysUnder("a/"), ["a/1", "a/2"]);
+    assert.deepEqual(await keysUnder("a"), ["a%x", "a/1", "a/2", "a_x", "ab"]);
+    assert.deepEqual(await keysUnder("a%"), ["a%x"]);
+    assert.deepEqual(await keysUnder("a_"), ["a_x"]);
+    assert.deepEqual(await keysUnder("日"), ["日本/x"]);
+    assert.deepEqual(await keysUnder("c"), []);
+    assert.deepEqual(await keysUnder("a/1"), ["a/1"]);
   },
 );
 
@@ -74,8 +74,8 @@ artifactTest(
     for (const key of [...keys, "z"]) await publish(planner, { key });
     const body = { agent_id: planner.id, prefix: "k/", limit: 2 };
     const walked = await pages<ListPage>("/agent-artifacts/list", { as: planner, body });
-    deepStrictEqual(walked.map((page) => page.artifacts.length), [2, 2, 1]);
-    deepStrictEqual(walked.flatMap((page) => page.artifacts.map((entry) => entry.key)), keys);
+    assert.deepEqual(walked.map((page) => page.artifacts.length), [2, 2, 1]);
+    assert.deepEqual(walked.flatMap((page) => page.artifacts.map((entry) => entry.key)), keys);
 
     const first = await succeed<ListPage>("/agent-artifacts/list", { as: planner, body });
     await publish(planner, { key: "k/0" });
@@ -84,7 +84,7 @@ artifactTest(
       as: planner,
       body: { ...body, cursor: first.next_cursor },
     });
-    deepStrictEqual(second.artifacts.map((entry) => entry.key), ["k/3", "k/4"]);
+    assert.deepEqual(second.artifacts.map((entry) => entry.key), ["k/3", "k/4"]);
   },
 );
 
@@ -94,8 +94,8 @@ artifactTest("/list of exactly one page → next_cursor is null", async ({ plann
     as: planner,
     body: { agent_id: planner.id, limit: 2 },
   });
-  strictEqual(page.artifacts.length, 2);
-  strictEqual(page.next_cursor, null);
+  assert.equal(page.artifacts.length, 2);
+  assert.equal(page.next_cursor, null);
 });
 
 artifactTest(
@@ -111,7 +111,7 @@ artifactTest(
         401,
         "unauthenticated",
       );
-      strictEqual((await post(`/agent-artifacts/${path}`, { as: "operator", body })).status, 200);
+      assert.equal((await post(`/agent-artifacts/${path}`, { as: "operator", body })).status, 200);
     }
   },
 );
@@ -133,11 +133,11 @@ artifactTest(
 
     const entries = await inbox(builder);
     const expected = [[newer, second], [older, first]] as const;
-    strictEqual(entries.length, 2);
+    assert.equal(entries.length, 2);
     for (const [index, [given, artifact]] of expected.entries()) {
       const { granted_at, ...entry } = entries[index]!;
-      match(granted_at, /Z$/);
-      deepStrictEqual(entry, {
+      assert.match(granted_at, /Z$/);
+      assert.deepEqual(entry, {
         grant_id: given.grant_id,
         artifact_id: artifact.artifact_id,
         from_agent: artifact.agent_id,
@@ -161,8 +161,8 @@ artifactTest(
     }
     const body = { agent_id: builder.id, limit: 2 };
     const walked = await pages<InboxPage>("/agent-artifacts/inbox", { as: builder, body });
-    deepStrictEqual(walked.map((page) => page.grants.length), [2, 2, 1]);
-    deepStrictEqual(walked.flatMap((page) => page.grants.map((entry) => entry.grant_id)), granted);
+    assert.deepEqual(walked.map((page) => page.grants.length), [2, 2, 1]);
+    assert.deepEqual(walked.flatMap((page) => page.grants.map((entry) => entry.grant_id)), granted);
   },
 );
 
@@ -173,7 +173,7 @@ artifactTest(
     await grant(planner, older, { to: builder });
     await publish(planner, { key: "k", content: "newer" });
     const [entry] = await inbox(builder);
-    strictEqual(entry?.artifact_id, older.artifact_id);
-    strictEqual(entry.sha256, older.sha256);
+    assert.equal(entry?.artifact_id, older.artifact_id);
+    assert.equal(entry.sha256, older.sha256);
   },
 );

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, assertInvalid } from "./client.ts";
 import {
   agree,
@@ -27,28 +27,28 @@ for (const first of ["from_agent", "to_agent"] as const) {
       ];
 
       const request = { ...rule, created: true, active: false, waiting_for: other.id };
-      deepStrictEqual((await putRule(asker, rule)).body, request);
-      deepStrictEqual((await putRule(asker, rule)).body, { ...request, created: false });
+      assert.deepEqual((await putRule(asker, rule)).body, request);
+      assert.deepEqual((await putRule(asker, rule)).body, { ...request, created: false });
       for (const agent of [alice, bob]) {
         const map = await netmapOf(agent);
-        deepStrictEqual(map.peers.map(({ agent_id }) => agent_id), [agent.id]);
-        deepStrictEqual(map.acls, []);
-        deepStrictEqual(map.acl_requests, [{ ...rule, waiting_for: other.id }]);
-        deepStrictEqual(valuesOf("PublicKey", await configOf(agent)), []);
+        assert.deepEqual(map.peers.map(({ agent_id }) => agent_id), [agent.id]);
+        assert.deepEqual(map.acls, []);
+        assert.deepEqual(map.acl_requests, [{ ...rule, waiting_for: other.id }]);
+        assert.deepEqual(valuesOf("PublicKey", await configOf(agent)), []);
       }
-      deepStrictEqual(
+      assert.deepEqual(
         [(await netmapOf(alice)).config_version, (await netmapOf(bob)).config_version],
         versions,
       );
 
       const agreed = { ...rule, created: false, active: true, waiting_for: null };
-      deepStrictEqual((await putRule(other, rule)).body, agreed);
-      deepStrictEqual((await putRule(other, rule)).body, agreed);
+      assert.deepEqual((await putRule(other, rule)).body, agreed);
+      assert.deepEqual((await putRule(other, rule)).body, agreed);
       for (const agent of [alice, bob]) {
         const map = await netmapOf(agent);
-        deepStrictEqual(map.peers.map(({ agent_id }) => agent_id), [alice.id, bob.id]);
-        deepStrictEqual(map.acls, [rule]);
-        deepStrictEqual(map.acl_requests, []);
+        assert.deepEqual(map.peers.map(({ agent_id }) => agent_id), [alice.id, bob.id]);
+        assert.deepEqual(map.acls, [rule]);
+        assert.deepEqual(map.acl_requests, []);
       }
     },
   );
@@ -58,7 +58,7 @@ meshTest(
   "/acl/put by the operator → active at once, also where it was a request",
   async ({ alice, bob }) => {
     const rule = ruleBetween(alice, bob);
-    deepStrictEqual((await putRule("operator", rule)).body, {
+    assert.deepEqual((await putRule("operator", rule)).body, {
       ...rule,
       created: true,
       active: true,
@@ -66,7 +66,7 @@ meshTest(
     });
     const requested = ruleBetween(bob, alice);
     await putRule(alice, requested);
-    deepStrictEqual((await putRule("operator", requested)).body, {
+    assert.deepEqual((await putRule("operator", requested)).body, {
       ...requested,
       created: false,
       active: true,
@@ -81,10 +81,10 @@ meshTest(
     await putRule(alice, ruleBetween(alice, bob));
     await putRule(bob, ruleBetween(alice, bob));
     await join(alice);
-    deepStrictEqual((await netmapOf(alice)).peers.map(({ self }) => self), [true]);
-    deepStrictEqual((await netmapOf(alice)).acls, [ruleBetween(alice, bob)]);
+    assert.deepEqual((await netmapOf(alice)).peers.map(({ self }) => self), [true]);
+    assert.deepEqual((await netmapOf(alice)).acls, [ruleBetween(alice, bob)]);
     await join(bob);
-    for (const agent of [alice, bob]) strictEqual((await netmapOf(agent)).peers.length, 2);
+    for (const agent of [alice, bob]) assert.equal((await netmapOf(agent)).peers.length, 2);
   },
 );
 
@@ -125,15 +125,15 @@ for (const revoker of ["alice", "bob", "operator"] as const) {
       const rule = ruleBetween(alice, bob);
       await agree(rule);
       const as = revoker === "operator" ? revoker : cast[revoker];
-      deepStrictEqual((await revokeRule(as, rule)).body, { ...rule, revoked: true });
-      deepStrictEqual((await revokeRule(as, rule)).body, { ...rule, revoked: false });
+      assert.deepEqual((await revokeRule(as, rule)).body, { ...rule, revoked: true });
+      assert.deepEqual((await revokeRule(as, rule)).body, { ...rule, revoked: false });
       for (const agent of [alice, bob]) {
         const map = await netmapOf(agent);
-        deepStrictEqual(map.peers.map(({ agent_id }) => agent_id), [agent.id]);
-        deepStrictEqual([map.acls, map.acl_requests], [[], []]);
-        deepStrictEqual(valuesOf("PublicKey", await configOf(agent)), []);
+        assert.deepEqual(map.peers.map(({ agent_id }) => agent_id), [agent.id]);
+        assert.deepEqual([map.acls, map.acl_requests], [[], []]);
+        assert.deepEqual(valuesOf("PublicKey", await configOf(agent)), []);
       }
-      deepStrictEqual((await putRule(alice, rule)).body["waiting_for"], bob.id);
+      assert.deepEqual((await putRule(alice, rule)).body["waiting_for"], bob.id);
     },
   );
 }
@@ -152,8 +152,8 @@ meshTest(
     await revokeRule(bob, web);
     for (const agent of [alice, bob]) {
       const map = await netmapOf(agent);
-      strictEqual(map.peers.length, 2);
-      deepStrictEqual(map.acls, [dns]);
+      assert.equal(map.peers.length, 2);
+      assert.deepEqual(map.acls, [dns]);
     }
   },
 );
@@ -164,8 +164,8 @@ meshTest(
     await join(bob);
     const rule = ruleBetween(alice, bob);
     await putRule(alice, rule);
-    deepStrictEqual((await revokeRule(bob, rule)).body, { ...rule, revoked: true });
-    deepStrictEqual((await netmapOf(bob)).acl_requests, []);
+    assert.deepEqual((await revokeRule(bob, rule)).body, { ...rule, revoked: true });
+    assert.deepEqual((await netmapOf(bob)).acl_requests, []);
   },
 );
 
@@ -180,9 +180,9 @@ meshTest(
       ruleBetween(bob, alice, { port: 80 }),
     ];
     for (const rule of rules.toReversed()) {
-      strictEqual((await putRule("operator", rule)).body["created"], true);
+      assert.equal((await putRule("operator", rule)).body["created"], true);
     }
-    deepStrictEqual((await netmapOf(alice)).acls, rules);
+    assert.deepEqual((await netmapOf(alice)).acls, rules);
   },
 );
 
@@ -199,9 +199,9 @@ meshTest(
       ruleBetween(carol, bob, { port: 22 }),
     ];
     for (const rule of rules.toReversed()) {
-      strictEqual((await putRule(bob, rule)).body["active"], false);
+      assert.equal((await putRule(bob, rule)).body["active"], false);
     }
-    deepStrictEqual(
+    assert.deepEqual(
       (await netmapOf(bob)).acl_requests,
       rules.map((rule) => ({
         ...rule,

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, assertError, operatorRpc, post, PUBLISHABLE_KEY } from "./client.ts";
 import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "./mesh_cast.ts";
 
@@ -37,7 +37,7 @@ meshTest(
         for (const [path, body] of Object.entries(requestsAbout(alice, bob))) {
           const answer = await post(`/agent-mesh/${path}`, { as: { headers }, body });
           assertError(answer, 401, "unauthenticated");
-          strictEqual(answer.headers.get("www-authenticate"), "Bearer");
+          assert.equal(answer.headers.get("www-authenticate"), "Bearer");
         }
       }
     });
@@ -75,7 +75,7 @@ meshTest(
           headers,
         });
         assertError(aboutGhost, 403, "forbidden");
-        deepStrictEqual(aboutGhost.body, aboutAlice.body, path);
+        assert.deepEqual(aboutGhost.body, aboutAlice.body, path);
       }
     });
   },
@@ -91,7 +91,7 @@ meshTest(
     await agree(ruleBetween(alice, keyless));
     const { "peer/remove": removal, ...others } = requestsAbout(keyless, alice);
     for (const [path, body] of [...Object.entries(others), ["peer/remove", removal] as const]) {
-      strictEqual((await post(`/agent-mesh/${path}`, { as: "operator", body })).status, 200, path);
+      assert.equal((await post(`/agent-mesh/${path}`, { as: "operator", body })).status, 200, path);
     }
   },
 );

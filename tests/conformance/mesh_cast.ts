@@ -1,5 +1,5 @@
 /** Agents with peers and rules, for the tests of the mesh group. */
-import { deepStrictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import nacl from "tweetnacl";
 import {
@@ -143,7 +143,7 @@ export async function leavesUnchanged(
 ): Promise<void> {
   const before = await everythingAbout(agents);
   await refused();
-  deepStrictEqual(await everythingAbout(agents), before);
+  assert.deepEqual(await everythingAbout(agents), before);
 }
 
 /** Configurations first: they make the PSKs that the maps count. */

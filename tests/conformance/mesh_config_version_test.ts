@@ -1,4 +1,4 @@
-import { deepStrictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, post, succeed } from "./client.ts";
 import {
   agree,
@@ -23,29 +23,29 @@ meshTest(
     const { risesBy } = await watch(alice, bob, carol);
 
     await succeed("/agent-mesh/peer/heartbeat", { as: alice, body: { agent_id: alice.id } });
-    deepStrictEqual(await risesBy(), [0, 0, 0], "a heartbeat");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a heartbeat");
     await configOf(alice);
-    deepStrictEqual(await risesBy(), [0, 0, 0], "a pair's first PSK");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a pair's first PSK");
     await putRule(carol, ruleBetween(carol, alice));
-    deepStrictEqual(await risesBy(), [0, 0, 0], "a request");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a request");
     await revokeRule(alice, ruleBetween(carol, alice));
-    deepStrictEqual(await risesBy(), [0, 0, 0], "a request that is taken back");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a request that is taken back");
     await agree(ruleBetween(bob, carol, { port: 22 }));
-    deepStrictEqual(await risesBy(), [0, 0, 1], "a second rule, for the side that it starts from");
+    assert.deepEqual(await risesBy(), [0, 0, 1], "a second rule, for the side that it starts from");
     await revokeRule(bob, ruleBetween(bob, carol, { port: 22 }));
-    deepStrictEqual(await risesBy(), [0, 0, 1], "one of two rules, taken back");
+    assert.deepEqual(await risesBy(), [0, 0, 1], "one of two rules, taken back");
     await agree(ruleBetween(bob, carol));
-    deepStrictEqual(await risesBy(), [0, 0, 0], "a rule that is there already");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a rule that is there already");
     await join(alice, { pubkey, endpoint: "203.0.113.7:51820", listen_port: 51820 });
-    deepStrictEqual(await risesBy(), [0, 0, 0], "the port that it listens on anyway");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "the port that it listens on anyway");
     await agree({ ...ruleBetween(alice, bob), to_agent: "nobody-has-this" });
-    deepStrictEqual(await risesBy(), [0, 0, 0], "a rule towards an agent without a peer");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a rule towards an agent without a peer");
     await revokeRule(alice, { ...ruleBetween(alice, bob), to_agent: "nobody-has-this" });
     await post("/agent-mesh/peer/register", {
       as: alice,
       body: { agent_id: alice.id, pubkey: (await netmapOf(bob)).peers.find(isSelf)?.pubkey },
     });
-    deepStrictEqual(await risesBy(), [0, 0, 0], "a registration that is refused");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a registration that is refused");
   },
 );
 
@@ -59,35 +59,35 @@ meshTest(
 
     await putRule(alice, ruleBetween(alice, bob));
     await putRule(bob, ruleBetween(alice, bob));
-    deepStrictEqual(await risesBy(), [1, 1, 0], "the first rule between two");
+    assert.deepEqual(await risesBy(), [1, 1, 0], "the first rule between two");
     await join(alice, { pubkey, endpoint: "203.0.113.7:51820" });
-    deepStrictEqual(await risesBy(), [1, 1, 0], "an endpoint, and the port with it");
+    assert.deepEqual(await risesBy(), [1, 1, 0], "an endpoint, and the port with it");
     await join(alice, { pubkey, endpoint: "203.0.113.8:51820" });
-    deepStrictEqual(await risesBy(), [0, 1, 0], "an endpoint on the same port");
+    assert.deepEqual(await risesBy(), [0, 1, 0], "an endpoint on the same port");
     await join(alice, { pubkey, endpoint: "203.0.113.8:51820", listen_port: 7 });
-    deepStrictEqual(await risesBy(), [1, 0, 0], "the own listen_port");
+    assert.deepEqual(await risesBy(), [1, 0, 0], "the own listen_port");
     const elsewhere = { endpoint: "203.0.113.8:51820", listen_port: 7 };
     await join(alice, { pubkey: newPubkey(), ...elsewhere });
-    deepStrictEqual(await risesBy(), [0, 1, 0], "a pubkey while there is no PSK");
+    assert.deepEqual(await risesBy(), [0, 1, 0], "a pubkey while there is no PSK");
     await configOf(bob);
     await join(alice, { pubkey: newPubkey(), ...elsewhere });
-    deepStrictEqual(await risesBy(), [1, 1, 0], "a pubkey, and the PSK with it");
+    assert.deepEqual(await risesBy(), [1, 1, 0], "a pubkey, and the PSK with it");
     await configOf(bob);
     await rotate(bob, alice, bob);
-    deepStrictEqual(await risesBy(), [1, 1, 0], "a rotation");
+    assert.deepEqual(await risesBy(), [1, 1, 0], "a rotation");
     await rotate(bob, alice, bob);
-    deepStrictEqual(await risesBy(), [0, 0, 0], "a rotation while there is no PSK");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a rotation while there is no PSK");
     await agree(ruleBetween(bob, alice));
-    deepStrictEqual(await risesBy(), [1, 0, 0], "a rule in the other direction");
+    assert.deepEqual(await risesBy(), [1, 0, 0], "a rule in the other direction");
     await revokeRule(bob, ruleBetween(alice, bob));
-    deepStrictEqual(await risesBy(), [0, 1, 0], "one of two rules, taken back");
+    assert.deepEqual(await risesBy(), [0, 1, 0], "one of two rules, taken back");
     await revokeRule(bob, ruleBetween(bob, alice));
-    deepStrictEqual(await risesBy(), [1, 1, 0], "the last rule, taken back");
+    assert.deepEqual(await risesBy(), [1, 1, 0], "the last rule, taken back");
     await agree(ruleBetween(carol, bob));
-    deepStrictEqual(await risesBy(), [0, 1, 1]);
+    assert.deepEqual(await risesBy(), [0, 1, 1]);
     await succeed("/agent-mesh/peer/remove", { as: carol, body: { agent_id: carol.id } });
     await join(carol);
-    deepStrictEqual(
+    assert.deepEqual(
       await risesBy(),
       [0, 1, 1],
       "a peer that is removed, and comes back without rules",

@@ -1,4 +1,4 @@
-import { strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { assertInvalid, post, succeed } from "./client.ts";
 import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "./mesh_cast.ts";
@@ -105,7 +105,7 @@ meshTest(
   "/peer/register with a good endpoint → 200, given back in its canonical form",
   async ({ alice }) => {
     for (const [endpoint, canonical] of Object.entries(GOOD_ENDPOINTS)) {
-      strictEqual((await join(alice, { endpoint })).endpoint, canonical, endpoint);
+      assert.equal((await join(alice, { endpoint })).endpoint, canonical, endpoint);
     }
   },
 );
@@ -206,7 +206,7 @@ meshTest(
     for (const port of [1, 65_535]) {
       for (const proto of ["tcp", "udp"]) {
         const rule = ruleBetween(alice, bob, { port, proto });
-        strictEqual((await post("/agent-mesh/acl/put", { as: alice, body: rule })).status, 200);
+        assert.equal((await post("/agent-mesh/acl/put", { as: alice, body: rule })).status, 200);
       }
     }
   },
@@ -243,7 +243,7 @@ meshTest(
     const agent_id = `A0._:@-${crypto.randomUUID()}`.padEnd(128, "z");
     const body = { agent_id, pubkey: newPubkey() };
     const peer = await succeed("/agent-mesh/peer/register", { as: "operator", body });
-    strictEqual(peer["agent_id"], agent_id);
+    assert.equal(peer["agent_id"], agent_id);
     await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id } });
   },
 );

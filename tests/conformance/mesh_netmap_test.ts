@@ -1,4 +1,4 @@
-import { deepStrictEqual, doesNotMatch, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, assertInvalid, post, succeed } from "./client.ts";
 import {
   agree,
@@ -23,18 +23,21 @@ meshTest(
     await agree(ruleBetween(alice, bob));
     await agree(ruleBetween(bob, carol));
 
-    deepStrictEqual((await netmapOf(alice)).peers, [
+    assert.deepEqual((await netmapOf(alice)).peers, [
       { ...peers.alice, self: true, psk_version: null, config_version_applied: null },
       { ...peers.bob, self: false, psk_version: null, config_version_applied: null },
     ]);
-    deepStrictEqual((await netmapOf(alice)).acls, [ruleBetween(alice, bob)]);
-    deepStrictEqual((await netmapOf(bob)).peers.map(({ agent_id }) => agent_id), [
+    assert.deepEqual((await netmapOf(alice)).acls, [ruleBetween(alice, bob)]);
+    assert.deepEqual((await netmapOf(bob)).peers.map(({ agent_id }) => agent_id), [
       alice.id,
       bob.id,
       carol.id,
     ]);
-    deepStrictEqual((await netmapOf(bob)).acls, [ruleBetween(alice, bob), ruleBetween(bob, carol)]);
-    deepStrictEqual((await netmapOf(carol)).peers.map(({ agent_id }) => agent_id), [
+    assert.deepEqual((await netmapOf(bob)).acls, [
+      ruleBetween(alice, bob),
+      ruleBetween(bob, carol),
+    ]);
+    assert.deepEqual((await netmapOf(carol)).peers.map(({ agent_id }) => agent_id), [
       bob.id,
       carol.id,
     ]);
@@ -48,13 +51,13 @@ meshTest(
     await join(alice);
     await putRule(alice, ruleBetween(alice, bob));
     const seen = JSON.stringify(await netmapOf(alice)) + (await configOf(alice)).config;
-    ok(seen.includes(bob.id));
+    assert.ok(seen.includes(bob.id));
     for (const hidden of [bobs.pubkey, "203.0.113.77", bobs.registered_at]) {
-      ok(!seen.includes(hidden), hidden);
+      assert.ok(!seen.includes(hidden), hidden);
     }
     // alice's own address may begin with bob's.
     for (const hidden of bobs.addresses) {
-      doesNotMatch(seen, new RegExp(`${hidden.replaceAll(".", "\\.")}(?![0-9a-f])`));
+      assert.doesNotMatch(seen, new RegExp(`${hidden.replaceAll(".", "\\.")}(?![0-9a-f])`));
     }
   },
 );
@@ -66,9 +69,9 @@ meshTest(
     for (const other of [carol, bob]) await agree(ruleBetween(other, alice));
     const texts = [];
     for (let call = 0; call < 3; call++) texts.push(JSON.stringify(await netmapOf(alice)));
-    strictEqual(new Set(texts).size, 1);
+    assert.equal(new Set(texts).size, 1);
     const { peers } = JSON.parse(texts[0]!) as Netmap;
-    deepStrictEqual(peers.map(({ agent_id }) => agent_id), [alice.id, bob.id, carol.id]);
+    assert.deepEqual(peers.map(({ agent_id }) => agent_id), [alice.id, bob.id, carol.id]);
   },
 );
 
@@ -90,13 +93,13 @@ meshTest(
       }
       const { peers, acls } = await netmapOf(alice);
       const expected = ids.toSorted();
-      deepStrictEqual(
+      assert.deepEqual(
         peers.map(({ agent_id }) => agent_id).filter((id) => id !== alice.id),
         expected,
       );
-      deepStrictEqual(acls.map(({ from_agent }) => from_agent), expected);
+      assert.deepEqual(acls.map(({ from_agent }) => from_agent), expected);
       const { config } = await configOf(alice);
-      deepStrictEqual(
+      assert.deepEqual(
         Array.from(config.matchAll(/^\[Peer\]\n# (.*)$/gm), ([, id]) => id),
         expected,
       );
@@ -116,11 +119,11 @@ meshTest(
     await agree(ruleBetween(alice, bob));
     const versions = async () =>
       (await netmapOf(alice)).peers.map(({ psk_version }) => psk_version);
-    deepStrictEqual(await versions(), [null, null]);
+    assert.deepEqual(await versions(), [null, null]);
     await configOf(bob);
-    deepStrictEqual(await versions(), [null, 1]);
+    assert.deepEqual(await versions(), [null, 1]);
     await succeed("/agent-mesh/psk/rotate", { as: bob, body: { a: alice.id, b: bob.id } });
-    deepStrictEqual(await versions(), [null, 2]);
+    assert.deepEqual(await versions(), [null, 2]);
   },
 );
 
@@ -131,8 +134,8 @@ for (const path of ["netmap", "wg_config"]) {
       await join(alice);
       for (const body of [{}, { agent_id: alice.id }]) {
         const answer = await post(`/agent-mesh/${path}`, { as: alice, body });
-        strictEqual(answer.status, 200);
-        strictEqual(answer.body["agent_id"], alice.id);
+        assert.equal(answer.status, 200);
+        assert.equal(answer.body["agent_id"], alice.id);
       }
     },
   );
@@ -158,7 +161,7 @@ for (const path of ["netmap", "wg_config"]) {
         as: "operator",
         body: { agent_id: alice.id },
       });
-      strictEqual(named.body["agent_id"], alice.id);
+      assert.equal(named.body["agent_id"], alice.id);
       assertInvalid(await post(`/agent-mesh/${path}`, { as: "operator" }), "agent_id");
     },
   );

@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, notDeepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, post, succeed } from "./client.ts";
 import {
   agree,
@@ -20,7 +20,7 @@ meshTest(
   async ({ alice }) => {
     const pubkey = newPubkey();
     const peer = await join(alice, { pubkey, endpoint: "203.0.113.7:51820" });
-    deepStrictEqual(Object.keys(peer).sort(), [
+    assert.deepEqual(Object.keys(peer).sort(), [
       "addresses",
       "agent_id",
       "endpoint",
@@ -30,24 +30,24 @@ meshTest(
       "registered_at",
       "updated_at",
     ]);
-    strictEqual(peer.agent_id, alice.id);
-    strictEqual(peer.pubkey, pubkey);
-    strictEqual(peer.endpoint, "203.0.113.7:51820");
-    strictEqual(peer.addresses.length, 2);
-    match(peer.addresses[0], /^\d+\.\d+\.\d+\.\d+$/);
-    match(peer.addresses[1], /^fd[0-9a-f:]+$/);
-    strictEqual(peer.last_seen, null);
-    strictEqual(peer.online, false);
-    match(peer.registered_at, ISO_TIMESTAMP);
-    match(peer.updated_at, ISO_TIMESTAMP);
+    assert.equal(peer.agent_id, alice.id);
+    assert.equal(peer.pubkey, pubkey);
+    assert.equal(peer.endpoint, "203.0.113.7:51820");
+    assert.equal(peer.addresses.length, 2);
+    assert.match(peer.addresses[0], /^\d+\.\d+\.\d+\.\d+$/);
+    assert.match(peer.addresses[1], /^fd[0-9a-f:]+$/);
+    assert.equal(peer.last_seen, null);
+    assert.equal(peer.online, false);
+    assert.match(peer.registered_at, ISO_TIMESTAMP);
+    assert.match(peer.updated_at, ISO_TIMESTAMP);
   },
 );
 
 meshTest(
   "/peer/register with endpoint null or left out → a peer behind NAT",
   async ({ alice, bob }) => {
-    strictEqual((await join(alice, { endpoint: null })).endpoint, null);
-    strictEqual((await join(bob)).endpoint, null);
+    assert.equal((await join(alice, { endpoint: null })).endpoint, null);
+    assert.equal((await join(bob)).endpoint, null);
   },
 );
 
@@ -56,14 +56,14 @@ meshTest(
   async ({ alice }) => {
     const before = await join(alice, { endpoint: "203.0.113.7:51820" });
     const after = await join(alice, { endpoint: "relay.example:7" });
-    strictEqual(after.endpoint, "relay.example:7");
-    ok(after.pubkey !== before.pubkey);
-    ok(after.updated_at >= before.updated_at);
-    strictEqual(after.registered_at, before.registered_at);
-    deepStrictEqual(after.addresses, before.addresses);
+    assert.equal(after.endpoint, "relay.example:7");
+    assert.ok(after.pubkey !== before.pubkey);
+    assert.ok(after.updated_at >= before.updated_at);
+    assert.equal(after.registered_at, before.registered_at);
+    assert.deepEqual(after.addresses, before.addresses);
 
     const withoutEndpoint = await join(alice, { pubkey: after.pubkey });
-    deepStrictEqual(withoutEndpoint, {
+    assert.deepEqual(withoutEndpoint, {
       ...after,
       endpoint: null,
       updated_at: withoutEndpoint.updated_at,
@@ -75,7 +75,7 @@ meshTest("/peer/register again with the same values → the same peer", async ({
   const before = await join(alice, { endpoint: "203.0.113.7:51820" });
   await leavesUnchanged([alice], async () => {
     const after = await join(alice, { pubkey: before.pubkey, endpoint: before.endpoint });
-    deepStrictEqual(after, before);
+    assert.deepEqual(after, before);
   });
 });
 
@@ -101,9 +101,9 @@ meshTest(
   async ({ alice, bob, carol }) => {
     const { pubkey } = await join(alice);
     await join(alice);
-    strictEqual((await join(bob, { pubkey })).pubkey, pubkey);
+    assert.equal((await join(bob, { pubkey })).pubkey, pubkey);
     await succeed("/agent-mesh/peer/remove", { as: bob, body: { agent_id: bob.id } });
-    strictEqual((await join(carol, { pubkey })).pubkey, pubkey);
+    assert.equal((await join(carol, { pubkey })).pubkey, pubkey);
   },
 );
 
@@ -131,7 +131,7 @@ meshTest(
           const { issues } = assertError(answer, 422, "invalid_request") as unknown as {
             issues: { path: string }[];
           };
-          deepStrictEqual(issues.map(({ path }) => path), ["endpoint"], endpoint);
+          assert.deepEqual(issues.map(({ path }) => path), ["endpoint"], endpoint);
         }
       });
     }
@@ -150,7 +150,7 @@ meshTest("32 registrations at once → no two share an address", async () => {
       ),
     );
     for (const kind of [0, 1] as const) {
-      strictEqual(new Set(peers.map(({ addresses }) => addresses[kind])).size, 32);
+      assert.equal(new Set(peers.map(({ addresses }) => addresses[kind])).size, 32);
     }
   } finally {
     for (const agent_id of ids) {
@@ -166,18 +166,18 @@ meshTest("/peer/heartbeat → online, with last_seen, version and interval", asy
     as: alice,
     body: { agent_id: alice.id },
   });
-  deepStrictEqual(beat, {
+  assert.deepEqual(beat, {
     agent_id: alice.id,
     last_seen: beat["last_seen"],
     online: true,
     config_version,
     heartbeat_interval_seconds: beat["heartbeat_interval_seconds"],
   });
-  match(String(beat["last_seen"]), ISO_TIMESTAMP);
-  ok(Number.isInteger(beat["heartbeat_interval_seconds"]));
+  assert.match(String(beat["last_seen"]), ISO_TIMESTAMP);
+  assert.ok(Number.isInteger(beat["heartbeat_interval_seconds"]));
   const [self] = (await netmapOf(alice)).peers;
-  strictEqual(self?.online, true);
-  strictEqual(self?.last_seen, beat["last_seen"]);
+  assert.equal(self?.online, true);
+  assert.equal(self?.last_seen, beat["last_seen"]);
 });
 
 meshTest(
@@ -188,15 +188,15 @@ meshTest(
     await agree(ruleBetween(alice, bob));
     const applied = async () =>
       (await netmapOf(bob)).peers.find(({ self }) => !self)?.config_version_applied;
-    strictEqual(await applied(), null);
+    assert.equal(await applied(), null);
     const beat = (body: object) =>
       succeed("/agent-mesh/peer/heartbeat", { as: alice, body: { agent_id: alice.id, ...body } });
     await beat({ config_version: 2 });
-    strictEqual(await applied(), 2);
+    assert.equal(await applied(), 2);
     await beat({});
-    strictEqual(await applied(), 2);
+    assert.equal(await applied(), 2);
     await beat({ config_version: 3 });
-    strictEqual(await applied(), 3);
+    assert.equal(await applied(), 3);
   },
 );
 
@@ -224,21 +224,21 @@ meshTest(
 
     const remove = () =>
       succeed("/agent-mesh/peer/remove", { as: alice, body: { agent_id: alice.id } });
-    deepStrictEqual(await remove(), { agent_id: alice.id, removed: true });
-    deepStrictEqual(await remove(), { agent_id: alice.id, removed: false });
+    assert.deepEqual(await remove(), { agent_id: alice.id, removed: true });
+    assert.deepEqual(await remove(), { agent_id: alice.id, removed: false });
 
     const bobs = await netmapOf(bob);
-    deepStrictEqual(bobs.peers.map(({ agent_id }) => agent_id), [bob.id, carol.id]);
-    deepStrictEqual(bobs.acls, [ruleBetween(bob, carol)]);
+    assert.deepEqual(bobs.peers.map(({ agent_id }) => agent_id), [bob.id, carol.id]);
+    assert.deepEqual(bobs.acls, [ruleBetween(bob, carol)]);
     const carols = await netmapOf(carol);
-    deepStrictEqual(carols.acl_requests, []);
-    strictEqual(carols.config_version, carolsVersion, "carol never saw alice");
+    assert.deepEqual(carols.acl_requests, []);
+    assert.equal(carols.config_version, carolsVersion, "carol never saw alice");
     assertError(await post("/agent-mesh/netmap", { as: alice }), 404, "peer_not_found");
 
     await join(alice);
-    strictEqual((await netmapOf(alice)).peers.length, 1);
+    assert.equal((await netmapOf(alice)).peers.length, 1);
     await agree(ruleBetween(alice, bob));
-    notDeepStrictEqual(valuesOf("PresharedKey", await configOf(alice)), [psk]);
+    assert.notDeepEqual(valuesOf("PresharedKey", await configOf(alice)), [psk]);
   },
 );
 
@@ -252,13 +252,13 @@ meshTest(
       as: "operator",
       body: { agent_id: alice.id },
     });
-    deepStrictEqual(answer, { agent_id: alice.id, removed: false });
+    assert.deepEqual(answer, { agent_id: alice.id, removed: false });
     const { acls, config_version } = await netmapOf(bob);
-    deepStrictEqual(acls, []);
-    strictEqual(config_version, version, "no text named alice");
+    assert.deepEqual(acls, []);
+    assert.equal(config_version, version, "no text named alice");
 
     await join(alice);
-    deepStrictEqual((await netmapOf(bob)).peers.map(({ agent_id }) => agent_id), [bob.id]);
+    assert.deepEqual((await netmapOf(bob)).peers.map(({ agent_id }) => agent_id), [bob.id]);
   },
 );
 
@@ -269,8 +269,8 @@ meshTest(
     const version = (await netmapOf(alice)).config_version;
     await succeed("/agent-mesh/peer/remove", { as: alice, body: { agent_id: alice.id } });
     const other = await join(bob);
-    notDeepStrictEqual(other.addresses, before.addresses);
-    deepStrictEqual((await join(alice)).addresses, before.addresses);
-    ok((await netmapOf(alice)).config_version > version);
+    assert.notDeepEqual(other.addresses, before.addresses);
+    assert.deepEqual((await join(alice)).addresses, before.addresses);
+    assert.ok((await netmapOf(alice)).config_version > version);
   },
 );

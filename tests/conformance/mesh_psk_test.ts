@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { assertError, assertInvalid, post } from "./client.ts";
 import {
@@ -23,8 +23,8 @@ meshTest(
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     const psk = await pskOf(alice);
-    strictEqual(Buffer.from(psk, "base64").byteLength, 32);
-    for (const agent of [bob, alice, bob]) strictEqual(await pskOf(agent), psk);
+    assert.equal(Buffer.from(psk, "base64").byteLength, 32);
+    for (const agent of [bob, alice, bob]) assert.equal(await pskOf(agent), psk);
   },
 );
 
@@ -33,8 +33,8 @@ meshTest("32 first /wg_config at once, from both sides → one PSK", async ({ al
   const psks = await Promise.all(
     Array.from({ length: 32 }, (_, index) => pskOf(index % 2 === 0 ? alice : bob)),
   );
-  strictEqual(new Set(psks).size, 1);
-  strictEqual(await pskOf(alice), psks[0]);
+  assert.equal(new Set(psks).size, 1);
+  assert.equal(await pskOf(alice), psks[0]);
 });
 
 meshTest("each pair has a PSK of its own", async ({ alice, bob, carol }) => {
@@ -44,8 +44,8 @@ meshTest("each pair has a PSK of its own", async ({ alice, bob, carol }) => {
   await agree(ruleBetween(carol, bob));
   const [withBob, withCarol] = valuesOf("PresharedKey", await configOf(alice));
   const [withAlice, withCarolToo] = valuesOf("PresharedKey", await configOf(bob));
-  strictEqual(withAlice, withBob);
-  strictEqual(new Set([withBob, withCarol, withCarolToo]).size, 3);
+  assert.equal(withAlice, withBob);
+  assert.equal(new Set([withBob, withCarol, withCarolToo]).size, 3);
 });
 
 for (const rotator of ["alice", "bob", "operator"] as const) {
@@ -58,24 +58,27 @@ for (const rotator of ["alice", "bob", "operator"] as const) {
       const versions = [await configVersionOf(alice), await configVersionOf(bob)];
       const as = rotator === "operator" ? rotator : cast[rotator];
       const answer = await rotate(as, bob, alice);
-      strictEqual(answer.status, 200);
-      deepStrictEqual(answer.body, {
+      assert.equal(answer.status, 200);
+      assert.deepEqual(answer.body, {
         a: bob.id,
         b: alice.id,
         psk_version: 2,
         rotated_at: answer.body["rotated_at"],
       });
-      match(String(answer.body["rotated_at"]), /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
-      deepStrictEqual(
+      assert.match(
+        String(answer.body["rotated_at"]),
+        /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
+      );
+      assert.deepEqual(
         [await configVersionOf(alice), await configVersionOf(bob)],
         versions.map((version) => version + 1),
       );
       const after = await pskOf(bob);
-      notStrictEqual(after, before);
-      strictEqual(await pskOf(alice), after);
+      assert.notEqual(after, before);
+      assert.equal(await pskOf(alice), after);
       for (const agent of [alice, bob]) {
         const other = (await netmapOf(agent)).peers.find(({ self }) => !self);
-        strictEqual(other?.psk_version, 2);
+        assert.equal(other?.psk_version, 2);
       }
     },
   );
@@ -105,12 +108,12 @@ meshTest(
             body,
             headers: { "x-request-id": "same" },
           });
-          strictEqual(answer.status, 404, reason);
+          assert.equal(answer.status, 404, reason);
           assertError(answer, 404, "peer_not_found");
           bodies.push(JSON.stringify(answer.body));
         }
       }
-      strictEqual(new Set(bodies).size, 1);
+      assert.equal(new Set(bodies).size, 1);
     });
     await agree(ruleBetween(alice, bob));
     await configOf(alice);
@@ -140,18 +143,18 @@ meshTest(
     const versions = [await configVersionOf(alice), await configVersionOf(bob)];
     for (const rotator of [bob, alice, bob]) {
       const answer = await rotate(rotator, alice, bob);
-      strictEqual(answer.status, 200);
-      strictEqual(answer.body["psk_version"], 1);
-      match(String(answer.body["rotated_at"]), /^\d{4}-\d{2}-\d{2}T/);
+      assert.equal(answer.status, 200);
+      assert.equal(answer.body["psk_version"], 1);
+      assert.match(String(answer.body["rotated_at"]), /^\d{4}-\d{2}-\d{2}T/);
     }
-    deepStrictEqual([await configVersionOf(alice), await configVersionOf(bob)], versions);
+    assert.deepEqual([await configVersionOf(alice), await configVersionOf(bob)], versions);
 
     const first = await pskOf(alice);
-    strictEqual((await rotate(bob, alice, bob)).body["psk_version"], 2);
-    strictEqual((await rotate(alice, alice, bob)).body["psk_version"], 2);
+    assert.equal((await rotate(bob, alice, bob)).body["psk_version"], 2);
+    assert.equal((await rotate(alice, alice, bob)).body["psk_version"], 2);
     const second = await pskOf(bob);
-    notStrictEqual(second, first);
-    strictEqual(await pskOf(alice), second);
+    assert.notEqual(second, first);
+    assert.equal(await pskOf(alice), second);
   },
 );
 
@@ -179,10 +182,10 @@ for (const changer of ["alice", "bob"] as const) {
         ).length
       );
       // The one who changed has new PSKs with both others, these with it alone.
-      deepStrictEqual(changed, changer === "alice" ? [2, 1, 1] : [1, 2, 1]);
-      strictEqual(await pskOf(alice), await pskOf(bob));
+      assert.deepEqual(changed, changer === "alice" ? [2, 1, 1] : [1, 2, 1]);
+      assert.equal(await pskOf(alice), await pskOf(bob));
       const versions = (await netmapOf(cast[changer])).peers.map(({ psk_version }) => psk_version);
-      deepStrictEqual(versions.filter((version) => version !== null), [2, 2]);
+      assert.deepEqual(versions.filter((version) => version !== null), [2, 2]);
     },
   );
 }
@@ -193,8 +196,8 @@ meshTest("an endpoint or a rule changes → the PSK stays", async ({ alice, bob 
   await join(alice, { pubkey, endpoint: "203.0.113.9:51820" });
   await agree(ruleBetween(bob, alice, { port: 22 }));
   await revokeRule(bob, ruleBetween(alice, bob));
-  strictEqual(await pskOf(alice), psk);
-  ok(psk.length === 44);
+  assert.equal(await pskOf(alice), psk);
+  assert.ok(psk.length === 44);
 });
 
 /** The PSK with the first of the agent's peers. */

@@ -1,4 +1,4 @@
-import { deepStrictEqual, doesNotMatch, match, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, assertInvalid, functionUrl, headersOf, post } from "./client.ts";
 import { agree, configOf, join, meshTest, netmapOf, ruleBetween, valuesOf } from "./mesh_cast.ts";
 
@@ -11,33 +11,33 @@ meshTest(
     await agree(ruleBetween(bob, alice, { port: 8080 }));
 
     const answer = await configOf(alice);
-    deepStrictEqual(Object.keys(answer), ["agent_id", "config_version", "config"]);
-    strictEqual(answer.agent_id, alice.id);
-    strictEqual(answer.config_version, (await netmapOf(alice)).config_version);
+    assert.deepEqual(Object.keys(answer), ["agent_id", "config_version", "config"]);
+    assert.equal(answer.agent_id, alice.id);
+    assert.equal(answer.config_version, (await netmapOf(alice)).config_version);
 
-    deepStrictEqual(valuesOf("Address", answer).map((value) => value.split("/")[0]), [
+    assert.deepEqual(valuesOf("Address", answer).map((value) => value.split("/")[0]), [
       alices.addresses[0],
     ]);
-    deepStrictEqual(valuesOf("ListenPort", answer), ["51820"]);
-    deepStrictEqual(valuesOf("Table", answer), ["off"]);
-    deepStrictEqual(valuesOf("MTU", answer), ["1280"]);
+    assert.deepEqual(valuesOf("ListenPort", answer), ["51820"]);
+    assert.deepEqual(valuesOf("Table", answer), ["off"]);
+    assert.deepEqual(valuesOf("MTU", answer), ["1280"]);
     const hooks = valuesOf("PostUp", answer);
-    match(hooks[0]!, /nft -f/);
-    strictEqual(hooks.at(-1), "wg set %i private-key /etc/wireguard/%i.key");
-    doesNotMatch(answer.config, /^PrivateKey/m);
+    assert.match(hooks[0]!, /nft -f/);
+    assert.equal(hooks.at(-1), "wg set %i private-key /etc/wireguard/%i.key");
+    assert.doesNotMatch(answer.config, /^PrivateKey/m);
 
-    deepStrictEqual(valuesOf("PublicKey", answer), [bobs.pubkey]);
-    deepStrictEqual(valuesOf("AllowedIPs", answer), [
+    assert.deepEqual(valuesOf("PublicKey", answer), [bobs.pubkey]);
+    assert.deepEqual(valuesOf("AllowedIPs", answer), [
       `${bobs.addresses[0]}/32, ${bobs.addresses[1]}/128`,
     ]);
-    deepStrictEqual(valuesOf("Endpoint", answer), ["[2001:db8::7]:7"]);
-    deepStrictEqual(valuesOf("PersistentKeepalive", answer), ["25"]);
-    match(answer.config, new RegExp(`^\\[Peer\\]\n# ${bob.id}\n`, "m"));
-    ok(!answer.config.includes(carol.id) && !answer.config.includes("carol.example"));
+    assert.deepEqual(valuesOf("Endpoint", answer), ["[2001:db8::7]:7"]);
+    assert.deepEqual(valuesOf("PersistentKeepalive", answer), ["25"]);
+    assert.match(answer.config, new RegExp(`^\\[Peer\\]\n# ${bob.id}\n`, "m"));
+    assert.ok(!answer.config.includes(carol.id) && !answer.config.includes("carol.example"));
 
     const firewall = answer.config.split("\n").filter((line) => line.startsWith("#nft "));
-    ok(firewall.some((line) => line.includes("8080") && line.includes(bobs.addresses[0])));
-    ok(answer.config.split("\n").every((line) => line.length <= 1024));
+    assert.ok(firewall.some((line) => line.includes("8080") && line.includes(bobs.addresses[0])));
+    assert.ok(answer.config.split("\n").every((line) => line.length <= 1024));
   },
 );
 
@@ -48,19 +48,19 @@ meshTest(
     await agree(ruleBetween(carol, alice));
     await agree(ruleBetween(bob, alice, { proto: "udp", port: 53 }));
     const first = await configOf(alice);
-    for (let call = 0; call < 3; call++) deepStrictEqual(await configOf(alice), first);
+    for (let call = 0; call < 3; call++) assert.deepEqual(await configOf(alice), first);
   },
 );
 
 meshTest("ListenPort: listen_port, else the endpoint's port, else none", async ({ alice }) => {
   await join(alice);
-  deepStrictEqual(valuesOf("ListenPort", await configOf(alice)), []);
+  assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), []);
   await join(alice, { endpoint: "203.0.113.7:700" });
-  deepStrictEqual(valuesOf("ListenPort", await configOf(alice)), ["700"]);
+  assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), ["700"]);
   await join(alice, { endpoint: "203.0.113.7:700", listen_port: 51820 });
-  deepStrictEqual(valuesOf("ListenPort", await configOf(alice)), ["51820"]);
+  assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), ["51820"]);
   await join(alice, { listen_port: 9 });
-  deepStrictEqual(valuesOf("ListenPort", await configOf(alice)), ["9"]);
+  assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), ["9"]);
 });
 
 meshTest(
@@ -70,8 +70,8 @@ meshTest(
     await join(bob, { endpoint: "bob.example:51820" });
     await agree(ruleBetween(alice, bob));
     const answer = await configOf(alice);
-    deepStrictEqual(valuesOf("Endpoint", answer), []);
-    ok(answer.config.includes("bob.example:51820"));
+    assert.deepEqual(valuesOf("Endpoint", answer), []);
+    assert.ok(answer.config.includes("bob.example:51820"));
   },
 );
 
@@ -81,13 +81,13 @@ meshTest("/wg_config with private_key_file and firewall none → rendered so", a
     private_key_file: "/run/keys/%i.private",
     firewall: "none",
   });
-  strictEqual(
+  assert.equal(
     valuesOf("PostUp", answer).at(-1),
     "wg set %i private-key /run/keys/%i.private",
   );
   // What is left of the firewall keeps the tunnel's own packets out of the tunnel.
-  ok(!answer.config.includes("chain from_tunnel"));
-  ok((await configOf(alice, { firewall: "nftables" })).config.includes("chain from_tunnel"));
+  assert.ok(!answer.config.includes("chain from_tunnel"));
+  assert.ok((await configOf(alice, { firewall: "nftables" })).config.includes("chain from_tunnel"));
 });
 
 meshTest(
@@ -135,10 +135,10 @@ meshTest("/wg_config with accept: text/plain → the configuration alone", async
     ]
   ) {
     const response = await fetchConfig({ ...headersOf(alice), accept });
-    strictEqual(response.status, 200);
-    strictEqual(response.headers.get("content-type"), "text/plain; charset=utf-8");
-    strictEqual(response.headers.get("cache-control"), "no-store");
-    strictEqual(await response.text(), config);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "text/plain; charset=utf-8");
+    assert.equal(response.headers.get("cache-control"), "no-store");
+    assert.equal(await response.text(), config);
   }
   for (
     const accept of [
@@ -150,7 +150,7 @@ meshTest("/wg_config with accept: text/plain → the configuration alone", async
     ]
   ) {
     const response = await fetchConfig({ ...headersOf(alice), accept });
-    strictEqual((await response.json()).config, config, accept);
+    assert.equal((await response.json()).config, config, accept);
   }
 });
 

@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, post, SUPABASE_URL } from "./client.ts";
 import {
   artifactTest,
@@ -24,9 +24,9 @@ artifactTest(
       size: 5,
       ttl_days: 30,
     });
-    strictEqual(answer.status, 200);
+    assert.equal(answer.status, 200);
     const { artifact_id, created_at, upload_url, upload_expires_at, ...rest } = answer.body;
-    deepStrictEqual(rest, {
+    assert.deepEqual(rest, {
       agent_id: planner.id,
       key: "reports/july.pdf",
       mime: "application/pdf",
@@ -37,18 +37,18 @@ artifactTest(
       committed_at: null,
       expires_at: null,
     });
-    match(artifact_id, /^art_/);
-    ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);
-    ok(upload_url.startsWith(`${SUPABASE_URL}/storage/v1/`), "the origin that callers use");
-    strictEqual(upload_url.includes("reports"), false, "the key is no part of an object path");
+    assert.match(artifact_id, /^art_/);
+    assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);
+    assert.ok(upload_url.startsWith(`${SUPABASE_URL}/storage/v1/`), "the origin that callers use");
+    assert.equal(upload_url.includes("reports"), false, "the key is no part of an object path");
     const lifeSeconds = (Date.parse(upload_expires_at) - Date.now()) / 1000;
-    ok(lifeSeconds > 3600 && lifeSeconds <= 7230, String(lifeSeconds));
+    assert.ok(lifeSeconds > 3600 && lifeSeconds <= 7230, String(lifeSeconds));
   },
 );
 
 artifactTest("a pending artifact is not listed", async ({ planner }) => {
   await register(planner);
-  deepStrictEqual(await listed(planner), []);
+  assert.deepEqual(await listed(planner), []);
 });
 
 artifactTest(
@@ -56,12 +56,14 @@ artifactTest(
   async ({ planner }) => {
     const first = await register(planner, { key: "k", content: "one" });
     const second = await register(planner, { key: "k", content: "two" });
-    notStrictEqual(first.artifact_id, second.artifact_id);
+    assert.notEqual(first.artifact_id, second.artifact_id);
     await upload(first.upload_url, "one");
     await upload(second.upload_url, "two");
-    strictEqual((await commit(planner, second, sha256("two"))).status, 200);
-    strictEqual((await commit(planner, first, sha256("one"))).status, 200);
-    deepStrictEqual((await listed(planner)).map((entry) => entry.artifact_id), [first.artifact_id]);
+    assert.equal((await commit(planner, second, sha256("two"))).status, 200);
+    assert.equal((await commit(planner, first, sha256("one"))).status, 200);
+    assert.deepEqual((await listed(planner)).map((entry) => entry.artifact_id), [
+      first.artifact_id,
+    ]);
   },
 );
 
@@ -76,12 +78,12 @@ artifactTest(
     for (const [name, init] of ways) {
       const registered = await register(planner, { key: name });
       const bytes = new TextEncoder().encode("hello");
-      strictEqual(await upload(registered.upload_url, bytes, init), 200, name);
-      strictEqual((await commit(planner, registered, sha256("hello"))).status, 200, name);
+      assert.equal(await upload(registered.upload_url, bytes, init), 200, name);
+      assert.equal((await commit(planner, registered, sha256("hello"))).status, 200, name);
     }
     const registered = await register(planner, { key: "chunked" });
-    strictEqual(await upload(registered.upload_url, new Blob(["hel", "lo"]).stream()), 200);
-    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+    assert.equal(await upload(registered.upload_url, new Blob(["hel", "lo"]).stream()), 200);
+    assert.equal((await commit(planner, registered, sha256("hello"))).status, 200);
   },
 );
 
@@ -117,15 +119,15 @@ artifactTest(
       `${btoa('{"alg":"none","typ":"JWT"}').replaceAll("=", "")}.${claims}.`,
     ];
     for (const token of tokens) {
-      strictEqual(
+      assert.equal(
         await upload(withToken(token), "hello"),
         400,
         String(token),
       );
     }
-    strictEqual(await upload(own.upload_url.replace("/incoming/", "/sealed/"), "hello"), 400);
+    assert.equal(await upload(own.upload_url.replace("/incoming/", "/sealed/"), "hello"), 400);
     assertError(await commit(planner, own, sha256("hello")), 409, "upload_missing");
-    strictEqual(await download(access.body.url), "hello");
+    assert.equal(await download(access.body.url), "hello");
   },
 );
 
@@ -133,9 +135,9 @@ artifactTest(
   "a second PUT before the commit is refused by Storage, and the first counts",
   async ({ planner }) => {
     const registered = await register(planner, { content: "first" });
-    strictEqual(await upload(registered.upload_url, "first"), 200);
-    strictEqual(await upload(registered.upload_url, "other"), 400);
-    strictEqual((await commit(planner, registered, sha256("first"))).status, 200);
+    assert.equal(await upload(registered.upload_url, "first"), 200);
+    assert.equal(await upload(registered.upload_url, "other"), 400);
+    assert.equal((await commit(planner, registered, sha256("first"))).status, 200);
   },
 );
 
@@ -150,6 +152,6 @@ artifactTest(
     );
     const refused = await post<Registered>("/agent-artifacts/register", { as: stranger, body });
     assertError(refused, 403, "forbidden");
-    strictEqual("upload_url" in refused.body, false);
+    assert.equal("upload_url" in refused.body, false);
   },
 );

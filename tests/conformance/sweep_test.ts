@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, assertInvalid, type JsonObject, post, succeed } from "./client.ts";
 import { artifactTest, download, listed, open, publish } from "./artifacts.ts";
 
@@ -9,10 +9,10 @@ artifactTest(
   async ({ planner }) => {
     const artifact = await publish(planner);
     const swept = await succeed<JsonObject>("/agent-artifacts/sweep", { as: "operator" });
-    deepStrictEqual(Object.keys(swept).sort(), FIELDS);
-    for (const field of FIELDS) ok(Number.isInteger(swept[field]), field);
-    deepStrictEqual(await listed(planner), [artifact]);
-    deepStrictEqual(await download((await open(planner, artifact)).body.url), "hello");
+    assert.deepEqual(Object.keys(swept).sort(), FIELDS);
+    for (const field of FIELDS) assert.ok(Number.isInteger(swept[field]), field);
+    assert.deepEqual(await listed(planner), [artifact]);
+    assert.deepEqual(await download((await open(planner, artifact)).body.url), "hello");
   },
 );
 

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Answer, assertInvalid, post } from "./client.ts";
 import {
   artifactTest,
@@ -30,8 +30,8 @@ artifactTest("expires_at: ISO 8601 in UTC with 0 to 9 digits of a second → 200
   };
   for (const [given, kept] of Object.entries(written)) {
     const answer = await grantUntil(cast, given);
-    strictEqual(answer.status, 200, given);
-    strictEqual(answer.body["expires_at"], kept);
+    assert.equal(answer.status, 200, given);
+    assert.equal(answer.body["expires_at"], kept);
   }
 });
 
@@ -65,8 +65,8 @@ artifactTest(
       undefined,
     ];
     for (const expires_at of bad) assertInvalid(await grantUntil(cast, expires_at), "expires_at");
-    deepStrictEqual(await inbox(cast.builder), []);
+    assert.deepEqual(await inbox(cast.builder), []);
     await grant(cast.planner, artifact, { to: cast.builder });
-    strictEqual((await inbox(cast.builder)).length, 1);
+    assert.equal((await inbox(cast.builder)).length, 1);
   },
 );

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { withStackDatabase } from "./connection.ts";
 import { assertError, post, succeed } from "../conformance/client.ts";
 import {
@@ -49,15 +49,15 @@ artifactTest(
       410,
       "artifact_expired",
     );
-    deepStrictEqual(await listed(planner), []);
-    deepStrictEqual(await inbox(builder), []);
+    assert.deepEqual(await listed(planner), []);
+    assert.deepEqual(await inbox(builder), []);
   },
 );
 
 artifactTest("a key whose current artifact has expired takes a new one", async ({ planner }) => {
   await expire(await publish(planner, { key: "k", content: "older" }));
   const newer = await publish(planner, { key: "k", content: "newer" });
-  deepStrictEqual(await listed(planner), [newer]);
+  assert.deepEqual(await listed(planner), [newer]);
 });
 
 artifactTest("a download window ends with the artifact", async ({ planner }) => {
@@ -67,7 +67,7 @@ artifactTest("a download window ends with the artifact", async ({ planner }) => 
         where artifact_id = ${artifact.artifact_id}`
   );
   const { body } = await open(planner, artifact);
-  strictEqual(Date.parse(body.expires_at) <= Date.now() + 10_000, true);
+  assert.equal(Date.parse(body.expires_at) <= Date.now() + 10_000, true);
 });
 
 artifactTest(
@@ -104,8 +104,8 @@ artifactTest(
           await succeed<Page>("/agent-artifacts/list", { as: planner, body: { ...body, cursor } }),
         );
       }
-      deepStrictEqual(pages.map((page) => page.artifacts.length), pageSizes);
-      deepStrictEqual(pages.flatMap((page) => page.artifacts.map((entry) => entry.key)), expected);
+      assert.deepEqual(pages.map((page) => page.artifacts.length), pageSizes);
+      assert.deepEqual(pages.flatMap((page) => page.artifacts.map((entry) => entry.key)), expected);
     }
     await withStackDatabase((sql) =>
       sql`delete from artifacts.artifacts where agent_id = ${planner.id}`
@@ -132,7 +132,7 @@ artifactTest(
         where object_id in (${artifact.artifact_id}, ${given.grant_id}, ${planner.keyId})
         order by event_id`
     );
-    deepStrictEqual(
+    assert.deepEqual(
       events.map((
         event,
       ) => [
@@ -152,14 +152,14 @@ artifactTest(
         ["artifact.deleted", "operator", null, planner.id],
       ],
     );
-    strictEqual(events.at(-1)!["request_id"], "delete-1");
+    assert.equal(events.at(-1)!["request_id"], "delete-1");
     const everything = await withStackDatabase((sql) =>
       sql`select to_json(e)::text as row from agents.events e
         union all select to_json(g)::text from artifacts.grants g
         union all select to_json(k)::text from agents.keys k`
     );
     for (const secret of [planner.key, builder.key, given.token]) {
-      strictEqual(everything.some((found) => String(found["row"]).includes(secret)), false);
+      assert.equal(everything.some((found) => String(found["row"]).includes(secret)), false);
     }
   },
 );
@@ -177,7 +177,7 @@ artifactTest("a refused request writes no event", async ({ planner, stranger }) 
     as: stranger,
     body: { artifact_id: artifact.artifact_id },
   });
-  strictEqual(await count(), before);
+  assert.equal(await count(), before);
 });
 
 artifactTest("a grant past its expires_at → not in the inbox", async ({ planner, builder }) => {
@@ -187,5 +187,5 @@ artifactTest("a grant past its expires_at → not in the inbox", async ({ planne
   await withStackDatabase((sql) =>
     sql`update artifacts.grants set expires_at = now() where grant_id = ${ended.grant_id}`
   );
-  deepStrictEqual((await inbox(builder)).map((entry) => entry.grant_id), [live.grant_id]);
+  assert.deepEqual((await inbox(builder)).map((entry) => entry.grant_id), [live.grant_id]);
 });

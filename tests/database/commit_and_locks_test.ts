@@ -1,4 +1,4 @@
-import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { withStackDatabase } from "./connection.ts";
 import { assertError, post, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
@@ -35,7 +35,7 @@ artifactTest(
     await withStackDatabase((sql) =>
       sql`update artifacts.artifacts set lease_expires_at = now() where artifact_id = ${id}`
     );
-    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+    assert.equal((await commit(planner, registered, sha256("hello"))).status, 200);
   },
 );
 
@@ -71,7 +71,7 @@ artifactTest("a verdict under a lease that was lost changes nothing", async ({ p
     observed_size: 5,
     observed_sha256: sha256("hello"),
   };
-  await rejects(
+  await assert.rejects(
     withStackDatabase((sql) =>
       sql`select public.finish_commit(${
         sql.json(verdict.caller)
@@ -81,7 +81,7 @@ artifactTest("a verdict under a lease that was lost changes nothing", async ({ p
     /commit_in_progress/,
   );
   assertError(await commit(planner, registered, sha256("hello")), 409, "upload_missing");
-  deepStrictEqual(await listed(planner), []);
+  assert.deepEqual(await listed(planner), []);
 });
 
 artifactTest("bytes that were found wrong are gone from Storage", async ({ planner }) => {
@@ -91,9 +91,9 @@ artifactTest("bytes that were found wrong are gone from Storage", async ({ plann
     withStackDatabase((sql) =>
       sql`select name from storage.objects where name like ${`%${registered.artifact_id}%`}`
     );
-  strictEqual((await objects()).length, 1);
+  assert.equal((await objects()).length, 1);
   assertError(await commit(planner, registered, sha256("hello")), 422, "checksum_mismatch");
-  deepStrictEqual([...await objects()], []);
+  assert.deepEqual([...await objects()], []);
 });
 
 artifactTest(
@@ -122,8 +122,8 @@ artifactTest(
     await withStackDatabase(untilSomebodyWaits);
     mayCommit.resolve();
     await granting;
-    strictEqual((await revoking).body["revoked"], 1);
-    deepStrictEqual(await inbox(builder), []);
+    assert.equal((await revoking).body["revoked"], 1);
+    assert.deepEqual(await inbox(builder), []);
   },
 );
 
@@ -159,8 +159,8 @@ artifactTest(
     await withStackDatabase(untilSomebodyWaits);
     mayCommit.resolve();
     await deciding;
-    strictEqual((await committing).status, 200);
-    deepStrictEqual((await listed(planner)).map((entry) => entry.artifact_id), [
+    assert.equal((await committing).status, 200);
+    assert.deepEqual((await listed(planner)).map((entry) => entry.artifact_id), [
       second.artifact_id,
     ]);
   },
@@ -182,15 +182,15 @@ artifactTest(
         destinationKey: `sealed/${id}/1`,
       }),
     });
-    strictEqual(moved.status, 200, await moved.text());
+    assert.equal(moved.status, 200, await moved.text());
     await withStackDatabase((sql) =>
       sql`update artifacts.artifacts
         set commit_attempts = 2, sealed_path = ${`sealed/${id}/2`}
         where artifact_id = ${id}`
     );
     const committed = await commit(planner, registered, sha256("hello"));
-    strictEqual(committed.status, 200, JSON.stringify(committed.body));
-    strictEqual(await download((await open(planner, registered)).body.url), "hello");
+    assert.equal(committed.status, 200, JSON.stringify(committed.body));
+    assert.equal(await download((await open(planner, registered)).body.url), "hello");
   },
 );
 

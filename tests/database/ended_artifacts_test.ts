@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, assertError, post, succeed } from "../conformance/client.ts";
 import {
   artifactTest,
@@ -44,16 +44,16 @@ artifactTest(
       where artifact_id = ${registered.artifact_id}`
     );
     await sweepAll();
-    deepStrictEqual(await objectsOf(registered), []);
+    assert.deepEqual(await objectsOf(registered), []);
     await assertEndedForOwner(planner, registered);
     assertError(await commit(stranger, registered, sha256("hello")), 404, "artifact_not_found");
     assertError(await open(stranger, registered), 404, "artifact_not_found");
 
     // The upload URL of this test still works, as that of a PUT that began in time and took long does.
-    strictEqual(await upload(registered.upload_url, "hello"), 200);
+    assert.equal(await upload(registered.upload_url, "hello"), 200);
     await assertEndedForOwner(planner, registered);
     await sweepAll();
-    deepStrictEqual(await objectsOf(registered), []);
+    assert.deepEqual(await objectsOf(registered), []);
   },
 );
 
@@ -67,14 +67,14 @@ artifactTest(
       where artifact_id = ${artifact.artifact_id}`
     );
     await sweepAll();
-    deepStrictEqual(await objectsOf(artifact), []);
+    assert.deepEqual(await objectsOf(artifact), []);
     await assertEndedForOwner(planner, artifact);
     assertError(await redeem(token), 410, "artifact_expired");
     assertError(await open(builder, artifact), 404, "artifact_not_found");
-    deepStrictEqual(await inbox(builder), []);
-    deepStrictEqual(await listed(planner), []);
+    assert.deepEqual(await inbox(builder), []);
+    assert.deepEqual(await listed(planner), []);
     const next = await publish(planner);
-    deepStrictEqual(await listed(planner), [next]);
+    assert.deepEqual(await listed(planner), [next]);
   },
 );
 
@@ -85,7 +85,7 @@ artifactTest(
     const request = { as: planner, body: { artifact_id: artifact.artifact_id } };
     const deleted = await succeed("/agent-artifacts/delete", request);
     await sweepAll();
-    deepStrictEqual(
+    assert.deepEqual(
       await objectsOf(artifact),
       [`sealed/${artifact.artifact_id}/1`],
       "while a download URL may still work",
@@ -95,8 +95,8 @@ artifactTest(
       where artifact_id = ${artifact.artifact_id}`
     );
     await sweepAll();
-    deepStrictEqual(await objectsOf(artifact), []);
-    deepStrictEqual(await succeed("/agent-artifacts/delete", request), deleted);
+    assert.deepEqual(await objectsOf(artifact), []);
+    assert.deepEqual(await succeed("/agent-artifacts/delete", request), deleted);
     assertError(await open(planner, artifact), 410, "artifact_expired");
   },
 );

@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, notStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { agentNames, MeshDatabase, meshDatabaseForThisFile } from "./mesh_database.ts";
 
 const file = meshDatabaseForThisFile();
@@ -13,7 +13,7 @@ Deno.test("32 agents register at once → 32 addresses of each kind, all in the 
   await mesh.startOver();
   const peers = await Promise.all(agentNames(32).map((name) => mesh.register(name)));
   for (const kind of [0, 1] as const) {
-    strictEqual(new Set(peers.map(({ addresses }) => addresses[kind])).size, 32);
+    assert.equal(new Set(peers.map(({ addresses }) => addresses[kind])).size, 32);
   }
   const [outside] = await mesh.owner`
     select count(*)::integer as count
@@ -21,16 +21,16 @@ Deno.test("32 agents register at once → 32 addresses of each kind, all in the 
     where not (l.ipv4 << s.ipv4_network and l.ipv6 << s.ipv6_network)
       or host(l.ipv4) = host(network(s.ipv4_network))
       or host(l.ipv4) = host(broadcast(s.ipv4_network))`;
-  strictEqual(outside?.["count"], 0);
+  assert.equal(outside?.["count"], 0);
 });
 
 Deno.test("the same agent registers 16 times at once → one peer, one address", async () => {
   const { mesh } = file;
   await mesh.startOver();
   const peers = await Promise.all(Array.from({ length: 16 }, () => mesh.register("busy")));
-  strictEqual(new Set(peers.map(({ addresses }) => addresses.join())).size, 1);
+  assert.equal(new Set(peers.map(({ addresses }) => addresses.join())).size, 1);
   const [leases] = await mesh.owner`select count(*)::integer as count from mesh.address_leases`;
-  strictEqual(leases?.["count"], 1);
+  assert.equal(leases?.["count"], 1);
 });
 
 Deno.test("a registration with other values → the same addresses", async () => {
@@ -39,8 +39,8 @@ Deno.test("a registration with other values → the same addresses", async () =>
   const before = await mesh.register("alice");
   await mesh.register("bob");
   const after = await mesh.register("alice", { endpoint: "host.example:51820" });
-  strictEqual(after.endpoint, "host.example:51820");
-  deepStrictEqual(after.addresses, before.addresses);
+  assert.equal(after.endpoint, "host.example:51820");
+  assert.deepEqual(after.addresses, before.addresses);
 });
 
 Deno.test("one more agent than the network has room for → network_full, and nothing is left of it", async () => {
@@ -48,15 +48,15 @@ Deno.test("one more agent than the network has room for → network_full, and no
   await mesh.startOver(SMALL_NETWORK);
   const names = agentNames(7).map((name) => `crowd-${name}`);
   const settled = await Promise.allSettled(names.map((name) => mesh.register(name)));
-  strictEqual(settled.filter(({ status }) => status === "fulfilled").length, 6);
+  assert.equal(settled.filter(({ status }) => status === "fulfilled").length, 6);
   const refused = names[settled.findIndex(({ status }) => status === "rejected")] ?? "";
-  await rejects(mesh.register(refused), NETWORK_FULL);
-  strictEqual(await mesh.configuration(refused), null);
+  await assert.rejects(mesh.register(refused), NETWORK_FULL);
+  assert.equal(await mesh.configuration(refused), null);
   const [left] = await mesh.owner`
     select (select count(*) from mesh.peers)::integer as peers,
       (select count(*) from mesh.address_leases)::integer as leases,
       (select count(*) from agents.events where subject_agent_id = ${refused})::integer as events`;
-  deepStrictEqual({ ...left }, { peers: 6, leases: 6, events: 0 });
+  assert.deepEqual({ ...left }, { peers: 6, leases: 6, events: 0 });
 });
 
 Deno.test("a removed peer's addresses rest for a day: nobody else gets them, the same agent does", async () => {
@@ -65,8 +65,8 @@ Deno.test("a removed peer's addresses rest for a day: nobody else gets them, the
   const peers = [];
   for (const name of agentNames(6)) peers.push(await mesh.register(name));
   await mesh.remove("agent-3");
-  await rejects(mesh.register("newcomer"), NETWORK_FULL);
-  deepStrictEqual((await mesh.register("agent-3")).addresses, peers[3]?.addresses);
+  await assert.rejects(mesh.register("newcomer"), NETWORK_FULL);
+  assert.deepEqual((await mesh.register("agent-3")).addresses, peers[3]?.addresses);
 });
 
 Deno.test("addresses that have rested for a day go to somebody else, the longest rested first", async () => {
@@ -80,9 +80,9 @@ Deno.test("addresses that have rested for a day go to somebody else, the longest
       update mesh.address_leases set released_at = released_at - ${MORE_THAN_A_DAY}::interval
       where released_at is not null`;
   }
-  deepStrictEqual((await mesh.register("newcomer")).addresses, peers[4]?.addresses);
-  deepStrictEqual((await mesh.register("agent-2")).addresses, peers[2]?.addresses);
-  await rejects(mesh.register("agent-4"), NETWORK_FULL);
+  assert.deepEqual((await mesh.register("newcomer")).addresses, peers[4]?.addresses);
+  assert.deepEqual((await mesh.register("agent-2")).addresses, peers[2]?.addresses);
+  await assert.rejects(mesh.register("agent-4"), NETWORK_FULL);
 });
 
 Deno.test("an agent that registers and removes itself 20 times → uses one address of the network", async () => {
@@ -93,7 +93,7 @@ Deno.test("an agent that registers and removes itself 20 times → uses one addr
     await mesh.remove("restless");
   }
   const others = await Promise.all(agentNames(5).map((name) => mesh.register(name)));
-  strictEqual(others.length, 5);
+  assert.equal(others.length, 5);
 });
 
 Deno.test("the networks are changed while there is a peer → refused, and they stay", async () => {
@@ -101,16 +101,16 @@ Deno.test("the networks are changed while there is a peer → refused, and they 
   await mesh.startOver();
   await mesh.register("alice");
   const change = () => mesh.owner`update mesh.settings set ipv4_network = '10.98.0.0/24'`;
-  await rejects(change(), /only be changed while there is no peer/);
-  await rejects(
+  await assert.rejects(change(), /only be changed while there is no peer/);
+  await assert.rejects(
     Promise.resolve(mesh.owner`delete from mesh.settings`),
     /only be changed while there is no peer/,
   );
-  strictEqual((await mesh.configuration("alice"))?.networks[0], "10.213.0.0/16");
+  assert.equal((await mesh.configuration("alice"))?.networks[0], "10.213.0.0/16");
 
   await mesh.remove("alice");
   await change();
-  deepStrictEqual((await mesh.register("alice")).addresses[0], "10.98.0.1");
+  assert.deepEqual((await mesh.register("alice")).addresses[0], "10.98.0.1");
 });
 
 Deno.test("the networks change while 16 agents register → every address lies in the networks that hold", async () => {
@@ -126,7 +126,7 @@ Deno.test("the networks change while 16 agents register → every address lies i
     select count(*)::integer as count
     from mesh.address_leases l cross join mesh.settings s
     where not (l.ipv4 << s.ipv4_network)`;
-  strictEqual(outside?.["count"], 0);
+  assert.equal(outside?.["count"], 0);
 });
 
 Deno.test("settings that no mesh can have → refused by their constraints", async () => {
@@ -137,12 +137,12 @@ Deno.test("settings that no mesh can have → refused by their constraints", asy
     "'fd00::/64'": /ipv4_network_has_room_for_peers/,
   };
   for (const [network, constraint] of Object.entries(refused)) {
-    await rejects(
+    await assert.rejects(
       Promise.resolve(mesh.owner.unsafe(`update mesh.settings set ipv4_network = ${network}`)),
       constraint,
     );
   }
-  await rejects(
+  await assert.rejects(
     Promise.resolve(mesh.owner`update mesh.settings set ipv6_network = '2001:db8::/64'`),
     /ipv6_network_is_a_unique_local_64/,
   );
@@ -161,12 +161,12 @@ Deno.test("an endpoint inside the mesh's networks, in any spelling → invalid_r
     networks[1]?.replace("::/64", "::9"),
   ];
   for (const endpoint_ip of inside) {
-    await rejects(
+    await assert.rejects(
       mesh.register("bob", { endpoint: "198.51.100.1:51820", endpoint_ip: endpoint_ip ?? "" }),
       { sqlstate: "PT422", message: "invalid_request" },
       endpoint_ip,
     );
-    strictEqual(await mesh.configuration("bob"), null);
+    assert.equal(await mesh.configuration("bob"), null);
   }
   for (const endpoint_ip of ["10.96.1.9", "::ffff:10.96.1.9", "fd00::9", null]) {
     await mesh.register("bob", { endpoint: "198.51.100.1:51820", endpoint_ip });
@@ -179,9 +179,9 @@ Deno.test("each project draws an IPv6 network of its own", async () => {
   try {
     const [second] = await another.owner`select ipv6_network from mesh.settings`;
     for (const settings of [first, second]) {
-      match(settings?.["ipv6_network"], /^fd[0-9a-f]{2}:[0-9a-f:]*::\/64$/);
+      assert.match(settings?.["ipv6_network"], /^fd[0-9a-f]{2}:[0-9a-f:]*::\/64$/);
     }
-    notStrictEqual(first?.["ipv6_network"], second?.["ipv6_network"]);
+    assert.notEqual(first?.["ipv6_network"], second?.["ipv6_network"]);
   } finally {
     await another.drop();
   }

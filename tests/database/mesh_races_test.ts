@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import {
   agentNames,
@@ -21,12 +21,12 @@ Deno.test("two agents with a rule between them register at once → each sees th
     await mesh.put({ from_agent: alice, to_agent: bob });
     await Promise.all([mesh.register(alice), mesh.register(bob)]);
     const states = await Promise.all([mesh.configuration(alice), mesh.configuration(bob)]);
-    deepStrictEqual(states.map((state) => state?.peers.map(({ agent_id }) => agent_id)), [
+    assert.deepEqual(states.map((state) => state?.peers.map(({ agent_id }) => agent_id)), [
       [bob],
       [alice],
     ]);
     // The second to register changes the text of the first, which is its second text.
-    deepStrictEqual(states.map((state) => state?.config_version).sort(), [1, 2]);
+    assert.deepEqual(states.map((state) => state?.config_version).sort(), [1, 2]);
   }
 });
 
@@ -37,12 +37,12 @@ Deno.test("16 agents register one pubkey at once → one has it, 15 get pubkey_i
   const settled = await Promise.allSettled(
     agentNames(16).map((name) => mesh.register(name, { pubkey })),
   );
-  strictEqual(settled.filter(({ status }) => status === "fulfilled").length, 1);
+  assert.equal(settled.filter(({ status }) => status === "fulfilled").length, 1);
   for (const outcome of settled) {
-    if (outcome.status === "rejected") strictEqual(outcome.reason.message, "pubkey_in_use");
+    if (outcome.status === "rejected") assert.equal(outcome.reason.message, "pubkey_in_use");
   }
   const [left] = await mesh.owner`select count(*)::integer as peers from mesh.peers`;
-  strictEqual(left?.["peers"], 1);
+  assert.equal(left?.["peers"], 1);
 });
 
 Deno.test("two agents take each other's pubkey at once → pubkey_in_use for both, no deadlock", async () => {
@@ -56,13 +56,13 @@ Deno.test("two agents take each other's pubkey at once → pubkey_in_use for bot
       mesh.register("alice", { pubkey: pubkeys.bob }),
       mesh.register("bob", { pubkey: pubkeys.alice }),
     ]);
-    deepStrictEqual(
+    assert.deepEqual(
       settled.map((outcome) => outcome.status === "rejected" && outcome.reason.message),
       ["pubkey_in_use", "pubkey_in_use"],
     );
   }
   const held = await mesh.owner`select agent_id, pubkey from mesh.peers order by agent_id`;
-  deepStrictEqual(held.map((peer) => peer["pubkey"]), [pubkeys.alice, pubkeys.bob]);
+  assert.deepEqual(held.map((peer) => peer["pubkey"]), [pubkeys.alice, pubkeys.bob]);
 });
 
 Deno.test("32 first PSKs of one pair at once, from both sides → one is kept, everybody is told that one", async () => {
@@ -75,8 +75,8 @@ Deno.test("32 first PSKs of one pair at once, from both sides → one is kept, e
     Array.from({ length: 32 }, (_, index) => mesh.storePsks(present(sides[index % 2]))),
   );
   const told = new Set(answers.map(({ peers }) => peers[0]?.encrypted_psk));
-  strictEqual(told.size, 1);
-  ok([...told][0]?.startsWith("v1."));
+  assert.equal(told.size, 1);
+  assert.ok([...told][0]?.startsWith("v1."));
 });
 
 for (const replacement of ["a rotation", "another pubkey of either side"]) {
@@ -94,14 +94,14 @@ for (const replacement of ["a rotation", "another pubkey of either side"]) {
 
     await replace();
     const stored = await mesh.storePsks(before);
-    strictEqual(pskOf(stored).psk_version, 1);
-    ok(pskOf(stored).encrypted_psk !== null);
+    assert.equal(pskOf(stored).psk_version, 1);
+    assert.ok(pskOf(stored).encrypted_psk !== null);
 
     await replace();
     const emptied = present(await mesh.configuration("alice"));
-    deepStrictEqual(pskOf(emptied), { psk_version: 2, encrypted_psk: null });
+    assert.deepEqual(pskOf(emptied), { psk_version: 2, encrypted_psk: null });
     await replace();
-    deepStrictEqual(pskOf(present(await mesh.configuration("alice"))), pskOf(emptied));
+    assert.deepEqual(pskOf(present(await mesh.configuration("alice"))), pskOf(emptied));
   });
 }
 
@@ -114,21 +114,21 @@ Deno.test("a PSK that was made for an older version → not stored; for a later 
   await mesh.storePsks(present(await mesh.configuration("bob")));
   await mesh.rotate("alice", "bob");
 
-  deepStrictEqual(pskOf(await mesh.storePsks(stale)), { psk_version: 2, encrypted_psk: null });
+  assert.deepEqual(pskOf(await mesh.storePsks(stale)), { psk_version: 2, encrypted_psk: null });
   const stored = await mesh.storePsks(stale, { versionsOffered: 3 });
-  strictEqual(pskOf(stored).psk_version, 2);
-  ok(pskOf(stored).encrypted_psk !== null);
+  assert.equal(pskOf(stored).psk_version, 2);
+  assert.ok(pskOf(stored).encrypted_psk !== null);
 });
 
 Deno.test("revocations, rotations and removals that name nobody known → no row of mesh.config_versions", async () => {
   const { mesh } = file;
   await mesh.startOver();
   await mesh.revoke({ from_agent: "nobody", to_agent: "noone" });
-  deepStrictEqual(await mesh.remove("nobody"), { agent_id: "nobody", removed: false });
+  assert.deepEqual(await mesh.remove("nobody"), { agent_id: "nobody", removed: false });
   const rotation = await mesh.rotate("nobody", "noone").catch((error: Error) => error.message);
-  strictEqual(rotation, "peer_not_found");
+  assert.equal(rotation, "peer_not_found");
   const [count] = await mesh.owner`select count(*)::integer as versions from mesh.config_versions`;
-  strictEqual(count?.["versions"], 0);
+  assert.equal(count?.["versions"], 0);
 });
 
 Deno.test("600 changes by everybody at once → no deadlock; a version never has two texts, and every pair and address is there", async () => {
@@ -146,7 +146,7 @@ Deno.test("600 changes by everybody at once → no deadlock; a version never has
   const unexpected = outcomes.flatMap((outcome) =>
     outcome.status === "rejected" && !isExpected(outcome.reason) ? [String(outcome.reason)] : []
   );
-  deepStrictEqual(unexpected, []);
+  assert.deepEqual(unexpected, []);
 
   const [broken] = await mesh.owner`
     select
@@ -163,7 +163,7 @@ Deno.test("600 changes by everybody at once → no deadlock; a version never has
       )::integer as leases_astray,
       (select count(*) from mesh.peers p left join mesh.liveness l using (agent_id) where l is null)::integer
         as liveness_missing`;
-  deepStrictEqual({ ...broken }, { pairs_missing: 0, leases_astray: 0, liveness_missing: 0 });
+  assert.deepEqual({ ...broken }, { pairs_missing: 0, leases_astray: 0, liveness_missing: 0 });
 });
 
 Deno.test("a change waits for one that holds the same agent, and for nobody else's", async () => {
@@ -221,7 +221,7 @@ async function readWhile(
       if (state === null) continue;
       const version = `${name} ${state.config_version}`;
       const text = JSON.stringify(withoutWhatIsNotInTheText(state));
-      strictEqual(text, textsByVersion.get(version) ?? text, version);
+      assert.equal(text, textsByVersion.get(version) ?? text, version);
       textsByVersion.set(version, text);
     }
   }

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { parseMeshConfiguration } from "../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
@@ -116,8 +116,8 @@ Deno.test("any sequence of operations → config_version rises exactly with the 
             if (state !== null) {
               const before = versions.get(name) ?? 0;
               const rose = state.config_version > before;
-              ok(rose || state.config_version === before, `${says}: ${name} went back`);
-              strictEqual(rose, text !== texts.get(name), `${says}: ${name} at ${before}`);
+              assert.ok(rose || state.config_version === before, `${says}: ${name} went back`);
+              assert.equal(rose, text !== texts.get(name), `${says}: ${name} at ${before}`);
               versions.set(name, state.config_version);
             }
             texts.set(name, text);
@@ -138,8 +138,8 @@ Deno.test("removed and registered again with everything as before → a higher c
   await mesh.remove("bob");
   await mesh.register("bob", { pubkey });
   const after = await mesh.configuration("bob");
-  ok(before !== null && after !== null && after.config_version > before.config_version);
-  deepStrictEqual(after.addresses, before.addresses);
+  assert.ok(before !== null && after !== null && after.config_version > before.config_version);
+  assert.deepEqual(after.addresses, before.addresses);
 });
 
 Deno.test("a heartbeat → writes its one narrow row in place (a heap-only tuple), and no event", async () => {
@@ -155,7 +155,7 @@ Deno.test("a heartbeat → writes its one narrow row in place (a heap-only tuple
     const [before] = await count();
     await sql`select public.record_heartbeat('{"kind": "operator"}', 'bob', 1)`;
     const [after] = await count();
-    deepStrictEqual({ ...after }, {
+    assert.deepEqual({ ...after }, {
       events: before?.["events"],
       updated: before?.["updated"] + 1,
       in_place: before?.["in_place"] + 1,
@@ -184,5 +184,5 @@ function digest(text: string) {
 
 /** Takes this refusal as an answer, and no other. */
 function refusedAs(message: string): (error: Error) => void {
-  return (error) => strictEqual(error.message, message);
+  return (error) => assert.equal(error.message, message);
 }

@@ -1,5 +1,5 @@
 /** A stack of one test's own: its sweeps see a bucket that nobody else writes to. */
-import { strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import postgres from "postgres";
 import { removePostgresHome } from "../../dev/postgres/home.ts";
@@ -61,6 +61,6 @@ export async function askAsOperator<Body>(
     body: JSON.stringify(body),
   });
   const text = await response.text();
-  strictEqual(response.status, 200, `${path}: ${text}`);
+  assert.equal(response.status, 200, `${path}: ${text}`);
   return JSON.parse(text) as Body;
 }

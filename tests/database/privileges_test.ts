@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import type postgres from "postgres";
 import type { DefaultPrivileges } from "../../dev/postgres/platform.ts";
 import { callAsService, withProjectDatabase } from "./connection.ts";
@@ -62,16 +62,16 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
   Deno.test(`anon and authenticated can execute no function of the project, ${where}`, async () => {
     await withProjectDatabase({ defaultPrivileges }, async (sql) => {
       const functions = await projectFunctions(sql);
-      ok(functions.length > 15);
+      assert.ok(functions.length > 15);
       for (const role of OUTSIDERS) {
         const executable = await sql`
           select p.oid::regprocedure::text as name from pg_proc p
           where p.oid in ${sql(functions.map((found) => found.oid))}
             and has_function_privilege(${role}, p.oid, 'execute')`;
-        deepStrictEqual(executable.map((found) => found["name"]), []);
+        assert.deepEqual(executable.map((found) => found["name"]), []);
       }
       for (const role of OUTSIDERS) {
-        await rejects(
+        await assert.rejects(
           sql.begin(async (transaction) => {
             await transaction.unsafe(`set local role ${role}`);
             await transaction`select public.create_agent_key('intruder')`;
@@ -79,14 +79,14 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
           /permission denied for function create_agent_key/,
         );
       }
-      strictEqual((await sql`select from agents.keys`).length, 0);
+      assert.equal((await sql`select from agents.keys`).length, 0);
     });
   });
 
   Deno.test(`anon and authenticated can neither read nor change a table, nor enter a schema, ${where}`, async () => {
     await withProjectDatabase({ defaultPrivileges }, async (sql) => {
       const relations = await projectRelations(sql);
-      ok(relations.length >= 4);
+      assert.ok(relations.length >= 4);
       for (const role of OUTSIDERS) {
         for (const { oid, name, kind } of relations) {
           const [found] = kind === "S"
@@ -95,14 +95,14 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
               select has_table_privilege(${role}, ${oid}::oid,
                 'select, insert, update, delete, truncate, references, trigger')
                 or has_any_column_privilege(${role}, ${oid}::oid, 'select, insert, update, references') as allowed`;
-          strictEqual(found!["allowed"], false, `${role} on ${name}`);
+          assert.equal(found!["allowed"], false, `${role} on ${name}`);
         }
         const schemas = await sql`
           select n.nspname from pg_namespace n
           where n.nspname not in ${
           sql(PLATFORM_SCHEMAS)
         } and n.nspname <> 'public' and has_schema_privilege(${role}, n.oid, 'usage, create')`;
-        strictEqual(schemas.length, 0);
+        assert.equal(schemas.length, 0);
       }
     });
   });
@@ -142,7 +142,7 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
         observed_size: 5,
         observed_sha256: sha256,
       });
-      strictEqual(finished["verdict"], "committed");
+      assert.equal(finished["verdict"], "committed");
       await callAsService(sql, "grant_artifact", {
         caller,
         artifact_id,
@@ -160,12 +160,12 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
       });
       await callAsService(sql, "open_artifact", { caller, artifact_id, window_seconds });
       const inbox = { caller, agent_id: "builder", max_entries: 10, after_grant_id: null };
-      strictEqual(
+      assert.equal(
         ((await callAsService(sql, "list_inbox", inbox))["grants"] as unknown[]).length,
         1,
       );
       const list = { caller, agent_id: "planner", prefix: "", max_entries: 10, after_key: null };
-      strictEqual(
+      assert.equal(
         ((await callAsService(sql, "list_artifacts", list))["artifacts"] as unknown[]).length,
         1,
       );
@@ -188,9 +188,9 @@ Deno.test("service_role can execute every function of the project, and cannot ch
     for (const { oid, name, schema } of await projectFunctions(sql)) {
       const [found] =
         await sql`select has_function_privilege('service_role', ${oid}::oid, 'execute') as allowed`;
-      if (schema === "public") strictEqual(found!["allowed"], true, name);
+      if (schema === "public") assert.equal(found!["allowed"], true, name);
     }
-    await rejects(
+    await assert.rejects(
       sql.begin(async (transaction) => {
         await transaction`set local role service_role`;
         await transaction`delete from agents.events`;
@@ -203,9 +203,9 @@ Deno.test("service_role can execute every function of the project, and cannot ch
 Deno.test("every function runs as its caller, with an empty search_path, and says what it does", async () => {
   await withProjectDatabase({}, async (sql) => {
     for (const { name, definer, config, comment } of await projectFunctions(sql)) {
-      strictEqual(definer, false, `${name} is security definer`);
-      ok(config?.includes('search_path=""'), `${name} has no empty search_path`);
-      ok(comment, `${name} has no comment`);
+      assert.equal(definer, false, `${name} is security definer`);
+      assert.ok(config?.includes('search_path=""'), `${name} has no empty search_path`);
+      assert.ok(comment, `${name} has no comment`);
     }
   });
 });
@@ -214,10 +214,10 @@ Deno.test("every table has row level security, no policy, and a comment; none li
   await withProjectDatabase({}, async (sql) => {
     for (const { name, kind, secured, policies, comment } of await projectRelations(sql)) {
       if (kind === "S") continue;
-      strictEqual(secured, true, name);
-      strictEqual(policies, 0, name);
-      ok(comment, `${name} has no comment`);
-      ok(name.includes("."), `${name} lies in public`);
+      assert.equal(secured, true, name);
+      assert.equal(policies, 0, name);
+      assert.ok(comment, `${name} has no comment`);
+      assert.ok(name.includes("."), `${name} lies in public`);
     }
   });
 });
@@ -232,7 +232,7 @@ Deno.test("every text column that identifies or sorts is in byte order", async (
       join pg_attribute a on a.attrelid = c.oid and a.attnum = any (i.indkey)
       where n.nspname not in ${sql(PLATFORM_SCHEMAS)} and a.attcollation <> 0
         and a.attcollation <> (select o.oid from pg_collation o where o.collname = 'C')`;
-    deepStrictEqual(sortedByLocale.map((found) => found["column"]), []);
+    assert.deepEqual(sortedByLocale.map((found) => found["column"]), []);
   });
 });
 
@@ -241,8 +241,8 @@ Deno.test("the event log refuses to be changed, by its owner and the superuser t
     await callAsService(sql, "create_agent_key", { agent_id: "planner" });
     for (const change of ["delete from", "truncate", "update"]) {
       const statement = `${change} agents.events ${change === "update" ? "set action = 'x'" : ""}`;
-      await rejects(sql.unsafe(statement), /append-only/);
+      await assert.rejects(sql.unsafe(statement), /append-only/);
     }
-    strictEqual((await sql`select from agents.events`).length, 1);
+    assert.equal((await sql`select from agents.events`).length, 1);
   });
 });

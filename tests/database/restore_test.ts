@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
@@ -17,7 +17,7 @@ async function register({ ask }: OwnStack, key: string): Promise<string> {
     ttl_days: 30,
   });
   const uploaded = await fetch(registered.upload_url, { method: "PUT", body: key });
-  strictEqual(uploaded.status, 200, await uploaded.text());
+  assert.equal(uploaded.status, 200, await uploaded.text());
   return registered.artifact_id;
 }
 
@@ -56,7 +56,7 @@ async function fsck({ stack }: OwnStack): Promise<{ code: number; lines: string[
     args: ["run", "--allow-env", "--allow-read", "--allow-net", FSCK],
     env: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   }).output();
-  strictEqual(new TextDecoder().decode(stderr), "");
+  assert.equal(new TextDecoder().decode(stderr), "");
   return {
     code,
     lines: new TextDecoder().decode(stdout).split("\n").filter((line) => line !== ""),
@@ -78,7 +78,7 @@ Deno.test("a database of yesterday beside today's bucket → /sweep removes noth
     await sql`
       update storage.objects set name = 'sealed/' || ${verifying}::text || '/1'
       where name = 'incoming/' || ${verifying}::text`;
-    deepStrictEqual(await fsck(own), { code: 0, lines: [] });
+    assert.deepEqual(await fsck(own), { code: 0, lines: [] });
 
     const restore = await backUp(sql);
     await commit(own, pending, "committed today");
@@ -91,9 +91,9 @@ Deno.test("a database of yesterday beside today's bucket → /sweep removes noth
     await sql`update artifacts.artifacts set deleted_at = ${
       hoursAgo(1)
     } where artifact_id = ${deleted}`;
-    deepStrictEqual(await ask("/sweep"), { ...NOTHING_TO_DO, expired: 1 });
+    assert.deepEqual(await ask("/sweep"), { ...NOTHING_TO_DO, expired: 1 });
     const today = await pathsInBucket(sql);
-    deepStrictEqual(
+    assert.deepEqual(
       today,
       [
         `sealed/${added}/1`,
@@ -106,11 +106,11 @@ Deno.test("a database of yesterday beside today's bucket → /sweep removes noth
 
     await restore();
     await age(sql, 30);
-    deepStrictEqual(await ask("/sweep"), NOTHING_TO_DO);
-    deepStrictEqual(await pathsInBucket(sql), today);
+    assert.deepEqual(await ask("/sweep"), NOTHING_TO_DO);
+    assert.deepEqual(await pathsInBucket(sql), today);
     const { code, lines } = await fsck(own);
-    strictEqual(code, 1);
-    deepStrictEqual(lines, [
+    assert.equal(code, 1);
+    assert.deepEqual(lines, [
       `artifact without bytes: ${deleted} sealed/${deleted}/1`,
       ...today
         .filter((path) => [added, pending, rejected].some((id) => path.includes(id)))
@@ -129,14 +129,14 @@ Deno.test("orphans that are more than 5% of the bucket → held and counted, unt
       { name: "unknown", count: 6, row: null, objects: [sealed(1, 15 * 24)] },
     ]);
     const all = [...live, ...orphans].sort();
-    deepStrictEqual(await ask("/sweep"), { ...NOTHING_TO_DO, orphans_held: 6 });
-    deepStrictEqual(await pathsInBucket(sql), all);
+    assert.deepEqual(await ask("/sweep"), { ...NOTHING_TO_DO, orphans_held: 6 });
+    assert.deepEqual(await pathsInBucket(sql), all);
 
     const told = { limit: 2, remove_many_orphans: true };
-    deepStrictEqual(await ask("/sweep", told), { ...NOTHING_TO_DO, orphaned: 2, remaining: 4 });
+    assert.deepEqual(await ask("/sweep", told), { ...NOTHING_TO_DO, orphaned: 2, remaining: 4 });
     // Four of 98 are less than 5%.
-    strictEqual((await ask<Swept>("/sweep")).orphaned, 4);
-    deepStrictEqual(await pathsInBucket(sql), live.sort());
+    assert.equal((await ask<Swept>("/sweep")).orphaned, 4);
+    assert.deepEqual(await pathsInBucket(sql), live.sort());
   });
 });
 
@@ -147,9 +147,9 @@ Deno.test("deno task fsck of 1,001 lost objects and 1,001 objects of nobody → 
       { name: "unknown", count: 1001, row: null, objects: [sealed(1)] },
     ]);
     const { code, lines } = await fsck(own);
-    strictEqual(code, 1);
-    deepStrictEqual([lines.length, new Set(lines).size], [2002, 2002]);
-    match(lines[0]!, /^artifact without bytes: (art_[0-9a-f]{32}) sealed\/\1\/1$/);
-    match(lines[2001]!, /^bytes without artifact: sealed\/art_[0-9a-f]{32}\/1$/);
+    assert.equal(code, 1);
+    assert.deepEqual([lines.length, new Set(lines).size], [2002, 2002]);
+    assert.match(lines[0]!, /^artifact without bytes: (art_[0-9a-f]{32}) sealed\/\1\/1$/);
+    assert.match(lines[2001]!, /^bytes without artifact: sealed\/art_[0-9a-f]{32}\/1$/);
   });
 });

@@ -1,4 +1,4 @@
-import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { withProjectDatabase } from "./connection.ts";
 
@@ -34,7 +34,7 @@ async function jobs(sql: postgres.Sql) {
 
 Deno.test("schedule_sweep() without pg_cron, pg_net and the Vault → an error that names all three", async () => {
   await withProjectDatabase({}, async (sql) => {
-    await rejects(sql`select public.schedule_sweep()`, {
+    await assert.rejects(sql`select public.schedule_sweep()`, {
       code: "55000",
       message: "The sweep cannot be scheduled in this database without: the extension pg_cron, " +
         "the extension pg_net, the extension supabase_vault.",
@@ -45,11 +45,11 @@ Deno.test("schedule_sweep() without pg_cron, pg_net and the Vault → an error t
 Deno.test("schedule_sweep() without the secrets in the Vault → an error that names them, and no job", async () => {
   await withProjectDatabase({}, async (sql) => {
     await installStandIns(sql);
-    await rejects(
+    await assert.rejects(
       sql`select public.schedule_sweep(key_secret => 'my key')`,
       /without: the Vault secret 'project_url', the Vault secret 'my key'\./,
     );
-    deepStrictEqual(await jobs(sql), []);
+    assert.deepEqual(await jobs(sql), []);
   });
 });
 
@@ -61,16 +61,16 @@ Deno.test("schedule_sweep() → one job, which POSTs to /sweep with the key of t
     await sql`select public.schedule_sweep()`;
     await sql`select public.schedule_sweep('*/5 * * * *')`;
     const [job, ...others] = await jobs(sql);
-    deepStrictEqual([job!.jobname, job!.schedule, others], [
+    assert.deepEqual([job!.jobname, job!.schedule, others], [
       "agent-artifacts-sweep",
       "*/5 * * * *",
       [],
     ]);
-    strictEqual(job!.command.includes("sb_secret"), false);
+    assert.equal(job!.command.includes("sb_secret"), false);
 
     await sql`update vault.decrypted_secrets set decrypted_secret = 'sb_secret_new' where name = 'secret_key'`;
     const [posted] = await sql.unsafe(job!.command);
-    deepStrictEqual(posted!["http_post"], {
+    assert.deepEqual(posted!["http_post"], {
       url: "https://project.example/functions/v1/agent-artifacts/sweep",
       body: { limit: 1000 },
       headers: { apikey: "sb_secret_new", "content-type": "application/json" },

@@ -1,4 +1,4 @@
-import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import type postgres from "postgres";
 import {
   artifactIdOf,
@@ -95,8 +95,8 @@ Deno.test("sweep_artifacts ends what is over, and nothing that somebody may stil
       },
     ]);
     const step = await sweep(sql);
-    deepStrictEqual([step.expired, step.abandoned, step.remaining], [2, 4, 0]);
-    deepStrictEqual(await endedArtifacts(sql), [
+    assert.deepEqual([step.expired, step.abandoned, step.remaining], [2, 4, 0]);
+    assert.deepEqual(await endedArtifacts(sql), [
       "over: abandoned/0",
       "over: deleted/0",
       "over: expired/0",
@@ -106,7 +106,7 @@ Deno.test("sweep_artifacts ends what is over, and nothing that somebody may stil
     ]);
     const [left] = await sql`select count(*)::integer as leases from artifacts.artifacts
       where lease_token is not null and ended_at is not null`;
-    strictEqual(left!["leases"], 0);
+    assert.equal(left!["leases"], 0);
   });
 });
 
@@ -114,9 +114,9 @@ Deno.test("a longer fetch window keeps what was deleted for as long", async () =
   await withProjectDatabase({}, async (sql) => {
     const deleted = { ...committed({ state: "deleted" }), deleted_at: hoursAgo(2) };
     await seedBucket(sql, [{ name: "deleted", count: 1, row: deleted, objects: [sealed(1)] }]);
-    strictEqual((await sweep(sql, { window_seconds: 3 * 3600 })).expired, 0);
-    deepStrictEqual(await endedArtifacts(sql), []);
-    strictEqual((await sweep(sql, { window_seconds: 3600 })).expired, 1);
+    assert.equal((await sweep(sql, { window_seconds: 3 * 3600 })).expired, 0);
+    assert.deepEqual(await endedArtifacts(sql), []);
+    assert.equal((await sweep(sql, { window_seconds: 3600 })).expired, 1);
   });
 });
 
@@ -129,8 +129,8 @@ Deno.test("more dead objects than one step removes → the oldest go first, what
     ]);
     const step = await sweep(sql, { max_entries: 2 });
     const paths = [0, 1].map((index) => `sealed/${artifactIdOf("over", index)}/1`);
-    deepStrictEqual([...step.dead_paths].sort(), paths.sort());
-    strictEqual(step.remaining, 5);
+    assert.deepEqual([...step.dead_paths].sort(), paths.sort());
+    assert.equal(step.remaining, 5);
   });
 });
 
@@ -147,8 +147,8 @@ Deno.test("sweep_artifacts by an agent → forbidden, and nothing ends", async (
     });
     const [hash] = await sql`select encode(sha256(${key.key}::bytea), 'hex') as key_hash`;
     const caller = { kind: "agent", request_id: "test", key_hash: String(hash!["key_hash"]) };
-    await rejects(sweep(sql, { caller }), /forbidden/);
-    deepStrictEqual(await endedArtifacts(sql), []);
+    await assert.rejects(sweep(sql, { caller }), /forbidden/);
+    assert.deepEqual(await endedArtifacts(sql), []);
   });
 });
 
@@ -179,15 +179,15 @@ Deno.test("tombstones go after 30 days, with their grants, once nothing lies und
       }, 'builder',
           ${String(index).padStart(64, "0")}, ${expires_at}, ${revoked_at})`;
     }
-    strictEqual((await sweep(sql)).remaining, 0);
+    assert.equal((await sweep(sql)).remaining, 0);
     const artifacts = await sql`select key from artifacts.artifacts order by key`;
-    deepStrictEqual(artifacts.map((row) => row["key"]), [
+    assert.deepEqual(artifacts.map((row) => row["key"]), [
       "current/0",
       "old, with bytes/0",
       "recent/0",
     ]);
     const left =
       await sql`select right(grant_id, 1)::integer as index from artifacts.grants order by 1`;
-    deepStrictEqual(left.map((row) => row["index"]), [1, 2, 3]);
+    assert.deepEqual(left.map((row) => row["index"]), [1, 2, 3]);
   });
 });

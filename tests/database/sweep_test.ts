@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { startFunction } from "../../dev/stack/functions.ts";
 import { gate, startProxy } from "../own_function/proxy.ts";
 import {
@@ -130,7 +130,7 @@ Deno.test("/sweep in parallel, one killed half-way → of 10,000 objects, 3,000 
         (isDead ? dead : live).push(path);
       }
     }
-    deepStrictEqual([live.length, dead.length], [7000, 3000]);
+    assert.deepEqual([live.length, dead.length], [7000, 3000]);
 
     const removal = gate();
     let removals = 0;
@@ -148,19 +148,19 @@ Deno.test("/sweep in parallel, one killed half-way → of 10,000 objects, 3,000 
     await removal.arrived;
     const others = Array.from({ length: 3 }, () => sweepUntilDone(own));
     await doomed.kill();
-    strictEqual(await killed, "connection lost");
+    assert.equal(await killed, "connection lost");
     removal.open();
     await Promise.all(others);
     await sweepUntilDone(own);
     await Deno.remove(logFile);
 
-    deepStrictEqual(await pathsInBucket(sql), live.sort());
-    deepStrictEqual(await own.ask("/sweep"), NOTHING_TO_DO);
-    deepStrictEqual(await pathsInBucket(sql), live);
+    assert.deepEqual(await pathsInBucket(sql), live.sort());
+    assert.deepEqual(await own.ask("/sweep"), NOTHING_TO_DO);
+    assert.deepEqual(await pathsInBucket(sql), live);
     const events = await sql`
       select action, count(*)::integer as events, count(distinct object_id)::integer as artifacts
       from agents.events group by action order by action`;
-    deepStrictEqual([...events], [
+    assert.deepEqual([...events], [
       { action: "artifact.abandoned", events: 600, artifacts: 600 },
       { action: "artifact.expired", events: 1000, artifacts: 1000 },
     ]);
@@ -172,15 +172,15 @@ Deno.test("/sweep with limit 10 → ends 10 artifacts, removes 10 objects, and s
     await seedBucket(sql, [
       { name: "expired", count: 25, row: committed({ expiresIn: -1 }), objects: [sealed(1)] },
     ]);
-    deepStrictEqual(await ask("/sweep", { limit: 10 }), {
+    assert.deepEqual(await ask("/sweep", { limit: 10 }), {
       ...NOTHING_TO_DO,
       expired: 10,
       remaining: 15,
     });
-    strictEqual((await pathsInBucket(sql)).length, 15);
-    strictEqual((await ask<Swept>("/sweep", { limit: 10 })).remaining, 5);
-    deepStrictEqual(await ask("/sweep", { limit: 10 }), { ...NOTHING_TO_DO, expired: 5 });
-    deepStrictEqual(await pathsInBucket(sql), []);
+    assert.equal((await pathsInBucket(sql)).length, 15);
+    assert.equal((await ask<Swept>("/sweep", { limit: 10 })).remaining, 5);
+    assert.deepEqual(await ask("/sweep", { limit: 10 }), { ...NOTHING_TO_DO, expired: 5 });
+    assert.deepEqual(await pathsInBucket(sql), []);
   });
 });
 
@@ -189,7 +189,7 @@ async function sweepUntilDone(
   origin = `${stack.url}/functions/v1`,
 ): Promise<void> {
   for (let calls = 0;; calls++) {
-    ok(calls < 200, "no end of it");
+    assert.ok(calls < 200, "no end of it");
     const body = { limit: 100 };
     const swept = await askAsOperator<Swept>(origin, { path: "/sweep", body, stack });
     if (swept.remaining === 0) return;

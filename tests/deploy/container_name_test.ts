@@ -1,4 +1,4 @@
-import { strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { startFunction } from "../../dev/stack/functions.ts";
@@ -72,15 +72,15 @@ Deno.test("/register and /open where the functions know the gateway as kong:8000
         size: content.length,
         ttl_days: 1,
       });
-      strictEqual(new URL(registered["upload_url"]!).origin, origin);
+      assert.equal(new URL(registered["upload_url"]!).origin, origin);
       const uploaded = await fetch(registered["upload_url"]!, { method: "PUT", body: content });
-      strictEqual(uploaded.status, 200, await uploaded.text());
+      assert.equal(uploaded.status, 200, await uploaded.text());
       const artifact_id = registered["artifact_id"]!;
       const sha256 = createHash("sha256").update(content).digest("hex");
       await ask(origin, "commit", { artifact_id, sha256 });
       const opened = await ask(origin, "open", { artifact_id });
-      strictEqual(new URL(opened["url"]!).origin, origin);
-      strictEqual(await (await fetch(opened["url"]!)).text(), content);
+      assert.equal(new URL(opened["url"]!).origin, origin);
+      assert.equal(await (await fetch(opened["url"]!)).text(), content);
       await ask(origin, "delete", { artifact_id });
     }
   } finally {
@@ -96,6 +96,6 @@ async function ask(origin: string, path: string, body: object): Promise<Record<s
     body: JSON.stringify(body),
   });
   const text = await response.text();
-  strictEqual(response.status, 200, `/${path}: ${text}`);
+  assert.equal(response.status, 200, `/${path}: ${text}`);
   return JSON.parse(text);
 }

@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { copyProject } from "../../dev/deploy/pack.ts";
 import { runSupabase } from "../../dev/deploy/supabase_cli.ts";
@@ -34,16 +34,16 @@ Deno.test("supabase db push, twice, to an empty older project → every migratio
   const files = await applyMigrations({ databaseUrl: applied.url });
 
   const first = await push();
-  strictEqual(first.code, 0, first.output);
-  for (const file of files) match(first.output, new RegExp(`Applying migration ${file}`));
+  assert.equal(first.code, 0, first.output);
+  for (const file of files) assert.match(first.output, new RegExp(`Applying migration ${file}`));
   const deployment = await readDeployment(pushed.sql);
-  deepStrictEqual(deployment, await readDeployment(applied.sql));
-  strictEqual(deployment.records.length, files.length);
+  assert.deepEqual(deployment, await readDeployment(applied.sql));
+  assert.equal(deployment.records.length, files.length);
 
   const second = await push();
-  strictEqual(second.code, 0, second.output);
-  match(second.output, /Remote database is up to date/);
-  deepStrictEqual(await readDeployment(pushed.sql), deployment);
+  assert.equal(second.code, 0, second.output);
+  assert.match(second.output, /Remote database is up to date/);
+  assert.deepEqual(await readDeployment(pushed.sql), deployment);
 });
 
 // A later migration may have broken an earlier function. Beside `db lint`, because that runs on another major version.
@@ -56,7 +56,7 @@ Deno.test("every function of the project, once all migrations are applied → is
     join pg_namespace n on n.oid = p.pronamespace
     join pg_language l on l.oid = p.prolang
     where n.nspname in ${database.sql(PROJECT_SCHEMAS)} and l.lanname in ('plpgsql', 'sql')`;
-  strictEqual(functions.length > 0, true);
+  assert.equal(functions.length > 0, true);
   const invalid: string[] = [];
   for (const { oid, name, language } of functions) {
     const validator = language === "sql" ? "fmgr_sql_validator" : "plpgsql_validator";
@@ -64,7 +64,7 @@ Deno.test("every function of the project, once all migrations are applied → is
       invalid.push(`${name}: ${cause.message}`);
     });
   }
-  deepStrictEqual(invalid, []);
+  assert.deepEqual(invalid, []);
 });
 
 const lintServer = await findLintServer();
@@ -84,7 +84,7 @@ Deno.test({
       ["db", "lint", "--db-url", database.url, "--fail-on", "warning"],
       { projectDirectory: directory.path, homeDirectory: directory.path },
     );
-    strictEqual(lint.code, 0, lint.output);
-    match(lint.output, /No schema errors found/);
+    assert.equal(lint.code, 0, lint.output);
+    assert.match(lint.output, /No schema errors found/);
   },
 });

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,9 +10,9 @@ const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 Deno.test("supabase functions deploy --use-api → both functions live, without a JWT check, with the pins of deno.json and nothing but their own files", async () => {
   await using directory = await openTemporaryDirectory();
   const packed = await packFunctions(directory.path);
-  deepStrictEqual(packed.map(({ name }) => name).sort(), ["agent-artifacts", "agent-mesh"]);
+  assert.deepEqual(packed.map(({ name }) => name).sort(), ["agent-artifacts", "agent-mesh"]);
   for (const { name, deployment } of packed) {
-    deepStrictEqual(deployment.metadata, {
+    assert.deepEqual(deployment.metadata, {
       name,
       entrypoint_path: `supabase/functions/${name}/index.ts`,
       import_map_path: "deno.json",
@@ -20,9 +20,9 @@ Deno.test("supabase functions deploy --use-api → both functions live, without 
       verify_jwt: false,
     });
     const expected = new RegExp(`^(?:deno\\.json|supabase/functions/(?:_shared|${name})/.+\\.ts)$`);
-    deepStrictEqual([...deployment.files.keys()].filter((path) => !expected.test(path)), []);
+    assert.deepEqual([...deployment.files.keys()].filter((path) => !expected.test(path)), []);
     for (const [path, bytes] of deployment.files) {
-      strictEqual(new TextDecoder().decode(bytes), await readFile(join(PROJECT, path), "utf8"));
+      assert.equal(new TextDecoder().decode(bytes), await readFile(join(PROJECT, path), "utf8"));
     }
   }
 });

@@ -1,4 +1,4 @@
-import { ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "../../dev/deploy/hosted_deno.ts";
 import { startHostedFunction } from "../../dev/deploy/hosted_function.ts";
 import { packFunctions } from "../../dev/deploy/pack.ts";
@@ -28,8 +28,8 @@ Deno.test("the packed files alone, under the Deno that hosted projects run â†’ p
         onOutput: (text) => output.push(text),
       }),
     );
-    strictEqual(failed, 0, output.join("\n"));
-    ok(passed > 150);
+    assert.equal(failed, 0, output.join("\n"));
+    assert.ok(passed > 150);
     console.log(`${passed} conformance checks passed under the hosted Deno.`);
   } finally {
     await stack.stop();
@@ -46,6 +46,6 @@ Deno.test("the packed files, type-checked by the Deno that hosted projects run â
       env: { ...HOSTED_DENO_ENVIRONMENT, NO_COLOR: "1" },
       stdout: "null",
     }).output();
-    strictEqual(code, 0, new TextDecoder().decode(stderr));
+    assert.equal(code, 0, new TextDecoder().decode(stderr));
   }
 });

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,7 +23,7 @@ async function readImports(name: string): Promise<Import[]> {
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", join(FUNCTIONS, name, "index.ts")],
   }).output();
-  strictEqual(code, 0, name);
+  assert.equal(code, 0, name);
   const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as ModuleGraph;
   return modules.flatMap(({ local: file, dependencies = [] }) =>
     file?.startsWith(FUNCTIONS) ? dependencies.map(({ specifier }) => ({ file, specifier })) : []
@@ -35,14 +35,14 @@ Deno.test("the functions' imports → their own files, built-in modules, and nam
     imports: Record<string, string>;
   };
   const imports = (await Promise.all(["agent-artifacts", "agent-mesh"].map(readImports))).flat();
-  ok(imports.length > 100);
+  assert.ok(imports.length > 100);
   const foreign = imports.filter(({ file, specifier }) => {
     if (specifier.startsWith(".")) {
       return !resolve(dirname(file), specifier).startsWith(FUNCTIONS);
     }
     return !specifier.startsWith("node:") && !(specifier in pins);
   });
-  deepStrictEqual(foreign, []);
+  assert.deepEqual(foreign, []);
 });
 
 Deno.test("the pins of deno.json → npm packages of one exact version each", async () => {
@@ -52,7 +52,7 @@ Deno.test("the pins of deno.json → npm packages of one exact version each", as
   // No mapping of a whole folder of a package: the platform's bundler has refused those.
   const exact =
     /^npm:(?:@[a-z0-9-]+\/)?[a-z0-9-]+@\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\/[a-z/]*[a-z])?$/;
-  deepStrictEqual(Object.values(imports).filter((specifier) => !exact.test(specifier)), []);
+  assert.deepEqual(Object.values(imports).filter((specifier) => !exact.test(specifier)), []);
 });
 
 Deno.test("what the functions import late → named by a literal, or it would not be deployed with them", async () => {
@@ -64,6 +64,6 @@ Deno.test("what the functions import late → named by a literal, or it would no
       return Array.from(source.matchAll(/\bimport\(\s*(\S)/g), ([, first]) => ({ name, first }));
     }),
   )).flat();
-  ok(lateImports.length > 18);
-  deepStrictEqual(lateImports.filter(({ first }) => first !== '"'), []);
+  assert.ok(lateImports.length > 18);
+  assert.deepEqual(lateImports.filter(({ first }) => first !== '"'), []);
 });

@@ -1,5 +1,5 @@
 /** A project that agents use: what it holds, put there and read back by the operator over HTTP alone. */
-import { strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import nacl from "tweetnacl";
@@ -34,7 +34,7 @@ export async function useProject(project: Connection): Promise<ProjectInUse> {
     },
   );
   const uploaded = await fetch(upload_url, { method: "PUT", body: PLAN });
-  strictEqual(uploaded.status, 200, await uploaded.text());
+  assert.equal(uploaded.status, 200, await uploaded.text());
   const sha256 = createHash("sha256").update(PLAN).digest("hex");
   await ask(project, `${artifacts}/commit`, { artifact_id, sha256 });
   await ask(project, `${artifacts}/grant`, {
@@ -77,8 +77,8 @@ export async function readProject(project: Connection, { artifactId, agentKey }:
     seen[`configuration of ${agent_id}`] = await ask(project, `${mesh}/wg_config`, { agent_id });
     seen[`map of ${agent_id}`] = await ask(project, `${mesh}/netmap`, { agent_id });
   }
-  strictEqual(seen["bytes"], PLAN);
-  strictEqual(answer.status, 200, JSON.stringify(seen["list"]));
+  assert.equal(seen["bytes"], PLAN);
+  assert.equal(answer.status, 200, JSON.stringify(seen["list"]));
   return seen;
 }
 
@@ -89,6 +89,6 @@ async function ask<Body>(project: Connection, path: string, body: object): Promi
     body: JSON.stringify(body),
   });
   const text = await response.text();
-  strictEqual(response.status, 200, `${path}: ${text}`);
+  assert.equal(response.status, 200, `${path}: ${text}`);
   return JSON.parse(text) as Body;
 }

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { cp, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,7 +17,7 @@ Deno.test("a project in use since the release before, upgraded → the same file
   await using state = await openStateDirectory();
   const migrationsDirectory = join(state.path, "migrations");
   const newer = await copyMigrationsBefore(migrationsDirectory);
-  ok(newer.length > 0, "nothing to upgrade to");
+  assert.ok(newer.length > 0, "nothing to upgrade to");
 
   const old = await startStack({
     port: 0,
@@ -32,7 +32,7 @@ Deno.test("a project in use since the release before, upgraded → the same file
 
   const upgraded = await startStack({ port: portOf(old), stateDir: state.path, durable: false });
   await whileItRuns(upgraded, async () => {
-    deepStrictEqual(await readProject(upgraded, project), before);
+    assert.deepEqual(await readProject(upgraded, project), before);
 
     const output: string[] = [];
     const { failed, passed } = addCounts(
@@ -41,10 +41,10 @@ Deno.test("a project in use since the release before, upgraded → the same file
         onOutput: (text) => output.push(text),
       }),
     );
-    strictEqual(failed, 0, output.join("\n"));
-    ok(passed > 150);
-    deepStrictEqual(await readProject(upgraded, project), before);
-    deepStrictEqual(await countLive(upgraded), {
+    assert.equal(failed, 0, output.join("\n"));
+    assert.ok(passed > 150);
+    assert.deepEqual(await readProject(upgraded, project), before);
+    assert.deepEqual(await countLive(upgraded), {
       artifacts: 1,
       grants: 1,
       keys: 1,
@@ -57,7 +57,7 @@ Deno.test("a project in use since the release before, upgraded → the same file
 /** Copies what the previous release had; resolves to the names of what came after it. */
 async function copyMigrationsBefore(directory: string): Promise<string[]> {
   const files = (await readdir(MIGRATIONS_DIRECTORY)).filter((file) => file.endsWith(".sql"));
-  ok(files.includes(PREVIOUS_RELEASE), "a migration that has landed is never renamed");
+  assert.ok(files.includes(PREVIOUS_RELEASE), "a migration that has landed is never renamed");
   await mkdir(directory);
   for (const file of files.filter((name) => name <= PREVIOUS_RELEASE)) {
     await cp(join(fileURLToPath(MIGRATIONS_DIRECTORY), file), join(directory, file));

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import {
   type Artifact,
@@ -32,7 +32,7 @@ for (const [when, path] of Object.entries(STEPS)) {
     `kill -9 of the function ${when} → after the lease, repeating /commit succeeds`,
     async ({ planner }) => {
       const registered = await register(planner);
-      strictEqual(await upload(registered.upload_url, "hello"), 200);
+      assert.equal(await upload(registered.upload_url, "hello"), 200);
       const step = gate();
       {
         await using proxy = startProxy(
@@ -45,7 +45,7 @@ for (const [when, path] of Object.entries(STEPS)) {
         const lost = own.post("/commit", { as: planner, body }).catch(() => "connection lost");
         await step.arrived;
         await own.process.kill();
-        strictEqual(await lost, "connection lost");
+        assert.equal(await lost, "connection lost");
         step.open();
       }
       assertError(await commit(planner, registered, sha256("hello")), 409, "commit_in_progress");
@@ -54,9 +54,9 @@ for (const [when, path] of Object.entries(STEPS)) {
           where artifact_id = ${registered.artifact_id}`
       );
       const repeated = await commit(planner, registered, sha256("hello"));
-      strictEqual(repeated.status, 200, JSON.stringify(repeated.body));
-      deepStrictEqual(await listed(planner), [repeated.body]);
-      strictEqual(await download((await open(planner, registered)).body.url), "hello");
+      assert.equal(repeated.status, 200, JSON.stringify(repeated.body));
+      assert.deepEqual(await listed(planner), [repeated.body]);
+      assert.equal(await download((await open(planner, registered)).body.url), "hello");
     },
   );
 
@@ -74,13 +74,13 @@ for (const [when, path] of Object.entries(STEPS)) {
       const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
       const failed = await own.post("/commit", { as: planner, body });
       assertError(failed, 503, "upstream_unavailable");
-      ok(Number(failed.headers.get("retry-after")) > 0);
-      deepStrictEqual(await listed(planner), []);
+      assert.ok(Number(failed.headers.get("retry-after")) > 0);
+      assert.deepEqual(await listed(planner), []);
 
       proxy.intercept(() => {});
       const repeated = await own.post<Artifact>("/commit", { as: planner, body });
-      strictEqual(repeated.status, 200, JSON.stringify(repeated.body));
-      strictEqual(repeated.body.state, "committed");
+      assert.equal(repeated.status, 200, JSON.stringify(repeated.body));
+      assert.equal(repeated.body.state, "committed");
     },
   );
 }
@@ -97,7 +97,7 @@ artifactTest(
     const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
     assertError(await own.post("/commit", { as: planner, body }), 503, "upstream_unavailable");
     proxy.intercept(() => {});
-    strictEqual((await own.post("/commit", { as: planner, body })).status, 200);
+    assert.equal((await own.post("/commit", { as: planner, body })).status, 200);
   },
 );
 
@@ -122,9 +122,9 @@ artifactTest(
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
     assertError(await own.post("/commit", { as: planner, body }), 503, "upstream_unavailable");
-    ok(sentBytes < 32 * 1024 * 1024, `${sentBytes} bytes were sent`);
+    assert.ok(sentBytes < 32 * 1024 * 1024, `${sentBytes} bytes were sent`);
     proxy.intercept(() => {});
-    strictEqual((await own.post("/commit", { as: planner, body })).status, 200);
+    assert.equal((await own.post("/commit", { as: planner, body })).status, 200);
   },
 );
 
@@ -146,7 +146,7 @@ artifactTest(
     });
     await verdict.arrived;
     const deleted = await own.post<Artifact>("/delete", { as: planner, body: { artifact_id } });
-    strictEqual(deleted.body.state, "deleted");
+    assert.equal(deleted.body.state, "deleted");
     verdict.open();
     assertError(await committing, 410, "artifact_expired");
     assertError(await open(planner, registered), 410, "artifact_expired");
@@ -174,9 +174,9 @@ artifactTest(
     await withStackDatabase((sql) =>
       sql`update artifacts.artifacts set lease_expires_at = now() where artifact_id = ${artifact_id}`
     );
-    strictEqual((await commit(planner, registered, sha256("hello"))).status, 200);
+    assert.equal((await commit(planner, registered, sha256("hello"))).status, 200);
     verdict.open();
     assertError(await slow, 409, "commit_in_progress");
-    strictEqual(await download((await open(planner, registered)).body.url), "hello");
+    assert.equal(await download((await open(planner, registered)).body.url), "hello");
   },
 );

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, type Answer, assertError, SUPABASE_URL } from "../conformance/client.ts";
 import {
   type Artifact,
@@ -30,7 +30,7 @@ interface Verifying extends Artifact {
 
 async function uploaded(planner: Agent, content = CONTENT): Promise<Registered> {
   const registered = await register(planner, { content });
-  strictEqual(await upload(registered.upload_url, content), 200);
+  assert.equal(await upload(registered.upload_url, content), 200);
   return registered;
 }
 
@@ -58,23 +58,23 @@ artifactTest(
     proxy.passed.length = 0;
     for (const call of [1, 2, 3, 4]) {
       const { status, headers, body } = await commitOnce(own, { planner, registered });
-      strictEqual(status, 202);
-      ok(Number(headers.get("retry-after")) >= 0);
-      strictEqual(headers.get("x-request-id")?.length, 36);
+      assert.equal(status, 202);
+      assert.ok(Number(headers.get("retry-after")) >= 0);
+      assert.equal(headers.get("x-request-id")?.length, 36);
       const { upload_url: _url, upload_expires_at: _expiry, ...pending } = registered;
-      deepStrictEqual(body, {
+      assert.deepEqual(body, {
         ...pending,
         state: "verifying",
         verified_bytes: call * BYTES_PER_CALL,
       });
-      deepStrictEqual(await listed(planner), []);
+      assert.deepEqual(await listed(planner), []);
     }
     const done = await commitOnce(own, { planner, registered });
-    strictEqual(done.status, 200);
-    strictEqual(done.body.state, "committed");
-    strictEqual(await download((await open(planner, registered)).body.url), CONTENT);
+    assert.equal(done.status, 200);
+    assert.equal(done.body.state, "committed");
+    assert.equal(await download((await open(planner, registered)).body.url), CONTENT);
     const moves = proxy.passed.filter(({ path }) => path.endsWith("/object/move"));
-    strictEqual(moves.length, 1, "a sealed object is not moved again");
+    assert.equal(moves.length, 1, "a sealed object is not moved again");
   },
 );
 
@@ -87,12 +87,12 @@ artifactTest(
     while (answer.status === 202) {
       answer = await commitOnce(own, { planner, registered, digest: sha256("other") });
     }
-    deepStrictEqual(assertError(answer, 422, "checksum_mismatch"), {
+    assert.deepEqual(assertError(answer, 422, "checksum_mismatch"), {
       expected: sha256("other"),
       actual: sha256(CONTENT),
     });
     assertError(await commitOnce(own, { planner, registered }), 409, "upload_missing");
-    strictEqual(await upload(registered.upload_url, CONTENT), 200);
+    assert.equal(await upload(registered.upload_url, CONTENT), 200);
   },
 );
 
@@ -108,7 +108,7 @@ artifactTest(
         environment: FIVE_CALLS,
       });
       for (const _ of [1, 2]) {
-        strictEqual((await commitOnce(own, { planner, registered })).status, 202);
+        assert.equal((await commitOnce(own, { planner, registered })).status, 202);
       }
       proxy.intercept(({ path }) =>
         path.includes("/object/authenticated/")
@@ -118,7 +118,7 @@ artifactTest(
       const lost = commitOnce(own, { planner, registered }).catch(() => null);
       await reading.arrived;
       await own.process.kill();
-      strictEqual(await lost, null);
+      assert.equal(await lost, null);
       reading.open();
     }
     await withStackDatabase((sql) =>
@@ -127,9 +127,9 @@ artifactTest(
     );
     await using another = await startOwnFunction({ environment: FIVE_CALLS });
     const next = await commitOnce(another, { planner, registered });
-    strictEqual(next.body.verified_bytes, 3 * BYTES_PER_CALL, "two parts were not read again");
-    strictEqual((await commitOnce(another, { planner, registered })).status, 202);
-    strictEqual((await commitOnce(another, { planner, registered })).status, 200);
+    assert.equal(next.body.verified_bytes, 3 * BYTES_PER_CALL, "two parts were not read again");
+    assert.equal((await commitOnce(another, { planner, registered })).status, 202);
+    assert.equal((await commitOnce(another, { planner, registered })).status, 200);
   },
 );
 
@@ -139,20 +139,20 @@ artifactTest(
     await using own = await startOwnFunction({ environment: FIVE_CALLS });
     const registered = await uploaded(planner);
     for (const _ of [1, 2, 3]) {
-      strictEqual((await commitOnce(own, { planner, registered })).status, 202);
+      assert.equal((await commitOnce(own, { planner, registered })).status, 202);
     }
 
     // The same size, and the end that is still to be read is the same; only what was verified already differs.
     const forged = "x".repeat(BYTES_PER_CALL) + CONTENT.slice(BYTES_PER_CALL);
-    strictEqual(await upload(registered.upload_url, forged), 200);
+    assert.equal(await upload(registered.upload_url, forged), 200);
     let answer = await commitOnce(own, { planner, registered });
-    strictEqual(answer.body.verified_bytes, BYTES_PER_CALL, "from the beginning");
+    assert.equal(answer.body.verified_bytes, BYTES_PER_CALL, "from the beginning");
     while (answer.status === 202) answer = await commitOnce(own, { planner, registered });
-    deepStrictEqual(assertError(answer, 422, "checksum_mismatch"), {
+    assert.deepEqual(assertError(answer, 422, "checksum_mismatch"), {
       expected: sha256(CONTENT),
       actual: sha256(forged),
     });
-    deepStrictEqual(await listed(planner), []);
+    assert.deepEqual(await listed(planner), []);
   },
 );
 
@@ -162,7 +162,7 @@ artifactTest(
     await using own = await startOwnFunction({ environment: FIVE_CALLS });
     const registered = await uploaded(planner);
     for (const _ of [1, 2]) {
-      strictEqual(
+      assert.equal(
         (await commitOnce(own, { planner, registered })).status,
         202,
       );
@@ -172,7 +172,7 @@ artifactTest(
         where artifact_id = ${registered.artifact_id}`
     );
     const next = await commitOnce(own, { planner, registered });
-    strictEqual(next.body.verified_bytes, BYTES_PER_CALL);
+    assert.equal(next.body.verified_bytes, BYTES_PER_CALL);
   },
 );
 
@@ -181,13 +181,13 @@ artifactTest(
   async ({ planner }) => {
     await using own = await startOwnFunction({ environment: FIVE_CALLS });
     const registered = await uploaded(planner);
-    strictEqual((await commitOnce(own, { planner, registered })).status, 202);
+    assert.equal((await commitOnce(own, { planner, registered })).status, 202);
     await withStackDatabase((sql) =>
       sql`update artifacts.artifacts set progress_at = progress_at - interval '1 hour',
           created_at = created_at - interval '1 hour'
         where artifact_id = ${registered.artifact_id}`
     );
-    strictEqual(
+    assert.equal(
       (await commitOnce(own, { planner, registered })).body.verified_bytes,
       2 * BYTES_PER_CALL,
     );

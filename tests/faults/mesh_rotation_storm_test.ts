@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, SUPABASE_URL } from "../conformance/client.ts";
 import {
   configOf,
@@ -36,9 +36,9 @@ for (const [replaces, replace] of Object.entries(REPLACEMENTS)) {
       });
       await using own = await startOwnMeshFunction(proxy.url);
       const { status, body } = await own.post<WgConfig>("/wg_config", { as: hub, body: {} });
-      strictEqual(status, 200, JSON.stringify(body));
-      ok(storms > 0, "the storm met the storing");
-      deepStrictEqual(
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.ok(storms > 0, "the storm met the storing");
+      assert.deepEqual(
         valuesOf("PresharedKey", body),
         valuesOf("PresharedKey", await configOf(peer)),
       );
@@ -61,7 +61,7 @@ for (const [replaces, replace] of Object.entries(REPLACEMENTS)) {
       }
       storming = false;
       await storm;
-      deepStrictEqual(
+      assert.deepEqual(
         valuesOf("PresharedKey", await configOf(hub)),
         valuesOf("PresharedKey", await configOf(peer)),
       );

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError } from "../conformance/client.ts";
 import {
   artifactTest,
@@ -22,7 +22,7 @@ artifactTest(
     await upload(registered.upload_url, "hello");
     const { artifact_id } = registered;
     const body = { artifact_id, sha256: sha256("hello") };
-    strictEqual((await own.post("/commit", { as: planner, body })).status, 202);
+    assert.equal((await own.post("/commit", { as: planner, body })).status, 202);
 
     await withStackDatabase((sql) =>
       sql`update artifacts.artifacts
@@ -31,19 +31,19 @@ artifactTest(
     );
     await sweepAll();
     const sealed = [`sealed/${artifact_id}/1`];
-    deepStrictEqual(await objectsOf(registered), sealed, "the upload is younger than 14 days");
+    assert.deepEqual(await objectsOf(registered), sealed, "the upload is younger than 14 days");
 
     await withStackDatabase((sql) =>
       sql`update storage.objects set created_at = now() - interval '15 days'
         where name = ${sealed[0]!}`
     );
     await sweepAll();
-    deepStrictEqual(await objectsOf(registered), []);
+    assert.deepEqual(await objectsOf(registered), []);
     assertError(await own.post("/commit", { as: planner, body }), 410, "artifact_expired");
     const events = await withStackDatabase((sql) =>
       sql`select action from agents.events where object_id = ${artifact_id} order by event_id`
     );
-    deepStrictEqual(events.map((event) => event["action"]), [
+    assert.deepEqual(events.map((event) => event["action"]), [
       "artifact.registered",
       "artifact.abandoned",
     ]);
@@ -59,15 +59,15 @@ artifactTest(
     const registered = await register(planner);
     const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
     for (const _ of ["first", "second", "third"]) {
-      strictEqual(await upload(registered.upload_url, "hello"), 200);
-      strictEqual((await own.post("/commit", { as: planner, body })).status, 202);
+      assert.equal(await upload(registered.upload_url, "hello"), 200);
+      assert.equal((await own.post("/commit", { as: planner, body })).status, 202);
     }
     await sweepAll();
-    deepStrictEqual(await objectsOf(registered), [`sealed/${registered.artifact_id}/3`]);
+    assert.deepEqual(await objectsOf(registered), [`sealed/${registered.artifact_id}/3`]);
 
-    strictEqual((await own.post("/commit", { as: planner, body })).status, 202);
-    strictEqual((await own.post("/commit", { as: planner, body })).status, 200);
+    assert.equal((await own.post("/commit", { as: planner, body })).status, 202);
+    assert.equal((await own.post("/commit", { as: planner, body })).status, 200);
     const { body: access } = await open(planner, registered);
-    strictEqual(await download(access.url), "hello");
+    assert.equal(await download(access.url), "hello");
   },
 );

@@ -1,4 +1,4 @@
-import { match } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { startOwnFunction } from "../own_function/own_function.ts";
 
 const REQUEST = [
@@ -19,7 +19,7 @@ Deno.test("a refusal does not wait for a body that never comes", async () => {
   const timer = setTimeout(() => connection.close(), 10_000);
   const readBytes = await connection.read(buffer);
   clearTimeout(timer);
-  match(new TextDecoder().decode(buffer.subarray(0, readBytes ?? 0)), /^HTTP\/1\.1 401 /);
+  assert.match(new TextDecoder().decode(buffer.subarray(0, readBytes ?? 0)), /^HTTP\/1\.1 401 /);
 });
 
 Deno.test("a sender that goes away in the middle of its body costs the function nothing but a log line", async () => {
@@ -30,5 +30,5 @@ Deno.test("a sender that goes away in the middle of its body costs the function 
     connection.close();
   }
   const health = await fetch(`${own.process.url}/agent-artifacts/health`);
-  match(await health.text(), /"ok"/);
+  assert.match(await health.text(), /"ok"/);
 });

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import { artifactTest, commit, register, sha256, upload } from "../conformance/artifacts.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
@@ -36,13 +36,13 @@ for (const [path, calls] of Object.entries(CALLS)) {
           const body = await requestFor(path, cast);
           proxy.intercept((passing) => passing.path.includes(call) ? answer() : undefined);
           const failed = await own.post(path, { as: cast.planner, body });
-          strictEqual(failed.status, 503, `${call}: ${trouble}: ${JSON.stringify(failed.body)}`);
+          assert.equal(failed.status, 503, `${call}: ${trouble}: ${JSON.stringify(failed.body)}`);
           assertError(failed, 503, "upstream_unavailable");
-          ok(Number(failed.headers.get("retry-after")) > 0);
+          assert.ok(Number(failed.headers.get("retry-after")) > 0);
 
           proxy.intercept(() => {});
           const repeated = await own.post(path, { as: cast.planner, body });
-          strictEqual(
+          assert.equal(
             repeated.status,
             200,
             `${call}: ${trouble}: ${JSON.stringify(repeated.body)}`,
@@ -71,8 +71,8 @@ artifactTest(
           ? new Response("busy", { status: 503 })
           : undefined
       );
-      strictEqual((await own.post(path, { as: cast.planner, body })).status, 200);
-      strictEqual(failures, 2);
+      assert.equal((await own.post(path, { as: cast.planner, body })).status, 200);
+      assert.equal(failures, 2);
     }
   },
 );
@@ -93,7 +93,7 @@ artifactTest(
     assertError(await own.post("/commit", { as: planner, body }), 503, "upstream_unavailable");
     proxy.intercept(() => {});
     const repeated = await own.post("/commit", { as: planner, body });
-    strictEqual(repeated.status, 200);
-    deepStrictEqual(repeated.body, (await commit(planner, registered, sha256("hello"))).body);
+    assert.equal(repeated.status, 200);
+    assert.deepEqual(repeated.body, (await commit(planner, registered, sha256("hello"))).body);
   },
 );

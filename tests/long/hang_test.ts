@@ -1,4 +1,4 @@
-import { ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import { artifactTest, type Cast } from "../conformance/artifacts.ts";
 import { CALLS, requestFor } from "../own_function/operations.ts";
@@ -43,12 +43,12 @@ async function hangAndRepeat(hanging: ReadonlyMap<string, string>, cast: Cast): 
   );
   for (const answer of answers) {
     assertError(answer, 503, "upstream_unavailable");
-    ok(Number(answer.headers.get("retry-after")) > 0);
+    assert.ok(Number(answer.headers.get("retry-after")) > 0);
   }
   end.open();
   proxy.intercept(() => {});
   for (const [path, body] of bodies) {
     const repeated = await own.post(path, { as: cast.planner, body });
-    strictEqual(repeated.status, 200, `${path}: ${JSON.stringify(repeated.body)}`);
+    assert.equal(repeated.status, 200, `${path}: ${JSON.stringify(repeated.body)}`);
   }
 }

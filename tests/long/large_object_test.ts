@@ -1,4 +1,4 @@
-import { ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFunction } from "../../dev/stack/functions.ts";
@@ -23,7 +23,7 @@ async function shell(command: string): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command("bash", {
     args: ["-o", "pipefail", "-c", command],
   }).output();
-  strictEqual(code, 0, new TextDecoder().decode(stderr));
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
   return new TextDecoder().decode(stdout).trimEnd();
 }
 
@@ -62,13 +62,13 @@ Deno.test("1 GiB: registered, PUT, committed over several calls with one kill -9
       size: SIZE,
       ttl_days: 1,
     });
-    strictEqual(registered.status, 200, JSON.stringify(registered.body));
+    assert.equal(registered.status, 200, JSON.stringify(registered.body));
     const put = `curl -sS -o /dev/null -w '%{http_code}' -T '${file}'`;
-    strictEqual(await shell(`${put} '${registered.body.upload_url}'`), "200");
+    assert.equal(await shell(`${put} '${registered.body.upload_url}'`), "200");
 
     const request = { artifact_id: registered.body.artifact_id, sha256: digest };
     let answer = await post("/commit", request);
-    strictEqual(answer.status, 202, JSON.stringify(answer.body));
+    assert.equal(answer.status, 202, JSON.stringify(answer.body));
     const before = residentBytes(running.pid);
     let most = before;
     let calls = 1;
@@ -80,17 +80,22 @@ Deno.test("1 GiB: registered, PUT, committed over several calls with one kill -9
       }
       answer = await post("/commit", request);
       calls++;
-      if (answer.status === 202) ok(answer.body.verified_bytes > verified, "it never starts again");
+      if (answer.status === 202) {
+        assert.ok(answer.body.verified_bytes > verified, "it never starts again");
+      }
       most = Math.max(most, residentBytes(running.pid));
     }
-    strictEqual(answer.status, 200, JSON.stringify(answer.body));
-    strictEqual(answer.body.sha256, digest);
-    strictEqual(calls, 16, "64 MiB a call, none of them twice");
-    ok(most - before < 48 * MEBIBYTE, `grew by ${((most - before) / MEBIBYTE).toFixed(1)} MiB`);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.equal(answer.body.sha256, digest);
+    assert.equal(calls, 16, "64 MiB a call, none of them twice");
+    assert.ok(
+      most - before < 48 * MEBIBYTE,
+      `grew by ${((most - before) / MEBIBYTE).toFixed(1)} MiB`,
+    );
 
     const access = await post("/open", { artifact_id: registered.body.artifact_id });
     const fetched = await shell(`curl -sS '${access.body.url}' | sha256sum`);
-    strictEqual(fetched.split(" ")[0], digest);
+    assert.equal(fetched.split(" ")[0], digest);
   } finally {
     await running.stop();
     await stack.stop();

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, type Answer, post } from "../conformance/client.ts";
 import {
   type Access,
@@ -28,7 +28,7 @@ function remove(owner: Agent, { artifact_id }: Artifact): Promise<Answer<Artifac
 /** Uploads that the next sweep finds abandoned, unless a commit comes first. */
 async function uploadOverdue(owner: Agent, count: number): Promise<Artifact[]> {
   const registered = await Promise.all(Array.from({ length: count }, () => register(owner)));
-  for (const { upload_url } of registered) strictEqual(await upload(upload_url, "hello"), 200);
+  for (const { upload_url } of registered) assert.equal(await upload(upload_url, "hello"), 200);
   const ids = registered.map((artifact) => artifact.artifact_id);
   await withStackDatabase((sql) =>
     sql`update artifacts.artifacts set created_at = now() - interval '27 hours'
@@ -51,10 +51,10 @@ artifactTest(
       const opened = [open(planner, kept), open(planner, doomed)];
       if (round % 2 === 1) sweeps.push(sweep(), sweep());
 
-      for (const swept of await Promise.all(sweeps)) strictEqual(swept.status, 200);
+      for (const swept of await Promise.all(sweeps)) assert.equal(swept.status, 200);
       for (const access of await Promise.all(opened)) await assertWorks(access);
       for (const answer of [await keeping, await dooming, await removal]) {
-        ok([200, 410].includes(answer.status), JSON.stringify(answer.body));
+        assert.ok([200, 410].includes(answer.status), JSON.stringify(answer.body));
       }
 
       others.push(doomed);
@@ -64,15 +64,18 @@ artifactTest(
         await assertWorks(await open(planner, kept));
       }
     }
-    ok(committed.length > 0 && committed.length < ROUNDS, `${committed.length} commits succeeded`);
+    assert.ok(
+      committed.length > 0 && committed.length < ROUNDS,
+      `${committed.length} commits succeeded`,
+    );
 
     await withStackDatabase((sql) =>
       sql`update artifacts.artifacts set deleted_at = now() - interval '3 minutes'
         where state = 'deleted' and artifact_id = any(${others.map((other) => other.artifact_id)})`
     );
     await sweepAll();
-    deepStrictEqual(await objectsOf(...others), []);
-    deepStrictEqual(
+    assert.deepEqual(await objectsOf(...others), []);
+    assert.deepEqual(
       await objectsOf(...committed),
       committed.map(({ artifact_id }) => `sealed/${artifact_id}/1`).sort(),
     );
@@ -82,6 +85,6 @@ artifactTest(
 
 /** A URL that was given out leads to the bytes; a refusal is one that the moment allows. */
 async function assertWorks({ status, body }: Answer<Access>): Promise<void> {
-  if (status === 200) strictEqual(await download(body.url), "hello");
-  else ok([409, 410].includes(status), JSON.stringify(body));
+  if (status === 200) assert.equal(await download(body.url), "hello");
+  else assert.ok([409, 410].includes(status), JSON.stringify(body));
 }

@@ -1,4 +1,4 @@
-import { ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Access, artifactTest, publish } from "../conformance/artifacts.ts";
 import { assertInvalid } from "../conformance/client.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
@@ -9,7 +9,7 @@ async function windowOf(
   request: Parameters<OwnFunction["post"]>[1],
 ): Promise<number> {
   const answer = await own.post<Access>("/open", request);
-  strictEqual(answer.status, 200);
+  assert.equal(answer.status, 200);
   return (Date.parse(answer.body.expires_at) - Date.now()) / 1000;
 }
 
@@ -20,13 +20,13 @@ artifactTest(
     const registration = { agent_id: planner.id, key: "k", mime: "text/plain" };
     const register = (size: number, ttl_days: number) =>
       own.post("/register", { as: planner, body: { ...registration, size, ttl_days } });
-    strictEqual((await register(52_428_800, 365)).status, 200);
+    assert.equal((await register(52_428_800, 365)).status, 200);
     assertInvalid(await register(52_428_801, 365), "size");
     assertInvalid(await register(52_428_800, 366), "ttl_days");
 
     const { artifact_id } = await publish(planner);
     const seconds = await windowOf(own, { as: planner, body: { artifact_id } });
-    ok(seconds > 30 && seconds <= 61, String(seconds));
+    assert.ok(seconds > 30 && seconds <= 61, String(seconds));
   },
 );
 
@@ -34,5 +34,5 @@ artifactTest("ARTIFACTS_FETCH_URL_SECONDS=5 → download URLs of 5 seconds", asy
   await using own = await startOwnFunction({ environment: { ARTIFACTS_FETCH_URL_SECONDS: "5" } });
   const { artifact_id } = await publish(planner);
   const seconds = await windowOf(own, { as: planner, body: { artifact_id } });
-  ok(seconds > 0 && seconds <= 6, String(seconds));
+  assert.ok(seconds > 0 && seconds <= 6, String(seconds));
 });

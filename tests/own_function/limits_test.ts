@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, assertError, operatorRpc, post, SUPABASE_URL } from "../conformance/client.ts";
 import {
   type Artifact,
@@ -33,19 +33,19 @@ artifactTest(
     const answers = await Promise.all(
       Array.from({ length: 32 }, () => registerBytes(own, planner, 100)),
     );
-    strictEqual(answers.filter(({ status }) => status === 200).length, 10);
+    assert.equal(answers.filter(({ status }) => status === 200).length, 10);
     for (const answer of answers) {
       if (answer.status === 200) continue;
-      deepStrictEqual(assertError(answer, 409, "quota_exceeded"), {
+      assert.deepEqual(assertError(answer, 409, "quota_exceeded"), {
         quota_bytes: 1000,
         held_bytes: 1000,
       });
-      strictEqual("upload_url" in answer.body, false);
+      assert.equal("upload_url" in answer.body, false);
     }
     const [held] = await withStackDatabase((sql) =>
       sql`select count(*)::integer as count from artifacts.artifacts where agent_id = ${planner.id}`
     );
-    strictEqual(held!["count"], 10, "a refused registration leaves no row");
+    assert.equal(held!["count"], 10, "a refused registration leaves no row");
   },
 );
 
@@ -56,24 +56,24 @@ artifactTest(
       environment: { ARTIFACTS_QUOTA_BYTES: "10" },
     });
     const first = await registerBytes(own, planner, 6);
-    strictEqual(first.status, 200);
+    assert.equal(first.status, 200);
     assertError(await registerBytes(own, planner, 5), 409, "quota_exceeded");
-    strictEqual((await registerBytes(own, builder, 10)).status, 200, "another agent has its own");
-    strictEqual((await registerBytes(own, planner, 4)).status, 200, "up to the last byte");
-    strictEqual((await registerBytes(own, planner, 0)).status, 200, "nothing always fits");
+    assert.equal((await registerBytes(own, builder, 10)).status, 200, "another agent has its own");
+    assert.equal((await registerBytes(own, planner, 4)).status, 200, "up to the last byte");
+    assert.equal((await registerBytes(own, planner, 0)).status, 200, "nothing always fits");
 
-    strictEqual((await remove(own, planner, first.body)).status, 200);
+    assert.equal((await remove(own, planner, first.body)).status, 200);
     const second = await registerBytes(own, planner, 6);
-    strictEqual(second.status, 200, "a deletion releases");
+    assert.equal(second.status, 200, "a deletion releases");
 
-    strictEqual(await upload(second.body.upload_url, "second"), 200);
+    assert.equal(await upload(second.body.upload_url, "second"), 200);
     const committing = { artifact_id: second.body.artifact_id, sha256: sha256("second") };
-    strictEqual((await own.post("/commit", { as: planner, body: committing })).status, 200);
+    assert.equal((await own.post("/commit", { as: planner, body: committing })).status, 200);
     assertError(await registerBytes(own, planner, 1), 409, "quota_exceeded");
     await withStackDatabase((sql) =>
       sql`update artifacts.artifacts set expires_at = now() where artifact_id = ${second.body.artifact_id}`
     );
-    strictEqual((await registerBytes(own, planner, 6)).status, 200, "an expiry releases");
+    assert.equal((await registerBytes(own, planner, 6)).status, 200, "an expiry releases");
   },
 );
 
@@ -86,12 +86,12 @@ artifactTest(
       registerBytes(own, planner, 1),
     ]);
     const refused = await registerBytes(own, planner, 1);
-    deepStrictEqual(assertError(refused, 409, "limit_exceeded"), {
+    assert.deepEqual(assertError(refused, 409, "limit_exceeded"), {
       limit: "pending_artifacts",
       maximum: 2,
     });
-    strictEqual((await remove(own, planner, first.body)).status, 200);
-    strictEqual((await registerBytes(own, planner, 1)).status, 200);
+    assert.equal((await remove(own, planner, first.body)).status, 200);
+    assert.equal((await registerBytes(own, planner, 1)).status, 200);
   },
 );
 
@@ -109,17 +109,17 @@ artifactTest(
       Array.from({ length: 8 }, () => own.post<Grant>("/grant", { as: planner, body })),
     );
     const given = answers.filter(({ status }) => status === 200);
-    strictEqual(given.length, 2);
+    assert.equal(given.length, 2);
     for (const answer of answers) {
       if (answer.status === 200) continue;
-      deepStrictEqual(assertError(answer, 409, "limit_exceeded"), {
+      assert.deepEqual(assertError(answer, 409, "limit_exceeded"), {
         limit: "live_grants",
         maximum: 2,
       });
     }
-    strictEqual((await inbox(builder)).length, 2);
+    assert.equal((await inbox(builder)).length, 2);
     await own.post("/revoke", { as: planner, body: { grant_id: given[0]!.body.grant_id } });
-    strictEqual((await own.post("/grant", { as: planner, body })).status, 200);
+    assert.equal((await own.post("/grant", { as: planner, body })).status, 200);
   },
 );
 
@@ -128,12 +128,12 @@ artifactTest(
   async ({ planner }) => {
     const create = () =>
       operatorRpc("create_agent_key", { agent_id: planner.id, max_live_keys: 2 });
-    strictEqual((await create()).status, 200);
+    assert.equal((await create()).status, 200);
     const refused = await create();
-    strictEqual(refused.status, 409);
-    strictEqual(refused.body["message"], "limit_exceeded");
+    assert.equal(refused.status, 409);
+    assert.equal(refused.body["message"], "limit_exceeded");
     await operatorRpc("revoke_agent_key", { key_id: planner.keyId });
-    strictEqual((await create()).status, 200);
+    assert.equal((await create()).status, 200);
   },
 );
 
@@ -147,13 +147,13 @@ artifactTest(
     assertError(await registerBytes(own, planner, 1), 409, "quota_exceeded");
     await upload(registered.upload_url, "hello");
     const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
-    strictEqual((await own.post("/commit", { as: planner, body })).status, 200);
+    assert.equal((await own.post("/commit", { as: planner, body })).status, 200);
     const listing = await post("/agent-artifacts/list", {
       as: planner,
       body: { agent_id: planner.id },
     });
-    strictEqual((listing.body["artifacts"] as unknown[]).length, 1);
-    strictEqual((await registerBytes(own, builder, 1)).status, 200);
+    assert.equal((listing.body["artifacts"] as unknown[]).length, 1);
+    assert.equal((await registerBytes(own, builder, 1)).status, 200);
   },
 );
 
@@ -166,7 +166,7 @@ artifactTest(
         () => operatorRpc("create_agent_key", { agent_id: planner.id, max_live_keys: 3 }),
       ),
     );
-    strictEqual(
+    assert.equal(
       answers.filter(({ status }) => status === 200).length,
       2,
     );
@@ -191,6 +191,6 @@ artifactTest(
       assertError(await registerBytes(own, planner, 1), 503, "upstream_unavailable");
     }
     proxy.intercept(() => {});
-    strictEqual((await registerBytes(own, planner, 1)).status, 200);
+    assert.equal((await registerBytes(own, planner, 1)).status, 200);
   },
 );

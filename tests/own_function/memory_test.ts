@@ -1,4 +1,4 @@
-import { ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import {
   artifactTest,
@@ -32,23 +32,23 @@ artifactTest(
       ttl_days: 1,
     };
     const registered = await tryRegister(planner, registration);
-    strictEqual(registered.status, 200);
-    strictEqual(await upload(registered.body.upload_url, bytes), 200);
+    assert.equal(registered.status, 200);
+    assert.equal(await upload(registered.body.upload_url, bytes), 200);
 
     await using own = await startOwnFunction();
     // A small commit first, so that code that is loaded at first use is not counted.
     const small = await register(planner, { key: "small", content: "small" });
-    strictEqual(await upload(small.upload_url, "small"), 200);
+    assert.equal(await upload(small.upload_url, "small"), 200);
     const warmUp = { artifact_id: small.artifact_id, sha256: digestOf("small") };
-    strictEqual((await own.post("/commit", { as: planner, body: warmUp })).status, 200);
+    assert.equal((await own.post("/commit", { as: planner, body: warmUp })).status, 200);
 
     const { pid } = own.process;
     const before = memoryOf(pid, "VmRSS");
     const peakBefore = memoryOf(pid, "VmHWM");
     const body = { artifact_id: registered.body.artifact_id, sha256 };
-    strictEqual((await own.post("/commit", { as: planner, body })).status, 200);
+    assert.equal((await own.post("/commit", { as: planner, body })).status, 200);
     const peak = memoryOf(pid, "VmHWM");
     const raised = peak > peakBefore ? peak - before : memoryOf(pid, "VmRSS") - before;
-    ok(raised < 16 * MEBIBYTE, `raised by ${(raised / MEBIBYTE).toFixed(1)} MiB`);
+    assert.ok(raised < 16 * MEBIBYTE, `raised by ${(raised / MEBIBYTE).toFixed(1)} MiB`);
   },
 );

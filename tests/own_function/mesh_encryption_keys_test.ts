@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type Agent, type Answer, assertError } from "../conformance/client.ts";
 import { configOf, join, meshTest, netmapOf, pairUp, rotate } from "../conformance/mesh_cast.ts";
@@ -13,9 +13,9 @@ meshTest(
     await using own = await startOwnFunction({ name: "agent-mesh" });
     const answer = await wgConfig(own, alice);
     assertError(answer, 503, "misconfigured");
-    match(messageOf(answer), /supabase secrets set PSK_ENCRYPTION_KEYS=/);
+    assert.match(messageOf(answer), /supabase secrets set PSK_ENCRYPTION_KEYS=/);
     const other = (await netmapOf(alice)).peers.find(({ self }) => !self);
-    strictEqual(other?.psk_version, null, "no PSK was made");
+    assert.equal(other?.psk_version, null, "no PSK was made");
   },
 );
 
@@ -29,8 +29,8 @@ meshTest(
       for (const path of ["/wg_config", "/netmap"]) {
         const answer: Answer = await own.post(path, { as: alice, body: {} });
         assertError(answer, 503, "misconfigured");
-        match(messageOf(answer), /^PSK_ENCRYPTION_KEYS cannot be used\./);
-        ok(!JSON.stringify(answer.body).includes(almostAKey));
+        assert.match(messageOf(answer), /^PSK_ENCRYPTION_KEYS cannot be used\./);
+        assert.ok(!JSON.stringify(answer.body).includes(almostAKey));
       }
     }
   },
@@ -43,7 +43,7 @@ meshTest(
     await pairUp(alice, bob);
     const { config } = await configOf(alice);
     await using own = await startMeshFunction(`${newEncryptionKey()},${stackKeys}`);
-    strictEqual((await wgConfig(own, alice)).body["config"], config);
+    assert.equal((await wgConfig(own, alice)).body["config"], config);
   },
 );
 
@@ -55,9 +55,9 @@ meshTest(
     await using own = await startMeshFunction(newEncryptionKey());
     const answer = await wgConfig(own, alice);
     assertError(answer, 503, "misconfigured");
-    match(messageOf(answer), /psk:reencrypt/);
+    assert.match(messageOf(answer), /psk:reencrypt/);
     await rotate(alice, alice, bob);
-    strictEqual((await wgConfig(own, alice)).status, 200);
+    assert.equal((await wgConfig(own, alice)).status, 200);
     await rotate(alice, alice, bob);
   },
 );
@@ -69,16 +69,16 @@ meshTest(
     await pairUp(alice, bob);
     const before = await configOf(alice);
     try {
-      match(await reencrypt(`${newKey},${stackKeys}`), /^[1-9][0-9]* PSKs reencrypted/);
-      match(await reencrypt(`${newKey},${stackKeys}`), /^0 PSKs reencrypted/);
+      assert.match(await reencrypt(`${newKey},${stackKeys}`), /^[1-9][0-9]* PSKs reencrypted/);
+      assert.match(await reencrypt(`${newKey},${stackKeys}`), /^0 PSKs reencrypted/);
       await using own = await startMeshFunction(newKey);
-      deepStrictEqual((await wgConfig(own, alice)).body, { ...before });
+      assert.deepEqual((await wgConfig(own, alice)).body, { ...before });
     } finally {
       // The stack's own function does not know the new key.
       await reencrypt(`${stackKeys},${newKey}`);
     }
-    deepStrictEqual(await configOf(bob).then(({ agent_id }) => agent_id), bob.id);
-    deepStrictEqual(await configOf(alice), before);
+    assert.deepEqual(await configOf(bob).then(({ agent_id }) => agent_id), bob.id);
+    assert.deepEqual(await configOf(alice), before);
   },
 );
 
@@ -89,12 +89,12 @@ meshTest(
     await configOf(alice);
     const before = await encryptedPsks();
     const { code, output } = await runReencrypt(newEncryptionKey());
-    strictEqual(code, 1);
+    assert.equal(code, 1);
     const named =
       `The PSK of ${alice.id} and ${bob.id} is encrypted under key [0-9a-f]{16}, which `;
-    match(output, new RegExp(`^${named}`, "m"));
-    match(output, /^0 PSKs reencrypted under key .*; [1-9][0-9]* were not\. .*\n$/m);
-    deepStrictEqual(await encryptedPsks(), before);
+    assert.match(output, new RegExp(`^${named}`, "m"));
+    assert.match(output, /^0 PSKs reencrypted under key .*; [1-9][0-9]* were not\. .*\n$/m);
+    assert.deepEqual(await encryptedPsks(), before);
   },
 );
 
@@ -111,30 +111,30 @@ meshTest(
     );
     try {
       const { code, output } = await runReencrypt(`${newKey},${stackKeys}`);
-      strictEqual(code, 1);
-      match(
+      assert.equal(code, 1);
+      assert.match(
         output,
         new RegExp(`^The PSK of ${alice.id} and ${carol.id} is encrypted under key 0{16}`),
       );
-      match(output, /^[1-9][0-9]* PSKs reencrypted under key .*; 1 were not\./m);
+      assert.match(output, /^[1-9][0-9]* PSKs reencrypted under key .*; 1 were not\./m);
       await using own = await startMeshFunction(`${newKey},${stackKeys}`);
       const answer = await wgConfig(own, alice);
-      deepStrictEqual(assertError(answer, 503, "misconfigured"), { agent_id: carol.id });
-      strictEqual((await wgConfig(own, bob)).status, 200);
+      assert.deepEqual(assertError(answer, 503, "misconfigured"), { agent_id: carol.id });
+      assert.equal((await wgConfig(own, bob)).status, 200);
     } finally {
       await rotate(alice, alice, carol);
       await reencrypt(`${stackKeys},${newKey}`);
     }
-    strictEqual((await configOf(alice)).config.includes("PresharedKey"), true);
+    assert.equal((await configOf(alice)).config.includes("PresharedKey"), true);
   },
 );
 
 Deno.test("psk:reencrypt without PSK_ENCRYPTION_KEYS → one sentence, exit code 1: it does not guess", async () => {
   const before = await encryptedPsks();
   const { code, output } = await runReencrypt("");
-  strictEqual(code, 1);
-  match(output, /^Set PSK_ENCRYPTION_KEYS to what the functions have: .*\n$/);
-  deepStrictEqual(await encryptedPsks(), before);
+  assert.equal(code, 1);
+  assert.match(output, /^Set PSK_ENCRYPTION_KEYS to what the functions have: .*\n$/);
+  assert.deepEqual(await encryptedPsks(), before);
 });
 
 function startMeshFunction(pskEncryptionKeys: string): Promise<OwnFunction> {
@@ -154,7 +154,7 @@ function newEncryptionKey(): string {
 
 async function reencrypt(pskEncryptionKeys: string): Promise<string> {
   const { code, output } = await runReencrypt(pskEncryptionKeys);
-  strictEqual(code, 0, output);
+  assert.equal(code, 0, output);
   return output;
 }
 

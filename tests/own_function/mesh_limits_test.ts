@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, type Answer, assertError } from "../conformance/client.ts";
 import {
   agree,
@@ -25,11 +25,11 @@ meshTest(
     });
     await Promise.all([alice, bob, carol].map((agent) => join(agent)));
     for (const port of [1, 2]) {
-      strictEqual((await put(own, alice, ruleBetween(alice, bob, { port }))).status, 200);
+      assert.equal((await put(own, alice, ruleBetween(alice, bob, { port }))).status, 200);
     }
     await leavesUnchanged([alice, bob, carol], async () => {
       const refused = await put(own, alice, ruleBetween(alice, carol));
-      deepStrictEqual(assertError(refused, 409, "limit_exceeded"), {
+      assert.deepEqual(assertError(refused, 409, "limit_exceeded"), {
         limit: "requests",
         maximum: 2,
       });
@@ -37,14 +37,18 @@ meshTest(
       assertError(await put(own, alice, ruleBetween(bob, alice)), 409, "limit_exceeded");
     });
 
-    strictEqual((await put(own, alice, ruleBetween(alice, bob, { port: 1 }))).status, 200, "again");
-    strictEqual(
+    assert.equal(
+      (await put(own, alice, ruleBetween(alice, bob, { port: 1 }))).status,
+      200,
+      "again",
+    );
+    assert.equal(
       (await put(own, bob, ruleBetween(bob, carol))).status,
       200,
       "bob is named twice, and asked for nothing",
     );
-    strictEqual((await put(own, bob, ruleBetween(alice, bob, { port: 1 }))).body["active"], true);
-    strictEqual(
+    assert.equal((await put(own, bob, ruleBetween(alice, bob, { port: 1 }))).body["active"], true);
+    assert.equal(
       (await put(own, alice, ruleBetween(alice, carol))).status,
       200,
       "an agreed request is none",
@@ -65,16 +69,16 @@ meshTest(
     await agree(ruleBetween(bob, alice, { port: 2 }));
 
     const third = ruleBetween(carol, alice);
-    strictEqual((await put(own, carol, third)).status, 200, "a request is no rule");
+    assert.equal((await put(own, carol, third)).status, 200, "a request is no rule");
     const version = await configVersionOf(carol);
     await leavesUnchanged([alice, bob, carol], async () => {
       const refused = await put(own, alice, third);
-      deepStrictEqual(assertError(refused, 409, "limit_exceeded"), { limit: "rules", maximum: 2 });
+      assert.deepEqual(assertError(refused, 409, "limit_exceeded"), { limit: "rules", maximum: 2 });
     });
-    strictEqual(await configVersionOf(carol), version);
+    assert.equal(await configVersionOf(carol), version);
 
-    strictEqual((await revokeRule(alice, first)).body["revoked"], true);
-    strictEqual((await put(own, alice, third)).body["active"], true);
-    strictEqual((await netmapOf(carol)).acls.length, 1);
+    assert.equal((await revokeRule(alice, first)).body["revoked"], true);
+    assert.equal((await put(own, alice, third)).body["active"], true);
+    assert.equal((await netmapOf(carol)).acls.length, 1);
   },
 );

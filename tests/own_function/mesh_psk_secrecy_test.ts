@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join as joinPath } from "node:path";
 import { type Agent, functionUrl, headersOf, SECRET_KEY } from "../conformance/client.ts";
@@ -37,12 +37,12 @@ meshTest(
     await send("acl/put", alice, rule);
     await send("acl/put", bob, rule);
     for (const agent of [alice, bob]) await send("wg_config", agent);
-    strictEqual(psks.size, 1, "one pair, one PSK");
+    assert.equal(psks.size, 1, "one pair, one PSK");
     await send("psk/rotate", bob, { a: alice.id, b: bob.id });
     for (const agent of [bob, alice]) await send("wg_config", agent);
     await register(alice, "203.0.113.8:51820");
     for (const agent of [alice, bob]) await send("wg_config", agent);
-    strictEqual(psks.size, 3, "replaced by the rotation, and by the new pubkey");
+    assert.equal(psks.size, 3, "replaced by the rotation, and by the new pubkey");
 
     for (const agent of [alice, bob, carol]) {
       await send("netmap", agent);
@@ -62,10 +62,10 @@ meshTest(
       "a log": await everyLog(),
     };
     for (const [place, texts] of Object.entries(searched)) {
-      ok(texts.length > 0, `there is ${place} to search`);
+      assert.ok(texts.length > 0, `there is ${place} to search`);
       for (const psk of psks) {
         for (const spelling of spellingsOf(psk)) {
-          deepStrictEqual(texts.filter((text) => text.includes(spelling)).length, 0, place);
+          assert.deepEqual(texts.filter((text) => text.includes(spelling)).length, 0, place);
         }
       }
     }
@@ -94,7 +94,7 @@ function everyTable(): Promise<Buffer[]> {
         and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'`;
     const names = tables.map((table) => String(table["name"]));
     for (const expected of ["mesh.pairs", "mesh.peers", "agents.events", "storage.objects"]) {
-      ok(names.includes(expected), expected);
+      assert.ok(names.includes(expected), expected);
     }
     const texts: Buffer[] = [];
     for (const name of names) {
@@ -111,7 +111,7 @@ async function everyLog(): Promise<Buffer[]> {
   for await (const entry of Deno.readDir(directory)) {
     if (entry.isFile) logs.push(Buffer.from(await Deno.readFile(joinPath(directory, entry.name))));
   }
-  ok(logs.some((log) => log.includes("/wg_config")), "the log of this run is among them");
+  assert.ok(logs.some((log) => log.includes("/wg_config")), "the log of this run is among them");
   return logs;
 }
 
@@ -126,6 +126,6 @@ async function rpcAnswer(): Promise<string> {
     headers: { apikey: SECRET_KEY, "content-type": "application/json" },
     body: JSON.stringify({ newest_key_id: "0".repeat(16), max_entries: 1000 }),
   });
-  strictEqual(response.status, 200);
+  assert.equal(response.status, 200);
   return await response.text();
 }

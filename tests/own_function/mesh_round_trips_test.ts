@@ -1,4 +1,4 @@
-import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import {
   agree,
@@ -27,23 +27,23 @@ meshTest(
     const callsOf = async (path: string, body: object) => {
       proxy.passed.length = 0;
       const answer = await own.post(path, { as: alice, body });
-      strictEqual(answer.status, 200, JSON.stringify(answer.body));
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return proxy.passed.map(({ path }) => path.replace("/rest/v1/rpc/", ""));
     };
 
     const agent = { agent_id: alice.id };
     const rule = ruleBetween(alice, bob);
     const registration = { ...agent, pubkey: newPubkey() };
-    deepStrictEqual(await callsOf("/peer/register", registration), ["register_peer"]);
-    deepStrictEqual(await callsOf("/acl/put", rule), ["put_rule"]);
+    assert.deepEqual(await callsOf("/peer/register", registration), ["register_peer"]);
+    assert.deepEqual(await callsOf("/acl/put", rule), ["put_rule"]);
     await agree(rule);
-    deepStrictEqual(await callsOf("/wg_config", {}), ["read_wg_config", "store_psks"]);
-    deepStrictEqual(await callsOf("/wg_config", {}), ["read_wg_config"]);
-    deepStrictEqual(await callsOf("/netmap", {}), ["read_netmap"]);
-    deepStrictEqual(await callsOf("/peer/heartbeat", agent), ["record_heartbeat"]);
-    deepStrictEqual(await callsOf("/psk/rotate", { a: alice.id, b: bob.id }), ["rotate_psk"]);
-    deepStrictEqual(await callsOf("/acl/revoke", rule), ["revoke_rule"]);
-    deepStrictEqual(await callsOf("/peer/remove", agent), ["remove_peer"]);
+    assert.deepEqual(await callsOf("/wg_config", {}), ["read_wg_config", "store_psks"]);
+    assert.deepEqual(await callsOf("/wg_config", {}), ["read_wg_config"]);
+    assert.deepEqual(await callsOf("/netmap", {}), ["read_netmap"]);
+    assert.deepEqual(await callsOf("/peer/heartbeat", agent), ["record_heartbeat"]);
+    assert.deepEqual(await callsOf("/psk/rotate", { a: alice.id, b: bob.id }), ["rotate_psk"]);
+    assert.deepEqual(await callsOf("/acl/revoke", rule), ["revoke_rule"]);
+    assert.deepEqual(await callsOf("/peer/remove", agent), ["remove_peer"]);
   },
 );
 
@@ -60,15 +60,15 @@ meshTest(
     const slow = own.post<WgConfig>("/wg_config", { as: alice, body: {} });
     await storing.arrived;
     const first = await configOf(bob);
-    strictEqual((await rotate(bob, alice, bob)).status, 200);
+    assert.equal((await rotate(bob, alice, bob)).status, 200);
     storing.open();
 
     const { status, body } = await slow;
-    strictEqual(status, 200);
+    assert.equal(status, 200);
     const second = await configOf(bob);
-    deepStrictEqual(valuesOf("PresharedKey", body), valuesOf("PresharedKey", second));
-    notStrictEqual(valuesOf("PresharedKey", first)[0], valuesOf("PresharedKey", second)[0]);
-    strictEqual(body.config_version, (await netmapOf(alice)).config_version);
+    assert.deepEqual(valuesOf("PresharedKey", body), valuesOf("PresharedKey", second));
+    assert.notEqual(valuesOf("PresharedKey", first)[0], valuesOf("PresharedKey", second)[0]);
+    assert.equal(body.config_version, (await netmapOf(alice)).config_version);
   },
 );
 
@@ -85,7 +85,7 @@ meshTest(
     assertError(failed, 503, "upstream_unavailable");
     proxy.intercept(() => {});
     const repeated = await own.post<WgConfig>("/wg_config", { as: alice, body: {} });
-    deepStrictEqual(
+    assert.deepEqual(
       valuesOf("PresharedKey", repeated.body),
       valuesOf("PresharedKey", await configOf(bob)),
     );

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import type { Agent } from "../conformance/client.ts";
 import { join, meshTest, type Netmap, netmapOf } from "../conformance/mesh_cast.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
@@ -14,9 +14,9 @@ meshTest(
     await heartbeat(own, alice);
     await untilOffline(own, alice);
     // By the same clock, and no later heartbeat: only the stack's own window is longer.
-    strictEqual((await netmapOf(alice)).peers[0]?.online, true);
-    strictEqual((await heartbeat(own, alice)).body["online"], true);
-    strictEqual(await isOnline(own, alice), true);
+    assert.equal((await netmapOf(alice)).peers[0]?.online, true);
+    assert.equal((await heartbeat(own, alice)).body["online"], true);
+    assert.equal(await isOnline(own, alice), true);
   },
 );
 
@@ -27,7 +27,7 @@ meshTest("MESH_HEARTBEAT_SECONDS=7 → the interval that a heartbeat answers", a
     environment: { MESH_HEARTBEAT_SECONDS: "7" },
   });
   const { status, body } = await heartbeat(own, alice);
-  deepStrictEqual([status, body["heartbeat_interval_seconds"]], [200, 7]);
+  assert.deepEqual([status, body["heartbeat_interval_seconds"]], [200, 7]);
 });
 
 function heartbeat(own: OwnFunction, as: Agent) {

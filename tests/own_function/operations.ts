@@ -1,5 +1,5 @@
 /** The operations of the artifact group: what each calls, and a request with which it succeeds. */
-import { strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import type { Agent } from "../conformance/client.ts";
 import {
   grant,
@@ -40,7 +40,7 @@ export async function requestFor(
   if (path === "/inbox" || path === "/list") return { agent_id: planner.id };
   if (path === "/commit") {
     const { artifact_id, upload_url } = await register(planner);
-    strictEqual(await upload(upload_url, "hello"), 200);
+    assert.equal(await upload(upload_url, "hello"), 200);
     return { artifact_id, sha256: sha256("hello") };
   }
   const { artifact_id } = await publish(planner);

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { SUPABASE_URL } from "../conformance/client.ts";
 import {
   type Access,
@@ -35,7 +35,7 @@ artifactTest(
     async function callsOf<Body>(path: string, body: object): Promise<[string[], Body]> {
       proxy.passed.length = 0;
       const answer = await own.post<Body>(path, { as: planner, body });
-      strictEqual(answer.status, 200, JSON.stringify(answer.body));
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return [proxy.passed.map(purpose).sort(), answer.body];
     }
 
@@ -46,24 +46,29 @@ artifactTest(
       size: 1,
       ttl_days: 1,
     };
-    deepStrictEqual((await callsOf("/register", registration))[0], [
+    assert.deepEqual((await callsOf("/register", registration))[0], [
       "register_artifact",
       SIGN_UPLOAD,
     ]);
 
     const grantRequest = { artifact_id, to_agent: builder.id, expires_at: secondsFromNow(60) };
     const [granting, grant] = await callsOf<Grant>("/grant", grantRequest);
-    deepStrictEqual(granting, ["grant_artifact"]);
+    assert.deepEqual(granting, ["grant_artifact"]);
 
     const [fetching] = await callsOf<Access>("/fetch", { grant_token: grant.token });
-    deepStrictEqual(fetching, ["redeem_grant_token", SIGN_DOWNLOAD]);
-    deepStrictEqual((await callsOf("/open", { artifact_id }))[0], ["open_artifact", SIGN_DOWNLOAD]);
-    deepStrictEqual((await callsOf("/inbox", { agent_id: planner.id }))[0], ["list_inbox"]);
-    deepStrictEqual((await callsOf("/list", { agent_id: planner.id }))[0], ["list_artifacts"]);
-    deepStrictEqual((await callsOf("/revoke", { grant_id: grant.grant_id }))[0], ["revoke_grants"]);
+    assert.deepEqual(fetching, ["redeem_grant_token", SIGN_DOWNLOAD]);
+    assert.deepEqual((await callsOf("/open", { artifact_id }))[0], [
+      "open_artifact",
+      SIGN_DOWNLOAD,
+    ]);
+    assert.deepEqual((await callsOf("/inbox", { agent_id: planner.id }))[0], ["list_inbox"]);
+    assert.deepEqual((await callsOf("/list", { agent_id: planner.id }))[0], ["list_artifacts"]);
+    assert.deepEqual((await callsOf("/revoke", { grant_id: grant.grant_id }))[0], [
+      "revoke_grants",
+    ]);
     const again = { artifact_id, sha256: artifact.sha256 };
-    deepStrictEqual((await callsOf("/commit", again))[0], ["begin_commit"]);
-    deepStrictEqual((await callsOf("/delete", { artifact_id }))[0], ["delete_artifact"]);
+    assert.deepEqual((await callsOf("/commit", again))[0], ["begin_commit"]);
+    assert.deepEqual((await callsOf("/delete", { artifact_id }))[0], ["delete_artifact"]);
   },
 );
 
@@ -80,7 +85,7 @@ artifactTest(
     await Promise.all([database.arrived, storage.arrived]);
     database.open();
     storage.open();
-    strictEqual((await answer).status, 200);
+    assert.equal((await answer).status, 200);
   },
 );
 
@@ -97,14 +102,14 @@ artifactTest(
       Array.from({ length: 16 }, () => own.post("/commit", { as: planner, body })),
     );
     const done = answers.filter((answer) => answer.status === 200);
-    for (const answer of done) deepStrictEqual(answer.body, done[0]!.body);
-    strictEqual(answers.every((answer) => [200, 409].includes(answer.status)), true);
+    for (const answer of done) assert.deepEqual(answer.body, done[0]!.body);
+    assert.equal(answers.every((answer) => [200, 409].includes(answer.status)), true);
     const counted = (part: string) => proxy.passed.filter(({ path }) => path.includes(part)).length;
-    strictEqual(counted("/object/move"), 1);
-    strictEqual(counted("/object/authenticated/"), 1);
+    assert.equal(counted("/object/move"), 1);
+    assert.equal(counted("/object/authenticated/"), 1);
     const reading = proxy.passed.find(({ path }) => path.includes("/object/authenticated/"));
-    strictEqual(reading?.headers.get("accept-encoding"), "identity", "bytes as they lie there");
-    strictEqual(counted("/rpc/finish_commit"), 1);
-    strictEqual(counted("/rpc/begin_commit"), 16);
+    assert.equal(reading?.headers.get("accept-encoding"), "identity", "bytes as they lie there");
+    assert.equal(counted("/rpc/finish_commit"), 1);
+    assert.equal(counted("/rpc/begin_commit"), 16);
   },
 );

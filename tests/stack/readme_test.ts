@@ -1,4 +1,4 @@
-import { ok, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -9,7 +9,7 @@ const PROJECT = dirname(fileURLToPath(README));
 function shellOf(markdown: string, heading: string): string {
   const section = markdown.split(/^## /m).find((part) => part.startsWith(`${heading}\n`));
   const blocks = Array.from(section?.matchAll(/```sh\n(.*?)```/gs) ?? [], ([, block]) => block);
-  ok(blocks.length > 0, `no commands under "${heading}"`);
+  assert.ok(blocks.length > 0, `no commands under "${heading}"`);
   return blocks.join("\n");
 }
 
@@ -28,15 +28,15 @@ Deno.test("README, Hand over a file: pasted as it stands, it ends with the same 
       cwd: folder,
     }).output();
     const printed = new TextDecoder().decode(stdout);
-    strictEqual(code, 0, printed + new TextDecoder().decode(stderr));
-    ok(printed.includes("received what was sent"), printed);
-    strictEqual(
+    assert.equal(code, 0, printed + new TextDecoder().decode(stderr));
+    assert.ok(printed.includes("received what was sent"), printed);
+    assert.equal(
       printed.match(/First the cellar, then the roof\./g)?.length,
       1,
       "what /fetch led to",
     );
-    ok(printed.includes('"revoked":1'), printed);
-    ok(printed.trimEnd().includes('"code":"artifact_not_found"'), printed);
+    assert.ok(printed.includes('"revoked":1'), printed);
+    assert.ok(printed.trimEnd().includes('"code":"artifact_not_found"'), printed);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, ok, strictEqual, throws } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { startSweepTimer, sweepSeconds } from "../../dev/stack/sweep_timer.ts";
 import { committed, pathsInBucket, sealed, seedBucket } from "../database/seeded_bucket.ts";
 import { withOwnStack } from "../database/own_stack.ts";
@@ -42,14 +42,14 @@ Deno.test("the timer sweeps with the secret key until nothing remains, again and
     { body: { remaining: 500, orphans_held: 0 } },
     { body: { remaining: 0, orphans_held: 0 } },
   ]);
-  ok(asked.length >= 4);
+  assert.ok(asked.length >= 4);
   for (const request of asked) {
-    strictEqual(
+    assert.equal(
       request,
       '/functions/v1/agent-artifacts/sweep sb_secret_of_this_test {"limit":1000}',
     );
   }
-  deepStrictEqual(lines, []);
+  assert.deepEqual(lines, []);
 });
 
 Deno.test("a sweep that fails is reported without the key, and the timer goes on", async () => {
@@ -57,21 +57,24 @@ Deno.test("a sweep that fails is reported without the key, and the timer goes on
     { status: 503, body: { error: { code: "upstream_unavailable" } } },
     { body: { remaining: 0, orphans_held: 0 } },
   ]);
-  ok(asked.length >= 3);
-  strictEqual(lines.length, 1);
-  match(lines[0]!, /^The sweep failed: HTTP 503 .*upstream_unavailable/);
-  strictEqual(lines[0]!.includes("sb_secret"), false);
+  assert.ok(asked.length >= 3);
+  assert.equal(lines.length, 1);
+  assert.match(lines[0]!, /^The sweep failed: HTTP 503 .*upstream_unavailable/);
+  assert.equal(lines[0]!.includes("sb_secret"), false);
 });
 
 Deno.test("orphans held back are reported", async () => {
   const { lines } = await runTimer([{ body: { remaining: 0, orphans_held: 7 } }]);
-  match(lines[0]!, /^The sweep held back 7 orphans/);
+  assert.match(lines[0]!, /^The sweep held back 7 orphans/);
 });
 
 Deno.test("SWEEP_SECONDS: unset → ten minutes; junk → a sentence that names it", () => {
-  deepStrictEqual([sweepSeconds(undefined), sweepSeconds("1")], [600, 1]);
+  assert.deepEqual([sweepSeconds(undefined), sweepSeconds("1")], [600, 1]);
   for (const text of ["0", "-1", "1.5", "ten", "2147484"]) {
-    throws(() => sweepSeconds(text), /SWEEP_SECONDS must be a whole number from 1 to 2147483\./);
+    assert.throws(
+      () => sweepSeconds(text),
+      /SWEEP_SECONDS must be a whole number from 1 to 2147483\./,
+    );
   }
 });
 
@@ -88,7 +91,7 @@ Deno.test("with SWEEP_SECONDS=1, the local stack removes what has expired by its
       while ((await pathsInBucket(sql)).length > live.length) {
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      deepStrictEqual(await pathsInBucket(sql), live);
+      assert.deepEqual(await pathsInBucket(sql), live);
     });
   } finally {
     Deno.env.delete("SWEEP_SECONDS");

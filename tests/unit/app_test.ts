@@ -1,4 +1,4 @@
-import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import * as z from "zod";
 import { createApp } from "../../supabase/functions/_shared/app.ts";
 import { defineOperation, type Operation } from "../../supabase/functions/_shared/operation.ts";
@@ -58,14 +58,14 @@ Deno.test("a handler that throws what nobody foresaw → 500 internal that tells
   const app = appWith(() => Promise.reject(new TypeError("secret detail of the inside")));
   const [line] = await logged(async () => {
     const response = await app.fetch(post());
-    strictEqual(response.status, 500);
+    assert.equal(response.status, 500);
     const text = await response.text();
-    strictEqual(text.includes("secret detail"), false);
+    assert.equal(text.includes("secret detail"), false);
     const { error } = JSON.parse(text);
-    deepStrictEqual([error.code, error.retryable, error.request_id], ["internal", false, "r1"]);
+    assert.deepEqual([error.code, error.retryable, error.request_id], ["internal", false, "r1"]);
   });
-  strictEqual(line?.["error"], "internal");
-  match(String(line["cause"]), /TypeError: secret detail/);
+  assert.equal(line?.["error"], "internal");
+  assert.match(String(line["cause"]), /TypeError: secret detail/);
 });
 
 Deno.test("a route that cannot be loaded once → 500 internal; the next request has it", async () => {
@@ -81,11 +81,11 @@ Deno.test("a route that cannot be loaded once → 500 internal; the next request
     },
   }, ENVIRONMENT);
   await logged(async () => {
-    strictEqual((await app.fetch(post())).status, 500);
-    strictEqual((await app.fetch(post())).status, 200);
-    strictEqual((await app.fetch(post())).status, 200);
+    assert.equal((await app.fetch(post())).status, 500);
+    assert.equal((await app.fetch(post())).status, 200);
+    assert.equal((await app.fetch(post())).status, 200);
   });
-  strictEqual(loads, 2);
+  assert.equal(loads, 2);
 });
 
 Deno.test("settings that cannot be used → every request is 503 misconfigured, with the variable's name", async () => {
@@ -96,11 +96,11 @@ Deno.test("settings that cannot be used → every request is 503 misconfigured, 
   await logged(async () => {
     for (const request of [post(), new Request("http://127.0.0.1/agent-mesh/health")]) {
       const response = await app.fetch(request);
-      strictEqual(response.status, 503);
+      assert.equal(response.status, 503);
       const { error } = await response.json();
-      strictEqual(error.code, "misconfigured");
-      match(error.message, /MESH_ONLINE_SECONDS/);
-      strictEqual(error.retryable, false);
+      assert.equal(error.code, "misconfigured");
+      assert.match(error.message, /MESH_ONLINE_SECONDS/);
+      assert.equal(error.retryable, false);
     }
   });
 });
@@ -109,9 +109,9 @@ Deno.test("a database that cannot be reached → /health is 503 upstream_unavail
   const app = appWith(() => Promise.resolve({}));
   await logged(async () => {
     const response = await app.fetch(new Request("http://127.0.0.1/agent-mesh/health"));
-    strictEqual(response.status, 503);
-    strictEqual((await response.json()).error.code, "upstream_unavailable");
-    strictEqual(Number(response.headers.get("retry-after")) > 0, true);
+    assert.equal(response.status, 503);
+    assert.equal((await response.json()).error.code, "upstream_unavailable");
+    assert.equal(Number(response.headers.get("retry-after")) > 0, true);
   });
 });
 
@@ -121,11 +121,11 @@ Deno.test("one JSON line a request, with nothing of its body, its credential or 
     await app.fetch(post());
     await app.fetch(post("/agent-mesh/g_secret_in_a_path"));
   });
-  strictEqual(lines.length, 2);
+  assert.equal(lines.length, 2);
   const { time, duration_ms, ...known } = lines[0]!;
-  match(String(time), /Z$/);
-  strictEqual(typeof duration_ms, "number");
-  deepStrictEqual(known, {
+  assert.match(String(time), /Z$/);
+  assert.equal(typeof duration_ms, "number");
+  assert.deepEqual(known, {
     request_id: "r1",
     function: "agent-mesh",
     method: "POST",
@@ -134,5 +134,5 @@ Deno.test("one JSON line a request, with nothing of its body, its credential or 
     status: 200,
     upstream: [],
   });
-  strictEqual(JSON.stringify(lines).includes("secret"), false);
+  assert.equal(JSON.stringify(lines).includes("secret"), false);
 });

@@ -1,4 +1,4 @@
-import { deepStrictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import {
   createCallDatabase,
   createDatabaseClient,
@@ -29,8 +29,8 @@ Deno.test("a call → the function in the schema public, whichever the API lists
     ]),
   );
   const callDatabase = createCallDatabase(createDatabaseClient(settings));
-  deepStrictEqual(await callDatabase("check_health", { a: 1 }), { done: true });
-  deepStrictEqual(calls, [{
+  assert.deepEqual(await callDatabase("check_health", { a: 1 }), { done: true });
+  assert.deepEqual(calls, [{
     method: "POST",
     path: "/rest/v1/rpc/check_health",
     schema: "public",

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type PostgrestClient, PostgrestError } from "@supabase/postgrest-js";
 import { createCallDatabase, serviceErrorOf } from "../../supabase/functions/_shared/database.ts";
 import { ServiceError } from "../../supabase/functions/_shared/errors.ts";
@@ -9,13 +9,13 @@ function postgrestError(code: string, message = "m", details = ""): PostgrestErr
 
 Deno.test("serviceErrorOf() a domain error → its code, with its detail as details", () => {
   const plain = serviceErrorOf(postgrestError("PT409", "upload_missing"), 409);
-  strictEqual(plain.code, "upload_missing");
-  strictEqual(plain.details, undefined);
+  assert.equal(plain.code, "upload_missing");
+  assert.equal(plain.details, undefined);
   const detailed = serviceErrorOf(
     postgrestError("PT422", "invalid_request", '{"issues": []}'),
     422,
   );
-  deepStrictEqual(detailed.details, { issues: [] });
+  assert.deepEqual(detailed.details, { issues: [] });
 });
 
 const MAPPED: Record<string, readonly [code: string, status: number][]> = {
@@ -42,9 +42,9 @@ for (const [expected, answers] of Object.entries(MAPPED)) {
   Deno.test(`serviceErrorOf() ${answers.map(([code]) => code || "no code").join(", ")} → ${expected}`, () => {
     for (const [code, status] of answers) {
       const error = serviceErrorOf(postgrestError(code, "duplicate key value"), status);
-      strictEqual(error.code, expected, code);
-      strictEqual(error.message.includes("duplicate"), false);
-      strictEqual(error.details, undefined);
+      assert.equal(error.code, expected, code);
+      assert.equal(error.message.includes("duplicate"), false);
+      assert.equal(error.details, undefined);
     }
   });
 }
@@ -60,15 +60,15 @@ const DEADLOCK = { data: null, error: postgrestError("40P01"), status: 500 };
 
 Deno.test("callDatabase() repeats a deadlocked call once, and answers with what came then", async () => {
   const { client, calls } = clientAnswering(DEADLOCK, { data: { n: 1 }, error: null, status: 200 });
-  deepStrictEqual(await createCallDatabase(client)("f", {}), { n: 1 });
-  strictEqual(calls(), 2);
+  assert.deepEqual(await createCallDatabase(client)("f", {}), { n: 1 });
+  assert.equal(calls(), 2);
 });
 
 Deno.test("callDatabase() deadlocked twice → upstream_unavailable", async () => {
   const { client, calls } = clientAnswering(DEADLOCK, DEADLOCK, DEADLOCK);
   const error = await createCallDatabase(client)("f", {}).catch((thrown: unknown) => thrown);
-  strictEqual(error instanceof ServiceError && error.code, "upstream_unavailable");
-  strictEqual(calls(), 2);
+  assert.equal(error instanceof ServiceError && error.code, "upstream_unavailable");
+  assert.equal(calls(), 2);
 });
 
 Deno.test("callDatabase() does not repeat what the database has decided", async () => {
@@ -78,6 +78,6 @@ Deno.test("callDatabase() does not repeat what the database has decided", async 
     status: 404,
   });
   const error = await createCallDatabase(client)("f", {}).catch((thrown: unknown) => thrown);
-  strictEqual(error instanceof ServiceError && error.code, "artifact_not_found");
-  strictEqual(calls(), 1);
+  assert.equal(error instanceof ServiceError && error.code, "artifact_not_found");
+  assert.equal(calls(), 1);
 });

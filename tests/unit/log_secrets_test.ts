@@ -1,4 +1,4 @@
-import { deepStrictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { findSecretsInLogs } from "../../dev/checks/log_secrets.ts";
@@ -24,7 +24,7 @@ for (const [what, make] of Object.entries(SECRETS)) {
     const directory = await Deno.makeTempDir();
     try {
       await Deno.writeTextFile(join(directory, "f.log"), `{"a": 1}\n{"cause": "${make()}"}\n`);
-      deepStrictEqual(await findSecretsInLogs(directory), [`f.log holds ${what} in 1 line(s).`]);
+      assert.deepEqual(await findSecretsInLogs(directory), [`f.log holds ${what} in 1 line(s).`]);
     } finally {
       await Deno.remove(directory, { recursive: true });
     }
@@ -40,7 +40,7 @@ Deno.test("findSecretsInLogs() of what may be logged → nothing", async () => {
       randomBytes(32).toString("hex"),
     ];
     await Deno.writeTextFile(join(directory, "f.log"), harmless.join("\n"));
-    deepStrictEqual(await findSecretsInLogs(directory), []);
+    assert.deepEqual(await findSecretsInLogs(directory), []);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

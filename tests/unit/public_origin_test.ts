@@ -1,4 +1,4 @@
-import { strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { publicUrl } from "../../supabase/functions/_shared/public_origin.ts";
 import { readSettings } from "../../supabase/functions/_shared/settings.ts";
 
@@ -23,7 +23,7 @@ function published({ supabaseUrl, publicSupabaseUrl = "", headers = {} }: Situat
 
 Deno.test("publicUrl() on a hosted project → its own origin, whatever the request says", () => {
   const headers = { "x-forwarded-host": "evil.example", "x-forwarded-proto": "http" };
-  strictEqual(
+  assert.equal(
     published({ supabaseUrl: "https://project.supabase.co", headers }),
     "https://project.supabase.co/storage/v1/x?token=t",
   );
@@ -33,12 +33,12 @@ Deno.test("publicUrl() on a loopback stack → its own origin", () => {
   for (
     const supabaseUrl of ["http://127.0.0.1:54321", "http://localhost:54321", "http://[::1]:54321"]
   ) {
-    strictEqual(published({ supabaseUrl }), `${supabaseUrl}/storage/v1/x?token=t`);
+    assert.equal(published({ supabaseUrl }), `${supabaseUrl}/storage/v1/x?token=t`);
   }
 });
 
 Deno.test("publicUrl() with PUBLIC_SUPABASE_URL → that", () => {
-  strictEqual(
+  assert.equal(
     published({
       supabaseUrl: "http://kong:8000",
       publicSupabaseUrl: "https://api.example.com",
@@ -70,7 +70,7 @@ Deno.test("publicUrl() where SUPABASE_URL is a container's name → the origin t
     [{ host: "localhost:54321" }, "http://localhost:54321"],
   ];
   for (const [headers, origin] of origins) {
-    strictEqual(published({ supabaseUrl, headers }), `${origin}/storage/v1/x?token=t`);
+    assert.equal(published({ supabaseUrl, headers }), `${origin}/storage/v1/x?token=t`);
   }
 });
 
@@ -81,7 +81,7 @@ Deno.test("publicUrl() where nothing tells the origin, or what tells it is junk 
       "x-forwarded-proto": "gopher",
     }]
   ) {
-    strictEqual(
+    assert.equal(
       published({ supabaseUrl: "http://kong:8000", headers }),
       "http://kong:8000/storage/v1/x?token=t",
     );

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readSettings, SettingsError } from "../../supabase/functions/_shared/settings.ts";
 
@@ -20,7 +20,7 @@ function read(own: Record<string, string>) {
 }
 
 Deno.test("readSettings() with what the platform gives → every key, and the defaults", () => {
-  deepStrictEqual(read({}), {
+  assert.deepEqual(read({}), {
     supabaseUrl: "https://project.supabase.co",
     serviceKey: "sb_secret_a",
     operatorKeys: ["sb_secret_a", "sb_secret_b", "service.role.jwt"],
@@ -43,9 +43,9 @@ Deno.test("readSettings() with what the platform gives → every key, and the de
 
 Deno.test("readSettings() of a project with legacy keys alone → the service_role key is the service's own", () => {
   const settings = read({ SUPABASE_SECRET_KEYS: "", SUPABASE_PUBLISHABLE_KEYS: " " });
-  strictEqual(settings.serviceKey, "service.role.jwt");
-  deepStrictEqual(settings.operatorKeys, ["service.role.jwt"]);
-  deepStrictEqual(settings.publicKeys, ["anon.jwt"]);
+  assert.equal(settings.serviceKey, "service.role.jwt");
+  assert.deepEqual(settings.operatorKeys, ["service.role.jwt"]);
+  assert.deepEqual(settings.publicKeys, ["anon.jwt"]);
 });
 
 const BAD_VALUES: Record<string, readonly string[]> = {
@@ -75,11 +75,11 @@ const BAD_VALUES: Record<string, readonly string[]> = {
 for (const [name, values] of Object.entries(BAD_VALUES)) {
   Deno.test(`readSettings() with a bad ${name} → an error that names it and not its value`, () => {
     for (const value of values) {
-      throws(() => read({ [name]: value }), (error: unknown) => {
-        strictEqual(error instanceof SettingsError, true);
+      assert.throws(() => read({ [name]: value }), (error: unknown) => {
+        assert.equal(error instanceof SettingsError, true);
         const { message } = error as SettingsError;
-        strictEqual(message.startsWith(name), true, message);
-        if (value.length > 4) strictEqual(message.includes(value), false, message);
+        assert.equal(message.startsWith(name), true, message);
+        if (value.length > 4) assert.equal(message.includes(value), false, message);
         return true;
       });
     }
@@ -87,7 +87,7 @@ for (const [name, values] of Object.entries(BAD_VALUES)) {
 }
 
 Deno.test("readSettings() without any key of the project → an error that says which are missing", () => {
-  throws(
+  assert.throws(
     () => read({ SUPABASE_SECRET_KEYS: "", SUPABASE_SERVICE_ROLE_KEY: "" }),
     /SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY must be set/,
   );
@@ -100,10 +100,10 @@ Deno.test("readSettings() with own values → these", () => {
     PUBLIC_SUPABASE_URL: "https://api.example.com/",
     PSK_ENCRYPTION_KEYS: `${encryptionKey(1)}, ${encryptionKey(2)}`,
   });
-  strictEqual(settings.artifactsMaxSizeBytes, 5_368_709_120);
-  strictEqual(settings.artifactsFetchUrlSeconds, 5);
-  strictEqual(settings.publicSupabaseUrl, "https://api.example.com");
-  deepStrictEqual(
+  assert.equal(settings.artifactsMaxSizeBytes, 5_368_709_120);
+  assert.equal(settings.artifactsFetchUrlSeconds, 5);
+  assert.equal(settings.publicSupabaseUrl, "https://api.example.com");
+  assert.deepEqual(
     settings.pskEncryptionKeys?.map((key) => Buffer.from(key.revealBytes()).toString("base64")),
     [encryptionKey(1), encryptionKey(2)],
   );

@@ -1,4 +1,4 @@
-import { match, strictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { type Agent, createAgent, operatorRpc, post } from "../conformance/client.ts";
 import { runAnyhow } from "./command.ts";
 import type { Host } from "./host.ts";
@@ -44,9 +44,9 @@ tunnelTest(
       await paste(beta, `${definitions}\n${onBeta}`);
       await paste(alpha, `${definitions}\n${alphaUp}`);
       // A mesh that has peers already gives other addresses than an empty one.
-      match(ping, /10\.213\.0\.1\n/);
+      assert.match(ping, /10\.213\.0\.1\n/);
       const answered = await paste(beta, ping.replace("-c 3 10.213.0.1", `-c 3 -w 30 ${address}`));
-      match(answered, /[1-9] received/);
+      assert.match(answered, /[1-9] received/);
     } finally {
       for (const { agent, interfaceName, host } of [alpha, beta]) {
         await host.runAnyhow(["wg-quick", "down", interfaceName]);
@@ -90,7 +90,7 @@ async function pasteOn(
     "-c",
     script,
   ]);
-  strictEqual(success, true, `${block}\n${output}\n${errors}`);
-  strictEqual(output.includes('"error"'), false, output);
+  assert.equal(success, true, `${block}\n${output}\n${errors}`);
+  assert.equal(output.includes('"error"'), false, output);
   return output;
 }

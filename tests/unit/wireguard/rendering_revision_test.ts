@@ -1,4 +1,4 @@
-import { deepStrictEqual } from "node:assert/strict";
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { RENDERING_REVISION } from "../../../supabase/functions/agent-mesh/config_version.ts";
@@ -16,5 +16,5 @@ Deno.test("the golden configurations → those of this RENDERING_REVISION; anoth
   for (const name of (await readdir(GOLDEN)).sort()) {
     hash.update(await readFile(new URL(name, GOLDEN)));
   }
-  deepStrictEqual({ revision: RENDERING_REVISION, sha256: hash.digest("hex") }, RENDERED);
+  assert.deepEqual({ revision: RENDERING_REVISION, sha256: hash.digest("hex") }, RENDERED);
 });
