@@ -1,7 +1,6 @@
 import postgres from "postgres";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { splitStatements } from "./sql_statements.ts";
 import { CommandError, reasonOf } from "../command/command_error.ts";
 
 /** The project's migrations. */
@@ -81,7 +80,7 @@ async function applyMigration(
       await transaction.unsafe(text);
       await transaction`
         insert into supabase_migrations.schema_migrations (version, name, statements)
-        values (${migration.version}, ${migration.name}, ${splitStatements(text)})`;
+        values (${migration.version}, ${migration.name}, ${[text]})`;
     });
   } catch (cause) {
     throw new CommandError(`Migration ${migration.file} failed: ${reasonOf(cause)}.`, { cause });

@@ -75,9 +75,10 @@ artifactTest(
   async ({ planner }) => {
     await withStackDatabase((sql) =>
       sql`insert into artifacts.artifacts
-          (artifact_id, agent_id, key, mime, size_bytes, ttl_days, state, sha256, committed_at, expires_at, sealed_path)
+          (artifact_id, agent_id, key, mime, size_bytes, ttl_days, state, sha256, committed_at, expires_at,
+           commit_attempts, sealed_attempt)
         select 'art_' || md5(${planner.id} || n), ${planner.id}, 'many/' || n, 'text/plain', 0, 1, 'committed',
-          repeat('0', 64), now(), now() + interval '1 day', 'sealed/none/1'
+          repeat('0', 64), now(), now() + interval '1 day', 1, 1
         from generate_series(1, 1001) n`
     );
     interface Page {

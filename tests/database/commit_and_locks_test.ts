@@ -25,15 +25,15 @@ artifactTest(
     await withStackDatabase((sql) =>
       sql.begin(async (transaction) => {
         await transaction`
-        update artifacts.artifacts
-        set commit_attempts = 1, sealed_path = 'sealed/' || artifact_id || '/1',
-          lease_token = gen_random_uuid(), lease_expires_at = now() + interval '60 seconds'
-        where artifact_id = ${id}`;
+          update artifacts.artifacts set commit_attempts = 1 where artifact_id = ${id}`;
+        await transaction`
+          insert into artifacts.verifications (artifact_id, attempt, lease_token, lease_expires_at)
+          values (${id}, 1, gen_random_uuid(), now() + interval '60 seconds')`;
       })
     );
     assertError(await commit(planner, registered, sha256("hello")), 409, "commit_in_progress");
     await withStackDatabase((sql) =>
-      sql`update artifacts.artifacts set lease_expires_at = now() where artifact_id = ${id}`
+      sql`update artifacts.verifications set lease_expires_at = now() where artifact_id = ${id}`
     );
     assert.equal((await commit(planner, registered, sha256("hello"))).status, 200);
   },
@@ -184,9 +184,7 @@ artifactTest(
     });
     assert.equal(moved.status, 200, await moved.text());
     await withStackDatabase((sql) =>
-      sql`update artifacts.artifacts
-        set commit_attempts = 2, sealed_path = ${`sealed/${id}/2`}
-        where artifact_id = ${id}`
+      sql`update artifacts.artifacts set commit_attempts = 2 where artifact_id = ${id}`
     );
     const committed = await commit(planner, registered, sha256("hello"));
     assert.equal(committed.status, 200, JSON.stringify(committed.body));

@@ -172,7 +172,7 @@ Deno.test("a change waits for one that holds the same agent, and for nobody else
   await Promise.all(["alice", "bob", "carol", "dave"].map((name) => mesh.register(name)));
   let waiting: Promise<unknown> | undefined;
   await mesh.owner.begin(async (sql) => {
-    await sql`select mesh.lock_both('alice', 'bob')`;
+    await sql`select mesh.lock_agents(array['alice', 'bob'])`;
     waiting = mesh.register("bob");
     await mesh.put({ from_agent: "carol", to_agent: "dave" });
     await mesh.register("carol");

@@ -14,6 +14,8 @@ export interface Seed {
   readonly count: number;
   /** Null: objects without an artifact. Columns of artifacts.artifacts besides the usual ones. */
   readonly row: Readonly<Record<string, unknown>> | null;
+  /** Columns of artifacts.verifications; default: no attempt is under way. */
+  readonly verification?: Readonly<Record<string, unknown>>;
   readonly objects: readonly SeededObject[];
 }
 
@@ -47,7 +49,7 @@ export function committed(
     committed_at: hoursAgo(99 * DAY),
     expires_at: hoursAgo(-expiresIn),
     commit_attempts: attempt,
-    sealed_path: attempt,
+    sealed_attempt: attempt,
   };
 }
 
@@ -57,6 +59,25 @@ export function pending(
   columns: Record<string, unknown> = {},
 ): Record<string, unknown> {
   return { state: "pending", created_at: hoursAgo(createdHoursAgo), ...columns };
+}
+
+/** An attempt to commit that has no verdict: leased until then, or given back after it had come further. */
+export function verifying(
+  { leaseEndsInHours, progressHoursAgo }: { leaseEndsInHours?: number; progressHoursAgo?: number },
+): Record<string, unknown> {
+  return {
+    attempt: 1,
+    ...(leaseEndsInHours === undefined
+      ? {}
+      : { lease_token: crypto.randomUUID(), lease_expires_at: hoursAgo(-leaseEndsInHours) }),
+    ...(progressHoursAgo === undefined ? {} : {
+      progress_at: hoursAgo(progressHoursAgo),
+      verified_bytes: 1,
+      hash_state: "\\x00",
+      object_id: crypto.randomUUID(),
+      object_version: "1",
+    }),
+  };
 }
 
 export function artifactIdOf(seed: string, index: number): string {
@@ -70,12 +91,12 @@ export function artifactIdOf(seed: string, index: number): string {
 /** Writes the rows and objects of `seeds`, as the superuser; returns the objects' paths. */
 export async function seedBucket(sql: postgres.Sql, seeds: readonly Seed[]): Promise<string[]> {
   const rows: Record<string, unknown>[] = [];
+  const verifications: Record<string, unknown>[] = [];
   const objects: { name: string; created_at: string; metadata: { size: number } }[] = [];
   for (const seed of seeds) {
     for (let index = 0; index < seed.count; index++) {
       const id = artifactIdOf(seed.name, index);
       if (seed.row !== null) {
-        const attempt = seed.row["sealed_path"];
         rows.push({
           artifact_id: id,
           agent_id: "planner",
@@ -85,10 +106,11 @@ export async function seedBucket(sql: postgres.Sql, seeds: readonly Seed[]): Pro
           ttl_days: 1,
           commit_attempts: 0,
           rejected_attempts: 0,
-          verified_bytes: 0,
           ...seed.row,
-          ...(attempt === undefined ? {} : { sealed_path: `sealed/${id}/${attempt}` }),
         });
+        if (seed.verification !== undefined) {
+          verifications.push({ artifact_id: id, verified_bytes: 0, ...seed.verification });
+        }
       }
       for (const { path, uploadedHoursAgo = 1, size = 0 } of seed.objects) {
         objects.push({
@@ -103,6 +125,11 @@ export async function seedBucket(sql: postgres.Sql, seeds: readonly Seed[]): Pro
     insert into artifacts.artifacts
     select * from jsonb_populate_recordset(null::artifacts.artifacts, ${
     sql.json(rows as unknown as postgres.JSONValue)
+  })`;
+  await sql`
+    insert into artifacts.verifications
+    select * from jsonb_populate_recordset(null::artifacts.verifications, ${
+    sql.json(verifications as unknown as postgres.JSONValue)
   })`;
   await sql`
     insert into storage.objects (bucket_id, name, version, created_at, metadata)

@@ -8,6 +8,7 @@ import {
   pending,
   sealed,
   seedBucket,
+  verifying,
 } from "./seeded_bucket.ts";
 import { callAsService, withProjectDatabase } from "./connection.ts";
 
@@ -42,7 +43,6 @@ async function endedArtifacts(sql: postgres.Sql): Promise<string[]> {
 Deno.test("sweep_artifacts ends what is over, and nothing that somebody may still use", async () => {
   await withProjectDatabase({ defaultPrivileges: "newer" }, async (sql) => {
     const deleted = committed({ state: "deleted" });
-    const lease_token = crypto.randomUUID();
     await seedBucket(sql, [
       { name: "over: expired", count: 1, row: committed({ expiresIn: -0.04 }), objects: [] },
       {
@@ -55,13 +55,15 @@ Deno.test("sweep_artifacts ends what is over, and nothing that somebody may stil
       {
         name: "over: sealed",
         count: 1,
-        row: pending(15 * DAY, { commit_attempts: 1, progress_at: hoursAgo(25) }),
+        row: pending(15 * DAY, { commit_attempts: 1 }),
+        verification: verifying({ progressHoursAgo: 25 }),
         objects: [sealed(1, 15 * DAY)],
       },
       {
         name: "over: lease",
         count: 1,
-        row: pending(27, { lease_token, lease_expires_at: hoursAgo(0.01) }),
+        row: pending(27, { commit_attempts: 1 }),
+        verification: verifying({ leaseEndsInHours: -0.01 }),
         objects: [],
       },
       { name: "over: unfit", count: 1, row: pending(3.1), objects: [incoming(3, 1)] },
@@ -78,13 +80,15 @@ Deno.test("sweep_artifacts ends what is over, and nothing that somebody may stil
       {
         name: "progress",
         count: 1,
-        row: pending(15 * DAY, { progress_at: hoursAgo(23) }),
+        row: pending(15 * DAY, { commit_attempts: 1 }),
+        verification: verifying({ progressHoursAgo: 23 }),
         objects: [],
       },
       {
         name: "leased",
         count: 1,
-        row: pending(27, { lease_token, lease_expires_at: hoursAgo(-0.01) }),
+        row: pending(27, { commit_attempts: 1 }),
+        verification: verifying({ leaseEndsInHours: 0.01 }),
         objects: [],
       },
       {
@@ -104,9 +108,11 @@ Deno.test("sweep_artifacts ends what is over, and nothing that somebody may stil
       "over: sealed/0",
       "over: unfit/0",
     ]);
-    const [left] = await sql`select count(*)::integer as leases from artifacts.artifacts
-      where lease_token is not null and ended_at is not null`;
-    assert.equal(left!["leases"], 0);
+    const [left] = await sql`
+      select count(*)::integer as verifications
+      from artifacts.verifications join artifacts.artifacts using (artifact_id)
+      where ended_at is not null`;
+    assert.equal(left!["verifications"], 0);
   });
 });
 

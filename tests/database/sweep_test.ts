@@ -10,6 +10,7 @@ import {
   sealed,
   type Seed,
   seedBucket,
+  verifying,
 } from "./seeded_bucket.ts";
 import { askAsOperator, NOTHING_TO_DO, type OwnStack, withOwnStack } from "./own_stack.ts";
 import type { Swept } from "./sweeping.ts";
@@ -42,11 +43,8 @@ const LIVE: Seed[] = [
   {
     name: "being verified",
     count: 100,
-    row: pending(3 * DAY, {
-      commit_attempts: 1,
-      lease_token: crypto.randomUUID(),
-      lease_expires_at: hoursAgo(-1),
-    }),
+    row: pending(3 * DAY, { commit_attempts: 1 }),
+    verification: verifying({ leaseEndsInHours: 1 }),
     objects: [incoming()],
   },
   { name: "unknown since 13 days", count: 100, row: null, objects: [sealed(1, 13 * DAY)] },
@@ -70,7 +68,8 @@ const DEAD: Seed[] = [
   {
     name: "abandoned in a commit",
     count: 200,
-    row: pending(15 * DAY, { commit_attempts: 1, progress_at: hoursAgo(25) }),
+    row: pending(15 * DAY, { commit_attempts: 1 }),
+    verification: verifying({ progressHoursAgo: 25 }),
     objects: [sealed(1, 15 * DAY)],
   },
   { name: "unknown", count: 200, row: null, objects: [sealed(1, 15 * DAY)] },

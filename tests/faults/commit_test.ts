@@ -50,7 +50,7 @@ for (const [when, path] of Object.entries(STEPS)) {
       }
       assertError(await commit(planner, registered, sha256("hello")), 409, "commit_in_progress");
       await withStackDatabase((sql) =>
-        sql`update artifacts.artifacts set lease_expires_at = now()
+        sql`update artifacts.verifications set lease_expires_at = now()
           where artifact_id = ${registered.artifact_id}`
       );
       const repeated = await commit(planner, registered, sha256("hello"));
@@ -172,7 +172,7 @@ artifactTest(
     });
     await verdict.arrived;
     await withStackDatabase((sql) =>
-      sql`update artifacts.artifacts set lease_expires_at = now() where artifact_id = ${artifact_id}`
+      sql`update artifacts.verifications set lease_expires_at = now() where artifact_id = ${artifact_id}`
     );
     assert.equal((await commit(planner, registered, sha256("hello"))).status, 200);
     verdict.open();

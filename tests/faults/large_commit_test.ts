@@ -122,7 +122,7 @@ artifactTest(
       reading.open();
     }
     await withStackDatabase((sql) =>
-      sql`update artifacts.artifacts set lease_expires_at = now()
+      sql`update artifacts.verifications set lease_expires_at = now()
         where artifact_id = ${registered.artifact_id}`
     );
     await using another = await startOwnFunction({ environment: FIVE_CALLS });
@@ -168,7 +168,7 @@ artifactTest(
       );
     }
     await withStackDatabase((sql) =>
-      sql`update artifacts.artifacts set hashed_object_version = 'another'
+      sql`update artifacts.verifications set object_version = 'another'
         where artifact_id = ${registered.artifact_id}`
     );
     const next = await commitOnce(own, { planner, registered });
@@ -183,8 +183,11 @@ artifactTest(
     const registered = await uploaded(planner);
     assert.equal((await commitOnce(own, { planner, registered })).status, 202);
     await withStackDatabase((sql) =>
-      sql`update artifacts.artifacts set progress_at = progress_at - interval '1 hour',
-          created_at = created_at - interval '1 hour'
+      sql`with resumed as (
+          update artifacts.verifications set progress_at = progress_at - interval '1 hour'
+          where artifact_id = ${registered.artifact_id}
+        )
+        update artifacts.artifacts set created_at = created_at - interval '1 hour'
         where artifact_id = ${registered.artifact_id}`
     );
     assert.equal(

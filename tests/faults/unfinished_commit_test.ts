@@ -25,8 +25,11 @@ artifactTest(
     assert.equal((await own.post("/commit", { as: planner, body })).status, 202);
 
     await withStackDatabase((sql) =>
-      sql`update artifacts.artifacts
-        set created_at = now() - interval '15 days', progress_at = now() - interval '25 hours'
+      sql`with paused as (
+          update artifacts.verifications set progress_at = now() - interval '25 hours'
+          where artifact_id = ${artifact_id}
+        )
+        update artifacts.artifacts set created_at = now() - interval '15 days'
         where artifact_id = ${artifact_id}`
     );
     await sweepAll();

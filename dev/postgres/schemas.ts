@@ -1,0 +1,58 @@
+import postgres from "postgres";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "smol-toml";
+import { CommandError, reasonOf } from "../command/command_error.ts";
+import { PROJECT } from "../command/project.ts";
+
+/** One file of `supabase/schemas/`. */
+export interface SchemaFile {
+  /** Below `supabase/`, such as `schemas/mesh/peers.sql`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const SUPABASE_DIRECTORY = join(PROJECT, "supabase");
+
+/** The files that `schema_paths` in `config.toml` names, in its order. Throws CommandError. */
+export async function readSchemaFiles(): Promise<SchemaFile[]> {
+  const config = parse(await readFile(join(SUPABASE_DIRECTORY, "config.toml"), "utf8")) as {
+    readonly db?: { readonly migrations?: { readonly schema_paths?: unknown } };
+  };
+  const paths = config.db?.migrations?.schema_paths;
+  if (!Array.isArray(paths) || paths.length === 0) {
+    throw new CommandError("supabase/config.toml names no schema_paths under [db.migrations].");
+  }
+  return await Promise.all(paths.map(async (named) => {
+    const path = String(named).replace(/^\.\//, "");
+    return { path, text: await readFile(join(SUPABASE_DIRECTORY, path), "utf8") };
+  }));
+}
+
+/** Makes everything that the schema files define, in one transaction. Throws CommandError. */
+export async function applySchemas(databaseUrl: string): Promise<void> {
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  try {
+    await sql.begin(async (transaction) => {
+      for (const { path, text } of await readSchemaFiles()) {
+        await transaction.unsafe(text).catch((cause: unknown) => {
+          throw new CommandError(`supabase/${path} failed: ${reasonOf(cause)}.`, { cause });
+        });
+      }
+    });
+  } finally {
+    await sql.end();
+  }
+}
+
+/** The text of a migration that makes all of it in an empty project. */
+export async function renderInitialMigration(): Promise<string> {
+  const files = await readSchemaFiles();
+  return [
+    "-- The whole schema, as `deno task schema:squash` writes it from supabase/schemas/. Read and change it there.",
+    ...files.map(({ path, text }) =>
+      `\n-- ${path} ${"-".repeat(96 - path.length)}\n\n${text.trim()}`
+    ),
+    "",
+  ].join("\n");
+}

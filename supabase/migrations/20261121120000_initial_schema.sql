@@ -1,0 +1,3250 @@
+-- The whole schema, as `deno task schema:squash` writes it from supabase/schemas/. Read and change it there.
+
+-- schemas/agents/agents.sql -----------------------------------------------------------------------
+
+-- What both functions share about agents: their keys, the log of events, and who is calling.
+-- An agent is an identifier and nothing else: it exists as soon as somebody names it.
+
+create schema agents;
+comment on schema agents is
+  'Agent keys, the event log, and the identification of callers. Not exposed by the API.';
+
+create domain agents.agent_id as text collate "C"
+  constraint agent_id_is_well_formed check (value ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$');
+comment on domain agents.agent_id is
+  'An agent''s identifier. Byte order (collate "C"), because the order of agents is part of what '
+  'they read.';
+
+create function agents.iso_timestamp(instant timestamptz) returns text
+language sql
+stable
+-- An SQL-standard body has its names fixed when it is made, needs no search_path, and is inlined.
+return to_char(iso_timestamp.instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+comment on function agents.iso_timestamp(timestamptz) is
+  'How every answer writes a timestamp: ISO 8601, UTC, milliseconds, Z.';
+
+-- schemas/agents/events.sql -----------------------------------------------------------------------
+
+-- The log of events: who changed which access on whom, and when.
+
+create table agents.events (
+  event_id bigint generated always as identity primary key,
+  occurred_at timestamptz not null default clock_timestamp(),
+  actor_kind text not null,
+  actor_agent_id agents.agent_id,
+  action text not null,
+  subject_agent_id agents.agent_id,
+  object_id text collate "C",
+  details jsonb not null default '{}',
+  request_id text,
+
+  constraint actor_kind_is_known check (actor_kind in ('agent', 'operator', 'grant_token')),
+  constraint agents_are_named_when_they_act check ((actor_kind = 'agent') = (actor_agent_id is not null))
+);
+comment on table agents.events is
+  'Append-only: who changed which access on whom, and when. Written in the transaction of the '
+  'change itself. Holds no secret.';
+comment on column agents.events.object_id is
+  'What was acted on: an artifact_id, grant_id or key_id, where there is one.';
+comment on column agents.events.subject_agent_id is
+  'The agent whose access changed, or whose object was acted on.';
+
+create index events_by_object on agents.events (object_id, event_id);
+create index events_by_subject on agents.events (subject_agent_id, event_id);
+
+create function agents.refuse_changes_to_events() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  raise exception 'agents.events is append-only' using errcode = '42501';
+end
+$$;
+comment on function agents.refuse_changes_to_events() is
+  'Keeps the event log append-only, whatever privileges a role has.';
+
+create trigger events_are_append_only
+  before update or delete or truncate on agents.events
+  for each statement execute function agents.refuse_changes_to_events();
+
+create function agents.record_event(
+  caller jsonb,
+  caller_agent text,
+  action text,
+  subject_agent_id text,
+  object_id text default null,
+  details jsonb default '{}'
+) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into agents.events (actor_kind, actor_agent_id, action, subject_agent_id, object_id, details, request_id)
+  values (
+    record_event.caller ->> 'kind',
+    record_event.caller_agent,
+    record_event.action,
+    record_event.subject_agent_id,
+    record_event.object_id,
+    record_event.details,
+    record_event.caller ->> 'request_id'
+  )
+$$;
+comment on function agents.record_event(jsonb, text, text, text, text, jsonb) is
+  'Appends to agents.events. caller_agent is what authenticate returned: null for the operator.';
+
+-- schemas/agents/keys.sql -------------------------------------------------------------------------
+
+-- Agent keys: made and revoked by the operator alone, by rpc with the secret key or in the SQL
+-- editor.
+
+create table agents.keys (
+  key_id text collate "C" primary key,
+  agent_id agents.agent_id not null,
+  key_hash text collate "C" not null,
+  label text,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+
+  constraint key_id_is_well_formed check (key_id ~ '^key_[0-9a-f]{32}$'),
+  constraint key_hash_is_a_sha256 check (key_hash ~ '^[0-9a-f]{64}$'),
+  constraint key_hash_is_unique unique (key_hash)
+);
+comment on table agents.keys is
+  'Agent keys. Only the SHA-256 of a key is kept; the key itself is shown once, when it is made.';
+
+create index keys_by_agent on agents.keys (agent_id);
+
+create function public.create_agent_key(
+  agent_id text,
+  label text default null,
+  expires_at timestamptz default null,
+  max_live_keys integer default 100
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  -- Two version 4 UUIDs carry 244 random bits of the server's strong generator; no extension is
+  -- needed.
+  agent_key text := 'ak_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
+  made agents.keys;
+begin
+  if create_agent_key.agent_id is null
+    or create_agent_key.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
+  then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
+  end if;
+  if create_agent_key.expires_at <= clock_timestamp() then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  perform pg_advisory_xact_lock(hashtextextended('keys of ' || create_agent_key.agent_id, 0));
+  if (
+    select count(*)
+    from agents.keys k
+    where k.agent_id = create_agent_key.agent_id
+      and k.revoked_at is null
+      and (k.expires_at is null or k.expires_at > clock_timestamp())
+  ) >= create_agent_key.max_live_keys then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'agent_keys', 'maximum', create_agent_key.max_live_keys);
+  end if;
+
+  insert into agents.keys (key_id, agent_id, key_hash, label, expires_at)
+  values (
+    'key_' || replace(gen_random_uuid()::text, '-', ''),
+    create_agent_key.agent_id,
+    encode(sha256(convert_to(agent_key, 'UTF8')), 'hex'),
+    create_agent_key.label,
+    create_agent_key.expires_at
+  )
+  returning * into made;
+
+  perform agents.record_event('{"kind": "operator"}', null, 'key.created', made.agent_id, made.key_id);
+
+  return json_build_object(
+    'key_id', made.key_id,
+    'agent_id', made.agent_id,
+    'key', agent_key,
+    'label', made.label,
+    'created_at', agents.iso_timestamp(made.created_at),
+    'expires_at', agents.iso_timestamp(made.expires_at)
+  );
+end
+$$;
+comment on function public.create_agent_key(text, text, timestamptz, integer) is
+  'Makes an agent key and returns it with its id, once: only its hash is kept. An agent may have '
+  'as many live keys as max_live_keys says. Raises invalid_request, limit_exceeded.';
+
+create function public.revoke_agent_key(key_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  revoked agents.keys;
+begin
+  update agents.keys k
+  set revoked_at = clock_timestamp()
+  where k.key_id = revoke_agent_key.key_id and k.revoked_at is null
+  returning * into revoked;
+
+  if not found then
+    return json_build_object('revoked', 0);
+  end if;
+  perform agents.record_event('{"kind": "operator"}', null, 'key.revoked', revoked.agent_id, revoked.key_id);
+  return json_build_object('revoked', 1);
+end
+$$;
+comment on function public.revoke_agent_key(text) is
+  'Ends one agent key. Idempotent: {"revoked": 0} the second time.';
+
+create function public.revoke_agent_keys(agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  revoked agents.keys;
+  revoked_count integer := 0;
+begin
+  for revoked in
+    update agents.keys k
+    set revoked_at = clock_timestamp()
+    where k.agent_id = revoke_agent_keys.agent_id and k.revoked_at is null
+    returning *
+  loop
+    perform agents.record_event('{"kind": "operator"}', null, 'key.revoked', revoked.agent_id, revoked.key_id);
+    revoked_count := revoked_count + 1;
+  end loop;
+  return json_build_object('revoked', revoked_count);
+end
+$$;
+comment on function public.revoke_agent_keys(text) is 'Ends every live key of an agent.';
+
+-- schemas/agents/callers.sql ----------------------------------------------------------------------
+
+-- Who is calling. Every operation takes `caller` as its first argument, so that authentication is
+-- part of the same transaction as the operation and costs no round trip of its own:
+--   {"kind": "agent", "key_hash": "<sha256 of the agent key, hex>", "request_id": "…"}
+--   {"kind": "operator", "request_id": "…"}
+--   {"kind": "grant_token", "request_id": "…"}, for redeem_grant_token alone
+
+create function agents.authenticate(caller jsonb) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+begin
+  if caller ->> 'kind' = 'operator' then
+    return null;
+  end if;
+
+  select k.agent_id into caller_agent
+  from agents.keys k
+  where caller ->> 'kind' = 'agent'
+    and k.key_hash = caller ->> 'key_hash'
+    and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > clock_timestamp());
+
+  if caller_agent is null then
+    raise sqlstate 'PT401' using message = 'unauthenticated';
+  end if;
+  return caller_agent;
+end
+$$;
+comment on function agents.authenticate(jsonb) is
+  'The calling agent''s identifier, or null for the operator. Raises unauthenticated for an '
+  'unknown, expired or revoked key.';
+
+create function agents.authenticate_as(caller jsonb, agent_id text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(authenticate_as.caller);
+begin
+  if caller_agent is not null and caller_agent is distinct from authenticate_as.agent_id then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+  return caller_agent;
+end
+$$;
+comment on function agents.authenticate_as(jsonb, text) is
+  'As authenticate; raises forbidden when an agent names another agent than itself.';
+
+create function agents.authenticate_operator(caller jsonb) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if agents.authenticate(authenticate_operator.caller) is not null then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+end
+$$;
+comment on function agents.authenticate_operator(jsonb) is
+  'Lets the operator through. Raises unauthenticated, and forbidden for an agent.';
+
+create function agents.authenticate_as_one_of(caller jsonb, one_agent text, other_agent text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(authenticate_as_one_of.caller);
+begin
+  if caller_agent not in (authenticate_as_one_of.one_agent, authenticate_as_one_of.other_agent) then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+  return caller_agent;
+end
+$$;
+comment on function agents.authenticate_as_one_of(jsonb, text, text) is
+  'As agents.authenticate; raises forbidden when the caller is an agent and neither of the two.';
+
+create function agents.subject_of(caller jsonb, agent_id text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(subject_of.caller);
+begin
+  if caller_agent <> subject_of.agent_id then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+  if caller_agent is null and subject_of.agent_id is null then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Required from the operator."}]}';
+  end if;
+  return coalesce(caller_agent, subject_of.agent_id);
+end
+$$;
+comment on function agents.subject_of(jsonb, text) is
+  'Whom a read is about: the calling agent, which need not name itself, or the agent that the '
+  'operator names. Raises forbidden, invalid_request.';
+
+create function agents.actor_of(caller jsonb) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select k.agent_id
+  from agents.keys k
+  where actor_of.caller ->> 'kind' = 'agent' and k.key_hash = actor_of.caller ->> 'key_hash'
+$$;
+comment on function agents.actor_of(jsonb) is
+  'Who a caller was, whether its key still lives or not: for the later steps of a request that was '
+  'authenticated in its first.';
+
+create function public.check_operator(caller jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  perform agents.authenticate_operator(check_operator.caller);
+  return json_build_object('kind', 'operator');
+end
+$$;
+comment on function public.check_operator(jsonb) is
+  'For what the operator alone may ask of a function that needs nothing else of the database. '
+  'Raises unauthenticated, forbidden.';
+
+create function public.check_health() returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object('status', 'ok')
+$$;
+comment on function public.check_health() is 'Answers when the database does; what /health calls.';
+
+-- schemas/artifacts/artifacts.sql -----------------------------------------------------------------
+
+-- Artifacts. An artifact is one immutable content; `key` is the name that moves.
+
+create schema artifacts;
+comment on schema artifacts is
+  'Artifacts, their verification, grants and retention. Not exposed by the API.';
+
+create table artifacts.artifacts (
+  artifact_id text collate "C" primary key,
+  agent_id agents.agent_id not null,
+  key text collate "C" not null,
+  mime text not null,
+  size_bytes bigint not null,
+  ttl_days integer not null,
+  state text collate "C" not null default 'pending',
+  sha256 text collate "C",
+  created_at timestamptz not null default clock_timestamp(),
+  committed_at timestamptz,
+  expires_at timestamptz,
+  deleted_at timestamptz,
+  ended_at timestamptz,
+
+  commit_attempts integer not null default 0,
+  rejected_attempts integer not null default 0,
+  sealed_attempt integer,
+
+  constraint artifact_id_is_well_formed check (artifact_id ~ '^art_[0-9a-f]{32}$'),
+  constraint key_has_1_to_1024_bytes check (octet_length(key) between 1 and 1024),
+  constraint mime_has_at_most_255_characters check (length(mime) <= 255),
+  constraint size_is_not_negative check (size_bytes >= 0),
+  constraint ttl_is_positive check (ttl_days > 0),
+  constraint state_is_known check (state in ('pending', 'committed', 'superseded', 'deleted')),
+  constraint sha256_is_64_lower_case_hex_digits check (sha256 ~ '^[0-9a-f]{64}$'),
+  constraint commit_sets_digest_times_and_attempt_together check (
+    (committed_at is null) = (sha256 is null)
+    and (committed_at is null) = (expires_at is null)
+    and (committed_at is null) = (sealed_attempt is null)
+  ),
+  constraint pending_artifacts_are_not_committed check (state <> 'pending' or committed_at is null),
+  constraint committed_artifacts_are_committed check (
+    state not in ('committed', 'superseded') or committed_at is not null
+  ),
+  constraint deleted_at_is_set_when_deleted check ((state = 'deleted') = (deleted_at is not null)),
+  constraint committed_artifacts_end_after_they_expire check (
+    ended_at is null or state not in ('committed', 'superseded') or ended_at > expires_at
+  ),
+  constraint attempts_are_counted_upwards check (
+    0 <= rejected_attempts and rejected_attempts <= commit_attempts
+    and (sealed_attempt is null or sealed_attempt between 1 and commit_attempts)
+  )
+);
+comment on table artifacts.artifacts is
+  'One row per artifact: pending, then committed, then superseded; deleted ends either.';
+comment on column artifacts.artifacts.ended_at is
+  'Set by the sweep, once and for good, before it removes the bytes: every operation refuses the '
+  'artifact from then on. The row stays as a tombstone.';
+comment on column artifacts.artifacts.commit_attempts is
+  'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
+comment on column artifacts.artifacts.rejected_attempts is
+  'Sealed objects of attempts up to this one were found wrong: they are never taken up again, even '
+  'while they still lie there, because their removal may be under way.';
+comment on column artifacts.artifacts.sealed_attempt is
+  'The attempt whose object at sealed_path(artifact_id, sealed_attempt) holds the bytes. Null '
+  'until the commit.';
+
+-- The current artifact of each key; also the index that /list walks.
+create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key) where state = 'committed';
+
+create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'artifact_id', (artifact_json.artifact).artifact_id,
+    'agent_id', (artifact_json.artifact).agent_id,
+    'key', (artifact_json.artifact).key,
+    'mime', (artifact_json.artifact).mime,
+    'size', (artifact_json.artifact).size_bytes,
+    'ttl_days', (artifact_json.artifact).ttl_days,
+    'sha256', (artifact_json.artifact).sha256,
+    'state', (artifact_json.artifact).state,
+    'created_at', agents.iso_timestamp((artifact_json.artifact).created_at),
+    'committed_at', agents.iso_timestamp((artifact_json.artifact).committed_at),
+    'expires_at', agents.iso_timestamp((artifact_json.artifact).expires_at)
+  )
+$$;
+comment on function artifacts.artifact_json(artifacts.artifacts) is
+  'The artifact object of the wire contract.';
+
+create function artifacts.refuse_ended(artifact artifacts.artifacts) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if (refuse_ended.artifact).ended_at is not null
+    or (refuse_ended.artifact).state = 'deleted'
+    or (refuse_ended.artifact).expires_at <= clock_timestamp()
+  then
+    raise sqlstate 'PT410' using message = 'artifact_expired';
+  end if;
+end
+$$;
+comment on function artifacts.refuse_ended(artifacts.artifacts) is
+  'Raises artifact_expired for an artifact that is past its end, deleted, or ended by the sweep.';
+
+create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = lock_owned_artifact.artifact_id
+    and (lock_owned_artifact.caller_agent is null or a.agent_id = lock_owned_artifact.caller_agent)
+  for update;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'artifact_not_found';
+  end if;
+  return artifact;
+end
+$$;
+comment on function artifacts.lock_owned_artifact(text, text) is
+  'The artifact, locked, if it belongs to the caller (null: the operator). Raises '
+  'artifact_not_found, also when it is somebody else''s.';
+
+create function public.list_artifacts(
+  caller jsonb,
+  agent_id text,
+  prefix text,
+  max_entries integer,
+  after_key text
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
+  -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
+  last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
+  answer json;
+begin
+  perform agents.authenticate_as(list_artifacts.caller, list_artifacts.agent_id);
+
+  with listed as (
+    select a as artifact, a.key, row_number() over (order by a.key) as position
+    from artifacts.artifacts a
+    where a.agent_id = list_artifacts.agent_id
+      and a.state = 'committed'
+      and a.expires_at > now()
+      and a.key >= list_artifacts.prefix
+      and a.key <= last_key
+      and a.key > coalesce(list_artifacts.after_key, '')
+    order by a.key
+    -- One more than asked for tells whether there is a next page.
+    limit list_artifacts.max_entries + 1
+  )
+  select json_build_object(
+    'artifacts', coalesce(
+      json_agg(artifacts.artifact_json(l.artifact) order by l.position)
+        filter (where l.position <= list_artifacts.max_entries),
+      '[]'
+    ),
+    'last_key', case
+      when count(*) > list_artifacts.max_entries
+        then max(l.key) filter (where l.position = list_artifacts.max_entries)
+    end
+  ) into answer
+  from listed l;
+  return answer;
+end
+$$;
+comment on function public.list_artifacts(jsonb, text, text, integer, text) is
+  'The current artifacts of an agent under a prefix, in byte order of key, after after_key. '
+  'last_key, if not null, is where the next page begins. Raises forbidden.';
+
+create function public.delete_artifact(caller jsonb, artifact_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(delete_artifact.caller);
+  artifact artifacts.artifacts;
+begin
+  artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
+  if artifact.state = 'deleted' then
+    -- The answer to a delete that is repeated because its first answer was lost.
+    return artifacts.artifact_json(artifact);
+  end if;
+  perform artifacts.refuse_ended(artifact);
+
+  -- Grants end because their artifact has; the bytes are removed by the sweep.
+  update artifacts.artifacts a
+  set state = 'deleted', deleted_at = clock_timestamp()
+  where a.artifact_id = artifact.artifact_id
+  returning a.* into artifact;
+  -- A commit under way loses its lease, and so its verdict.
+  delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
+
+  perform agents.record_event(
+    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id
+  );
+  return artifacts.artifact_json(artifact);
+end
+$$;
+comment on function public.delete_artifact(jsonb, text) is
+  'Ends an artifact and with it its grants. Idempotent. Raises artifact_not_found, '
+  'artifact_expired.';
+
+-- schemas/artifacts/objects.sql -------------------------------------------------------------------
+
+-- The objects of artifacts in Storage: where they lie, and which of them are live. The user's key
+-- is never part of a path.
+
+-- The private bucket. Its size limit is the project's own (Settings, Storage).
+insert into storage.buckets (id, name, public)
+values ('agent-artifacts', 'agent-artifacts', false)
+on conflict (id) do update set public = false;
+
+create function artifacts.bucket() returns text
+language sql
+immutable
+return 'agent-artifacts';
+comment on function artifacts.bucket() is 'The bucket that holds every artifact''s bytes.';
+
+create function artifacts.incoming_path(artifact_id text) returns text
+language sql
+immutable
+return 'incoming/' || artifact_id;
+comment on function artifacts.incoming_path(text) is
+  'Where the upload URL of an artifact puts its bytes.';
+
+create function artifacts.sealed_path(artifact_id text, attempt integer) returns text
+language sql
+immutable
+return 'sealed/' || artifact_id || '/' || attempt;
+comment on function artifacts.sealed_path(text, integer) is
+  'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for such a '
+  'path.';
+
+create function artifacts.has_object(path text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select from storage.objects o where o.bucket_id = artifacts.bucket() and o.name = has_object.path
+  )
+$$;
+comment on function artifacts.has_object(text) is 'Whether anything lies at a path of the bucket.';
+
+create function artifacts.has_sealed_objects(artifact_id text, since timestamptz) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      -- The artifact's folder as a range of Storage's own index: '0' is the character after '/'.
+      and o.name collate "C" >= 'sealed/' || has_sealed_objects.artifact_id || '/'
+      and o.name collate "C" < 'sealed/' || has_sealed_objects.artifact_id || '0'
+      and o.created_at > has_sealed_objects.since
+  )
+$$;
+comment on function artifacts.has_sealed_objects(text, timestamptz) is
+  'Whether the bucket has a sealed object of this artifact that was uploaded after since.';
+
+create function artifacts.has_objects(artifact_id text) returns boolean
+language sql
+stable
+return artifacts.has_sealed_objects(artifact_id, since => '-infinity')
+  or artifacts.has_object(artifacts.incoming_path(artifact_id));
+comment on function artifacts.has_objects(text) is
+  'Whether the bucket has anything of this artifact.';
+
+create function artifacts.has_unfit_upload(artifact artifacts.artifacts) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      and o.name = artifacts.incoming_path((has_unfit_upload.artifact).artifact_id)
+      and (o.metadata ->> 'size')::bigint <> (has_unfit_upload.artifact).size_bytes
+  )
+$$;
+comment on function artifacts.has_unfit_upload(artifacts.artifacts) is
+  'Whether the upload that waits for its commit has another size than was registered.';
+
+create function artifacts.newest_sealed_attempt(artifact artifacts.artifacts) returns integer
+language sql
+stable
+set search_path = ''
+as $$
+  -- Only the attempts since the last verdict can be there, so these are few. Each is one look into
+  -- the unique index.
+  select attempt
+  from generate_series(
+    (newest_sealed_attempt.artifact).commit_attempts,
+    (newest_sealed_attempt.artifact).rejected_attempts + 1,
+    -1
+  ) as attempt
+  where artifacts.has_object(
+    artifacts.sealed_path((newest_sealed_attempt.artifact).artifact_id, attempt)
+  )
+  order by attempt desc
+  limit 1
+$$;
+comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
+  'The attempt that crashed and left a sealed object behind, which may still be taken up, or null.';
+
+create function artifacts.judge_objects()
+returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
+language sql
+stable
+set search_path = ''
+as $$
+  with placed as (
+    select o.name, o.created_at, a.committed_at, a.ended_at, a.rejected_attempts,
+      a.state = 'pending' and a.ended_at is null as is_pending,
+      held.is_content,
+      -- Of nearly all objects this is not asked. Null: none of the paths that the row has come to,
+      -- as after a restore of the database beside a newer bucket. 0: the upload itself.
+      case when held.is_content is not true then (
+        select attempt
+        from generate_series(0, a.commit_attempts) as attempt
+        where o.name = case attempt
+          when 0 then artifacts.incoming_path(a.artifact_id)
+          else artifacts.sealed_path(a.artifact_id, attempt)
+        end
+      ) end as attempt
+    from storage.objects o
+    left join artifacts.artifacts a on a.artifact_id = split_part(o.name, '/', 2)
+    cross join lateral (
+      select a.ended_at is null
+        and o.name = artifacts.sealed_path(a.artifact_id, a.sealed_attempt) as is_content
+    ) held
+    where o.bucket_id = artifacts.bucket()
+  ), judged as (
+    select p.name, p.created_at, p.is_pending,
+      case
+        when p.is_content then 'live'
+        when p.attempt is null then 'unknown'
+        when p.committed_at is not null or p.ended_at is not null then 'dead'
+        -- Not even a delete makes what a commit may be at work on dead. Only the sweep does, when
+        -- it ends the artifact.
+        when p.attempt between 1 and p.rejected_attempts then 'dead'
+        else 'live'
+      end as standing
+    from placed p
+  )
+  select j.name, j.standing, coalesce(j.is_pending, false), j.created_at
+  from judged j
+  where j.standing <> 'live'
+$$;
+comment on function artifacts.judge_objects() is
+  'Every object of the bucket that is not live. standing: "dead", its row says so, and never takes '
+  'that back; or "unknown", no row accounts for it. is_pending: a commit to come may still use the '
+  'path.';
+
+-- schemas/artifacts/registrations.sql -------------------------------------------------------------
+
+-- Registering artifacts, within what an agent may hold.
+
+-- What an agent holds counts from /register on, so that nobody can promise more than there is room
+-- for, until it is deleted, has expired, or was abandoned and swept.
+create index held_artifacts_by_agent on artifacts.artifacts (agent_id) include (size_bytes, state, expires_at)
+  where state <> 'deleted' and ended_at is null;
+
+create index pending_artifacts_by_agent on artifacts.artifacts (agent_id)
+  where state = 'pending' and ended_at is null;
+
+create function artifacts.refuse_beyond_limits(agent_id text, size bigint, quota_bytes bigint, max_pending integer)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  held_bytes numeric;
+  pending_count bigint;
+begin
+  -- Registrations of one agent take turns, so that each sees what the one before it took.
+  perform pg_advisory_xact_lock(hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0));
+
+  -- Only where there is a quota: it reads an entry for each artifact that the agent holds.
+  if refuse_beyond_limits.quota_bytes > 0 then
+    select coalesce(sum(a.size_bytes), 0) into held_bytes
+    from artifacts.artifacts a
+    where a.agent_id = refuse_beyond_limits.agent_id
+      and a.state <> 'deleted'
+      and a.ended_at is null
+      and (a.expires_at is null or a.expires_at > clock_timestamp());
+  end if;
+  select count(*) into pending_count
+  from artifacts.artifacts a
+  where a.agent_id = refuse_beyond_limits.agent_id and a.state = 'pending' and a.ended_at is null;
+
+  if refuse_beyond_limits.quota_bytes > 0
+    and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
+  then
+    raise sqlstate 'PT409' using
+      message = 'quota_exceeded',
+      detail = json_build_object('quota_bytes', refuse_beyond_limits.quota_bytes, 'held_bytes', held_bytes);
+  end if;
+  if pending_count >= refuse_beyond_limits.max_pending then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'pending_artifacts', 'maximum', refuse_beyond_limits.max_pending);
+  end if;
+end
+$$;
+comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer) is
+  'Raises quota_exceeded or limit_exceeded where an agent may not register as many bytes more.';
+
+create function public.register_artifact(
+  caller jsonb,
+  artifact_id text,
+  agent_id text,
+  key text,
+  mime text,
+  size bigint,
+  ttl_days integer,
+  quota_bytes bigint,
+  max_pending integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as(register_artifact.caller, register_artifact.agent_id);
+  registered artifacts.artifacts;
+begin
+  perform artifacts.refuse_beyond_limits(
+    register_artifact.agent_id, register_artifact.size, register_artifact.quota_bytes, register_artifact.max_pending
+  );
+
+  insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days)
+  values (
+    register_artifact.artifact_id,
+    register_artifact.agent_id,
+    register_artifact.key,
+    register_artifact.mime,
+    register_artifact.size,
+    register_artifact.ttl_days
+  )
+  returning * into registered;
+
+  perform agents.record_event(
+    register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id, registered.artifact_id
+  );
+  return artifacts.artifact_json(registered);
+end
+$$;
+comment on function public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer) is
+  'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
+  'what the agent''s artifacts may hold together (0: no quota). Raises forbidden, quota_exceeded, '
+  'limit_exceeded.';
+
+create function public.discard_registration(caller jsonb, artifact_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  discarded artifacts.artifacts;
+begin
+  update artifacts.artifacts a
+  set state = 'deleted', deleted_at = clock_timestamp()
+  where a.artifact_id = discard_registration.artifact_id and a.state = 'pending' and a.commit_attempts = 0
+  returning a.* into discarded;
+
+  if found then
+    perform agents.record_event(
+      discard_registration.caller, agents.actor_of(discard_registration.caller),
+      'artifact.deleted', discarded.agent_id, discarded.artifact_id, '{"reason": "registration was not answered"}'
+    );
+  end if;
+  return json_build_object('discarded', discarded.artifact_id is not null);
+end
+$$;
+comment on function public.discard_registration(jsonb, text) is
+  'Takes back a registration whose answer could not be given: nobody else knows its id. Needs no '
+  'authentication, for the registration was authenticated.';
+
+-- schemas/artifacts/verifications.sql -------------------------------------------------------------
+
+-- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
+-- open while bytes are read:
+--   begin_commit         takes a lease and says which object to verify, and from where on
+--                        save_commit_progress keeps how far a large object was hashed, and gives
+--                        the lease back: the next call goes on there
+--   finish_commit        takes what was observed, and decides, if the lease still holds
+--   release_commit       gives the lease back when no verdict could be reached
+-- A commit that dies in between leaves a lease that runs out and, at most, a sealed object that the
+-- next one takes up.
+--
+-- Whoever changes both an artifact and its verification locks the artifact first.
+
+create table artifacts.verifications (
+  artifact_id text collate "C" primary key
+    references artifacts.artifacts (artifact_id) on delete cascade,
+  attempt integer not null,
+  lease_token uuid,
+  lease_expires_at timestamptz,
+  verified_bytes bigint not null default 0,
+  hash_state bytea,
+  object_id uuid,
+  object_version text,
+  progress_at timestamptz,
+
+  constraint attempts_begin_at_1 check (attempt >= 1),
+  constraint a_lease_has_an_end check ((lease_token is null) = (lease_expires_at is null)),
+  constraint a_hash_state_is_of_one_object check (
+    (hash_state is null) = (verified_bytes = 0)
+    and (hash_state is null) = (object_id is null)
+    and (hash_state is null) = (object_version is null)
+    and (hash_state is null) = (progress_at is null)
+  )
+);
+comment on table artifacts.verifications is
+  'One row per attempt to commit that has no verdict yet, at most one per artifact. A verdict, a '
+  'delete and the end of the artifact delete it.';
+comment on column artifacts.verifications.lease_token is
+  'Held by the one commit that verifies this artifact now; a verdict without it changes nothing. '
+  'Null: given back.';
+comment on column artifacts.verifications.hash_state is
+  'The SHA-256 state of the first verified_bytes of one object: the one with this Storage id and '
+  'version, and no other. Otherwise the bytes of one upload would certify those of another.';
+comment on column artifacts.verifications.progress_at is
+  'When a verification over several calls last came further.';
+
+create function public.begin_commit(
+  caller jsonb,
+  artifact_id text,
+  sha256 text,
+  lease_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(begin_commit.caller);
+  artifact artifacts.artifacts;
+  verification artifacts.verifications;
+  is_uploaded boolean;
+  attempt_to_verify integer;
+begin
+  artifact := artifacts.lock_owned_artifact(caller_agent, begin_commit.artifact_id);
+  perform artifacts.refuse_ended(artifact);
+
+  if artifact.state <> 'pending' then
+    if artifact.sha256 <> begin_commit.sha256 then
+      raise sqlstate 'PT409' using message = 'already_committed';
+    end if;
+    return json_build_object('step', 'done', 'artifact', artifacts.artifact_json(artifact));
+  end if;
+
+  select v.* into verification
+  from artifacts.verifications v
+  where v.artifact_id = artifact.artifact_id;
+  if verification.lease_expires_at > clock_timestamp() then
+    raise sqlstate 'PT409' using message = 'commit_in_progress';
+  end if;
+
+  is_uploaded := artifacts.has_object(artifacts.incoming_path(artifact.artifact_id));
+  if is_uploaded then
+    update artifacts.artifacts a
+    set commit_attempts = a.commit_attempts + 1
+    where a.artifact_id = artifact.artifact_id
+    returning a.commit_attempts into attempt_to_verify;
+    -- Another object than any before it: what was hashed so far says nothing about it.
+    delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
+  else
+    attempt_to_verify := artifacts.newest_sealed_attempt(artifact);
+    if attempt_to_verify is null then
+      raise sqlstate 'PT409' using message = 'upload_missing';
+    end if;
+  end if;
+
+  insert into artifacts.verifications as v (artifact_id, attempt, lease_token, lease_expires_at)
+  values (
+    artifact.artifact_id,
+    attempt_to_verify,
+    gen_random_uuid(),
+    clock_timestamp() + make_interval(secs => begin_commit.lease_seconds)
+  )
+  on conflict on constraint verifications_pkey do update
+  set attempt = excluded.attempt,
+      lease_token = excluded.lease_token,
+      lease_expires_at = excluded.lease_expires_at
+  returning v.* into verification;
+
+  return json_build_object(
+    'step', 'verify',
+    'lease_token', verification.lease_token,
+    'incoming_path', case when is_uploaded then artifacts.incoming_path(artifact.artifact_id) end,
+    'sealed_path', artifacts.sealed_path(artifact.artifact_id, verification.attempt),
+    'size', artifact.size_bytes,
+    'progress', (
+      select json_build_object(
+        'verified_bytes', verification.verified_bytes,
+        'hash_state', encode(verification.hash_state, 'base64')
+      )
+      from storage.objects o
+      where o.bucket_id = artifacts.bucket()
+        and o.name = artifacts.sealed_path(artifact.artifact_id, verification.attempt)
+        and o.id = verification.object_id
+        and o.version = verification.object_version
+    )
+  );
+end
+$$;
+comment on function public.begin_commit(jsonb, text, text, integer) is
+  'Takes the lease of a commit. Returns {step: "done", artifact} when there is nothing left to do, '
+  'else {step: "verify", lease_token, incoming_path | null, sealed_path, size, progress: '
+  '{verified_bytes, hash_state (base64)} | null}: move incoming_path, if there is one, to '
+  'sealed_path and verify that, from progress on. Raises artifact_not_found, artifact_expired, '
+  'already_committed, commit_in_progress, upload_missing.';
+
+create function public.save_commit_progress(
+  artifact_id text,
+  lease_token uuid,
+  object_id uuid,
+  object_version text,
+  verified_bytes bigint,
+  hash_state text
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+  verified_attempt integer;
+begin
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = save_commit_progress.artifact_id
+  for update;
+
+  update artifacts.verifications v
+  set lease_token = null,
+      lease_expires_at = null,
+      verified_bytes = save_commit_progress.verified_bytes,
+      hash_state = decode(save_commit_progress.hash_state, 'base64'),
+      object_id = save_commit_progress.object_id,
+      object_version = save_commit_progress.object_version,
+      progress_at = clock_timestamp()
+  where v.artifact_id = save_commit_progress.artifact_id
+    and v.lease_token = save_commit_progress.lease_token
+  returning v.attempt into verified_attempt;
+  if not found then
+    raise sqlstate 'PT409' using message = 'commit_in_progress';
+  end if;
+
+  -- Of several sealed uploads only the newest is ever taken up: those before it are dead.
+  update artifacts.artifacts a
+  set rejected_attempts = greatest(a.rejected_attempts, verified_attempt - 1)
+  where a.artifact_id = artifact.artifact_id;
+  return artifacts.artifact_json(artifact);
+end
+$$;
+comment on function public.save_commit_progress(text, uuid, uuid, text, bigint, text) is
+  'Keeps the SHA-256 state (base64) of the first verified_bytes of one object, and gives the lease '
+  'back. Returns the artifact. Raises commit_in_progress when the lease was lost: then nothing is '
+  'kept.';
+
+create function public.finish_commit(
+  caller jsonb,
+  artifact_id text,
+  lease_token uuid,
+  expected_sha256 text,
+  observed_size bigint,
+  observed_sha256 text
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+  decided_attempt integer;
+  superseded_id text;
+begin
+  -- Not authenticated again: the request was, when it took the lease, and the lease is its proof. A
+  -- key that was revoked since then must not leave the artifact half way.
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = finish_commit.artifact_id;
+
+  -- Commits of one key take turns, so that exactly one artifact is current. This comes before any
+  -- row lock, so that two of them cannot wait for each other.
+  perform pg_advisory_xact_lock(
+    hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
+  );
+
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = finish_commit.artifact_id
+  for update;
+
+  -- Whatever the verdict is, the attempt ends here.
+  delete from artifacts.verifications v
+  where v.artifact_id = artifact.artifact_id and v.lease_token = finish_commit.lease_token
+  returning v.attempt into decided_attempt;
+
+  if not found then
+    perform artifacts.refuse_ended(artifact);
+    if artifact.state <> 'pending' and artifact.sha256 = finish_commit.expected_sha256 then
+      return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
+    end if;
+    raise sqlstate 'PT409' using message = 'commit_in_progress';
+  end if;
+
+  if finish_commit.observed_size <> artifact.size_bytes
+    or finish_commit.observed_sha256 is distinct from finish_commit.expected_sha256
+  then
+    update artifacts.artifacts a
+    set rejected_attempts = decided_attempt
+    where a.artifact_id = artifact.artifact_id;
+
+    if finish_commit.observed_size <> artifact.size_bytes then
+      return json_build_object(
+        'verdict', 'size_mismatch',
+        'expected', artifact.size_bytes,
+        'actual', finish_commit.observed_size
+      );
+    end if;
+    return json_build_object(
+      'verdict', 'checksum_mismatch',
+      'expected', finish_commit.expected_sha256,
+      'actual', finish_commit.observed_sha256
+    );
+  end if;
+
+  update artifacts.artifacts a
+  set state = 'superseded'
+  where a.agent_id = artifact.agent_id and a.key = artifact.key and a.state = 'committed'
+  returning a.artifact_id into superseded_id;
+
+  update artifacts.artifacts a
+  set state = 'committed',
+      sha256 = finish_commit.observed_sha256,
+      sealed_attempt = decided_attempt,
+      committed_at = committed.at,
+      expires_at = committed.at + make_interval(hours => 24 * a.ttl_days)
+  from (select clock_timestamp() as at) committed
+  where a.artifact_id = artifact.artifact_id
+  returning a.* into artifact;
+
+  perform agents.record_event(
+    finish_commit.caller, agents.actor_of(finish_commit.caller), 'artifact.committed',
+    artifact.agent_id, artifact.artifact_id,
+    jsonb_build_object('sha256', artifact.sha256, 'superseded', superseded_id)
+  );
+  return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
+end
+$$;
+comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) is
+  'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
+  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}, after which the object at '
+  'that path is to be removed. Raises commit_in_progress when the lease was lost: then nothing may '
+  'be removed.';
+
+create function public.release_commit(artifact_id text, lease_token uuid) returns json
+language sql
+volatile
+security invoker
+set search_path = ''
+as $$
+  with released as (
+    update artifacts.verifications v
+    set lease_token = null, lease_expires_at = null
+    where v.artifact_id = release_commit.artifact_id and v.lease_token = release_commit.lease_token
+    returning 1
+  )
+  select json_build_object('released', exists (select from released))
+$$;
+comment on function public.release_commit(text, uuid) is
+  'Gives back the lease of a commit that could not be decided, so that the next need not wait for '
+  'its end.';
+
+-- schemas/artifacts/grants.sql --------------------------------------------------------------------
+
+-- Grants: access of one agent to one artifact, until it expires or is revoked.
+
+create table artifacts.grants (
+  grant_id text collate "C" primary key,
+  artifact_id text collate "C" not null references artifacts.artifacts (artifact_id) on delete cascade,
+  to_agent agents.agent_id not null,
+  token_hash text collate "C" not null,
+  granted_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null,
+  revoked_at timestamptz,
+
+  constraint grant_id_is_well_formed check (grant_id ~ '^grant_[0-9a-f]{32}$'),
+  constraint token_hash_is_a_sha256 check (token_hash ~ '^[0-9a-f]{64}$'),
+  constraint token_hash_is_unique unique (token_hash)
+);
+comment on table artifacts.grants is
+  'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
+  'kept.';
+
+create index grants_by_artifact on artifacts.grants (artifact_id, to_agent);
+
+-- The order of /inbox.
+create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
+  where revoked_at is null;
+
+create function public.grant_artifact(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  expires_at timestamptz,
+  grant_id text,
+  token_hash text,
+  max_live_grants integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(grant_artifact.caller);
+  artifact artifacts.artifacts;
+  granted artifacts.grants;
+begin
+  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
+  perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+  if grant_artifact.expires_at <= clock_timestamp() then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  -- Exact, because the artifact is locked.
+  if (
+    select count(*)
+    from artifacts.grants g
+    where g.artifact_id = artifact.artifact_id and g.revoked_at is null and g.expires_at > clock_timestamp()
+  ) >= grant_artifact.max_live_grants then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
+  end if;
+
+  insert into artifacts.grants (grant_id, artifact_id, to_agent, token_hash, expires_at)
+  values (
+    grant_artifact.grant_id,
+    artifact.artifact_id,
+    grant_artifact.to_agent,
+    grant_artifact.token_hash,
+    grant_artifact.expires_at
+  )
+  returning * into granted;
+
+  perform agents.record_event(
+    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
+    jsonb_build_object('artifact_id', granted.artifact_id, 'expires_at', agents.iso_timestamp(granted.expires_at))
+  );
+  return json_build_object(
+    'grant_id', granted.grant_id,
+    'artifact_id', granted.artifact_id,
+    'to_agent', granted.to_agent,
+    'expires_at', agents.iso_timestamp(granted.expires_at)
+  );
+end
+$$;
+comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer) is
+  'Gives an agent access to an artifact until expires_at. Raises artifact_not_found, '
+  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
+
+create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(revoke_grants.caller);
+  revoked artifacts.grants;
+  revoked_ids text[] := array[]::text[];
+begin
+  if revoke_grants.grant_id is not null then
+    -- Whatever else the request names must be that grant's own.
+    perform from artifacts.grants g
+    join artifacts.artifacts a on a.artifact_id = g.artifact_id
+    where g.grant_id = revoke_grants.grant_id
+      and (caller_agent is null or a.agent_id = caller_agent)
+      and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
+      and g.to_agent = coalesce(revoke_grants.to_agent, g.to_agent);
+    if not found then
+      raise sqlstate 'PT404' using message = 'grant_not_found';
+    end if;
+  else
+    -- The lock makes a grant that is being written now wait, or be seen.
+    perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+  end if;
+
+  for revoked in
+    update artifacts.grants g
+    set revoked_at = clock_timestamp()
+    where (
+        g.grant_id = revoke_grants.grant_id
+        or (
+          revoke_grants.grant_id is null
+          and g.artifact_id = revoke_grants.artifact_id
+          and g.to_agent = revoke_grants.to_agent
+        )
+      )
+      and g.revoked_at is null
+      and g.expires_at > clock_timestamp()
+    returning g.*
+  loop
+    perform agents.record_event(
+      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+      jsonb_build_object('artifact_id', revoked.artifact_id)
+    );
+    revoked_ids := revoked_ids || revoked.grant_id;
+  end loop;
+
+  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
+end
+$$;
+comment on function public.revoke_grants(jsonb, text, text, text) is
+  'Ends one grant by its id, or every live grant of an artifact to an agent. Idempotent. Raises '
+  'grant_not_found or artifact_not_found.';
+
+create function public.list_inbox(caller jsonb, agent_id text, max_entries integer, after_grant_id text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  after_granted_at timestamptz;
+  answer json;
+begin
+  perform agents.authenticate_as(list_inbox.caller, list_inbox.agent_id);
+
+  if list_inbox.after_grant_id is not null then
+    select g.granted_at into after_granted_at
+    from artifacts.grants g
+    where g.grant_id = list_inbox.after_grant_id and g.to_agent = list_inbox.agent_id;
+    if not found then
+      raise sqlstate 'PT422' using
+        message = 'invalid_request',
+        detail = '{"issues": [{"path": "cursor", "message": "Must be the next_cursor of an earlier answer."}]}';
+    end if;
+  end if;
+
+  with live as (
+    select g.grant_id, g.granted_at, g.expires_at, a.artifact_id, a.agent_id, a.key, a.mime, a.size_bytes, a.sha256,
+      row_number() over (order by g.granted_at desc, g.grant_id desc) as position
+    from artifacts.grants g
+    join artifacts.artifacts a on a.artifact_id = g.artifact_id
+    where g.to_agent = list_inbox.agent_id
+      and g.revoked_at is null
+      and g.expires_at > now()
+      and a.state in ('committed', 'superseded')
+      and a.expires_at > now()
+      and (
+        after_granted_at is null
+        or (g.granted_at, g.grant_id) < (after_granted_at, list_inbox.after_grant_id)
+      )
+    order by g.granted_at desc, g.grant_id desc
+    -- One more than asked for tells whether there is a next page.
+    limit list_inbox.max_entries + 1
+  )
+  select json_build_object(
+    'grants', coalesce(
+      json_agg(
+        json_build_object(
+          'grant_id', l.grant_id,
+          'artifact_id', l.artifact_id,
+          'from_agent', l.agent_id,
+          'key', l.key,
+          'mime', l.mime,
+          'size', l.size_bytes,
+          'sha256', l.sha256,
+          'granted_at', agents.iso_timestamp(l.granted_at),
+          'expires_at', agents.iso_timestamp(l.expires_at)
+        )
+        order by l.position
+      ) filter (where l.position <= list_inbox.max_entries),
+      '[]'
+    ),
+    'next_cursor', case
+      when count(*) > list_inbox.max_entries
+        then max(l.grant_id) filter (where l.position = list_inbox.max_entries)
+    end
+  ) into answer
+  from live l;
+  return answer;
+end
+$$;
+comment on function public.list_inbox(jsonb, text, integer, text) is
+  'The live grants to an agent, newest first, after the grant that an earlier page ended with; '
+  'never a token. Raises forbidden.';
+
+-- schemas/artifacts/downloads.sql -----------------------------------------------------------------
+
+-- Reading artifacts: what a download URL is made from, for whoever may have one.
+
+create function artifacts.download_json(artifact artifacts.artifacts, ends_at timestamptz, window_seconds integer)
+returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'artifact_id', (download_json.artifact).artifact_id,
+    'key', (download_json.artifact).key,
+    'mime', (download_json.artifact).mime,
+    'size', (download_json.artifact).size_bytes,
+    'sha256', (download_json.artifact).sha256,
+    'sealed_path', artifacts.sealed_path(
+      (download_json.artifact).artifact_id, (download_json.artifact).sealed_attempt
+    ),
+    'window_seconds', greatest(
+      1,
+      least(
+        download_json.window_seconds::numeric,
+        floor(extract(epoch from least(download_json.ends_at, (download_json.artifact).expires_at) - clock_timestamp()))
+      )
+    )::integer
+  )
+$$;
+comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer) is
+  'What a download URL is made from. The window is the shortest of the asked one, the time to '
+  'ends_at (null: none) and the time to the artifact''s end, at least 1 second.';
+
+create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  redeemed artifacts.grants;
+  artifact artifacts.artifacts;
+begin
+  select g.* into redeemed from artifacts.grants g where g.token_hash = redeem_grant_token.token_hash;
+  if not found then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
+  end if;
+  if redeemed.expires_at <= clock_timestamp() then
+    raise sqlstate 'PT410' using message = 'grant_expired';
+  end if;
+  if redeemed.revoked_at is not null then
+    raise sqlstate 'PT410' using message = 'grant_revoked';
+  end if;
+
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = redeemed.artifact_id;
+  if not found then
+    -- Its tombstone went between the two looks, and the grant with it.
+    raise sqlstate 'PT410' using message = 'artifact_expired';
+  end if;
+  perform artifacts.refuse_ended(artifact);
+
+  perform agents.record_event(
+    redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
+    jsonb_build_object('artifact_id', artifact.artifact_id)
+  );
+  return artifacts.download_json(artifact, redeemed.expires_at, redeem_grant_token.window_seconds);
+end
+$$;
+comment on function public.redeem_grant_token(jsonb, text, integer) is
+  'What the holder of a grant token may download; caller is {"kind": "grant_token", "request_id"}. '
+  'Raises grant_not_found, grant_expired, grant_revoked, artifact_expired.';
+
+create function public.open_artifact(caller jsonb, artifact_id text, window_seconds integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(open_artifact.caller);
+  artifact artifacts.artifacts;
+  grant_ends_at timestamptz;
+begin
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
+  if not found then
+    raise sqlstate 'PT404' using message = 'artifact_not_found';
+  end if;
+
+  if caller_agent <> artifact.agent_id then
+    select max(g.expires_at) into grant_ends_at
+    from artifacts.grants g
+    where g.artifact_id = artifact.artifact_id
+      and g.to_agent = caller_agent
+      and g.revoked_at is null
+      and g.expires_at > clock_timestamp();
+    -- A grant ends with its artifact, and an artifact that is not the caller's any more is not
+    -- there for it.
+    if grant_ends_at is null or artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
+      raise sqlstate 'PT404' using message = 'artifact_not_found';
+    end if;
+  end if;
+
+  perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+
+  perform agents.record_event(
+    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id
+  );
+  return artifacts.download_json(artifact, grant_ends_at, open_artifact.window_seconds);
+end
+$$;
+comment on function public.open_artifact(jsonb, text, integer) is
+  'What the owner, an agent with a live grant, or the operator may download. Raises '
+  'artifact_not_found, artifact_expired, artifact_not_committed.';
+
+-- schemas/artifacts/retention.sql -----------------------------------------------------------------
+
+-- Retention, in steps that can be repeated after a crash at any point and run several at once:
+--   end        artifacts whose time is over are marked; from the commit of that on, every operation
+--              refuses them
+--   remove     the caller of sweep_artifacts removes the bytes of what is dead, by the Storage API
+--   forget     tombstones go when they are 30 days old and nothing lies under them any more
+-- A dead object never becomes live again, so a list of them that is out of date when the removal
+-- happens is harmless.
+
+-- When an artifact's time is over, or for a pending one, when it began: what the sweep looks for.
+create index unended_artifacts_by_age on artifacts.artifacts (coalesce(deleted_at, expires_at, created_at))
+  where ended_at is null;
+
+create index tombstones_by_age on artifacts.artifacts (ended_at) where ended_at is not null;
+
+create index grants_by_end on artifacts.grants (least(expires_at, revoked_at));
+
+create function artifacts.is_over(artifact artifacts.artifacts, window_seconds integer) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select case (is_over.artifact).state
+    when 'pending' then
+      -- The upload URL, which lives two hours, has run out for a day, or for an hour where it
+      -- brought nothing of use.
+      (
+        (is_over.artifact).created_at < now() - interval '26 hours'
+        or (is_over.artifact).created_at < now() - interval '3 hours'
+          and artifacts.has_unfit_upload(is_over.artifact)
+      )
+      -- And nobody is at work on it.
+      and not exists (
+        select from artifacts.verifications v
+        where v.artifact_id = (is_over.artifact).artifact_id
+          and (v.progress_at >= now() - interval '1 day' or v.lease_expires_at > now())
+      )
+      -- A sealed upload may have been committed by a later state of this database, before a backup
+      -- was restored.
+      and not artifacts.has_sealed_objects((is_over.artifact).artifact_id, since => now() - interval '14 days')
+    else
+      -- Download URLs work until their window ends; a minute more, because they are signed after
+      -- the decision.
+      coalesce((is_over.artifact).deleted_at, (is_over.artifact).expires_at)
+        < now() - make_interval(secs => is_over.window_seconds + 60)
+  end
+$$;
+comment on function artifacts.is_over(artifacts.artifacts, integer) is
+  'Whether the sweep may end an artifact: abandoned, expired or deleted, and no URL to it that the '
+  'service gave works any more. window_seconds: the longest life of a download URL, at most a day.';
+
+create function artifacts.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Nothing younger is over; this is what the index can tell.
+  begun_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
+  locked_ids text[];
+  ended artifacts.artifacts;
+  expired integer := 0;
+  abandoned integer := 0;
+  remaining integer;
+begin
+  locked_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.ended_at is null
+      and coalesce(a.deleted_at, a.expires_at, a.created_at) < begun_before
+      and artifacts.is_over(a, end_artifacts.window_seconds)
+    order by coalesce(a.deleted_at, a.expires_at, a.created_at)
+    limit end_artifacts.max_entries
+    for update skip locked
+  );
+
+  for ended in
+    update artifacts.artifacts a
+    set ended_at = clock_timestamp()
+    where a.artifact_id = any (locked_ids)
+      -- Asked again under the lock: a commit may have begun before it was taken.
+      and artifacts.is_over(a, end_artifacts.window_seconds)
+    returning a.*
+  loop
+    -- The holder of a lease that ran out decides nothing any more.
+    delete from artifacts.verifications v where v.artifact_id = ended.artifact_id;
+    if ended.state = 'pending' then
+      abandoned := abandoned + 1;
+      perform agents.record_event(
+        end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id
+      );
+    else
+      expired := expired + 1;
+      -- What was deleted had its event then.
+      if ended.state <> 'deleted' then
+        perform agents.record_event(
+          end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id
+        );
+      end if;
+    end if;
+  end loop;
+
+  select count(*) into remaining
+  from artifacts.artifacts a
+  where a.ended_at is null
+    and coalesce(a.deleted_at, a.expires_at, a.created_at) < begun_before
+    and artifacts.is_over(a, end_artifacts.window_seconds);
+
+  return json_build_object('expired', expired, 'abandoned', abandoned, 'remaining', remaining);
+end
+$$;
+comment on function artifacts.end_artifacts(jsonb, integer, integer) is
+  'Marks artifacts that are over, with one event for each that was not deleted before. Returns '
+  '{expired, abandoned, remaining}; expired counts deleted ones too.';
+
+create function artifacts.list_dead_objects(max_entries integer, remove_many_orphans boolean) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  with judged as materialized (
+    select j.object_name, j.stored_at, j.standing,
+      j.standing = 'unknown' and not j.is_pending and j.stored_at < now() - interval '14 days' as is_orphan
+    from artifacts.judge_objects() j
+  ), tally as (
+    select count(*) filter (where j.standing = 'dead') as dead,
+      count(*) filter (where j.is_orphan) as orphans,
+      -- So many at once mean that the database is not the bucket's, rather than that the bucket is
+      -- full of orphans.
+      not list_dead_objects.remove_many_orphans
+        and count(*) filter (where j.is_orphan)
+          > 0.05 * (select count(*) from storage.objects o where o.bucket_id = 'agent-artifacts') as holds_orphans
+    from judged j
+  ), listed as (
+    select j.object_name, j.is_orphan
+    from judged j, tally t
+    where j.standing = 'dead' or (j.is_orphan and not t.holds_orphans)
+    -- Oldest first: whoever adds dead objects again and again cannot keep those of others from
+    -- their turn.
+    order by j.is_orphan, j.stored_at, j.object_name collate "C"
+    limit list_dead_objects.max_entries
+  )
+  select json_build_object(
+    'dead_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where not l.is_orphan),
+    'orphan_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where l.is_orphan),
+    'orphans_held', case when t.holds_orphans then t.orphans else 0 end,
+    'remaining', t.dead + case when t.holds_orphans then 0 else t.orphans end - (select count(*) from listed)
+  )
+  from tally t
+$$;
+comment on function artifacts.list_dead_objects(integer, boolean) is
+  'Objects to remove: {dead_paths, orphan_paths, orphans_held, remaining}. An orphan is unknown '
+  'for 14 days; when more than 5% of the bucket are, none is listed and orphans_held says how '
+  'many, unless remove_many_orphans.';
+
+create function artifacts.forget_ended(max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  oldest timestamptz := now() - interval '30 days';
+  remaining integer;
+begin
+  with forgotten as (
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.ended_at < oldest and not artifacts.has_objects(a.artifact_id)
+    order by a.ended_at
+    limit forget_ended.max_entries
+    for update skip locked
+  )
+  delete from artifacts.artifacts a using forgotten f where a.artifact_id = f.artifact_id;
+
+  with forgotten as (
+    select g.grant_id
+    from artifacts.grants g
+    where least(g.expires_at, g.revoked_at) < oldest
+    order by least(g.expires_at, g.revoked_at)
+    limit forget_ended.max_entries
+    for update skip locked
+  )
+  delete from artifacts.grants g using forgotten f where g.grant_id = f.grant_id;
+
+  select
+    (
+      select count(*) from artifacts.artifacts a
+      where a.ended_at < oldest and not artifacts.has_objects(a.artifact_id)
+    ) + (
+      select count(*) from artifacts.grants g where least(g.expires_at, g.revoked_at) < oldest
+    )
+  into remaining;
+  return remaining;
+end
+$$;
+comment on function artifacts.forget_ended(integer) is
+  'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
+  'Returns how many more there are.';
+
+create function public.sweep_artifacts(
+  caller jsonb,
+  max_entries integer,
+  window_seconds integer,
+  remove_many_orphans boolean
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  ended json;
+  forgettable integer;
+  found json;
+begin
+  perform agents.authenticate_operator(sweep_artifacts.caller);
+
+  ended := artifacts.end_artifacts(
+    sweep_artifacts.caller, sweep_artifacts.max_entries, sweep_artifacts.window_seconds
+  );
+  forgettable := artifacts.forget_ended(sweep_artifacts.max_entries);
+  found := artifacts.list_dead_objects(sweep_artifacts.max_entries, sweep_artifacts.remove_many_orphans);
+
+  return json_build_object(
+    'expired', ended -> 'expired',
+    'abandoned', ended -> 'abandoned',
+    'dead_paths', found -> 'dead_paths',
+    'orphan_paths', found -> 'orphan_paths',
+    'orphans_held', found -> 'orphans_held',
+    'remaining', (ended ->> 'remaining')::integer + forgettable + (found ->> 'remaining')::integer
+  );
+end
+$$;
+comment on function public.sweep_artifacts(jsonb, integer, integer, boolean) is
+  'One bounded step of retention: {expired, abandoned, dead_paths, orphan_paths, orphans_held, '
+  'remaining}. The objects at both lists of paths are to be removed once this is committed. Raises '
+  'forbidden for an agent.';
+
+-- schemas/artifacts/sweep_schedule.sql ------------------------------------------------------------
+
+-- Runs the sweep from inside the database, where a project has pg_cron, pg_net and two secrets in
+-- its Vault. Extensions are named in dynamic SQL alone, so that this applies where there are none.
+
+create function public.schedule_sweep(
+  schedule text default '*/10 * * * *',
+  url_secret text default 'project_url',
+  key_secret text default 'secret_key'
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  missing text[] := array[]::text[];
+  secret text;
+  is_stored boolean;
+  -- Read at every run, so that a rotated key needs no new schedule, and so that no key stands in
+  -- cron's own table.
+  read_secret constant text := '(select decrypted_secret from vault.decrypted_secrets where name = %L)';
+begin
+  if not exists (
+    select from pg_catalog.pg_proc p where p.pronamespace = to_regnamespace('cron') and p.proname = 'schedule'
+  ) then
+    missing := missing || 'the extension pg_cron'::text;
+  end if;
+  if not exists (
+    select from pg_catalog.pg_proc p where p.pronamespace = to_regnamespace('net') and p.proname = 'http_post'
+  ) then
+    missing := missing || 'the extension pg_net'::text;
+  end if;
+  if to_regclass('vault.decrypted_secrets') is null then
+    missing := missing || 'the extension supabase_vault'::text;
+  else
+    foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
+      -- A schema that `format` puts in is not looked for before this runs, where it may not be.
+      execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
+      into is_stored using secret;
+      if not is_stored then
+        missing := missing || format('the Vault secret %L', secret);
+      end if;
+    end loop;
+  end if;
+  if missing <> '{}' then
+    raise object_not_in_prerequisite_state using
+      message = 'The sweep cannot be scheduled in this database without: ' || array_to_string(missing, ', ') || '.',
+      hint = 'See docs/retention.md.';
+  end if;
+
+  -- A job of this name is replaced.
+  execute format('select %I.schedule($1, $2, $3)', 'cron') using
+    'agent-artifacts-sweep',
+    schedule_sweep.schedule,
+    format(
+      'select net.http_post('
+      || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
+      || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
+      || 'body := ''{"limit": 1000}''::jsonb, '
+      || 'timeout_milliseconds := 60000)',
+      schedule_sweep.url_secret,
+      schedule_sweep.key_secret
+    );
+  return json_build_object('job', 'agent-artifacts-sweep', 'schedule', schedule_sweep.schedule);
+end
+$$;
+comment on function public.schedule_sweep(text, text, text) is
+  'Has pg_cron call /sweep on a schedule, by pg_net, with the URL and the secret key that Vault '
+  'holds under these names. Repeated, it replaces the schedule. Raises '
+  'object_not_in_prerequisite_state, which says what is missing.';
+
+do $$
+begin
+  perform public.schedule_sweep();
+exception when object_not_in_prerequisite_state then
+  raise notice '%', sqlerrm;
+end
+$$;
+
+-- schemas/artifacts/consistency.sql ---------------------------------------------------------------
+
+-- What `deno task fsck` shows: where the rows and the bucket contradict each other, which only a
+-- restore of one without the other, or a hand in the bucket, can bring about. What the sweep has
+-- yet to remove is no contradiction.
+
+create function public.list_artifacts_without_bytes(max_entries integer, after text default '') returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select a.artifact_id, artifacts.sealed_path(a.artifact_id, a.sealed_attempt) as path,
+      a.state in ('committed', 'superseded') and a.ended_at is null
+      and not artifacts.has_object(artifacts.sealed_path(a.artifact_id, a.sealed_attempt))
+        as is_without_bytes
+    from artifacts.artifacts a
+    where a.artifact_id > list_artifacts_without_bytes.after
+    order by a.artifact_id
+    limit list_artifacts_without_bytes.max_entries
+  )
+  select json_build_object(
+    'found', coalesce(
+      json_agg(json_build_object('artifact_id', e.artifact_id, 'path', e.path) order by e.artifact_id)
+        filter (where e.is_without_bytes),
+      '[]'
+    ),
+    'next', case when count(*) = list_artifacts_without_bytes.max_entries then max(e.artifact_id) end
+  )
+  from examined e
+$$;
+comment on function public.list_artifacts_without_bytes(integer, text) is
+  'Committed artifacts whose object is gone, among the max_entries artifacts after the given id: '
+  '{found: [{artifact_id, path}], next: where the next page begins | null}.';
+
+create function public.list_objects_without_artifact(max_entries integer, after text default '') returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with unknown as (
+    select j.object_name collate "C" as path
+    from artifacts.judge_objects() j
+    where j.standing = 'unknown' and j.object_name collate "C" > list_objects_without_artifact.after
+    order by 1
+    limit list_objects_without_artifact.max_entries
+  )
+  select json_build_object(
+    'found', coalesce(json_agg(json_build_object('path', u.path) order by u.path), '[]'),
+    'next', case when count(*) = list_objects_without_artifact.max_entries then max(u.path) end
+  )
+  from unknown u
+$$;
+comment on function public.list_objects_without_artifact(integer, text) is
+  'The first max_entries objects after the given path that no row accounts for, whatever their '
+  'age: {found: [{path}], next: where the next page begins | null}.';
+
+-- schemas/mesh/networks.sql -----------------------------------------------------------------------
+
+-- The mesh, private tunnels between agents, and the networks that their tunnel addresses come from.
+
+create schema mesh;
+comment on schema mesh is 'Peers, access rules and encrypted PSKs. Not exposed by the API.';
+
+create table mesh.settings (
+  only_row boolean primary key default true,
+  ipv4_network cidr not null default '10.213.0.0/16',
+  ipv6_network cidr not null,
+
+  constraint there_is_only_one_row check (only_row),
+  constraint ipv4_network_has_room_for_peers check (
+    family(ipv4_network) = 4 and masklen(ipv4_network) between 8 and 29
+  ),
+  constraint ipv6_network_is_a_unique_local_64 check (
+    ipv6_network <<= 'fd00::/8'::inet and masklen(ipv6_network) = 64
+  )
+);
+comment on table mesh.settings is
+  'One row: the networks of the mesh. The operator can change them by SQL while there is no peer.';
+
+-- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not meet in one network. A
+-- version 4 UUID begins with 48 random bits of the server's strong generator; no extension is
+-- needed.
+insert into mesh.settings (ipv6_network)
+select format('fd%s:%s:%s::/64', substr(r.digits, 1, 2), substr(r.digits, 3, 4), substr(r.digits, 7, 4))::cidr
+from (select replace(gen_random_uuid()::text, '-', '') as digits) r;
+
+create table mesh.address_leases (
+  agent_id agents.agent_id primary key,
+  ipv4 inet not null,
+  ipv6 inet not null,
+  released_at timestamptz,
+
+  constraint ipv4_is_one_address check (family(ipv4) = 4 and masklen(ipv4) = 32),
+  constraint ipv6_is_one_address check (family(ipv6) = 6 and masklen(ipv6) = 128),
+  constraint ipv4_is_unique unique (ipv4),
+  constraint ipv6_is_unique unique (ipv6)
+);
+comment on table mesh.address_leases is
+  'Which tunnel addresses are whose. A lease outlives its peer by a day at least, so that an agent '
+  'which comes back gets the same, and one that registers and removes itself again and again '
+  'cannot use up the network.';
+comment on column mesh.address_leases.released_at is
+  'When the peer was removed; null while it is registered.';
+
+create index resting_address_leases on mesh.address_leases (released_at) where released_at is not null;
+
+create function mesh.lock_addresses() returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select pg_advisory_xact_lock(hashtextextended('mesh addresses', 0))
+$$;
+comment on function mesh.lock_addresses() is
+  'Addresses are handed out, and networks changed, by one transaction at a time.';
+
+create function mesh.keep_networks_that_are_in_use() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform mesh.lock_addresses();
+  if exists (select from mesh.address_leases l where l.released_at is null) then
+    raise exception 'The networks of the mesh can only be changed while there is no peer.' using errcode = '55000';
+  end if;
+  -- What rests here is of the network that goes. Endpoints need no look: they are gone with their
+  -- peers.
+  delete from mesh.address_leases;
+  return null;
+end
+$$;
+comment on function mesh.keep_networks_that_are_in_use() is
+  'Refuses to change mesh.settings while there is a peer.';
+
+create trigger networks_change_only_without_peers
+  before insert or update or delete or truncate on mesh.settings
+  for each statement execute function mesh.keep_networks_that_are_in_use();
+
+create function mesh.lease_addresses(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  ipv4_network inet;
+  ipv6_network inet;
+  next_ipv4 inet;
+begin
+  update mesh.address_leases l set released_at = null where l.agent_id = lease_addresses.agent_id;
+  if found then
+    return;
+  end if;
+
+  select s.ipv4_network, s.ipv6_network into ipv4_network, ipv6_network from mesh.settings s;
+  -- The network's own address is the first; max() reads one entry of the index.
+  select set_masklen(coalesce(max(l.ipv4), ipv4_network), 32) + 1 into next_ipv4 from mesh.address_leases l;
+
+  if next_ipv4 < set_masklen(broadcast(ipv4_network), 32) then
+    insert into mesh.address_leases (agent_id, ipv4, ipv6)
+    values (
+      lease_addresses.agent_id,
+      next_ipv4,
+      set_masklen(ipv6_network, 128) + (next_ipv4 - set_masklen(ipv4_network, 32))
+    );
+    return;
+  end if;
+
+  update mesh.address_leases l
+  set agent_id = lease_addresses.agent_id, released_at = null
+  where l.agent_id = (
+    select rested.agent_id
+    from mesh.address_leases rested
+    where rested.released_at < clock_timestamp() - interval '1 day'
+    order by rested.released_at
+    limit 1
+  );
+  if not found then
+    raise sqlstate 'PT409' using message = 'network_full';
+  end if;
+end
+$$;
+comment on function mesh.lease_addresses(text) is
+  'Gives an agent its addresses: those that it had, else new ones, else those that have rested '
+  'longest. To be called under lock_addresses. Raises network_full.';
+
+-- schemas/mesh/peers.sql --------------------------------------------------------------------------
+
+-- Peers, and when each was last seen.
+
+create table mesh.peers (
+  agent_id agents.agent_id primary key,
+  pubkey text collate "C" not null,
+  endpoint text collate "C",
+  listen_port integer,
+  effective_listen_port integer generated always as (
+    coalesce(listen_port, substring(endpoint from '[0-9]+$')::integer)
+  ) stored,
+  registered_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+
+  constraint a_peer_has_addresses foreign key (agent_id) references mesh.address_leases (agent_id),
+  constraint pubkey_is_canonical_base64_of_32_bytes check (pubkey ~ '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$'),
+  constraint pubkey_is_unique unique (pubkey),
+  constraint endpoint_is_a_host_and_a_port check (
+    endpoint ~ '^(\[[0-9a-f:]+\]|[0-9a-z.-]{1,253}):[1-9][0-9]{0,4}$'
+  ),
+  constraint listen_port_is_a_port check (listen_port between 1 and 65535)
+);
+comment on table mesh.peers is 'An agent''s registration in the mesh.';
+comment on column mesh.peers.endpoint is
+  'host:port, in the form that the function''s parser gives it; null: not reachable from outside.';
+comment on column mesh.peers.effective_listen_port is
+  'What the agent''s own configuration listens on; null: any port.';
+
+create table mesh.liveness (
+  agent_id agents.agent_id primary key,
+  last_seen timestamptz,
+  config_version_applied bigint,
+
+  constraint liveness_is_of_a_peer foreign key (agent_id) references mesh.peers (agent_id) on delete cascade
+)
+-- Room for the new version of each row beside the old one: with no index on what changes, a
+-- heartbeat writes the row and nothing else (a heap-only tuple).
+with (fillfactor = 50);
+
+comment on table mesh.liveness is
+  'What heartbeats write. Apart from peers, so that a heartbeat is as small as can be.';
+comment on column mesh.liveness.config_version_applied is
+  'The config_version that the agent last said it runs.';
+
+create function mesh.peer_objects(agent_ids text[], online_seconds integer)
+returns table (
+  agent_id text,
+  pubkey text,
+  endpoint text,
+  addresses text[],
+  last_seen text,
+  online boolean,
+  registered_at text,
+  updated_at text
+)
+language sql
+stable
+set search_path = ''
+as $$
+  select
+    p.agent_id,
+    p.pubkey,
+    p.endpoint,
+    array[host(a.ipv4), host(a.ipv6)],
+    agents.iso_timestamp(l.last_seen),
+    coalesce(l.last_seen > now() - make_interval(secs => peer_objects.online_seconds), false),
+    agents.iso_timestamp(p.registered_at),
+    agents.iso_timestamp(p.updated_at)
+  from mesh.peers p
+  join mesh.address_leases a on a.agent_id = p.agent_id
+  join mesh.liveness l on l.agent_id = p.agent_id
+  where p.agent_id = any (peer_objects.agent_ids)
+$$;
+comment on function mesh.peer_objects(text[], integer) is
+  'The peer objects of the wire contract, one per row, for those of the given agents that are '
+  'registered.';
+
+create function mesh.both_registered(one_agent text, other_agent text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select count(*) = 2
+  from mesh.peers p
+  where p.agent_id in (both_registered.one_agent, both_registered.other_agent)
+$$;
+comment on function mesh.both_registered(text, text) is
+  'Whether two different agents both have a peer.';
+
+create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  answer json;
+begin
+  perform agents.authenticate_as(record_heartbeat.caller, record_heartbeat.agent_id);
+
+  with seen as (
+    update mesh.liveness l
+    set last_seen = clock_timestamp(),
+        config_version_applied = coalesce(record_heartbeat.config_version, l.config_version_applied)
+    where l.agent_id = record_heartbeat.agent_id
+    returning l.*
+  )
+  select json_build_object(
+    'agent_id', s.agent_id,
+    'last_seen', agents.iso_timestamp(s.last_seen),
+    'config_version', v.version
+  ) into answer
+  from seen s
+  join mesh.config_versions v on v.agent_id = s.agent_id;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.record_heartbeat(jsonb, text, bigint) is
+  'Notes that an agent is there and, if it says so, which configuration it runs; tells which there '
+  'is. Raises forbidden, peer_not_found.';
+
+create function public.remove_peer(caller jsonb, agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as(remove_peer.caller, remove_peer.agent_id);
+  visible_peers text[];
+  has_peer boolean;
+  has_rules boolean;
+begin
+  perform mesh.lock_agents(array[remove_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
+  has_peer := exists (select from mesh.peers p where p.agent_id = remove_peer.agent_id);
+
+  delete from mesh.rules r where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id;
+  has_rules := found;
+  if has_peer then
+    perform mesh.lock_pairs(remove_peer.agent_id);
+    delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
+    delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
+    update mesh.address_leases l set released_at = clock_timestamp() where l.agent_id = remove_peer.agent_id;
+    perform mesh.raise_config_versions(visible_peers);
+  end if;
+
+  if has_peer or has_rules then
+    perform agents.record_event(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+  end if;
+  return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
+end
+$$;
+comment on function public.remove_peer(jsonb, text) is
+  'Removes an agent''s peer, every rule that names the agent, with or without a peer, and its '
+  'PSKs; its addresses rest. Idempotent. Raises forbidden.';
+
+-- schemas/mesh/rules.sql --------------------------------------------------------------------------
+
+-- Access rules: who may reach whom. The wire calls them acls.
+
+create table mesh.rules (
+  from_agent agents.agent_id not null,
+  to_agent agents.agent_id not null,
+  proto text collate "C" not null,
+  port integer not null,
+  from_agreed_at timestamptz,
+  to_agreed_at timestamptz,
+  active boolean not null generated always as (from_agreed_at is not null and to_agreed_at is not null) stored,
+
+  constraint a_rule_is_put_once primary key (from_agent, to_agent, proto, port),
+  constraint the_agents_of_a_rule_differ check (from_agent <> to_agent),
+  constraint proto_is_tcp_or_udp check (proto in ('tcp', 'udp')),
+  constraint port_is_a_port check (port between 1 and 65535),
+  constraint somebody_agreed_to_a_rule check (from_agreed_at is not null or to_agreed_at is not null)
+);
+comment on table mesh.rules is
+  'Access rules. A rule is active when both of its agents have agreed; before that it is a '
+  'request, which gives nobody anything. May name agents that are not registered.';
+
+create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port);
+
+-- Apart from requests, which anybody can pile up: they must not slow down a configuration.
+create index active_rules_by_from_agent on mesh.rules (from_agent, to_agent) where active;
+
+create index active_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port) where active;
+
+create function mesh.neighbours(agent_id text) returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(array_agg(n.agent_id), '{}')
+  from (
+    select r.to_agent from mesh.rules r where r.active and r.from_agent = neighbours.agent_id
+    union
+    select r.from_agent from mesh.rules r where r.active and r.to_agent = neighbours.agent_id
+  ) as n (agent_id)
+$$;
+comment on function mesh.neighbours(text) is
+  'Everybody who shares an active rule with an agent, registered or not.';
+
+create function mesh.visible_peers(agent_id text) returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(array_agg(p.agent_id), '{}')
+  -- In the from clause, where it is called once; as a condition it would be, for every peer that
+  -- there is.
+  from unnest(mesh.neighbours(visible_peers.agent_id)) as n (agent_id)
+  join mesh.peers p on p.agent_id = n.agent_id
+$$;
+comment on function mesh.visible_peers(text) is
+  'The other peers that an agent sees: registered, and sharing an active rule with it.';
+
+create function mesh.see_each_other(one_agent text, other_agent text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+      select from mesh.rules r
+      where r.active and r.from_agent = see_each_other.one_agent and r.to_agent = see_each_other.other_agent
+    )
+    or exists (
+      select from mesh.rules r
+      where r.active and r.from_agent = see_each_other.other_agent and r.to_agent = see_each_other.one_agent
+    )
+$$;
+comment on function mesh.see_each_other(text, text) is
+  'Whether two agents share an active rule, in either direction: if both are registered, they see '
+  'each other.';
+
+create function mesh.waiting_for(rule mesh.rules) returns text
+language sql
+immutable
+set search_path = ''
+as $$
+  select case
+    when (waiting_for.rule).from_agreed_at is null then (waiting_for.rule).from_agent
+    when (waiting_for.rule).to_agreed_at is null then (waiting_for.rule).to_agent
+  end
+$$;
+comment on function mesh.waiting_for(mesh.rules) is
+  'The agent that has not agreed to a rule yet; null: the rule is active.';
+
+create function mesh.record_rule_event(caller jsonb, caller_agent text, action text, rule mesh.rules) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select agents.record_event(
+    record_rule_event.caller, record_rule_event.caller_agent, record_rule_event.action,
+    (record_rule_event.rule).from_agent, null,
+    jsonb_build_object(
+      'to_agent', (record_rule_event.rule).to_agent,
+      'proto', (record_rule_event.rule).proto,
+      'port', (record_rule_event.rule).port
+    )
+  )
+$$;
+comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
+  'Appends an event about a rule to agents.events; its subject is the agent that the rule lets in.';
+
+create function mesh.refuse_beyond_limits(
+  rule mesh.rules,
+  caller_agent text,
+  max_rules integer,
+  max_requests integer
+) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if (refuse_beyond_limits.rule).active then
+    if exists (
+      select
+      from unnest(array[
+        (refuse_beyond_limits.rule).from_agent, (refuse_beyond_limits.rule).to_agent
+      ]) as named (agent_id)
+      where (
+          select count(*) from mesh.rules r where r.active and r.from_agent = named.agent_id
+        ) + (
+          select count(*) from mesh.rules r where r.active and r.to_agent = named.agent_id
+        ) > refuse_beyond_limits.max_rules
+    ) then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object('limit', 'rules', 'maximum', refuse_beyond_limits.max_rules);
+    end if;
+    return;
+  end if;
+
+  -- Only what the caller itself has asked for counts: nobody can use up what another agent may ask
+  -- for.
+  if (
+    select count(*)
+    from mesh.rules r
+    where not r.active
+      and (
+        (r.from_agent = refuse_beyond_limits.caller_agent and r.from_agreed_at is not null)
+        or (r.to_agent = refuse_beyond_limits.caller_agent and r.to_agreed_at is not null)
+      )
+  ) > refuse_beyond_limits.max_requests then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'requests', 'maximum', refuse_beyond_limits.max_requests);
+  end if;
+end
+$$;
+comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer) is
+  'Raises limit_exceeded where a rule that was just put is one too many: active, for either of its '
+  'agents; a request, for the one that made it.';
+
+create function public.put_rule(
+  caller jsonb,
+  from_agent text,
+  to_agent text,
+  port integer,
+  proto text,
+  max_rules integer default 10000,
+  max_requests integer default 1000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as_one_of(put_rule.caller, put_rule.from_agent, put_rule.to_agent);
+  saw_each_other boolean;
+  created boolean;
+  was_active boolean;
+  rule mesh.rules;
+begin
+  perform mesh.lock_agents(array[put_rule.from_agent, put_rule.to_agent]);
+  perform mesh.start_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
+  perform mesh.lock_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
+  saw_each_other := mesh.see_each_other(put_rule.from_agent, put_rule.to_agent);
+  select r.active into was_active
+  from mesh.rules r
+  where r.from_agent = put_rule.from_agent
+    and r.to_agent = put_rule.to_agent
+    and r.proto = put_rule.proto
+    and r.port = put_rule.port;
+  created := not found;
+
+  insert into mesh.rules as r (from_agent, to_agent, proto, port, from_agreed_at, to_agreed_at)
+  values (
+    put_rule.from_agent,
+    put_rule.to_agent,
+    put_rule.proto,
+    put_rule.port,
+    -- The operator, whose caller_agent is null, agrees for both.
+    case when caller_agent is distinct from put_rule.to_agent then clock_timestamp() end,
+    case when caller_agent is distinct from put_rule.from_agent then clock_timestamp() end
+  )
+  on conflict on constraint a_rule_is_put_once do update
+  set from_agreed_at = coalesce(r.from_agreed_at, excluded.from_agreed_at),
+      to_agreed_at = coalesce(r.to_agreed_at, excluded.to_agreed_at)
+  returning r.* into rule;
+
+  if created or rule.active is distinct from was_active then
+    perform mesh.refuse_beyond_limits(rule, caller_agent, put_rule.max_rules, put_rule.max_requests);
+  end if;
+
+  if rule.active and was_active is not true then
+    if mesh.both_registered(rule.from_agent, rule.to_agent) then
+      if not saw_each_other then
+        insert into mesh.pairs (low_agent, high_agent)
+        values (least(rule.from_agent, rule.to_agent), greatest(rule.from_agent, rule.to_agent))
+        on conflict do nothing;
+        perform mesh.raise_config_versions(array[rule.from_agent]);
+      end if;
+      -- The text of from_agent says nothing of what it may reach: only the first rule between the
+      -- two changes it.
+      perform mesh.raise_config_versions(array[rule.to_agent]);
+    end if;
+    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
+  elsif created then
+    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.requested', rule);
+  end if;
+
+  return json_build_object(
+    'from_agent', rule.from_agent,
+    'to_agent', rule.to_agent,
+    'port', rule.port,
+    'proto', rule.proto,
+    'created', created,
+    'active', rule.active,
+    'waiting_for', mesh.waiting_for(rule)
+  );
+end
+$$;
+comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer) is
+  'Agrees to a rule for the calling agent, or for both as the operator; it is active once both '
+  'agreed. Raises forbidden, limit_exceeded.';
+
+create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as_one_of(revoke_rule.caller, revoke_rule.from_agent, revoke_rule.to_agent);
+  revoked boolean;
+  rule mesh.rules;
+begin
+  perform mesh.lock_agents(array[revoke_rule.from_agent, revoke_rule.to_agent]);
+  perform mesh.lock_config_versions(array[revoke_rule.from_agent, revoke_rule.to_agent]);
+
+  delete from mesh.rules r
+  where r.from_agent = revoke_rule.from_agent
+    and r.to_agent = revoke_rule.to_agent
+    and r.proto = revoke_rule.proto
+    and r.port = revoke_rule.port
+  returning r.* into rule;
+  revoked := found;
+
+  if revoked then
+    if rule.active and mesh.both_registered(rule.from_agent, rule.to_agent) then
+      perform mesh.raise_config_versions(array[rule.to_agent]);
+      if not mesh.see_each_other(rule.from_agent, rule.to_agent) then
+        perform mesh.raise_config_versions(array[rule.from_agent]);
+      end if;
+    end if;
+    perform mesh.record_rule_event(revoke_rule.caller, caller_agent, 'rule.revoked', rule);
+  end if;
+
+  return json_build_object(
+    'from_agent', revoke_rule.from_agent,
+    'to_agent', revoke_rule.to_agent,
+    'port', revoke_rule.port,
+    'proto', revoke_rule.proto,
+    'revoked', revoked
+  );
+end
+$$;
+comment on function public.revoke_rule(jsonb, text, text, integer, text) is
+  'Ends a rule, or a request for one, for both of its agents. Idempotent. Raises forbidden.';
+
+-- schemas/mesh/pairs.sql --------------------------------------------------------------------------
+
+-- Pairs of peers, and the PSK of each.
+
+create table mesh.pairs (
+  low_agent agents.agent_id not null,
+  high_agent agents.agent_id not null,
+  psk_version integer not null default 1,
+  encrypted_psk text collate "C",
+  encryption_key_id text collate "C" generated always as (split_part(encrypted_psk, '.', 2)) stored,
+  made_at timestamptz,
+  rotated_at timestamptz,
+
+  constraint a_pair_has_one_psk primary key (low_agent, high_agent),
+  constraint a_pair_is_in_canonical_order check (low_agent < high_agent),
+  constraint low_agent_is_registered foreign key (low_agent) references mesh.peers (agent_id),
+  constraint high_agent_is_registered foreign key (high_agent) references mesh.peers (agent_id),
+  constraint psk_is_encrypted check (encrypted_psk ~ '^v1\.[0-9a-f]{16}\.[A-Za-z0-9+/=]+$'),
+  constraint made_at_is_set_when_made check (encrypted_psk is null or made_at is not null)
+);
+comment on table mesh.pairs is
+  'One row for each two peers that have seen each other since both registered. It stays when they '
+  'lose sight of each other, and goes with either peer.';
+comment on column mesh.pairs.psk_version is
+  'Which PSK of the pair this is: 1 for the first. Rises when a PSK that was made is to be '
+  'replaced, at which encrypted_psk becomes null. While it is null the version stays: nobody was '
+  'given a PSK of it.';
+comment on column mesh.pairs.encrypted_psk is
+  'v1.<id of the encryption key>.<base64>, encrypted by the function: the database never sees a '
+  'PSK. Null until the next configuration of either side makes it.';
+comment on column mesh.pairs.made_at is 'When the newest PSK was made; null before the first.';
+comment on column mesh.pairs.rotated_at is 'When psk_version last rose.';
+
+create index pairs_by_high_agent on mesh.pairs (high_agent);
+create index pairs_by_encryption_key on mesh.pairs (encryption_key_id) where encrypted_psk is not null;
+
+create function mesh.lock_pairs(agent_id text, other_agents text[] default null) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform from mesh.pairs p
+  where (p.low_agent = lock_pairs.agent_id or p.high_agent = lock_pairs.agent_id)
+    and (
+      lock_pairs.other_agents is null
+      or p.low_agent = any (lock_pairs.other_agents)
+      or p.high_agent = any (lock_pairs.other_agents)
+    )
+  order by p.low_agent, p.high_agent
+  for update;
+end
+$$;
+comment on function mesh.lock_pairs(text, text[]) is
+  'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
+
+create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(store_psks.caller, store_psks.agent_id);
+  made record;
+begin
+  perform mesh.lock_pairs(
+    subject,
+    array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
+  );
+
+  -- One by one: in a single update the planner, which knows nothing of the list, may pair all with
+  -- all.
+  for made in
+    select m.* from jsonb_to_recordset(store_psks.psks) as m (agent_id text, psk_version integer, encrypted_psk text)
+  loop
+    update mesh.pairs p
+    set encrypted_psk = made.encrypted_psk, made_at = clock_timestamp()
+    where p.low_agent = least(made.agent_id collate "C", subject collate "C")
+      and p.high_agent = greatest(made.agent_id collate "C", subject collate "C")
+      and p.psk_version = made.psk_version
+      and p.encrypted_psk is null;
+  end loop;
+
+  return public.read_wg_config(store_psks.caller, store_psks.agent_id);
+end
+$$;
+comment on function public.store_psks(jsonb, text, jsonb) is
+  'Stores PSKs that pairs of an agent lack: psks is [{agent_id, psk_version, encrypted_psk}], '
+  'several versions of one pair if need be; each is stored only if the pair is at that version and '
+  'has none of it yet. One that is not stored was given to nobody, so it does not matter whether a '
+  'peer changed meanwhile. Returns what read_wg_config returns, afterwards. Raises as that does.';
+
+create function mesh.missing_for_psk(one_agent text, other_agent text) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select case
+    when count(*) = 0 then 'The two share no active rule. Each side agrees to one with /acl/put.'
+    else 'Not registered: ' || string_agg(m.agent_id, ', ' order by m.agent_id)
+      || '. An agent joins with /peer/register.'
+  end
+  from unnest(array[missing_for_psk.one_agent, missing_for_psk.other_agent]) as m (agent_id)
+  where not exists (select from mesh.peers p where p.agent_id = m.agent_id)
+$$;
+comment on function mesh.missing_for_psk(text, text) is
+  'Why two agents have no PSK to rotate, as a sentence for the operator.';
+
+create function public.rotate_psk(caller jsonb, a text, b text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as_one_of(rotate_psk.caller, rotate_psk.a, rotate_psk.b);
+  pair mesh.pairs;
+  asked_at timestamptz;
+begin
+  perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
+  perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
+
+  -- That the pair has a row says that both are registered.
+  select p.* into pair
+  from mesh.pairs p
+  where p.low_agent = least(rotate_psk.a collate "C", rotate_psk.b collate "C")
+    and p.high_agent = greatest(rotate_psk.a collate "C", rotate_psk.b collate "C")
+    and mesh.see_each_other(rotate_psk.a, rotate_psk.b)
+  for update;
+  if not found then
+    if caller_agent is null then
+      raise sqlstate 'PT404' using
+        message = 'peer_not_found',
+        hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
+    end if;
+    -- An agent is not told which of the reasons it is: it may not know that the other is
+    -- registered.
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+
+  asked_at := clock_timestamp();
+  -- A PSK that is still to be made was given to nobody, and nobody can have the one before it any
+  -- more. If the version rose, an agent that rotates again and again could keep the other from ever
+  -- getting a PSK.
+  if pair.encrypted_psk is not null then
+    update mesh.pairs p
+    set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at
+    where p.low_agent = pair.low_agent and p.high_agent = pair.high_agent
+    returning p.* into pair;
+    perform mesh.raise_config_versions(array[pair.low_agent, pair.high_agent]);
+    perform agents.record_event(
+      rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent, null,
+      jsonb_build_object('high_agent', pair.high_agent, 'psk_version', pair.psk_version)
+    );
+  end if;
+  return json_build_object(
+    'a', rotate_psk.a,
+    'b', rotate_psk.b,
+    'psk_version', pair.psk_version,
+    'rotated_at', agents.iso_timestamp(asked_at)
+  );
+end
+$$;
+comment on function public.rotate_psk(jsonb, text, text) is
+  'Replaces the PSK of a pair; the next configuration of either side makes the new one. While the '
+  'newest is still to be made, nothing changes and the answer names it. rotated_at is the time of '
+  'this call in either case: no PSK that anybody was given before holds after it. Raises '
+  'forbidden, and peer_not_found where the two do not see each other, whatever the reason.';
+
+create function public.list_psks_to_reencrypt(newest_key_id text, max_entries integer) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select coalesce(json_agg(encrypted), '[]')
+  from (
+    select p.low_agent, p.high_agent, p.psk_version, p.encrypted_psk
+    from mesh.pairs p
+    where p.encrypted_psk is not null
+      and p.encryption_key_id <> list_psks_to_reencrypt.newest_key_id
+    limit list_psks_to_reencrypt.max_entries
+  ) encrypted
+$$;
+comment on function public.list_psks_to_reencrypt(text, integer) is
+  'Some of the PSKs that are encrypted under another key than the newest: [{low_agent, high_agent, '
+  'psk_version, encrypted_psk}].';
+
+create function public.reencrypt_psks(psks jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  reencrypted_count integer;
+begin
+  -- In the order in which store_psks and its like lock pairs.
+  perform from mesh.pairs p
+  join jsonb_to_recordset(reencrypt_psks.psks) as named (low_agent text, high_agent text)
+    on named.low_agent = p.low_agent and named.high_agent = p.high_agent
+  order by p.low_agent, p.high_agent
+  for update of p;
+
+  update mesh.pairs p
+  set encrypted_psk = reencrypted.reencrypted_psk
+  from jsonb_to_recordset(reencrypt_psks.psks)
+    as reencrypted (low_agent text, high_agent text, encrypted_psk text, reencrypted_psk text)
+  where p.low_agent = reencrypted.low_agent
+    and p.high_agent = reencrypted.high_agent
+    -- Unless it was replaced in between.
+    and p.encrypted_psk = reencrypted.encrypted_psk;
+  get diagnostics reencrypted_count = row_count;
+
+  return json_build_object('reencrypted', reencrypted_count);
+end
+$$;
+comment on function public.reencrypt_psks(jsonb) is
+  'Exchanges encrypted PSKs: psks is [{low_agent, high_agent, encrypted_psk, reencrypted_psk}], '
+  'the same PSK encrypted twice. Returns how many: {reencrypted}.';
+
+-- schemas/mesh/config_versions.sql ----------------------------------------------------------------
+
+-- The version of each agent's configuration, and the locks under which it rises.
+--
+-- A config_version rises exactly when the text of the agent's configuration would change. So a
+-- change has to know, for certain, who sees whom. Every function that changes peers, rules or PSK
+-- versions therefore locks, in this order:
+--   1. the agents that it names (lock_agents). Only their holder changes their peers and adds rules
+--      that name them.
+--   2. the config_versions of all whose text it may change, in one statement
+--      (lock_config_versions). Two changes that meet in one text take turns here, so that the
+--      second sees what the first did. Neighbours count whether they are registered or not: two
+--      that register at once would miss each other otherwise.
+--   3. the addresses (lock_addresses), where it hands some out.
+--   4. the pairs whose PSK it touches, in one statement (lock_pairs).
+-- Within each step the order is the same for everybody (byte order of the identifiers, but for 1),
+-- so no two can wait for each other. What it decides by is read after step 2.
+
+create table mesh.config_versions (
+  agent_id agents.agent_id primary key,
+  version bigint not null default 0
+)
+with (fillfactor = 50);
+
+comment on table mesh.config_versions is
+  'How often the configuration of each agent has changed. A row outlives its peer, so that a '
+  'version never goes back.';
+
+create function mesh.lock_agents(agent_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  lock_key bigint;
+begin
+  -- By key, not by identifier: two identifiers may share a key, and then only the keys have one
+  -- order for all.
+  for lock_key in
+    select distinct hashtextextended('mesh agent ' || named.agent_id, 0)
+    from unnest(lock_agents.agent_ids) as named (agent_id)
+    order by 1
+  loop
+    perform pg_advisory_xact_lock(lock_key);
+  end loop;
+end
+$$;
+comment on function mesh.lock_agents(text[]) is
+  'Step 1 of the lock order, for agents that need not be registered.';
+
+create function mesh.lock_config_versions(agent_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform from mesh.config_versions v
+  where v.agent_id = any (lock_config_versions.agent_ids)
+  order by v.agent_id
+  for update;
+end
+$$;
+comment on function mesh.lock_config_versions(text[]) is 'Step 2 of the lock order.';
+
+create function mesh.start_config_versions(agent_ids text[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into mesh.config_versions (agent_id)
+  select unnest(start_config_versions.agent_ids)
+  on conflict do nothing
+$$;
+comment on function mesh.start_config_versions(text[]) is
+  'Gives agents that get their first peer or rule a version to raise and to lock. Between steps 1 '
+  'and 2, so that step 2 finds every row.';
+
+create function mesh.lock_versions_around(agent_id text) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform mesh.lock_config_versions(
+    mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id
+  );
+  return mesh.visible_peers(lock_versions_around.agent_id);
+end
+$$;
+comment on function mesh.lock_versions_around(text) is
+  'Step 2 for a change of one agent''s peer, which its neighbours'' texts may name. Returns who '
+  'sees it, if it is registered.';
+
+create function mesh.raise_config_versions(agent_ids text[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  update mesh.config_versions v
+  set version = v.version + 1
+  where v.agent_id = any (raise_config_versions.agent_ids)
+$$;
+comment on function mesh.raise_config_versions(text[]) is
+  'Says that the configurations of these agents have changed. To be called under '
+  'lock_config_versions.';
+
+-- schemas/mesh/registrations.sql ------------------------------------------------------------------
+
+-- Registering peers: the first time, and again with other values.
+
+create function mesh.refuse_endpoint_inside_the_mesh(endpoint_ip inet) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  -- The host as IPv4 where it is an IPv4 address spelled as IPv6 (RFC 4291, 2.5.5.2).
+  host inet := case
+    when refuse_endpoint_inside_the_mesh.endpoint_ip <<= inet '::ffff:0:0/96'
+      then inet '0.0.0.0' + (refuse_endpoint_inside_the_mesh.endpoint_ip - inet '::ffff:0.0.0.0')
+    else refuse_endpoint_inside_the_mesh.endpoint_ip
+  end;
+begin
+  if exists (select from mesh.settings s where host <<= s.ipv4_network or host <<= s.ipv6_network) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "endpoint", "message": "Must be reachable from other hosts: it lies inside the mesh, which cannot carry itself."}]}';
+  end if;
+end
+$$;
+comment on function mesh.refuse_endpoint_inside_the_mesh(inet) is
+  'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
+  'encrypt its own ciphertext in a loop. Null, a DNS name, passes.';
+
+create function mesh.add_peer(agent_id text, pubkey text, endpoint text, listen_port integer, visible_peers text[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform mesh.lease_addresses(add_peer.agent_id);
+  insert into mesh.peers (agent_id, pubkey, endpoint, listen_port)
+  values (add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.listen_port);
+  insert into mesh.liveness (agent_id) values (add_peer.agent_id);
+
+  insert into mesh.pairs (low_agent, high_agent)
+  select least(add_peer.agent_id, v.agent_id collate "C"), greatest(add_peer.agent_id, v.agent_id collate "C")
+  from unnest(add_peer.visible_peers) as v (agent_id);
+
+  -- Its own text, which there was none of, and everybody's who now has one peer more.
+  perform mesh.raise_config_versions(add_peer.visible_peers || add_peer.agent_id);
+end
+$$;
+comment on function mesh.add_peer(text, text, text, integer, text[]) is
+  'The first registration of an agent, or the first after a removal. Raises network_full.';
+
+create function mesh.update_peer(
+  before mesh.peers,
+  pubkey text,
+  endpoint text,
+  listen_port integer,
+  visible_peers text[]
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  after mesh.peers;
+  changed_texts text[] := array[]::text[];
+  own_text_changed boolean;
+begin
+  update mesh.peers p
+  set pubkey = update_peer.pubkey,
+      endpoint = update_peer.endpoint,
+      listen_port = update_peer.listen_port,
+      updated_at = clock_timestamp()
+  where p.agent_id = (update_peer.before).agent_id
+  returning p.* into after;
+
+  if after.pubkey <> (update_peer.before).pubkey then
+    -- Who knew the old private key must not know the PSKs of the new one, whether the pair sees
+    -- each other now or not.
+    perform mesh.lock_pairs(after.agent_id);
+    -- A PSK that is still to be made was given to nobody: if that one were replaced too, an agent
+    -- that changes its pubkey again and again could keep its neighbours from ever getting one.
+    with replaced as (
+      update mesh.pairs p
+      set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = clock_timestamp()
+      where (p.low_agent = after.agent_id or p.high_agent = after.agent_id) and p.encrypted_psk is not null
+      returning p.*
+    )
+    select coalesce(bool_or(array[r.low_agent::text, r.high_agent::text] && update_peer.visible_peers), false)
+    into own_text_changed
+    from replaced r;
+    changed_texts := update_peer.visible_peers;
+    -- It does not say the agent's own pubkey, only the PSKs.
+    if own_text_changed then
+      changed_texts := changed_texts || after.agent_id::text;
+    end if;
+  end if;
+  if after.endpoint is distinct from (update_peer.before).endpoint then
+    changed_texts := changed_texts || update_peer.visible_peers;
+  end if;
+  if after.effective_listen_port is distinct from (update_peer.before).effective_listen_port then
+    changed_texts := changed_texts || after.agent_id::text;
+  end if;
+  perform mesh.raise_config_versions(changed_texts);
+end
+$$;
+comment on function mesh.update_peer(mesh.peers, text, text, integer, text[]) is
+  'A later registration, with other values than the one before.';
+
+create function public.register_peer(
+  caller jsonb,
+  agent_id text,
+  pubkey text,
+  endpoint text,
+  endpoint_ip inet,
+  listen_port integer,
+  online_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as(register_peer.caller, register_peer.agent_id);
+  visible_peers text[];
+  before mesh.peers;
+  action text;
+  violated text;
+  answer json;
+begin
+  perform mesh.lock_agents(array[register_peer.agent_id]);
+  perform mesh.start_config_versions(array[register_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(register_peer.agent_id);
+
+  select p.* into before from mesh.peers p where p.agent_id = register_peer.agent_id;
+  if not found then
+    -- Before the networks are read: they may be about to change, as long as there is no peer.
+    perform mesh.lock_addresses();
+    action := 'peer.registered';
+  elsif (before.pubkey, before.endpoint, before.listen_port)
+    is distinct from (register_peer.pubkey, register_peer.endpoint, register_peer.listen_port)
+  then
+    action := 'peer.updated';
+  end if;
+
+  perform mesh.refuse_endpoint_inside_the_mesh(register_peer.endpoint_ip);
+  -- Looked at before it is written, so that two peers that want each other's pubkey do not wait for
+  -- each other.
+  if exists (
+    select from mesh.peers p
+    where p.pubkey = register_peer.pubkey and p.agent_id <> register_peer.agent_id
+  ) then
+    raise sqlstate 'PT409' using message = 'pubkey_in_use';
+  end if;
+
+  begin
+    if action = 'peer.registered' then
+      perform mesh.add_peer(
+        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint, register_peer.listen_port, visible_peers
+      );
+    elsif action = 'peer.updated' then
+      perform mesh.update_peer(
+        before, register_peer.pubkey, register_peer.endpoint, register_peer.listen_port, visible_peers
+      );
+    end if;
+  exception when unique_violation then
+    get stacked diagnostics violated = constraint_name;
+    if violated <> 'pubkey_is_unique' then
+      raise;
+    end if;
+    -- Another registration with this pubkey, at the same time, came first.
+    raise sqlstate 'PT409' using message = 'pubkey_in_use';
+  end;
+
+  if action is not null then
+    perform agents.record_event(
+      register_peer.caller, caller_agent, action, register_peer.agent_id, null,
+      jsonb_build_object('pubkey', register_peer.pubkey, 'endpoint', register_peer.endpoint)
+    );
+  end if;
+
+  select row_to_json(p) into answer
+  from mesh.peer_objects(array[register_peer.agent_id], register_peer.online_seconds) p;
+  return answer;
+end
+$$;
+comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer) is
+  'Registers an agent''s peer, or updates it, and returns the peer object. endpoint is in '
+  'canonical form; endpoint_ip is its host, null for a DNS name. Raises forbidden, '
+  'invalid_request, pubkey_in_use, network_full.';
+
+-- schemas/mesh/configuration.sql ------------------------------------------------------------------
+
+-- What agents read of the mesh: the map, and the state that a configuration is rendered from. The
+-- function that answers /wg_config renders one such state and nothing else, so that version and
+-- text always belong together. Where a PSK is still to be made, it calls store_psks with one and
+-- renders what that returns: whichever side was first, both get the same.
+
+create function public.read_netmap(caller jsonb, agent_id text, online_seconds integer) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
+  answer json;
+begin
+  with entries as (
+    select
+      p.*,
+      p.agent_id = subject as self,
+      case when pair.made_at is not null then pair.psk_version end as psk_version,
+      case when p.agent_id <> subject then l.config_version_applied end as config_version_applied
+    from mesh.peer_objects(mesh.visible_peers(subject) || subject, read_netmap.online_seconds) p
+    join mesh.liveness l on l.agent_id = p.agent_id
+    left join mesh.pairs pair
+      on pair.low_agent = least(p.agent_id collate "C", subject collate "C")
+      and pair.high_agent = greatest(p.agent_id collate "C", subject collate "C")
+  )
+  select json_build_object(
+    'agent_id', subject,
+    'config_version', (select v.version from mesh.config_versions v where v.agent_id = subject),
+    'peers', (select json_agg(e order by e.agent_id collate "C") from entries e),
+    'acls', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto
+          )
+          order by r.from_agent, r.to_agent, r.proto, r.port
+        ),
+        '[]'
+      )
+      from mesh.rules r
+      where (r.from_agent = subject or r.to_agent = subject) and r.active
+    ),
+    'acl_requests', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto,
+            'waiting_for', mesh.waiting_for(r)
+          )
+          order by r.from_agent, r.to_agent, r.proto, r.port
+        ),
+        '[]'
+      )
+      from mesh.rules r
+      where (r.from_agent = subject or r.to_agent = subject) and not r.active
+    )
+  ) into answer
+  from mesh.peers own
+  where own.agent_id = subject;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.read_netmap(jsonb, text, integer) is
+  'What an agent sees: itself and the peers that share an active rule with it, the active rules '
+  'that name it, and the requests that do. Raises forbidden, invalid_request, peer_not_found.';
+
+create function mesh.configuration_state(agent_id text) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  with visible as (
+    select json_agg(
+      json_build_object(
+        'agent_id', p.agent_id,
+        'pubkey', p.pubkey,
+        'endpoint', p.endpoint,
+        'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
+        'inbound_rules', (
+          select coalesce(json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port), '[]')
+          from mesh.rules r
+          where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = p.agent_id
+        ),
+        'psk_version', pair.psk_version,
+        'encrypted_psk', pair.encrypted_psk
+      )
+      order by p.agent_id
+    ) as peers
+    from unnest(mesh.visible_peers(configuration_state.agent_id)) as v (agent_id)
+    join mesh.peers p on p.agent_id = v.agent_id
+    join mesh.address_leases a on a.agent_id = p.agent_id
+    -- A peer without its pair cannot be; were it so, it must fail the request, not shorten the
+    -- text.
+    left join mesh.pairs pair
+      on pair.low_agent = least(p.agent_id, configuration_state.agent_id collate "C")
+      and pair.high_agent = greatest(p.agent_id, configuration_state.agent_id collate "C")
+  )
+  select json_build_object(
+    'agent_id', own.agent_id,
+    'config_version', version.version,
+    'listen_port', own.effective_listen_port,
+    'addresses', json_build_array(host(lease.ipv4), host(lease.ipv6)),
+    'networks', json_build_array(networks.ipv4_network, networks.ipv6_network),
+    'peers', coalesce(visible.peers, '[]')
+  )
+  from mesh.peers own
+  join mesh.config_versions version on version.agent_id = own.agent_id
+  join mesh.address_leases lease on lease.agent_id = own.agent_id
+  cross join mesh.settings networks
+  cross join visible
+  where own.agent_id = configuration_state.agent_id
+$$;
+comment on function mesh.configuration_state(text) is
+  'All that an agent''s configuration depends on, and its config_version, in one snapshot; PSKs as '
+  'they are encrypted, null where one is still to be made. Null for an agent without a peer.';
+
+create function public.read_wg_config(caller jsonb, agent_id text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  state json := mesh.configuration_state(agents.subject_of(read_wg_config.caller, read_wg_config.agent_id));
+begin
+  if state is null then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return state;
+end
+$$;
+comment on function public.read_wg_config(jsonb, text) is
+  'What an agent''s configuration is rendered from. Raises forbidden, invalid_request, '
+  'peer_not_found.';
+
+-- schemas/privileges.sql --------------------------------------------------------------------------
+
+-- Who may use what: service_role, and nobody else. Projects differ in what they grant by default,
+-- so every privilege is stated here. Row level security is on everywhere, with no policy.
+
+revoke all on schema agents, artifacts, mesh from public, anon, authenticated;
+grant usage on schema agents, artifacts, mesh to service_role;
+
+revoke all on all tables in schema agents, artifacts, mesh from public, anon, authenticated, service_role;
+grant select, insert, update on agents.keys to service_role;
+grant select, insert on agents.events to service_role;
+grant select, insert, update, delete on artifacts.artifacts to service_role;
+grant select, insert, update, delete on artifacts.verifications to service_role;
+grant select, insert, update, delete on artifacts.grants to service_role;
+grant select on mesh.settings to service_role;
+grant select, insert, update on mesh.address_leases to service_role;
+grant select, insert, update, delete on mesh.peers to service_role;
+grant select, insert, update on mesh.liveness to service_role;
+grant select, insert, update, delete on mesh.rules to service_role;
+grant select, insert, update, delete on mesh.pairs to service_role;
+grant select, insert, update on mesh.config_versions to service_role;
+
+alter table agents.keys enable row level security;
+alter table agents.events enable row level security;
+alter table artifacts.artifacts enable row level security;
+alter table artifacts.verifications enable row level security;
+alter table artifacts.grants enable row level security;
+alter table mesh.settings enable row level security;
+alter table mesh.address_leases enable row level security;
+alter table mesh.peers enable row level security;
+alter table mesh.liveness enable row level security;
+alter table mesh.rules enable row level security;
+alter table mesh.pairs enable row level security;
+alter table mesh.config_versions enable row level security;
+
+revoke all on all sequences in schema agents from public, anon, authenticated, service_role;
+revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
+grant execute on all functions in schema agents, artifacts, mesh to service_role;
+
+-- `public` may hold functions of others: these are ours.
+revoke all on function
+  public.create_agent_key(text, text, timestamptz, integer),
+  public.revoke_agent_key(text),
+  public.revoke_agent_keys(text),
+  public.check_operator(jsonb),
+  public.check_health(),
+  public.list_artifacts(jsonb, text, text, integer, text),
+  public.delete_artifact(jsonb, text),
+  public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer),
+  public.discard_registration(jsonb, text),
+  public.begin_commit(jsonb, text, text, integer),
+  public.save_commit_progress(text, uuid, uuid, text, bigint, text),
+  public.finish_commit(jsonb, text, uuid, text, bigint, text),
+  public.release_commit(text, uuid),
+  public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer),
+  public.revoke_grants(jsonb, text, text, text),
+  public.list_inbox(jsonb, text, integer, text),
+  public.redeem_grant_token(jsonb, text, integer),
+  public.open_artifact(jsonb, text, integer),
+  public.sweep_artifacts(jsonb, integer, integer, boolean),
+  public.schedule_sweep(text, text, text),
+  public.list_artifacts_without_bytes(integer, text),
+  public.list_objects_without_artifact(integer, text),
+  public.record_heartbeat(jsonb, text, bigint),
+  public.remove_peer(jsonb, text),
+  public.put_rule(jsonb, text, text, integer, text, integer, integer),
+  public.revoke_rule(jsonb, text, text, integer, text),
+  public.store_psks(jsonb, text, jsonb),
+  public.rotate_psk(jsonb, text, text),
+  public.list_psks_to_reencrypt(text, integer),
+  public.reencrypt_psks(jsonb),
+  public.register_peer(jsonb, text, text, text, inet, integer, integer),
+  public.read_netmap(jsonb, text, integer),
+  public.read_wg_config(jsonb, text)
+from public, anon, authenticated;
+
+grant execute on function
+  public.create_agent_key(text, text, timestamptz, integer),
+  public.revoke_agent_key(text),
+  public.revoke_agent_keys(text),
+  public.check_operator(jsonb),
+  public.check_health(),
+  public.list_artifacts(jsonb, text, text, integer, text),
+  public.delete_artifact(jsonb, text),
+  public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer),
+  public.discard_registration(jsonb, text),
+  public.begin_commit(jsonb, text, text, integer),
+  public.save_commit_progress(text, uuid, uuid, text, bigint, text),
+  public.finish_commit(jsonb, text, uuid, text, bigint, text),
+  public.release_commit(text, uuid),
+  public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer),
+  public.revoke_grants(jsonb, text, text, text),
+  public.list_inbox(jsonb, text, integer, text),
+  public.redeem_grant_token(jsonb, text, integer),
+  public.open_artifact(jsonb, text, integer),
+  public.sweep_artifacts(jsonb, integer, integer, boolean),
+  public.schedule_sweep(text, text, text),
+  public.list_artifacts_without_bytes(integer, text),
+  public.list_objects_without_artifact(integer, text),
+  public.record_heartbeat(jsonb, text, bigint),
+  public.remove_peer(jsonb, text),
+  public.put_rule(jsonb, text, text, integer, text, integer, integer),
+  public.revoke_rule(jsonb, text, text, integer, text),
+  public.store_psks(jsonb, text, jsonb),
+  public.rotate_psk(jsonb, text, text),
+  public.list_psks_to_reencrypt(text, integer),
+  public.reencrypt_psks(jsonb),
+  public.register_peer(jsonb, text, text, text, inet, integer, integer),
+  public.read_netmap(jsonb, text, integer),
+  public.read_wg_config(jsonb, text)
+to service_role;

@@ -1,0 +1,140 @@
+-- What agents read of the mesh: the map, and the state that a configuration is rendered from. The
+-- function that answers /wg_config renders one such state and nothing else, so that version and
+-- text always belong together. Where a PSK is still to be made, it calls store_psks with one and
+-- renders what that returns: whichever side was first, both get the same.
+
+create function public.read_netmap(caller jsonb, agent_id text, online_seconds integer) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
+  answer json;
+begin
+  with entries as (
+    select
+      p.*,
+      p.agent_id = subject as self,
+      case when pair.made_at is not null then pair.psk_version end as psk_version,
+      case when p.agent_id <> subject then l.config_version_applied end as config_version_applied
+    from mesh.peer_objects(mesh.visible_peers(subject) || subject, read_netmap.online_seconds) p
+    join mesh.liveness l on l.agent_id = p.agent_id
+    left join mesh.pairs pair
+      on pair.low_agent = least(p.agent_id collate "C", subject collate "C")
+      and pair.high_agent = greatest(p.agent_id collate "C", subject collate "C")
+  )
+  select json_build_object(
+    'agent_id', subject,
+    'config_version', (select v.version from mesh.config_versions v where v.agent_id = subject),
+    'peers', (select json_agg(e order by e.agent_id collate "C") from entries e),
+    'acls', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto
+          )
+          order by r.from_agent, r.to_agent, r.proto, r.port
+        ),
+        '[]'
+      )
+      from mesh.rules r
+      where (r.from_agent = subject or r.to_agent = subject) and r.active
+    ),
+    'acl_requests', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto,
+            'waiting_for', mesh.waiting_for(r)
+          )
+          order by r.from_agent, r.to_agent, r.proto, r.port
+        ),
+        '[]'
+      )
+      from mesh.rules r
+      where (r.from_agent = subject or r.to_agent = subject) and not r.active
+    )
+  ) into answer
+  from mesh.peers own
+  where own.agent_id = subject;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.read_netmap(jsonb, text, integer) is
+  'What an agent sees: itself and the peers that share an active rule with it, the active rules '
+  'that name it, and the requests that do. Raises forbidden, invalid_request, peer_not_found.';
+
+create function mesh.configuration_state(agent_id text) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  with visible as (
+    select json_agg(
+      json_build_object(
+        'agent_id', p.agent_id,
+        'pubkey', p.pubkey,
+        'endpoint', p.endpoint,
+        'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
+        'inbound_rules', (
+          select coalesce(json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port), '[]')
+          from mesh.rules r
+          where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = p.agent_id
+        ),
+        'psk_version', pair.psk_version,
+        'encrypted_psk', pair.encrypted_psk
+      )
+      order by p.agent_id
+    ) as peers
+    from unnest(mesh.visible_peers(configuration_state.agent_id)) as v (agent_id)
+    join mesh.peers p on p.agent_id = v.agent_id
+    join mesh.address_leases a on a.agent_id = p.agent_id
+    -- A peer without its pair cannot be; were it so, it must fail the request, not shorten the
+    -- text.
+    left join mesh.pairs pair
+      on pair.low_agent = least(p.agent_id, configuration_state.agent_id collate "C")
+      and pair.high_agent = greatest(p.agent_id, configuration_state.agent_id collate "C")
+  )
+  select json_build_object(
+    'agent_id', own.agent_id,
+    'config_version', version.version,
+    'listen_port', own.effective_listen_port,
+    'addresses', json_build_array(host(lease.ipv4), host(lease.ipv6)),
+    'networks', json_build_array(networks.ipv4_network, networks.ipv6_network),
+    'peers', coalesce(visible.peers, '[]')
+  )
+  from mesh.peers own
+  join mesh.config_versions version on version.agent_id = own.agent_id
+  join mesh.address_leases lease on lease.agent_id = own.agent_id
+  cross join mesh.settings networks
+  cross join visible
+  where own.agent_id = configuration_state.agent_id
+$$;
+comment on function mesh.configuration_state(text) is
+  'All that an agent''s configuration depends on, and its config_version, in one snapshot; PSKs as '
+  'they are encrypted, null where one is still to be made. Null for an agent without a peer.';
+
+create function public.read_wg_config(caller jsonb, agent_id text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  state json := mesh.configuration_state(agents.subject_of(read_wg_config.caller, read_wg_config.agent_id));
+begin
+  if state is null then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return state;
+end
+$$;
+comment on function public.read_wg_config(jsonb, text) is
+  'What an agent''s configuration is rendered from. Raises forbidden, invalid_request, '
+  'peer_not_found.';
