@@ -12,7 +12,7 @@ const PROJECT_SCHEMAS = ["public", "agents", "artifacts", "mesh"];
 /** What `db push` leaves in a database: its records, and what every function of the project is. */
 async function readDeployment(sql: postgres.Sql) {
   const records = await sql`
-    select version, name, statements from supabase_migrations.schema_migrations order by version`;
+    select version, name from supabase_migrations.schema_migrations order by version`;
   const functions = await sql`
     select p.oid::regprocedure::text as name, p.proacl::text as privileges, p.prosrc as source
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace

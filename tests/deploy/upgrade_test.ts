@@ -1,50 +1,91 @@
+/** What a database of the time before the first release goes through: see docs/development.md. */
 import assert from "node:assert/strict";
-import { cp, mkdir, readdir } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import postgres from "postgres";
 import { runConformance } from "../../dev/checks/conformance_run.ts";
-import { MIGRATIONS_DIRECTORY } from "../../dev/postgres/migrations.ts";
-import { type Stack, startStack } from "../../dev/stack/stack.ts";
 import { addCounts } from "../../dev/checks/test_counts.ts";
+import { PROJECT } from "../../dev/command/project.ts";
+import { applyMigrations } from "../../dev/postgres/migrations.ts";
+import { type Stack, startStack } from "../../dev/stack/stack.ts";
 import { openStateDirectory } from "../stack/stack_process.ts";
+import { openProjectDatabase } from "./project_database.ts";
 import { readProject, useProject } from "./project_in_use.ts";
+import { fillWithRows } from "./rows_before_release.ts";
 
-/** The newest migration that the release before this one had; see CONTRIBUTING.md. */
-const PREVIOUS_RELEASE = "20261120110055_reseal_psks.sql";
+/** The last commit whose migrations were not squashed yet. */
+const BEFORE = "3e52ad8";
 
-Deno.test("a project in use since the release before, upgraded → the same files, grants, maps and PSKs, and the whole conformance suite leaves them so", async () => {
+Deno.test("10,000 artifacts, grants, peers and PSKs of the schema before the squash, carried over → no row lost or altered", async () => {
   await using state = await openStateDirectory();
-  const migrationsDirectory = join(state.path, "migrations");
-  const newer = await copyMigrationsBefore(migrationsDirectory);
-  assert.ok(newer.length > 0, "nothing to upgrade to");
+  await extractProjectBefore(state.path);
+  await using database = await openProjectDatabase();
+  await applyMigrations({
+    databaseUrl: database.url,
+    directory: join(state.path, "supabase", "migrations"),
+  });
+  await fillWithRows(database.sql, 10_000);
+  const before = await countRows(database.sql);
+
+  await carryOver(database.url);
+  assert.deepEqual(await countRows(database.sql), before);
+  for (const [table, { columns, renamed = {} }] of Object.entries(CARRIED_COLUMNS)) {
+    const old = columns.map((column) => renamed[column] ?? column).join(", ");
+    const [differing] = await database.sql.unsafe(`
+      select count(*)::integer as rows from (
+        (select ${old} from ${table.replace(".", "_before.")} except all select ${
+      columns.join(", ")
+    } from ${table})
+        union all
+        (select ${columns.join(", ")} from ${table} except all select ${old} from ${
+      table.replace(".", "_before.")
+    })
+      ) differing`);
+    assert.equal(differing!["rows"], 0, table);
+  }
+  assert.deepEqual(await misplacedObjects(database.sql), []);
+  const [next] = await database.sql`
+    insert into agents.events (actor_kind, action) values ('operator', 'test') returning event_id`;
+  assert.equal(Number(next!["event_id"]), before["agents.events"]! + 1);
+});
+
+Deno.test("a project in use, carried over → the same files, grants, maps and PSKs, and the whole conformance suite leaves them so", async () => {
+  await using state = await openStateDirectory();
+  const projectBefore = join(state.path, "before");
+  await extractProjectBefore(projectBefore);
+  const stateDir = join(state.path, "state");
 
   const old = await startStack({
     port: 0,
-    stateDir: state.path,
+    stateDir,
     durable: false,
-    migrationsDirectory,
+    migrationsDirectory: join(projectBefore, "supabase", "migrations"),
+    functionsDirectory: join(projectBefore, "supabase", "functions"),
   });
   const { project, before } = await whileItRuns(old, async () => {
     const project = await useProject(old);
-    return { project, before: await readProject(old, project) };
+    const before = await readProject(old, project);
+    await carryOver(old.databaseUrl);
+    return { project, before };
   });
 
-  const upgraded = await startStack({ port: portOf(old), stateDir: state.path, durable: false });
-  await whileItRuns(upgraded, async () => {
-    assert.deepEqual(await readProject(upgraded, project), before);
+  const carried = await startStack({ port: portOf(old), stateDir, durable: false });
+  await whileItRuns(carried, async () => {
+    assert.deepEqual(await readProject(carried, project), before);
 
     const output: string[] = [];
     const { failed, passed } = addCounts(
       await runConformance({
-        connection: { SUPABASE_URL: upgraded.url, SUPABASE_SECRET_KEY: upgraded.secretKey },
+        connection: { SUPABASE_URL: carried.url, SUPABASE_SECRET_KEY: carried.secretKey },
         onOutput: (text) => output.push(text),
       }),
     );
     assert.equal(failed, 0, output.join("\n"));
     assert.ok(passed > 150);
-    assert.deepEqual(await readProject(upgraded, project), before);
-    assert.deepEqual(await countLive(upgraded), {
+    assert.deepEqual(await readProject(carried, project), before);
+    assert.deepEqual(await countLive(carried), {
       artifacts: 1,
       grants: 1,
       keys: 1,
@@ -54,15 +95,171 @@ Deno.test("a project in use since the release before, upgraded → the same file
   });
 });
 
-/** Copies what the previous release had; resolves to the names of what came after it. */
-async function copyMigrationsBefore(directory: string): Promise<string[]> {
-  const files = (await readdir(MIGRATIONS_DIRECTORY)).filter((file) => file.endsWith(".sql"));
-  assert.ok(files.includes(PREVIOUS_RELEASE), "a migration that has landed is never renamed");
-  await mkdir(directory);
-  for (const file of files.filter((name) => name <= PREVIOUS_RELEASE)) {
-    await cp(join(fileURLToPath(MIGRATIONS_DIRECTORY), file), join(directory, file));
+/** What each table has that the one before had too; `renamed` gives the name from before. */
+const CARRIED_COLUMNS: Record<
+  string,
+  { readonly columns: readonly string[]; readonly renamed?: Readonly<Record<string, string>> }
+> = {
+  "agents.keys": {
+    columns: [
+      "key_id",
+      "agent_id",
+      "key_hash",
+      "label",
+      "created_at",
+      "expires_at",
+      "revoked_at",
+    ],
+  },
+  "agents.events": {
+    columns: [
+      "event_id",
+      "occurred_at",
+      "actor_kind",
+      "actor_agent_id",
+      "action",
+      "subject_agent_id",
+      "object_id",
+      "details",
+      "request_id",
+    ],
+  },
+  "artifacts.artifacts": {
+    columns: [
+      "artifact_id",
+      "agent_id",
+      "key",
+      "mime",
+      "size_bytes",
+      "ttl_days",
+      "state",
+      "sha256",
+      "created_at",
+      "committed_at",
+      "expires_at",
+      "deleted_at",
+      "ended_at",
+      "commit_attempts",
+      "rejected_attempts",
+    ],
+  },
+  "artifacts.grants": {
+    columns: [
+      "grant_id",
+      "artifact_id",
+      "to_agent",
+      "token_hash",
+      "granted_at",
+      "expires_at",
+      "revoked_at",
+    ],
+  },
+  "mesh.settings": { columns: ["only_row", "ipv4_network", "ipv6_network"] },
+  "mesh.address_leases": { columns: ["agent_id", "ipv4", "ipv6", "released_at"] },
+  "mesh.peers": {
+    columns: [
+      "agent_id",
+      "pubkey",
+      "endpoint",
+      "listen_port",
+      "effective_listen_port",
+      "registered_at",
+      "updated_at",
+    ],
+  },
+  "mesh.liveness": { columns: ["agent_id", "last_seen", "config_version_applied"] },
+  "mesh.rules": {
+    columns: [
+      "from_agent",
+      "to_agent",
+      "proto",
+      "port",
+      "from_agreed_at",
+      "to_agreed_at",
+      "active",
+    ],
+  },
+  "mesh.pairs": {
+    columns: [
+      "low_agent",
+      "high_agent",
+      "psk_version",
+      "encrypted_psk",
+      "encryption_key_id",
+      "made_at",
+      "rotated_at",
+    ],
+    renamed: { encrypted_psk: "sealed_psk", encryption_key_id: "sealing_key_id" },
+  },
+  "mesh.config_versions": { columns: ["agent_id", "version"] },
+};
+
+/** Extracts what a deployment had, out of the history. */
+async function extractProjectBefore(directory: string): Promise<void> {
+  await Deno.mkdir(directory, { recursive: true });
+  const archive = join(directory, "before.tar");
+  const run = promisify(execFile);
+  await run(
+    "git",
+    ["archive", "--output", archive, BEFORE, "deno.json", "dev/deno.lock", "supabase"],
+    { cwd: PROJECT },
+  ).catch((cause: Error) => {
+    throw new Error(
+      `Commit ${BEFORE} is not in this clone: fetch the whole history, by \`git fetch --unshallow\`.`,
+      { cause },
+    );
+  });
+  await run("tar", ["--extract", "--file", archive, "--directory", directory]);
+}
+
+/** The three steps that docs/development.md gives, without the CLI. */
+async function carryOver(databaseUrl: string): Promise<void> {
+  await runScript(databaseUrl, "1_set_aside.sql");
+  await applyMigrations({ databaseUrl });
+  await runScript(databaseUrl, "2_bring_back.sql");
+}
+
+async function runScript(databaseUrl: string, file: string): Promise<void> {
+  const text = await readFile(join(PROJECT, "supabase", "carry_over", file), "utf8");
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  try {
+    await sql.unsafe(text).simple();
+  } finally {
+    await sql.end();
   }
-  return files.filter((name) => name > PREVIOUS_RELEASE);
+}
+
+async function countRows(sql: postgres.Sql): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of Object.keys(CARRIED_COLUMNS)) {
+    const [counted] = await sql.unsafe(`select count(*)::integer as rows from ${table}`);
+    counts[table] = counted!["rows"];
+  }
+  return counts;
+}
+
+/** Artifacts whose bytes, or whose attempt under way, are not looked for where they were before. */
+async function misplacedObjects(sql: postgres.Sql): Promise<string[]> {
+  const rows = await sql<{ artifact_id: string }[]>`
+    select b.artifact_id
+    from artifacts_before.artifacts b
+    join artifacts.artifacts a using (artifact_id)
+    left join artifacts.verifications v using (artifact_id)
+    where (
+        b.committed_at is not null
+        and artifacts.sealed_path(a.artifact_id, a.sealed_attempt) is distinct from b.sealed_path
+      )
+      or (
+        b.state = 'pending' and b.ended_at is null
+        and (
+          artifacts.sealed_path(v.artifact_id, v.attempt), v.lease_token, v.lease_expires_at,
+          coalesce(v.verified_bytes, 0), v.hash_state, v.object_id, v.object_version, v.progress_at
+        ) is distinct from (
+          b.sealed_path, b.lease_token, b.lease_expires_at,
+          b.verified_bytes, b.hash_state, b.hashed_object_id, b.hashed_object_version, b.progress_at
+        )
+      )`;
+  return rows.map((row) => row.artifact_id);
 }
 
 async function whileItRuns<Result>(stack: Stack, run: () => Promise<Result>): Promise<Result> {
@@ -73,7 +270,7 @@ async function whileItRuns<Result>(stack: Stack, run: () => Promise<Result>): Pr
   }
 }
 
-/** Signed URLs, and what was read through them, name the origin: an upgrade leaves it as it is. */
+/** Signed URLs, and what was read through them, name the origin: the carrying leaves it as it is. */
 function portOf(stack: Stack): number {
   return Number(new URL(stack.url).port);
 }
