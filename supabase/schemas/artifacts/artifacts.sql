@@ -18,6 +18,7 @@ create table artifacts.artifacts (
   expires_at timestamptz,
   deleted_at timestamptz,
   ended_at timestamptz,
+  removed_at timestamptz,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -43,6 +44,7 @@ create table artifacts.artifacts (
   constraint committed_artifacts_end_after_they_expire check (
     ended_at is null or state not in ('committed', 'superseded') or ended_at > expires_at
   ),
+  constraint bytes_are_removed_after_the_end check (removed_at is null or ended_at is not null),
   constraint attempts_are_counted_upwards check (
     0 <= rejected_attempts and rejected_attempts <= commit_attempts
     and (sealed_attempt is null or sealed_attempt between 1 and commit_attempts)
@@ -53,6 +55,8 @@ comment on table artifacts.artifacts is
 comment on column artifacts.artifacts.ended_at is
   'Set by the sweep, once and for good, before it removes the bytes: every operation refuses the '
   'artifact from then on. The row stays as a tombstone.';
+comment on column artifacts.artifacts.removed_at is
+  'When the sweep saw that nothing of an ended artifact lies in the bucket any more.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -63,27 +67,25 @@ comment on column artifacts.artifacts.sealed_attempt is
   'until the commit.';
 
 -- The current artifact of each key; also the index that /list walks.
-create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key) where state = 'committed';
+create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key)
+  where state = 'committed' and ended_at is null;
 
 create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
 language sql
 stable
-set search_path = ''
-as $$
-  select json_build_object(
-    'artifact_id', (artifact_json.artifact).artifact_id,
-    'agent_id', (artifact_json.artifact).agent_id,
-    'key', (artifact_json.artifact).key,
-    'mime', (artifact_json.artifact).mime,
-    'size', (artifact_json.artifact).size_bytes,
-    'ttl_days', (artifact_json.artifact).ttl_days,
-    'sha256', (artifact_json.artifact).sha256,
-    'state', (artifact_json.artifact).state,
-    'created_at', agents.iso_timestamp((artifact_json.artifact).created_at),
-    'committed_at', agents.iso_timestamp((artifact_json.artifact).committed_at),
-    'expires_at', agents.iso_timestamp((artifact_json.artifact).expires_at)
-  )
-$$;
+return json_build_object(
+  'artifact_id', artifact.artifact_id,
+  'agent_id', artifact.agent_id,
+  'key', artifact.key,
+  'mime', artifact.mime,
+  'size', artifact.size_bytes,
+  'ttl_days', artifact.ttl_days,
+  'sha256', artifact.sha256,
+  'state', artifact.state,
+  'created_at', agents.iso_timestamp(artifact.created_at),
+  'committed_at', agents.iso_timestamp(artifact.committed_at),
+  'expires_at', agents.iso_timestamp(artifact.expires_at)
+);
 comment on function artifacts.artifact_json(artifacts.artifacts) is
   'The artifact object of the wire contract.';
 
@@ -141,44 +143,51 @@ security invoker
 set search_path = ''
 as $$
 declare
-  -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
-  -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
+  -- In byte order the keys with this prefix are all from the prefix itself to this, and no other key
+  -- lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
   last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
+  -- What one page walks at the most, so that artifacts that expired and wait for the sweep cannot hold
+  -- it up.
+  entries_per_page constant integer := list_artifacts.max_entries + 1000;
   answer json;
 begin
   perform agents.authenticate_as(list_artifacts.caller, list_artifacts.agent_id);
 
-  with listed as (
-    select a as artifact, a.key, row_number() over (order by a.key) as position
+  with walked as (
+    select a as artifact, a.key, a.expires_at > now() as is_live
     from artifacts.artifacts a
     where a.agent_id = list_artifacts.agent_id
       and a.state = 'committed'
-      and a.expires_at > now()
+      and a.ended_at is null
       and a.key >= list_artifacts.prefix
       and a.key <= last_key
       and a.key > coalesce(list_artifacts.after_key, '')
     order by a.key
+    limit entries_per_page
+  ), listed as (
+    select w.artifact, w.key
+    from walked w
+    where w.is_live
+    order by w.key
     -- One more than asked for tells whether there is a next page.
     limit list_artifacts.max_entries + 1
+  ), page as (
+    select l.artifact, l.key from listed l order by l.key limit list_artifacts.max_entries
   )
   select json_build_object(
-    'artifacts', coalesce(
-      json_agg(artifacts.artifact_json(l.artifact) order by l.position)
-        filter (where l.position <= list_artifacts.max_entries),
-      '[]'
+    'artifacts', (
+      select coalesce(json_agg(artifacts.artifact_json(p.artifact) order by p.key), '[]') from page p
     ),
     'last_key', case
-      when count(*) > list_artifacts.max_entries
-        then max(l.key) filter (where l.position = list_artifacts.max_entries)
+      when (select count(*) from listed) > list_artifacts.max_entries then (select max(p.key) from page p)
+      when (select count(*) from walked) = entries_per_page then (select max(w.key) from walked w)
     end
-  ) into answer
-  from listed l;
+  ) into answer;
   return answer;
 end
 $$;
 comment on function public.list_artifacts(jsonb, text, text, integer, text) is
-  'The current artifacts of an agent under a prefix, in byte order of key, after after_key. '
-  'last_key, if not null, is where the next page begins. Raises forbidden.';
+  'The current artifacts of an agent under a prefix, in byte order of key, after after_key. last_key, if not null, is where the next page begins; a page may be short, or empty, before the last. Raises forbidden.';
 
 create function public.delete_artifact(caller jsonb, artifact_id text) returns json
 language plpgsql

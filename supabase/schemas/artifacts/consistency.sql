@@ -38,19 +38,50 @@ stable
 security invoker
 set search_path = ''
 as $$
-  with unknown as (
-    select j.object_name collate "C" as path
-    from artifacts.judge_objects() j
-    where j.standing = 'unknown' and j.object_name collate "C" > list_objects_without_artifact.after
-    order by 1
-    limit list_objects_without_artifact.max_entries
+  with judged as (
+    select j.object_name, j.standing
+    from artifacts.judge_objects(
+      list_objects_without_artifact.after, U&'\+10FFFF', list_objects_without_artifact.max_entries
+    ) j
   )
   select json_build_object(
-    'found', coalesce(json_agg(json_build_object('path', u.path) order by u.path), '[]'),
-    'next', case when count(*) = list_objects_without_artifact.max_entries then max(u.path) end
+    'found', coalesce(
+      json_agg(json_build_object('path', j.object_name) order by j.object_name)
+        filter (where j.standing = 'unknown'),
+      '[]'
+    ),
+    'next', case when count(*) = list_objects_without_artifact.max_entries then max(j.object_name) end
   )
-  from unknown u
+  from judged j
 $$;
 comment on function public.list_objects_without_artifact(integer, text) is
-  'The first max_entries objects after the given path that no row accounts for, whatever their '
-  'age: {found: [{path}], next: where the next page begins | null}.';
+  'The objects that no row accounts for, whatever their age, among the max_entries objects after the given path: {found: [{path}], next: where the next page begins | null}.';
+
+create function public.list_wrong_totals(max_entries integer, after text default '') returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select t.agent_id, to_jsonb(t) as kept, to_jsonb(c) as counted
+    from artifacts.totals t
+    cross join lateral artifacts.count_totals(t.agent_id) c
+    where t.agent_id > list_wrong_totals.after
+    order by t.agent_id
+    limit list_wrong_totals.max_entries
+  )
+  select json_build_object(
+    'found', coalesce(
+      json_agg(
+        json_build_object('agent_id', e.agent_id, 'kept', e.kept, 'counted', e.counted)
+        order by e.agent_id
+      ) filter (where e.kept <> e.counted),
+      '[]'
+    ),
+    'next', case when count(*) = list_wrong_totals.max_entries then max(e.agent_id) end
+  )
+  from examined e
+$$;
+comment on function public.list_wrong_totals(integer, text) is
+  'Agents whose totals are not what their rows come to, among the max_entries agents after the given one: {found: [{agent_id, kept, counted}], next: where the next page begins | null}.';

@@ -2,49 +2,60 @@
 
 -- What an agent holds counts from /register on, so that nobody can promise more than there is room
 -- for, until it is deleted, has expired, or was abandoned and swept.
-create index held_artifacts_by_agent on artifacts.artifacts (agent_id) include (size_bytes, state, expires_at)
+create index held_artifacts_by_agent on artifacts.artifacts (agent_id, expires_at)
+  include (size_bytes, state)
   where state <> 'deleted' and ended_at is null;
 
-create index pending_artifacts_by_agent on artifacts.artifacts (agent_id)
-  where state = 'pending' and ended_at is null;
-
-create function artifacts.refuse_beyond_limits(agent_id text, size bigint, quota_bytes bigint, max_pending integer)
-returns void
+create function artifacts.refuse_beyond_limits(
+  agent_id text,
+  size bigint,
+  quota_bytes bigint,
+  max_pending integer
+) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  held_bytes numeric;
-  pending_count bigint;
+  held artifacts.totals;
+  held_bytes bigint;
 begin
   -- Registrations of one agent take turns, so that each sees what the one before it took.
-  perform pg_advisory_xact_lock(hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0));
-
-  -- Only where there is a quota: it reads an entry for each artifact that the agent holds.
-  if refuse_beyond_limits.quota_bytes > 0 then
-    select coalesce(sum(a.size_bytes), 0) into held_bytes
-    from artifacts.artifacts a
-    where a.agent_id = refuse_beyond_limits.agent_id
-      and a.state <> 'deleted'
-      and a.ended_at is null
-      and (a.expires_at is null or a.expires_at > clock_timestamp());
+  perform pg_advisory_xact_lock(
+    hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0)
+  );
+  select t.* into held from artifacts.totals t where t.agent_id = refuse_beyond_limits.agent_id;
+  if not found then
+    held.pending := 0;
+    held_bytes := 0;
+  else
+    held_bytes := held.pending_bytes + held.committed_bytes + held.superseded_bytes;
   end if;
-  select count(*) into pending_count
-  from artifacts.artifacts a
-  where a.agent_id = refuse_beyond_limits.agent_id and a.state = 'pending' and a.ended_at is null;
 
   if refuse_beyond_limits.quota_bytes > 0
     and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
   then
-    raise sqlstate 'PT409' using
-      message = 'quota_exceeded',
-      detail = json_build_object('quota_bytes', refuse_beyond_limits.quota_bytes, 'held_bytes', held_bytes);
+    -- The totals have what expired until the sweep ends it. It is looked for only where it decides.
+    select held_bytes - coalesce(sum(a.size_bytes), 0) into held_bytes
+    from artifacts.artifacts a
+    where a.agent_id = refuse_beyond_limits.agent_id
+      and a.state <> 'deleted'
+      and a.ended_at is null
+      and a.expires_at <= clock_timestamp();
+    if held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes then
+      raise sqlstate 'PT409' using
+        message = 'quota_exceeded',
+        detail = json_build_object(
+          'quota_bytes', refuse_beyond_limits.quota_bytes, 'held_bytes', held_bytes
+        );
+    end if;
   end if;
-  if pending_count >= refuse_beyond_limits.max_pending then
+  if held.pending >= refuse_beyond_limits.max_pending then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
-      detail = json_build_object('limit', 'pending_artifacts', 'maximum', refuse_beyond_limits.max_pending);
+      detail = json_build_object(
+        'limit', 'pending_artifacts', 'maximum', refuse_beyond_limits.max_pending
+      );
   end if;
 end
 $$;

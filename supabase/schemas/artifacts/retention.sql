@@ -1,84 +1,149 @@
--- Retention, in steps that can be repeated after a crash at any point and run several at once:
---   end        artifacts whose time is over are marked; from the commit of that on, every operation
---              refuses them
---   remove     the caller of sweep_artifacts removes the bytes of what is dead, by the Storage API
---   forget     tombstones go when they are 30 days old and nothing lies under them any more
--- A dead object never becomes live again, so a list of them that is out of date when the removal
--- happens is harmless.
+-- Retention, in steps that can be repeated after a crash at any point and run several at once. Each
+-- is a call and a transaction of its own, and touches a bounded number of rows:
+--   end_artifacts     marks artifacts whose time is over; from its commit on, every operation refuses
+--                     them
+--   find_dead_objects says which bytes the caller is to remove, by the Storage API
+--   forget_ended      deletes tombstones that are 30 days old and have nothing under them any more
 
--- When an artifact's time is over, or for a pending one, when it began: what the sweep looks for.
-create index unended_artifacts_by_age on artifacts.artifacts (coalesce(deleted_at, expires_at, created_at))
-  where ended_at is null;
+-- What is over when its time has come. Pending artifacts are looked at one by one.
+create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
+  where ended_at is null and state <> 'pending';
+create index pending_artifacts_by_age on artifacts.artifacts (created_at, artifact_id)
+  where ended_at is null and state = 'pending';
+create index ended_artifacts_with_bytes on artifacts.artifacts (ended_at)
+  where ended_at is not null and removed_at is null;
+create index tombstones_by_age on artifacts.artifacts (ended_at) where removed_at is not null;
 
-create index tombstones_by_age on artifacts.artifacts (ended_at) where ended_at is not null;
+create table artifacts.walks (
+  walk text collate "C" primary key,
+  position jsonb not null
+);
+comment on table artifacts.walks is
+  'Where the sweep goes on, one row per walk over something that is too long for one call: over the '
+  'pending artifacts, and over the two halves of the bucket.';
 
-create index grants_by_end on artifacts.grants (least(expires_at, revoked_at));
-
-create function artifacts.is_over(artifact artifacts.artifacts, window_seconds integer) returns boolean
+create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
 language sql
 stable
 set search_path = ''
 as $$
-  select case (is_over.artifact).state
-    when 'pending' then
-      -- The upload URL, which lives two hours, has run out for a day, or for an hour where it
-      -- brought nothing of use.
-      (
-        (is_over.artifact).created_at < now() - interval '26 hours'
-        or (is_over.artifact).created_at < now() - interval '3 hours'
-          and artifacts.has_unfit_upload(is_over.artifact)
+  select coalesce(array_agg(a.artifact_id order by a.created_at), '{}')
+  from artifacts.artifacts a
+  where a.artifact_id = any (abandoned_among.artifact_ids)
+    and a.state = 'pending'
+    and a.ended_at is null
+    -- The upload URL, which lives two hours, has run out for a day, or for an hour where it brought
+    -- nothing of use.
+    and (
+      a.created_at < now() - interval '26 hours'
+      or a.created_at < now() - interval '3 hours' and exists (
+        select from storage.objects o
+        where o.bucket_id = artifacts.bucket()
+          and o.name = artifacts.incoming_path(a.artifact_id)
+          and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
-      -- And nobody is at work on it.
-      and not exists (
-        select from artifacts.verifications v
-        where v.artifact_id = (is_over.artifact).artifact_id
-          and (v.progress_at >= now() - interval '1 day' or v.lease_expires_at > now())
-      )
-      -- A sealed upload may have been committed by a later state of this database, before a backup
-      -- was restored.
-      and not artifacts.has_sealed_objects((is_over.artifact).artifact_id, since => now() - interval '14 days')
-    else
-      -- Download URLs work until their window ends; a minute more, because they are signed after
-      -- the decision.
-      coalesce((is_over.artifact).deleted_at, (is_over.artifact).expires_at)
-        < now() - make_interval(secs => is_over.window_seconds + 60)
-  end
+    )
+    -- And nobody is at work on it.
+    and not exists (
+      select from artifacts.verifications v
+      where v.artifact_id = a.artifact_id
+        and (v.progress_at >= now() - interval '1 day' or v.lease_expires_at > now())
+    )
+    -- A sealed upload may have been committed by a later state of this database, before a backup was
+    -- restored.
+    and not exists (
+      select from storage.objects o
+      where o.bucket_id = artifacts.bucket()
+        and o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
+        and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(a.artifact_id))
+        and o.created_at > now() - interval '14 days'
+    )
 $$;
-comment on function artifacts.is_over(artifacts.artifacts, integer) is
-  'Whether the sweep may end an artifact: abandoned, expired or deleted, and no URL to it that the '
-  'service gave works any more. window_seconds: the longest life of a download URL, at most a day.';
+comment on function artifacts.abandoned_among(text[]) is
+  'Which of these artifacts the sweep may end because nobody will commit them any more, oldest first.';
 
-create function artifacts.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
+create function artifacts.next_pending(max_entries integer) returns text[]
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  -- Nothing younger is over; this is what the index can tell.
-  begun_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
-  locked_ids text[];
+  after jsonb;
+  next_ids text[];
+  last_position jsonb;
+begin
+  select w.position into after from artifacts.walks w where w.walk = 'pending';
+
+  select array_agg(n.artifact_id), (array_agg(n.position))[next_pending.max_entries]
+  into next_ids, last_position
+  from (
+    select a.artifact_id, jsonb_build_array(a.created_at, a.artifact_id) as position
+    from artifacts.artifacts a
+    where a.state = 'pending'
+      and a.ended_at is null
+      and a.created_at < now() - interval '3 hours'
+      and (a.created_at, a.artifact_id)
+        > (coalesce((after ->> 0)::timestamptz, '-infinity'), coalesce(after ->> 1, ''))
+    order by a.created_at, a.artifact_id
+    limit next_pending.max_entries
+  ) n;
+
+  -- At the end it begins again.
+  insert into artifacts.walks as w (walk, position)
+  values ('pending', coalesce(last_position, '[]'))
+  on conflict on constraint walks_pkey do update set position = excluded.position;
+  return coalesce(next_ids, '{}');
+end
+$$;
+comment on function artifacts.next_pending(integer) is
+  'The next pending artifacts that are old enough to look at, each in its turn.';
+
+create function public.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  -- Download URLs work until their window ends; a minute more, because they are signed after the
+  -- decision.
+  over_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
+  -- How many pending artifacts one call looks at.
+  pending_per_call constant integer := 2000;
+  expired_ids text[];
+  abandoned_ids text[];
   ended artifacts.artifacts;
   expired integer := 0;
   abandoned integer := 0;
   remaining integer;
 begin
-  locked_ids := array(
+  perform agents.authenticate_operator(end_artifacts.caller);
+
+  expired_ids := array(
     select a.artifact_id
     from artifacts.artifacts a
-    where a.ended_at is null
-      and coalesce(a.deleted_at, a.expires_at, a.created_at) < begun_before
-      and artifacts.is_over(a, end_artifacts.window_seconds)
-    order by coalesce(a.deleted_at, a.expires_at, a.created_at)
+    where a.ended_at is null and a.state <> 'pending' and coalesce(a.deleted_at, a.expires_at) < over_before
+    order by coalesce(a.deleted_at, a.expires_at)
     limit end_artifacts.max_entries
+    for update skip locked
+  );
+  abandoned_ids := artifacts.abandoned_among(artifacts.next_pending(pending_per_call));
+  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries);
+  abandoned_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.artifact_id = any (abandoned_ids)
+    order by a.created_at
+    limit end_artifacts.max_entries - cardinality(expired_ids)
     for update skip locked
   );
 
   for ended in
     update artifacts.artifacts a
     set ended_at = clock_timestamp()
-    where a.artifact_id = any (locked_ids)
+    where a.artifact_id = any (expired_ids)
       -- Asked again under the lock: a commit may have begun before it was taken.
-      and artifacts.is_over(a, end_artifacts.window_seconds)
+      or a.artifact_id = any (artifacts.abandoned_among(abandoned_ids))
     returning a.*
   loop
     -- The holder of a lease that ran out decides nothing any more.
@@ -99,138 +164,74 @@ begin
     end if;
   end loop;
 
-  select count(*) into remaining
-  from artifacts.artifacts a
-  where a.ended_at is null
-    and coalesce(a.deleted_at, a.expires_at, a.created_at) < begun_before
-    and artifacts.is_over(a, end_artifacts.window_seconds);
-
+  select remaining + count(*) into remaining
+  from (
+    select from artifacts.artifacts a
+    where a.ended_at is null and a.state <> 'pending' and coalesce(a.deleted_at, a.expires_at) < over_before
+    limit 1000
+  ) later;
   return json_build_object('expired', expired, 'abandoned', abandoned, 'remaining', remaining);
 end
 $$;
-comment on function artifacts.end_artifacts(jsonb, integer, integer) is
-  'Marks artifacts that are over, with one event for each that was not deleted before. Returns '
-  '{expired, abandoned, remaining}; expired counts deleted ones too.';
+comment on function public.end_artifacts(jsonb, integer, integer) is
+  'Marks artifacts that are over, with one event for each that was not deleted before. Returns {expired, abandoned, remaining}; expired counts deleted ones too, and remaining at most some thousand. window_seconds: the longest life of a download URL, at most a day. Raises forbidden for an agent.';
 
-create function artifacts.list_dead_objects(max_entries integer, remove_many_orphans boolean) returns json
-language sql
-stable
-set search_path = ''
-as $$
-  with judged as materialized (
-    select j.object_name, j.stored_at, j.standing,
-      j.standing = 'unknown' and not j.is_pending and j.stored_at < now() - interval '14 days' as is_orphan
-    from artifacts.judge_objects() j
-  ), tally as (
-    select count(*) filter (where j.standing = 'dead') as dead,
-      count(*) filter (where j.is_orphan) as orphans,
-      -- So many at once mean that the database is not the bucket's, rather than that the bucket is
-      -- full of orphans.
-      not list_dead_objects.remove_many_orphans
-        and count(*) filter (where j.is_orphan)
-          > 0.05 * (select count(*) from storage.objects o where o.bucket_id = 'agent-artifacts') as holds_orphans
-    from judged j
-  ), listed as (
-    select j.object_name, j.is_orphan
-    from judged j, tally t
-    where j.standing = 'dead' or (j.is_orphan and not t.holds_orphans)
-    -- Oldest first: whoever adds dead objects again and again cannot keep those of others from
-    -- their turn.
-    order by j.is_orphan, j.stored_at, j.object_name collate "C"
-    limit list_dead_objects.max_entries
-  )
-  select json_build_object(
-    'dead_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where not l.is_orphan),
-    'orphan_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where l.is_orphan),
-    'orphans_held', case when t.holds_orphans then t.orphans else 0 end,
-    'remaining', t.dead + case when t.holds_orphans then 0 else t.orphans end - (select count(*) from listed)
-  )
-  from tally t
-$$;
-comment on function artifacts.list_dead_objects(integer, boolean) is
-  'Objects to remove: {dead_paths, orphan_paths, orphans_held, remaining}. An orphan is unknown '
-  'for 14 days; when more than 5% of the bucket are, none is listed and orphans_held says how '
-  'many, unless remove_many_orphans.';
-
-create function artifacts.forget_ended(max_entries integer) returns integer
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  oldest timestamptz := now() - interval '30 days';
-  remaining integer;
-begin
-  with forgotten as (
-    select a.artifact_id
-    from artifacts.artifacts a
-    where a.ended_at < oldest and not artifacts.has_objects(a.artifact_id)
-    order by a.ended_at
-    limit forget_ended.max_entries
-    for update skip locked
-  )
-  delete from artifacts.artifacts a using forgotten f where a.artifact_id = f.artifact_id;
-
-  with forgotten as (
-    select g.grant_id
-    from artifacts.grants g
-    where least(g.expires_at, g.revoked_at) < oldest
-    order by least(g.expires_at, g.revoked_at)
-    limit forget_ended.max_entries
-    for update skip locked
-  )
-  delete from artifacts.grants g using forgotten f where g.grant_id = f.grant_id;
-
-  select
-    (
-      select count(*) from artifacts.artifacts a
-      where a.ended_at < oldest and not artifacts.has_objects(a.artifact_id)
-    ) + (
-      select count(*) from artifacts.grants g where least(g.expires_at, g.revoked_at) < oldest
-    )
-  into remaining;
-  return remaining;
-end
-$$;
-comment on function artifacts.forget_ended(integer) is
-  'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
-  'Returns how many more there are.';
-
-create function public.sweep_artifacts(
-  caller jsonb,
-  max_entries integer,
-  window_seconds integer,
-  remove_many_orphans boolean
-) returns json
+create function public.forget_ended(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  ended json;
-  forgettable integer;
-  found json;
+  oldest timestamptz := now() - interval '30 days';
+  forgotten_ids text[];
+  remaining integer;
 begin
-  perform agents.authenticate_operator(sweep_artifacts.caller);
+  perform agents.authenticate_operator(forget_ended.caller);
 
-  ended := artifacts.end_artifacts(
-    sweep_artifacts.caller, sweep_artifacts.max_entries, sweep_artifacts.window_seconds
+  forgotten_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.removed_at is not null and a.ended_at < oldest
+    order by a.ended_at
+    limit forget_ended.max_entries
+    for update skip locked
   );
-  forgettable := artifacts.forget_ended(sweep_artifacts.max_entries);
-  found := artifacts.list_dead_objects(sweep_artifacts.max_entries, sweep_artifacts.remove_many_orphans);
+  -- Grants first and in bounded numbers: one artifact may have any number of them.
+  delete from artifacts.grants g
+  where g.grant_id in (
+    select m.grant_id
+    from artifacts.grants m
+    where m.artifact_id = any (forgotten_ids)
+    limit forget_ended.max_entries
+  );
+  delete from artifacts.grants g
+  where g.grant_id in (
+    select m.grant_id
+    from artifacts.grants m
+    where m.live_until < oldest
+    order by m.live_until
+    limit forget_ended.max_entries
+    for update skip locked
+  );
+  delete from artifacts.artifacts a
+  where a.artifact_id = any (forgotten_ids)
+    and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
+    -- Bytes may have come since: a move that was slow, or a PUT that was.
+    and not artifacts.has_objects(a.artifact_id);
 
-  return json_build_object(
-    'expired', ended -> 'expired',
-    'abandoned', ended -> 'abandoned',
-    'dead_paths', found -> 'dead_paths',
-    'orphan_paths', found -> 'orphan_paths',
-    'orphans_held', found -> 'orphans_held',
-    'remaining', (ended ->> 'remaining')::integer + forgettable + (found ->> 'remaining')::integer
-  );
+  select count(*) into remaining
+  from (
+    (
+      select from artifacts.artifacts a
+      where a.removed_at is not null and a.ended_at < oldest and not artifacts.has_objects(a.artifact_id)
+      limit 1000
+    )
+    union all
+    (select from artifacts.grants g where g.live_until < oldest limit 1000)
+  ) later;
+  return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.sweep_artifacts(jsonb, integer, integer, boolean) is
-  'One bounded step of retention: {expired, abandoned, dead_paths, orphan_paths, orphans_held, '
-  'remaining}. The objects at both lists of paths are to be removed once this is committed. Raises '
-  'forbidden for an agent.';
+comment on function public.forget_ended(jsonb, integer) is
+  'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';

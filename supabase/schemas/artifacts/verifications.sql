@@ -253,7 +253,10 @@ begin
 
   update artifacts.artifacts a
   set state = 'superseded'
-  where a.agent_id = artifact.agent_id and a.key = artifact.key and a.state = 'committed'
+  where a.agent_id = artifact.agent_id
+    and a.key = artifact.key
+    and a.state = 'committed'
+    and a.ended_at is null
   returning a.artifact_id into superseded_id;
 
   update artifacts.artifacts a

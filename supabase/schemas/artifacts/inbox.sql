@@ -1,0 +1,128 @@
+-- What is granted to an agent.
+
+create function artifacts.inbox_entries(
+  agent_id text,
+  max_entries integer,
+  after_granted_at timestamptz,
+  after_grant_id text
+) returns table (grant_id text, granted_at timestamptz, is_live boolean)
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  -- What one page looks at, at the most.
+  entries_per_page constant integer := inbox_entries.max_entries + 1000;
+  live_ids text[];
+begin
+  -- Few agents have more live grants than that: then they are all found past those that ended, however
+  -- many of these there are.
+  live_ids := array(
+    select g.grant_id
+    from artifacts.grants g
+    where g.to_agent = inbox_entries.agent_id and g.live_until > now()
+    order by g.to_agent, g.live_until
+    limit entries_per_page
+  );
+  if cardinality(live_ids) < entries_per_page then
+    return query
+      select g.grant_id, g.granted_at, true
+      from artifacts.grants g
+      where g.grant_id = any (live_ids)
+        and (
+          inbox_entries.after_grant_id is null
+          or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
+        );
+    return;
+  end if;
+  return query
+    select g.grant_id, g.granted_at, g.live_until > now()
+    from artifacts.grants g
+    where g.to_agent = inbox_entries.agent_id
+      and g.revoked_at is null
+      and (
+        inbox_entries.after_grant_id is null
+        or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
+      )
+    order by g.granted_at desc, g.grant_id desc
+    limit entries_per_page;
+end
+$$;
+comment on function artifacts.inbox_entries(text, integer, timestamptz, text) is
+  'A bounded number of grants to an agent, in no order, among which the next page is: max_entries + 1000 of them where there may be more behind them, and then some may have ended.';
+
+create function public.list_inbox(caller jsonb, agent_id text, max_entries integer, after_grant_id text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  after_granted_at timestamptz;
+  answer json;
+begin
+  perform agents.authenticate_as(list_inbox.caller, list_inbox.agent_id);
+
+  if list_inbox.after_grant_id is not null then
+    select g.granted_at into after_granted_at
+    from artifacts.grants g
+    where g.grant_id = list_inbox.after_grant_id and g.to_agent = list_inbox.agent_id;
+    if not found then
+      raise sqlstate 'PT422' using
+        message = 'invalid_request',
+        detail = '{"issues": [{"path": "cursor", "message": "Must be the next_cursor of an earlier answer."}]}';
+    end if;
+  end if;
+
+  with walked as (
+    select e.*
+    from artifacts.inbox_entries(
+      list_inbox.agent_id, list_inbox.max_entries, after_granted_at, list_inbox.after_grant_id
+    ) e
+  ), live as (
+    select w.grant_id, w.granted_at
+    from walked w
+    join artifacts.grants g on g.grant_id = w.grant_id
+    join artifacts.artifacts a on a.artifact_id = g.artifact_id
+    where w.is_live and a.state in ('committed', 'superseded') and a.expires_at > now()
+    order by w.granted_at desc, w.grant_id desc
+    -- One more than asked for tells whether there is a next page.
+    limit list_inbox.max_entries + 1
+  ), page as (
+    select l.* from live l order by l.granted_at desc, l.grant_id desc limit list_inbox.max_entries
+  )
+  select json_build_object(
+    'grants', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'grant_id', g.grant_id,
+            'artifact_id', a.artifact_id,
+            'from_agent', g.from_agent,
+            'key', a.key,
+            'mime', a.mime,
+            'size', a.size_bytes,
+            'sha256', a.sha256,
+            'granted_at', agents.iso_timestamp(g.granted_at),
+            'expires_at', agents.iso_timestamp(g.expires_at)
+          )
+          order by p.granted_at desc, p.grant_id desc
+        ),
+        '[]'
+      )
+      from page p
+      join artifacts.grants g on g.grant_id = p.grant_id
+      join artifacts.artifacts a on a.artifact_id = g.artifact_id
+    ),
+    'next_cursor', case
+      when (select count(*) from live) > list_inbox.max_entries
+        then (select p.grant_id from page p order by p.granted_at, p.grant_id limit 1)
+      when (select count(*) from walked) = list_inbox.max_entries + 1000
+        then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.list_inbox(jsonb, text, integer, text) is
+  'The live grants to an agent, newest first, after the grant that an earlier page ended with; never a token. A page may be short, or empty, before the last. Raises forbidden.';
