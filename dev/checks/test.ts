@@ -1,10 +1,10 @@
 import { chmod, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { isFree } from "../processes/free_port.ts";
-import { findProcessesWith } from "../processes/leftovers.ts";
+import { findProcessesWith } from "../processes/find_processes.ts";
 import { findSecretsInLogs } from "./log_secrets.ts";
 import { removePostgresHome } from "../postgres/home.ts";
-import { stopRequest } from "../processes/shutdown.ts";
+import { stopRequest } from "../processes/stop_request.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { type Stack, stackEnvironment, startStack } from "../stack/stack.ts";
 import { runCommand } from "../command/run_command.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
@@ -21,10 +21,10 @@ async function main(): Promise<number> {
     await stack.stop();
     const complaints = [
       ...(await findLeftovers(stack)).map((leftover) => `Left behind: ${leftover}`),
-      ...await findSecretsInLogs(join(stateDir, "logs")),
+      ...await findSecretsInLogs(stateFiles(stateDir).logs),
     ];
     for (const complaint of complaints) console.error(complaint);
-    const report = await readFile(reportFile(stateDir), "utf8").catch(() => "");
+    const report = await readFile(stateFiles(stateDir).testReport, "utf8").catch(() => "");
     const counts = countTests(report);
     console.log(describeCounts({ ...counts, failed: counts.failed + complaints.length }));
     return complaints.length > 0 ? 1 : code;
@@ -36,7 +36,12 @@ async function main(): Promise<number> {
 
 async function runTests(stack: Stack, stopRequested: Promise<string>): Promise<number> {
   const tests = new Deno.Command(Deno.execPath(), {
-    args: ["test", "--allow-all", `--junit-path=${reportFile(stack.stateDir)}`, ...Deno.args],
+    args: [
+      "test",
+      "--allow-all",
+      `--junit-path=${stateFiles(stack.stateDir).testReport}`,
+      ...Deno.args,
+    ],
     env: { ...stackEnvironment(stack), STATE_DIR: stack.stateDir },
   }).spawn();
   stopRequested.then(() => tests.kill("SIGTERM")).catch(() => {});
@@ -59,10 +64,6 @@ async function lookForLeftovers(stack: Stack): Promise<string[]> {
     if (!await isFree(port)) leftovers.push(`a listener on port ${port}`);
   }
   return leftovers;
-}
-
-function reportFile(stateDir: string): string {
-  return join(stateDir, "junit.xml");
 }
 
 await runCommand(async () => Deno.exit(await main()));

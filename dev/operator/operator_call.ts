@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { CommandError } from "../command/command_error.ts";
 import { stateDirectory } from "../state/state_directory.ts";
+import { stateFiles } from "../state/state_files.ts";
 
 const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
 type Connection = Record<(typeof CONNECTION)[number], string>;
@@ -45,7 +45,7 @@ export async function readConnection(): Promise<Connection> {
   if (url || secretKey) {
     throw new CommandError("Set both SUPABASE_URL and SUPABASE_SECRET_KEY, or neither.");
   }
-  const file = join(stateDirectory(), "env");
+  const file = stateFiles(stateDirectory()).env;
   const lines = await readFile(file, "utf8").catch(() => {
     throw new CommandError(
       `Neither SUPABASE_URL and SUPABASE_SECRET_KEY are set nor is there ${file}: start the service first.`,

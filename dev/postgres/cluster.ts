@@ -7,6 +7,7 @@ import { type PostgresBinaries, preparePostgresBinaries } from "./binaries.ts";
 import { openPostgresHome } from "./home.ts";
 import { removeForeignPidFile } from "./pid_file.ts";
 import { CommandError } from "../command/command_error.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { postgresUser, type SystemUser } from "./system_user.ts";
 
 /** The superuser of the cluster, named as on Supabase. */
@@ -37,7 +38,7 @@ export async function openCluster(options: PostgresOptions): Promise<PostgresClu
   const home = await openPostgresHome(options.stateDir, user);
   const binaries = options.binaries ?? await preparePostgresBinaries(home, user);
   const directory = join(home, "cluster");
-  const logFile = join(options.stateDir, "logs", "postgres.log");
+  const logFile = stateFiles(options.stateDir).logFile("postgres");
   const cluster = { binaries, directory, user, logFile };
   try {
     await readFile(join(directory, "PG_VERSION"));

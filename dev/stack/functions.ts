@@ -5,6 +5,7 @@ import { startChild } from "../processes/child_process.ts";
 import { freePort } from "../processes/free_port.ts";
 import { logTail } from "../processes/log_tail.ts";
 import { stateDirectory } from "../state/state_directory.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { CommandError } from "../command/command_error.ts";
 
 export interface FunctionOptions {
@@ -75,7 +76,7 @@ const RUNTIME_VARIABLES = [
 export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
   const port = options.port ?? await freePort();
   const supabase = new URL(options.environment["SUPABASE_URL"]!);
-  const logFile = options.logFile ?? join(stateDirectory(), "logs", `${options.name}.log`);
+  const logFile = options.logFile ?? stateFiles(stateDirectory()).logFile(options.name);
   await mkdir(dirname(logFile), { recursive: true });
   const program = options.program ?? {
     deno: Deno.execPath(),

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { startDatabase } from "../postgres/database.ts";
 import { freePort } from "../processes/free_port.ts";
 import { functionEnvironment } from "./function_environment.ts";
@@ -11,6 +10,7 @@ import { SUPERUSER } from "../postgres/cluster.ts";
 import { writePrivateFile } from "../state/private_file.ts";
 import { endLeftovers, ProcessRecords, STACK } from "../state/process_records.ts";
 import { readOrMakeKeys } from "../state/project_keys.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { lockState } from "../state/state_lock.ts";
 import { startStorage } from "../storage/server.ts";
 import { startSweepTimer, sweepSeconds } from "./sweep_timer.ts";
@@ -57,6 +57,7 @@ const FUNCTION_NAMES = ["agent-artifacts", "agent-mesh"];
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { stateDir, durable = true, onProgress = () => {} } = options;
+  const files = stateFiles(stateDir);
   const secondsBetweenSweeps = sweepSeconds(Deno.env.get("SWEEP_SECONDS"));
   const lock = await lockState(stateDir);
   // What to undo, in reverse order, when the stack stops or a start fails.
@@ -104,7 +105,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     stops.push(database.stop);
 
     const storage = await startStorage({
-      directory: join(stateDir, "storage"),
+      directory: files.storage,
       databaseUrl: database.url("supabase_storage_admin"),
       jwtSecret: keys.jwtSecret,
       durable,
@@ -123,7 +124,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           port: upstreams.postgrest,
           databaseUrl: database.url("authenticator"),
           jwtSecret: keys.jwtSecret,
-          logFile: join(stateDir, "logs", "postgrest.log"),
+          logFile: files.logFile("postgrest"),
         });
         await records.set("postgrest", child.pid);
         return { ended: child.ended, stop: () => child.terminate() };
@@ -140,7 +141,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
             name,
             port,
             environment,
-            logFile: join(stateDir, "logs", `${name}.log`),
+            logFile: files.logFile(name),
             ...(options.functionsDirectory === undefined
               ? {}
               : { functionsDirectory: options.functionsDirectory }),
@@ -172,7 +173,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       functionEnvironment: () => ({ ...environment }),
       stop,
     };
-    await writePrivateFile(join(stateDir, "env"), environmentLines(stack));
+    await writePrivateFile(files.env, environmentLines(stack));
     return stack;
   } catch (cause) {
     await stop();

@@ -1,5 +1,6 @@
-import { stopRequest } from "../processes/shutdown.ts";
+import { stopRequest } from "../processes/stop_request.ts";
 import { stateDirectory } from "../state/state_directory.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { CommandError } from "../command/command_error.ts";
 import { runCommand } from "../command/run_command.ts";
 
@@ -17,7 +18,7 @@ async function main(): Promise<void> {
     onProgress: console.log,
     ...storageSizeLimit(Deno.env.get("STORAGE_FILE_SIZE_LIMIT")),
   });
-  console.log(`Keys and URLs are in ${stateDir}/env`);
+  console.log(`Keys and URLs are in ${stateFiles(stateDir).env}`);
   console.log(`Ready: ${stack.url}`);
   console.log(await stopRequested);
   await stack.stop();

@@ -19,7 +19,7 @@ async function fill(directory: string, files: Readonly<Record<string, string>>):
   }
 }
 
-/** What another program may keep under the names that a stack uses. */
+/** What another program may keep under the names that a stack uses too. */
 const OF_ANOTHER_PROGRAM = {
   "env": "A=1\n",
   "keys.json": "{}",
@@ -69,14 +69,16 @@ Deno.test("reset of an absent or empty directory → nothing to do, exit code 0"
 
 for (
   const [name, files] of [
-    ["had recorded itself", { "processes.json": '{"stack":{"pid":4194304,"startedAt":"1"}}' }],
+    ["had recorded itself", {
+      "processes.json": '{"stack":{"pid":4194304,"startedAt":"1","stateDir":"/tmp"}}',
+    }],
     ["had only locked the directory", { "processes.json.new": "" }],
   ] as const
 ) {
   Deno.test(`reset after a start that died when it ${name} → removed`, async () => {
     await using state = await openStateDirectory();
     await mkdir(join(state.path, "logs"));
-    await fill(state.path, { "pid": "4194304\n", ...files });
+    await fill(state.path, { "lock": "", "pid": "4194304\n", ...files });
     const { code, errors } = await reset(state.path);
     assert.equal(code, 0, errors);
     await assert.rejects(readdir(state.path), { code: "ENOENT" });

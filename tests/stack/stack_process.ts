@@ -3,7 +3,7 @@ import { chmod, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort, isFree } from "../../dev/processes/free_port.ts";
-import { findProcessesWith } from "../../dev/processes/leftovers.ts";
+import { findProcessesWith } from "../../dev/processes/find_processes.ts";
 import { hasRecords } from "../../dev/state/process_records.ts";
 import { resetState } from "../../dev/stack/reset.ts";
 
