@@ -29,17 +29,15 @@ export class ObjectFiles {
   }
 
   /**
-   * Writes a whole body, as it arrives, and returns its size in bytes. Throws SenderGone, leaving nothing, when the
-   * sender goes away in the middle.
+   * Writes a new version, as its bytes arrive, and returns its size in bytes. Throws what `bytes` throws, with nothing
+   * left of the version.
    */
-  async receive(version: string, body: ReadableStream<Uint8Array> | null): Promise<number> {
+  async receive(version: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
     const unfinished = join(this.#uploads, version);
     try {
       const file = await Deno.open(unfinished, { createNew: true, write: true, mode: 0o600 });
       try {
-        if (body !== null) {
-          for await (const chunk of arrivingFrom(body)) await writeAll(file, chunk);
-        }
+        for await (const chunk of bytes) await writeAll(file, chunk);
       } finally {
         file.close();
       }
@@ -81,19 +79,6 @@ export class ObjectFiles {
 
   #path(version: string): string {
     return join(this.#objects, version);
-  }
-}
-
-/** An upload was broken off; nobody is there to read an answer. */
-export class SenderGone extends Error {
-  override readonly name = "SenderGone";
-}
-
-async function* arrivingFrom(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (cause) {
-    throw new SenderGone("The sender went away.", { cause });
   }
 }
 

@@ -2,10 +2,11 @@ import { type Context, Hono } from "hono";
 import { Access } from "./access.ts";
 import { sendObject } from "./download.ts";
 import { folderPrefix, listFolder } from "./listing.ts";
-import { ObjectFiles, SenderGone } from "./object_files.ts";
+import { ObjectFiles } from "./object_files.ts";
 import { type ObjectAddress, ObjectRows } from "./object_rows.ts";
 import { StorageError, storageErrors } from "./storage_error.ts";
 import { isValidPath, receiveUpload } from "./upload.ts";
+import { SenderGone } from "./upload_body.ts";
 
 export interface StorageOptions {
   readonly directory: string;

@@ -51,6 +51,7 @@ export const storageErrors = {
   invalidSignature: () => failure("InvalidSignature", "400", { message: "Invalid signature" }),
   invalidRequest: (message: string) =>
     failure("InvalidRequest", "400", { error: "Error", message }),
+  noContentProvided: (message: string) => failure("InvalidRequest", "400", { message }),
   routeNotFound: (method: string, path: string) =>
     failure("InvalidRequest", "404", {
       error: "Not Found",

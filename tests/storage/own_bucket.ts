@@ -66,11 +66,11 @@ export function putText(
 }
 
 /** A PUT whose body is sent piece by piece, as long as the test wants. */
-export function startPut(url: string) {
+export function startPut(url: string, headers: Record<string, string> = {}) {
   const abort = new AbortController();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given) });
-  const response = fetch(url, { method: "PUT", body, signal: abort.signal });
+  const response = fetch(url, { method: "PUT", body, headers, signal: abort.signal });
   return {
     send: (text: string) => controller.enqueue(new TextEncoder().encode(text)),
     async finish(): Promise<Response> {
