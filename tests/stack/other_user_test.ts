@@ -1,6 +1,6 @@
 /**
- * What the system denies to another user. A test cannot become an ordinary user, so root tries without the capability
- * that would allow it.
+ * What the system denies to another user. A test cannot become an ordinary user, so root tries
+ * without the capability that would allow it.
  */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -45,7 +45,7 @@ for (const task of ["stop", "reset"]) {
         args: ["600"],
         uid: NOBODY,
         gid: NOBODY,
-        // Where anybody may be.
+        // A directory that any user may enter.
         cwd: "/",
       }).spawn();
       try {
@@ -59,7 +59,7 @@ for (const task of ["stop", "reset"]) {
         assert.equal(code, 1);
         assert.equal(
           errors,
-          `Process ${child.pid} of this state directory belongs to another user, who alone (or root) can end it.`,
+          `Process ${child.pid} of this state directory belongs to another user: only that user or root can end it.`,
         );
         assert.equal(await isRunning((await identifyProcess(child.pid))!), true);
         assert.deepEqual(await snapshot(state.path), before);

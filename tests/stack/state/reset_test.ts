@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { identifyProcess, isRunning } from "../../dev/processes/process_identity.ts";
-import { sendSignal } from "../../dev/processes/end_process.ts";
-import { ProcessRecords } from "../../dev/state/process_records.ts";
-import { stopStack } from "../../dev/stack/stop.ts";
-import { copyStateDirectory, openStateDirectory, runTask, snapshot } from "./stack_process.ts";
+import { identifyProcess, isRunning } from "../../../dev/processes/process_identity.ts";
+import { sendSignal } from "../../../dev/processes/end_process.ts";
+import { ProcessRecords } from "../../../dev/state/process_records.ts";
+import { stopStack } from "../../../dev/stack/stop.ts";
+import { copyStateDirectory, openStateDirectory, runTask, snapshot } from "../stack_process.ts";
 
 function reset(stateDir: string) {
   return runTask("dev/stack/reset.ts", { environment: { STATE_DIR: stateDir } });
@@ -98,7 +98,7 @@ Deno.test("reset of a state directory with something else in it → that stays",
   assert.deepEqual(await readdir(state.path), ["notes.txt"]);
 });
 
-Deno.test("stop and reset of a copy made while the stack ran → its processes go on; a moved one's end", async () => {
+Deno.test("stop and reset of a copied state directory → the processes go on; stop of a moved one → they end", async () => {
   await using state = await openStateDirectory();
   const child = new Deno.Command("sleep", { args: ["600"] }).spawn();
   const identity = (await identifyProcess(child.pid))!;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { CommandError } from "../../dev/command/command_error.ts";
-import { stateFiles } from "../../dev/state/state_files.ts";
-import { lockState, type StateLock } from "../../dev/state/state_lock.ts";
-import { launch, openStateDirectory, runTask, snapshot } from "./stack_process.ts";
+import { CommandError } from "../../../dev/command/command_error.ts";
+import { stateFiles } from "../../../dev/state/state_files.ts";
+import { lockState, type StateLock } from "../../../dev/state/state_lock.ts";
+import { launch, openStateDirectory, runTask, snapshot } from "../stack_process.ts";
 
 const CONTENDER = fileURLToPath(new URL("./lock_contender.ts", import.meta.url));
 const REFUSAL =

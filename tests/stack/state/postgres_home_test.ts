@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { chmod, readdir, readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openPostgresHome, removePostgresHome } from "../../dev/postgres/home.ts";
-import { stateFiles } from "../../dev/state/state_files.ts";
+import { openPostgresHome, removePostgresHome } from "../../../dev/postgres/home.ts";
+import { stateFiles } from "../../../dev/state/state_files.ts";
 import {
   awaitOk,
   copyStateDirectory,
@@ -11,7 +11,7 @@ import {
   recordedPids,
   runTask,
   snapshot,
-} from "./stack_process.ts";
+} from "../stack_process.ts";
 
 /** A state directory that remembers a home outside, which is made when it is first opened. */
 async function openOutside() {
@@ -44,7 +44,7 @@ Deno.test("a home outside → made, opened again, and removed with its state dir
   await assert.rejects(readdir(state.home), { code: "ENOENT" });
 });
 
-Deno.test("a home outside, from a copied state directory → neither opened nor removed", async () => {
+Deno.test("a copied state directory with a home outside → that home is neither opened nor removed", async () => {
   await using state = await openOutside();
   await state.open();
   await using copy = await copyStateDirectory(state.path);
@@ -62,7 +62,7 @@ Deno.test("a home outside, from a copied state directory → neither opened nor 
   assert.equal(await openPostgresHome(state.path, null), state.home);
 });
 
-Deno.test("a home outside, from a moved state directory → taken over, with a new one in the old place too", async () => {
+Deno.test("a moved state directory with a home outside → keeps it, even with a new directory in the old place", async () => {
   await using state = await openOutside();
   await state.open();
   await using other = await openStateDirectory();
