@@ -9,12 +9,15 @@ import { type Stack, stackEnvironment, startStack } from "../stack/stack.ts";
 import { runCommand } from "../command/run_command.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
 
-/** Runs `deno test` with this program's arguments against a stack that lives as long as the run. */
+/**
+ * Runs `deno test` with this program's arguments against a stack of its own. Resolves to the exit
+ * code.
+ */
 async function main(): Promise<number> {
   const stopRequested = stopRequest();
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-test-" });
   try {
-    // Others may pass through: as root, PostgreSQL runs as another user.
+    // Open to other users: when this is root, PostgreSQL runs as another user.
     await chmod(stateDir, 0o711);
     const stack = await startStack({ port: 0, stateDir, durable: false });
     const code = await runTests(stack, stopRequested);
@@ -48,7 +51,10 @@ async function runTests(stack: Stack, stopRequested: Promise<string>): Promise<n
   return (await tests.status).code;
 }
 
-/** What still runs or listens a few seconds after the end: a process may take a moment to see that its parent went. */
+/**
+ * What still runs or listens after three seconds: a process may take a moment to see that its
+ * parent has gone.
+ */
 async function findLeftovers(stack: Stack): Promise<string[]> {
   for (let attempt = 1;; attempt++) {
     const leftovers = await lookForLeftovers(stack);

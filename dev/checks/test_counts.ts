@@ -26,7 +26,10 @@ interface TestCase {
 /** Stands between the names of a test and of its step. */
 const STEP_OF = " > ";
 
-/** Counts the tests of a JUnit report of `deno test`. Their steps, which it lists too, are not tests. */
+/**
+ * Counts the tests of a JUnit report of `deno test`. Their steps, which it lists too, are not
+ * tests.
+ */
 export function countTests(report: string): TestCounts {
   const parser = new XMLParser({
     ignoreAttributes: false,
@@ -48,7 +51,9 @@ function countSuite({ testcase: cases = [] }: TestSuite): TestCounts {
   return { passed: tests.length - failed - skipped, failed, skipped };
 }
 
-/** Whether a test, or a step, of the same file has the name that stands before the last separator. */
+/**
+ * Whether a test, or a step, of the same file has the name that stands before the last separator.
+ */
 function isStep(name: string, names: ReadonlySet<string>): boolean {
   const end = name.lastIndexOf(STEP_OF);
   if (end === -1) return false;

@@ -10,10 +10,11 @@ import { isOpenToOthers, type SystemUser } from "./system_user.ts";
 const PLACES_OUTSIDE = ["/var/lib", "/var/tmp"];
 
 /**
- * The directory of PostgreSQL's files, made if need be. It lies in the state directory, unless PostgreSQL runs as a
- * user who cannot get there (a state directory under /root). Then it lies outside, under a random name. The state
- * directory remembers that home, and the home remembers its state directory, so that it belongs to this one alone.
- * Throws CommandError, for a copy of a state directory too.
+ * The directory of PostgreSQL's files, made if need be. It lies in the state directory, unless
+ * PostgreSQL runs as a user who cannot get there (a state directory under /root). Then it lies
+ * outside, under a random name. The state directory remembers that home, and the home remembers its
+ * state directory, so that it belongs to this one alone. Throws CommandError, for a copy of a state
+ * directory too.
  */
 export async function openPostgresHome(stateDir: string, user: SystemUser | null): Promise<string> {
   const outside = await readRememberedHome(stateDir) ??
@@ -31,9 +32,9 @@ export async function openPostgresHome(stateDir: string, user: SystemUser | null
 }
 
 /**
- * Removes PostgreSQL's files, wherever they lie. When `stateDir` is a copy of a state directory whose files lie
- * outside, these stay and only the copy's reference to them goes: then this returns the state directory that they
- * belong to, else null.
+ * Removes PostgreSQL's files, wherever they lie. When `stateDir` is a copy of a state directory
+ * whose files lie outside, these stay and only the copy's reference to them goes: then this returns
+ * the state directory that they belong to, else null.
  */
 export async function removePostgresHome(stateDir: string): Promise<string | null> {
   const { postgres, postgresHome } = stateFiles(stateDir);
@@ -46,11 +47,12 @@ export async function removePostgresHome(stateDir: string): Promise<string | nul
 }
 
 /**
- * The state directory that a home outside belongs to, or null when that is `stateDir`. A state directory that is gone,
- * or no longer remembers the home, was moved here.
+ * The state directory that a home outside belongs to, or null when that is `stateDir`. A state
+ * directory that is gone, or no longer remembers the home, was moved here.
  */
 async function findOtherOwner(home: string, stateDir: string): Promise<string | null> {
-  // Without an owner, the home was only chosen when the start died: `stateDir` alone knows its random name.
+  // Without an owner, the home was only chosen when the start died: `stateDir` alone knows its
+  // random name.
   const owner = await readIfThere(ownerFile(home));
   if (owner === null || owner === await realpath(stateDir)) return null;
   return await readRememberedHome(owner) === home ? owner : null;

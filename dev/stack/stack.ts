@@ -21,12 +21,15 @@ export interface StackOptions {
   /** Absolute. */
   readonly stateDir: string;
   readonly onProgress?: (line: string) => void;
-  /** False for a throw-away stack: faster, but a crash of the machine may lose everything. Default: true. */
+  /**
+   * False for a throw-away stack: faster, but a crash of the machine may lose everything. Default:
+   * true.
+   */
   readonly durable?: boolean;
   /** Default: the project's own. */
   readonly migrationsDirectory?: string | URL;
   readonly functionsDirectory?: string;
-  /** Default: both of the project. */
+  /** Default: both of the project's. */
   readonly functionNames?: readonly string[];
   /** How a function is started. Default: `startFunction`. */
   readonly startFunction?: (options: FunctionOptions) => Promise<RunningFunction>;
@@ -52,15 +55,15 @@ export interface Stack {
 const FUNCTION_NAMES = ["agent-artifacts", "agent-mesh"];
 
 /**
- * Starts the whole service and resolves when both functions are healthy. What a killed stack left running is ended
- * first. Throws CommandError, with nothing left running.
+ * Starts the whole service, after ending what a killed stack left running. Resolves when the
+ * functions are healthy. Throws CommandError, with nothing left running.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { stateDir, durable = true, onProgress = () => {} } = options;
   const files = stateFiles(stateDir);
   const secondsBetweenSweeps = sweepSeconds(Deno.env.get("SWEEP_SECONDS"));
   const lock = await lockState(stateDir);
-  // What to undo, in reverse order, when the stack stops or a start fails.
+  // What to undo when the stack stops or its start fails, in reverse order.
   const stops: (() => Promise<void>)[] = [lock.release];
   let stopping: Promise<void> | null = null;
 
@@ -181,7 +184,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** The variables by which programs and tests find a running stack. */
+/** The variables by which programs and tests reach a running stack. */
 export function stackEnvironment(stack: Stack): Record<string, string> {
   return {
     SUPABASE_URL: stack.url,

@@ -10,7 +10,7 @@ async function main(): Promise<void> {
   const stopRequested = stopRequest();
   const stateDir = stateDirectory();
   console.log(`Starting the service with its state in ${stateDir} …`);
-  // Loaded only now: the first run downloads their packages.
+  // Loaded only now: at the first run, this downloads packages.
   const { startStack } = await import("./stack.ts");
   const stack = await startStack({
     port: portOf(Deno.env.get("PORT")),
@@ -42,5 +42,5 @@ function storageSizeLimit(text: string | undefined): { storageSizeLimit?: number
 }
 
 await runCommand(main);
-// Whatever still keeps the event loop going has been told to end.
+// What still keeps the event loop going has been told to end.
 Deno.exit(0);

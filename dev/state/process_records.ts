@@ -7,13 +7,15 @@ import { stateFiles, unfinishedFile } from "./state_files.ts";
 export const STACK = "stack";
 
 interface ProcessRecord extends ProcessIdentity {
-  /** The real path of the state directory that recorded it: a copy of that directory has another. */
+  /**
+   * The real path of the state directory that recorded it: a copy of that directory has another.
+   */
   readonly stateDir: string;
 }
 
 /**
- * Which processes belong to a state directory, kept on disk. When a stack was killed with SIGKILL, the next start (or
- * `stop`, or `reset`) can so end what it left running, and nothing else.
+ * Which processes belong to a state directory, kept on disk. When a stack was killed with SIGKILL,
+ * the next start (or `stop`, or `reset`) can so end what it left running, and nothing else.
  */
 export class ProcessRecords {
   readonly #stateDir: string;
@@ -47,8 +49,8 @@ export async function hasRecords(stateDir: string): Promise<boolean> {
 }
 
 /**
- * The processes of `stateDir` that run now, by name. When `stateDir` is a copy of another state directory, the
- * processes of that one are left out.
+ * The processes of `stateDir` that run now, by name. When `stateDir` is a copy of another state
+ * directory, the processes of that one are left out.
  */
 export async function runningProcesses(stateDir: string): Promise<Map<string, ProcessIdentity>> {
   const running = new Map<string, ProcessIdentity>();
@@ -66,7 +68,10 @@ async function isCopied(stateDir: string, name: string, record: ProcessRecord): 
   return original?.pid === record.pid && original.startedAt === record.startedAt;
 }
 
-/** Ends every recorded process of `stateDir` except the stack itself. Returns the names of those that ran. */
+/**
+ * Ends every recorded process of `stateDir` except the stack itself. Returns the names of those
+ * that ran.
+ */
 export async function endLeftovers(stateDir: string): Promise<string[]> {
   const leftovers = await runningProcesses(stateDir);
   leftovers.delete(STACK);

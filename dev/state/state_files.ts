@@ -1,6 +1,9 @@
 import { join } from "node:path";
 
-/** Every file and folder that a state directory may hold: absolute paths. No other module names them. */
+/**
+ * Every file and folder that a state directory may hold: absolute paths. No other module names
+ * them.
+ */
 export interface StateFiles {
   /** What programs and tests need to reach the running stack, as KEY=VALUE lines. */
   readonly env: string;
@@ -49,8 +52,8 @@ export function unfinishedFile(file: string): string {
 }
 
 /**
- * What `reset` removes, in this order, when PostgreSQL's files are gone and before the lock. The process records go
- * last: by them a reset that was broken off can be done again.
+ * What `reset` removes, in this order, when PostgreSQL's files are gone and before the lock. The
+ * process records go last: by them a reset that was broken off can be done again.
  */
 export function filesToReset(stateDir: string): string[] {
   const { env, keys, logs, pid, processRecords, storage } = stateFiles(stateDir);

@@ -10,9 +10,9 @@ export interface StateLock {
 }
 
 /**
- * Makes `stateDir` this process's own until `release` or the end of the process, however it ends: the operating system
- * holds the lock. Writes this process's id to the file `pid`. Throws CommandError when another process has the lock or
- * nothing can be written.
+ * Makes `stateDir` this process's own until `release` or the end of the process, however it ends:
+ * the operating system holds the lock. Writes this process's id to the file `pid`. Throws
+ * CommandError when another process has the lock or nothing can be written.
  */
 export async function lockState(stateDir: string): Promise<StateLock> {
   const files = stateFiles(stateDir);

@@ -14,16 +14,19 @@ interface FilePart {
   readonly mimetype: string;
 }
 
-/** Whether the body is multipart/form-data: what supabase-js makes of a Blob, a File or FormData, and HTML of a form. */
+/**
+ * Whether the body is multipart/form-data: what supabase-js makes of a Blob, a File or FormData,
+ * and HTML of a form.
+ */
 export function isForm(request: Request): boolean {
   return request.headers.get("content-type")?.startsWith("multipart/form-data") ?? false;
 }
 
 /**
- * Reads a form up to its file: the first part with a file name or of type `application/octet-stream`, whatever the
- * part's own name. Only fields before the file count. Further files are passed over. The rest of the form is read with
- * the file's bytes, which end with EntityTooLarge when there are more than `sizeLimit`. Throws StorageError when there
- * is no file.
+ * Reads a form up to its file: the first part with a file name or of type
+ * `application/octet-stream`, whatever the part's own name. Only fields before the file count.
+ * Further files are passed over. The rest of the form is read with the file's bytes, which end with
+ * EntityTooLarge when there are more than `sizeLimit`. Throws StorageError when there is no file.
  *
  * All of this is as the real server does it (storage-api, `fileUploadFromRequest`).
  */
@@ -76,7 +79,9 @@ function openParser(request: Request, sizeLimit: number): BusboyInstance {
   }
 }
 
-/** Resolves when the file begins. `whole` settles when the form has been read, or has broken off. */
+/**
+ * Resolves when the file begins. `whole` settles when the form has been read, or has broken off.
+ */
 function firstFile(parser: BusboyInstance, whole: Promise<unknown>): Promise<FilePart> {
   return new Promise((resolve, reject) => {
     parser.once("file", (_name, stream, _fileName, _encoding, mimetype) => {

@@ -1,4 +1,7 @@
-/** An answer of Storage that is an error: HTTP 400 whatever happened, the real status as a string in the body. */
+/**
+ * An error as Storage answers it: HTTP 400 in most cases, with the real status as a string in the
+ * body.
+ */
 export class StorageError extends Error {
   override readonly name = "StorageError";
 

@@ -15,9 +15,9 @@ export interface UploadContext {
 const VALID_PATH = /^[A-Za-z0-9_/!.*'() &$=@;:+,?-]+$/;
 
 /**
- * Stores the object of a signed PUT. An object that is there when the request begins refuses it. One that appears
- * while the bytes arrive is replaced: of overlapping uploads, all succeed, and the last one to end wins. Throws
- * StorageError.
+ * Stores the object of a signed PUT. An object that is there when the request begins refuses it.
+ * One that appears while the bytes arrive is replaced: of overlapping uploads, all succeed, and the
+ * last one to end wins. Throws StorageError.
  */
 export async function receiveUpload(
   request: Request,
@@ -67,8 +67,9 @@ async function storeUpload(
 }
 
 /**
- * Takes in the rest of a refused body: a connection that is closed with bytes under way may lose the refusal. A body
- * that is being read already ends by itself. One of no declared length may never end, and is left.
+ * Takes in the rest of a refused body: a connection that is closed with bytes under way may lose
+ * the refusal. A body that is being read already ends by itself. One of no declared length may
+ * never end, and is left.
  */
 async function drain({ body, headers }: Request): Promise<void> {
   if (body === null || body.locked || !headers.has("content-length")) return;

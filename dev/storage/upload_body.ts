@@ -1,7 +1,9 @@
 import { Buffer } from "node:buffer";
 import type postgres from "postgres";
 
-/** What an upload brings: the object's bytes, as they arrive, and what the uploader says of them. */
+/**
+ * What an upload brings: the object's bytes, as they arrive, and what the uploader says of them.
+ */
 export interface UploadBody {
   /** Throws SenderGone, or the StorageError that answers a body which turns out to be wrong. */
   readonly bytes: AsyncIterable<Uint8Array>;

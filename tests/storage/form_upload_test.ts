@@ -61,7 +61,7 @@ Deno.test("uploadToSignedUrl(FormData) → the file in it, whatever its part is 
   assert.equal(info?.contentType, "application/octet-stream");
 });
 
-Deno.test("PUT of a Blob of 20 MB and of one of no bytes → all of it, and nothing", async () => {
+Deno.test("uploadToSignedUrl(Blob) of 20 MB, and of no bytes → objects with exactly these bytes", async () => {
   const bucket = await openBucket();
   const bytes = crypto.getRandomValues(new Uint8Array(65_536));
   const blob = new Blob(Array.from({ length: 320 }, () => bytes));
