@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { identifyProcess, isRunning } from "../../dev/processes/process_identity.ts";
-import { sendSignal } from "../../dev/processes/end_process.ts";
-import { ProcessRecords } from "../../dev/state/process_records.ts";
-import { stopStack } from "../../dev/stack/stop.ts";
-import { copyStateDirectory, openStateDirectory, runTask, snapshot } from "./stack_process.ts";
+import { identifyProcess, isRunning } from "../../../dev/processes/process_identity.ts";
+import { sendSignal } from "../../../dev/processes/end_process.ts";
+import { ProcessRecords } from "../../../dev/state/process_records.ts";
+import { stopStack } from "../../../dev/stack/stop.ts";
+import { copyStateDirectory, openStateDirectory, runTask, snapshot } from "../stack_process.ts";
 
 function reset(stateDir: string) {
   return runTask("dev/stack/reset.ts", { environment: { STATE_DIR: stateDir } });
@@ -19,7 +19,7 @@ async function fill(directory: string, files: Readonly<Record<string, string>>):
   }
 }
 
-/** What another program may keep under the names that a stack uses. */
+/** What another program may keep under the names that a stack uses too. */
 const OF_ANOTHER_PROGRAM = {
   "env": "A=1\n",
   "keys.json": "{}",
@@ -69,14 +69,16 @@ Deno.test("reset of an absent or empty directory → nothing to do, exit code 0"
 
 for (
   const [name, files] of [
-    ["had recorded itself", { "processes.json": '{"stack":{"pid":4194304,"startedAt":"1"}}' }],
+    ["had recorded itself", {
+      "processes.json": '{"stack":{"pid":4194304,"startedAt":"1","stateDir":"/tmp"}}',
+    }],
     ["had only locked the directory", { "processes.json.new": "" }],
   ] as const
 ) {
   Deno.test(`reset after a start that died when it ${name} → removed`, async () => {
     await using state = await openStateDirectory();
     await mkdir(join(state.path, "logs"));
-    await fill(state.path, { "pid": "4194304\n", ...files });
+    await fill(state.path, { "lock": "", "pid": "4194304\n", ...files });
     const { code, errors } = await reset(state.path);
     assert.equal(code, 0, errors);
     await assert.rejects(readdir(state.path), { code: "ENOENT" });
@@ -96,7 +98,7 @@ Deno.test("reset of a state directory with something else in it → that stays",
   assert.deepEqual(await readdir(state.path), ["notes.txt"]);
 });
 
-Deno.test("stop and reset of a copy made while the stack ran → its processes go on; a moved one's end", async () => {
+Deno.test("stop and reset of a copied state directory → the processes go on; stop of a moved one → they end", async () => {
   await using state = await openStateDirectory();
   const child = new Deno.Command("sleep", { args: ["600"] }).spawn();
   const identity = (await identifyProcess(child.pid))!;

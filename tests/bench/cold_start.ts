@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort } from "../processes/free_port.ts";
-import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "./hosted_deno.ts";
-import { hostedArguments, type Runnable } from "./hosted_function.ts";
+import { HOSTED_DENO_ENVIRONMENT, locateHostedDeno } from "../../dev/deploy/hosted_deno.ts";
+import { hostedArguments, type Runnable } from "../../dev/deploy/hosted_function.ts";
+import { freePort } from "../../dev/processes/free_port.ts";
 
-/** A function, and the call that it is started for, which needs one answer of the database. */
+/** A function, and the call that it is started for. The call needs one answer of the database. */
 export interface ColdStart {
   readonly measured: Runnable;
   /** Below the function's name. */
@@ -14,22 +14,26 @@ export interface ColdStart {
 
 const SERVICE_KEY = "nobody's";
 
-/** What every SQL function answers here: a last page of /list; others pass on what they get. */
+/**
+ * What every SQL function answers here: a last page for /list. The other functions pass on what
+ * they get.
+ */
 const DATABASE_ANSWER = { artifacts: [], last_key: null };
 
-/** From the start of a process to the end of its first answer, a real one; in milliseconds. */
+/** From the start of a process to the end of its first answer, in milliseconds. */
 export interface ColdStartTime {
   readonly elapsed: number;
   /**
-   * What its main thread worked, which is nearly all of the above on a machine that does nothing else, and the same on
-   * one that does.
+   * How long its main thread worked. That is nearly all of `elapsed` on a machine that does nothing
+   * else, and does not rise with it on a machine that is busy.
    */
   readonly onCore: number;
 }
 
 /**
- * Measures the cold starts by name, the medians of so many rounds. The functions take turns, and a round before the
- * first fills caches. Throws when a call is not answered with 200. Only on Linux.
+ * Measures cold starts on the platform's Deno: the medians of `rounds`, by function name. The
+ * functions take turns, and a round before the first fills the caches. Throws when a call is not
+ * answered with 200. Linux only.
  */
 export async function measureColdStarts(
   coldStarts: readonly ColdStart[],
@@ -59,8 +63,9 @@ export async function measureColdStarts(
 }
 
 /**
- * Writes down which packages a function gets, down to the last: the platform settles that when a function is deployed.
- * Without it, every start here would read what the registry has of every package first.
+ * Writes a lock file of every package that a function gets, as the platform settles them when a
+ * function is deployed. Without it, every start would first read the registry's description of
+ * every package.
  */
 async function lockPackages(measured: Runnable): Promise<void> {
   const { code, stderr } = await new Deno.Command(await locateHostedDeno(), {

@@ -6,13 +6,13 @@ const LOOK_AGAIN_MILLISECONDS = 500;
 const SIGHUP_NUMBER = 1n;
 
 /**
- * Waits for the time to stop: SIGINT, SIGTERM, the end of the terminal, or the end of what started this process.
- * Resolves to a sentence that tells which.
+ * Waits for a reason to stop: SIGINT, SIGTERM, the end of the terminal, or the end of what started
+ * this process. Resolves to a sentence that tells which.
  */
 export async function stopRequest(): Promise<string> {
   const launchers = await findLaunchers();
   const signals: Deno.Signal[] = ["SIGINT", "SIGTERM"];
-  // What nohup asked for: Deno itself does not keep to it.
+  // Under nohup, SIGHUP is to be ignored. Deno does not do that by itself.
   if (await ignoresHangup()) Deno.addSignalListener("SIGHUP", () => {});
   else signals.push("SIGHUP");
   return new Promise((resolve) => {
@@ -31,6 +31,6 @@ export async function stopRequest(): Promise<string> {
 async function ignoresHangup(): Promise<boolean> {
   const status = await readFile("/proc/self/status", "utf8").catch(() => "");
   const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0";
-  // proc(5): a mask in hex, in which the lowest bit is signal 1.
+  // proc(5): a mask in hex, whose lowest bit is signal 1.
   return (BigInt(`0x${ignored}`) >> (SIGHUP_NUMBER - 1n) & 1n) === 1n;
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { chmod, readdir, readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openPostgresHome, removePostgresHome } from "../../dev/postgres/home.ts";
+import { openPostgresHome, removePostgresHome } from "../../../dev/postgres/home.ts";
+import { stateFiles } from "../../../dev/state/state_files.ts";
 import {
   awaitOk,
   copyStateDirectory,
@@ -10,38 +11,42 @@ import {
   recordedPids,
   runTask,
   snapshot,
-} from "./stack_process.ts";
+} from "../stack_process.ts";
 
-/** A state directory whose PostgreSQL lies outside, as an earlier version left it: without an owner. */
+/** A state directory that remembers a home outside, which is made when it is first opened. */
 async function openOutside() {
   const state = await openStateDirectory();
-  const home = await openStateDirectory();
-  await writeFile(join(state.path, "postgres_home"), home.path);
-  await writeFile(join(home.path, "data"), "kept");
+  const parent = await openStateDirectory();
+  const home = join(parent.path, "home");
+  await writeFile(stateFiles(state.path).postgresHome, home);
   return {
     path: await realpath(state.path),
-    home: home.path,
-    owner: () => readFile(join(home.path, "state_directory"), "utf8"),
+    home,
+    async open() {
+      assert.equal(await openPostgresHome(state.path, null), home);
+      await writeFile(join(home, "data"), "kept");
+    },
+    owner: () => readFile(join(home, "state_directory"), "utf8"),
     async [Symbol.asyncDispose]() {
       await state[Symbol.asyncDispose]();
-      await home[Symbol.asyncDispose]();
+      await parent[Symbol.asyncDispose]();
     },
   };
 }
 
-Deno.test("a home outside that names no owner → adopted, and opened again", async () => {
+Deno.test("a home outside → made, opened again, and removed with its state directory", async () => {
   await using state = await openOutside();
   for (let time = 1; time <= 2; time++) {
-    assert.equal(await openPostgresHome(state.path, null), state.home);
+    await state.open();
     assert.equal(await state.owner(), state.path);
   }
   assert.equal(await removePostgresHome(state.path), null);
   await assert.rejects(readdir(state.home), { code: "ENOENT" });
 });
 
-Deno.test("a home outside, from a copied state directory → neither opened nor removed", async () => {
+Deno.test("a copied state directory with a home outside → that home is neither opened nor removed", async () => {
   await using state = await openOutside();
-  await openPostgresHome(state.path, null);
+  await state.open();
   await using copy = await copyStateDirectory(state.path);
   const before = await snapshot(state.home);
   await assert.rejects(openPostgresHome(copy.path, null), {
@@ -52,14 +57,14 @@ Deno.test("a home outside, from a copied state directory → neither opened nor 
   assert.deepEqual(await snapshot(state.home), before);
   assert.equal(await removePostgresHome(copy.path), state.path);
   assert.deepEqual(await snapshot(state.home), before);
-  assert.deepEqual(await readdir(copy.path), [], "the reference");
+  assert.deepEqual(await readdir(copy.path), [], "the reference is gone");
   assert.equal(await openPostgresHome(copy.path, null), join(copy.path, "postgres"));
   assert.equal(await openPostgresHome(state.path, null), state.home);
 });
 
-Deno.test("a home outside, from a moved state directory → taken over, with a new one in the old place too", async () => {
+Deno.test("a moved state directory with a home outside → keeps it, even with a new directory in the old place", async () => {
   await using state = await openOutside();
-  await openPostgresHome(state.path, null);
+  await state.open();
   await using other = await openStateDirectory();
   const moved = join(await realpath(other.path), "moved");
   await rename(state.path, moved);
@@ -75,7 +80,7 @@ Deno.test("a home outside, from a moved state directory → taken over, with a n
 
 Deno.test("a moved state directory, removed before any start → its home outside goes too", async () => {
   await using state = await openOutside();
-  await openPostgresHome(state.path, null);
+  await state.open();
   await using other = await openStateDirectory();
   const moved = join(await realpath(other.path), "moved");
   await rename(state.path, moved);
@@ -84,7 +89,7 @@ Deno.test("a moved state directory, removed before any start → its home outsid
 });
 
 const isRoot = Deno.uid() === 0;
-if (!isRoot) console.log("A database outside of STATE_DIR is left out: only root's is there.");
+if (!isRoot) console.log("Left out: a database outside of STATE_DIR, which only root's stack has.");
 
 Deno.test({
   name: "start and reset of a copy, as root, PostgreSQL being outside → the original runs on",
@@ -94,7 +99,7 @@ Deno.test({
     await chmod(state.path, 0o700);
     const service = await launch({ stateDir: state.path });
     await service.ready();
-    const home = await readFile(join(state.path, "postgres_home"), "utf8");
+    const home = await readFile(stateFiles(state.path).postgresHome, "utf8");
     const pids = await recordedPids(state.path);
     await using copy = await copyStateDirectory(state.path);
 

@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 
 /**
- * The processes, by number and command, that have one of `marks` in their command line or environment: what tests
- * forgot to end. Linux only; else empty.
+ * The processes that have one of `marks` in their command line or environment, each as its number
+ * and command: what tests forgot to end. Empty except on Linux.
  */
 export async function findProcessesWith(marks: readonly string[]): Promise<string[]> {
   const found: string[] = [];
