@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { assertError, assertInvalid, type JsonObject, post, succeed } from "./client.ts";
-import { artifactTest, download, listed, open, publish } from "./artifacts.ts";
+import { assertError, assertInvalid, type JsonObject, post, succeed } from "../client.ts";
+import { artifactTest, download, listed, open, publish } from "../artifacts.ts";
 
 const FIELDS = ["abandoned", "expired", "orphaned", "orphans_held", "remaining"];
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertError, post, SUPABASE_URL } from "./client.ts";
+import { assertError, post, SUPABASE_URL } from "../client.ts";
 import {
   artifactTest,
   commit,
@@ -12,7 +12,7 @@ import {
   sha256,
   tryRegister,
   upload,
-} from "./artifacts.ts";
+} from "../artifacts.ts";
 
 artifactTest(
   "POST /register → the pending artifact and where to PUT its bytes",

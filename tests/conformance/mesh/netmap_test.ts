@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertError, assertInvalid, post, succeed } from "./client.ts";
+import { assertError, assertInvalid, post, succeed } from "../client.ts";
 import {
   agree,
   configOf,
@@ -10,7 +10,7 @@ import {
   netmapOf,
   putRule,
   ruleBetween,
-} from "./mesh_cast.ts";
+} from "../mesh_cast.ts";
 
 meshTest(
   "/netmap → itself, the peers that share an active rule in either direction, nobody else",

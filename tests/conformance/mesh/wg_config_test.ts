@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { assertError, assertInvalid, functionUrl, headersOf, post } from "./client.ts";
-import { agree, configOf, join, meshTest, netmapOf, ruleBetween, valuesOf } from "./mesh_cast.ts";
+import { assertError, assertInvalid, functionUrl, headersOf, post } from "../client.ts";
+import { agree, configOf, join, meshTest, netmapOf, ruleBetween, valuesOf } from "../mesh_cast.ts";
 
 meshTest(
   "/wg_config → the interface, the firewall first and the private key last, and each visible peer",

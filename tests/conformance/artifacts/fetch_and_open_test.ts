@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertError, post, SUPABASE_URL } from "./client.ts";
+import { assertError, post, SUPABASE_URL } from "../client.ts";
 import {
   type Access,
   type Artifact,
@@ -11,7 +11,7 @@ import {
   redeem,
   register,
   secondsFromNow,
-} from "./artifacts.ts";
+} from "../artifacts.ts";
 
 /** The contract's default, unless this run is told what else the deployment is set to. */
 const WINDOW_SECONDS = Number(Deno.env.get("ARTIFACTS_FETCH_URL_SECONDS") || 60);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertError, assertInvalid } from "./client.ts";
+import { assertError, assertInvalid } from "../client.ts";
 import {
   agree,
   configOf,
@@ -11,7 +11,7 @@ import {
   revokeRule,
   ruleBetween,
   valuesOf,
-} from "./mesh_cast.ts";
+} from "../mesh_cast.ts";
 
 for (const first of ["from_agent", "to_agent"] as const) {
   meshTest(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Agent, type Answer, assertError, assertInvalid, post } from "./client.ts";
+import { type Agent, type Answer, assertError, assertInvalid, post } from "../client.ts";
 import {
   artifactTest,
   grant,
@@ -9,7 +9,7 @@ import {
   redeem,
   register,
   secondsFromNow,
-} from "./artifacts.ts";
+} from "../artifacts.ts";
 
 function revoke(as: Agent | "operator" | "nobody", body: object): Promise<Answer> {
   return post("/agent-artifacts/revoke", { as, body });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { assertError } from "./client.ts";
+import { assertError } from "../client.ts";
 import {
   artifactTest,
   commit,
@@ -14,7 +14,7 @@ import {
   register,
   sha256,
   upload,
-} from "./artifacts.ts";
+} from "../artifacts.ts";
 
 artifactTest(
   "PUT, then /commit with the right digest → committed, with its times",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Agent, post, succeed } from "./client.ts";
+import { type Agent, post, succeed } from "../client.ts";
 import {
   agree,
   configOf,
@@ -11,7 +11,7 @@ import {
   revokeRule,
   rotate,
   ruleBetween,
-} from "./mesh_cast.ts";
+} from "../mesh_cast.ts";
 
 meshTest(
   "what leaves a rendered configuration as it is → its config_version stays",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { assertInvalid, post, succeed } from "./client.ts";
-import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "./mesh_cast.ts";
+import { assertInvalid, post, succeed } from "../client.ts";
+import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "../mesh_cast.ts";
 
 const LABEL_OF_63 = "a".repeat(63);
 const NAME_OF_253 = `${`${LABEL_OF_63}.`.repeat(3)}${"a".repeat(61)}`;

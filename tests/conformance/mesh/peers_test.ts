@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertError, post, succeed } from "./client.ts";
+import { assertError, post, succeed } from "../client.ts";
 import {
   agree,
   configOf,
@@ -11,7 +11,7 @@ import {
   type Peer,
   ruleBetween,
   valuesOf,
-} from "./mesh_cast.ts";
+} from "../mesh_cast.ts";
 
 const ISO_TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertError, assertInvalid, post } from "./client.ts";
+import { assertError, assertInvalid, post } from "../client.ts";
 import { readBounds } from "./bounds.ts";
 import {
   artifactTest,
@@ -9,7 +9,7 @@ import {
   secondsFromNow,
   sha256,
   tryRegister,
-} from "./artifacts.ts";
+} from "../artifacts.ts";
 
 const VALID = { key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
 

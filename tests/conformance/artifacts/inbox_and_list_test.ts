@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Agent, assertError, post, succeed } from "./client.ts";
+import { type Agent, assertError, post, succeed } from "../client.ts";
 import {
   type Artifact,
   artifactTest,
@@ -9,7 +9,7 @@ import {
   listed,
   publish,
   secondsFromNow,
-} from "./artifacts.ts";
+} from "../artifacts.ts";
 
 interface ListPage {
   readonly artifacts: Artifact[];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Agent, type Answer, assertError, post } from "./client.ts";
+import { type Agent, type Answer, assertError, post } from "../client.ts";
 import {
   type Artifact,
   artifactTest,
@@ -13,7 +13,7 @@ import {
   register,
   sha256,
   upload,
-} from "./artifacts.ts";
+} from "../artifacts.ts";
 
 function remove(
   as: Agent | "operator" | "nobody",

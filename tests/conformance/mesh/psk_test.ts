@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { assertError, assertInvalid, post } from "./client.ts";
+import { assertError, assertInvalid, post } from "../client.ts";
 import {
   agree,
   configOf,
@@ -15,8 +15,8 @@ import {
   rotate,
   ruleBetween,
   valuesOf,
-} from "./mesh_cast.ts";
-import type { Agent } from "./client.ts";
+} from "../mesh_cast.ts";
+import type { Agent } from "../client.ts";
 
 meshTest(
   "/wg_config of both sides → one PSK of 32 bytes, the same on every call",

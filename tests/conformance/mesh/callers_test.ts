@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type Agent, assertError, operatorRpc, post, PUBLISHABLE_KEY } from "./client.ts";
-import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "./mesh_cast.ts";
+import { type Agent, assertError, operatorRpc, post, PUBLISHABLE_KEY } from "../client.ts";
+import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "../mesh_cast.ts";
 
 const UNKNOWN_AGENT_KEY = `ak_${"0".repeat(64)}`;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Answer, assertInvalid, post } from "./client.ts";
+import { type Answer, assertInvalid, post } from "../client.ts";
 import {
   artifactTest,
   type Cast,
@@ -8,7 +8,7 @@ import {
   listed,
   publish,
   secondsFromNow,
-} from "./artifacts.ts";
+} from "../artifacts.ts";
 
 async function grantUntil({ planner, builder }: Cast, expires_at: unknown): Promise<Answer> {
   const [artifact] = await listed(planner);

@@ -1,4 +1,4 @@
-import { send } from "./client.ts";
+import { send } from "../client.ts";
 
 /** As far as it is read here. */
 interface OpenApiDocument {
