@@ -12,15 +12,15 @@ import {
   publish,
   redeem,
   register,
+  registerAndUpload,
   sha256,
   upload,
 } from "../artifacts.ts";
 
 artifactTest(
-  "PUT, then /commit with the right digest → committed, with its times",
+  "/commit after the PUT, with the right digest → committed, with its times",
   async ({ planner }) => {
-    const registered = await register(planner, { ttl_days: 3 });
-    assert.equal(await upload(registered.upload_url, "hello"), 200);
+    const registered = await registerAndUpload(planner, { ttl_days: 3 });
     const { status, body } = await commit(planner, registered, sha256("hello"));
     assert.equal(status, 200);
     assert.equal(body.artifact_id, registered.artifact_id);
@@ -32,7 +32,7 @@ artifactTest(
   },
 );
 
-artifactTest("an artifact of no bytes is committed and fetched", async ({ planner }) => {
+artifactTest("/commit and /open of an artifact of no bytes → 200", async ({ planner }) => {
   const artifact = await publish(planner, { content: "" });
   assert.equal(artifact.size, 0);
   assert.equal(await download((await open(planner, artifact)).body.url), "");
@@ -49,7 +49,7 @@ artifactTest(
 );
 
 artifactTest(
-  "wrong size → 422 with both; the bytes are gone; the same URL takes the right ones",
+  "/commit of bytes of a wrong size → 422 with both sizes; the same URL takes the right bytes",
   async ({ planner }) => {
     const registered = await register(planner, { content: "hello" });
     for (const [content, actual] of [["hell", 4], ["hello!", 6], ["", 0]] as const) {
@@ -65,7 +65,7 @@ artifactTest(
 );
 
 artifactTest(
-  "wrong digest → 422 with both; the bytes are gone; the same URL takes the right ones",
+  "/commit with a wrong digest → 422 with both digests; the same URL takes the right bytes",
   async ({ planner }) => {
     const registered = await register(planner, { content: "hello" });
     assert.equal(await upload(registered.upload_url, "jello"), 200);
@@ -85,22 +85,21 @@ artifactTest(
 );
 
 artifactTest(
-  "/commit again: the same digest → 200 with the artifact as it is; another → 409 already_committed",
+  "/commit again with the same digest → 200, the artifact as it is; with another → 409, no change",
   async ({ planner }) => {
     const first = await publish(planner, { key: "k", content: "one" });
     assert.deepEqual((await commit(planner, first, sha256("one"))).body, first);
     assertError(await commit(planner, first, sha256("two")), 409, "already_committed");
     await publish(planner, { key: "k", content: "two" });
-    assert.deepEqual((await commit(planner, first, sha256("one"))).body, {
-      ...first,
-      state: "superseded",
-    });
+    const superseded = { ...first, state: "superseded" };
+    assert.deepEqual((await commit(planner, first, sha256("one"))).body, superseded);
     assertError(await commit(planner, first, sha256("two")), 409, "already_committed");
+    assert.deepEqual((await commit(planner, first, sha256("one"))).body, superseded);
   },
 );
 
 artifactTest(
-  "a newer artifact under the key supersedes the older, whose grants keep working",
+  "/commit of a newer artifact under the key → the older is superseded, its grants keep working",
   async ({ planner, builder }) => {
     const older = await publish(planner, { key: "k", content: "older" });
     const { token } = await grant(planner, older, { to: builder });
@@ -114,17 +113,20 @@ artifactTest(
   },
 );
 
-artifactTest("the same key of another agent is another key", async ({ planner, builder }) => {
-  const own = await publish(planner, { key: "k", content: "own" });
-  await publish(builder, { key: "k", content: "other" });
-  assert.deepEqual(await listed(planner), [own]);
-});
+artifactTest(
+  "/commit under a key that another agent uses too → neither supersedes the other",
+  async ({ planner, builder }) => {
+    const own = await publish(planner, { key: "k", content: "own" });
+    const other = await publish(builder, { key: "k", content: "other" });
+    assert.deepEqual(await listed(planner), [own]);
+    assert.deepEqual(await listed(builder), [other]);
+  },
+);
 
 artifactTest(
-  "/commit by another agent → 404; the artifact stays pending and can be committed",
+  "/commit by another agent → 404, by nobody → 401; the artifact stays pending",
   async ({ planner, stranger }) => {
-    const registered = await register(planner);
-    await upload(registered.upload_url, "hello");
+    const registered = await registerAndUpload(planner);
     assertError(await commit(stranger, registered, sha256("hello")), 404, "artifact_not_found");
     assertError(await commit("nobody", registered, sha256("hello")), 401, "unauthenticated");
     assert.deepEqual(await listed(planner), []);
@@ -133,17 +135,16 @@ artifactTest(
 );
 
 artifactTest(
-  "a PUT begun after the commit changes nothing that is handed out",
+  "a PUT begun after the commit → what is handed out stays the same",
   async ({ planner, builder }) => {
-    const registered = await register(planner);
-    await upload(registered.upload_url, "hello");
+    const registered = await registerAndUpload(planner);
     const committed = await commit(planner, registered, sha256("hello"));
     const { token } = await grant(planner, registered, { to: builder });
 
     assert.equal(
       await upload(registered.upload_url, "jello"),
       200,
-      "Storage takes it: the path is empty again",
+      "Storage takes the bytes: the upload's path is empty again",
     );
     assert.equal(await download((await redeem(token)).body.url), "hello");
     assert.equal(await download((await open(planner, registered)).body.url), "hello");
@@ -153,7 +154,7 @@ artifactTest(
 );
 
 artifactTest(
-  "a PUT begun before the commit and finished after it changes nothing that is handed out",
+  "a PUT begun before the commit and finished after it → what is handed out stays the same",
   async ({ planner, builder }) => {
     const registered = await register(planner);
     const attack = beginPut(registered.upload_url, "jel");
@@ -169,10 +170,9 @@ artifactTest(
 );
 
 artifactTest(
-  "16 identical commits at once → 200 with one body, or 409 commit_in_progress",
+  "16 identical /commit at once → 200 with one body, or 409 commit_in_progress",
   async ({ planner }) => {
-    const registered = await register(planner);
-    await upload(registered.upload_url, "hello");
+    const registered = await registerAndUpload(planner);
     const answers = await Promise.all(
       Array.from({ length: 16 }, () => commit(planner, registered, sha256("hello"))),
     );
@@ -190,12 +190,11 @@ artifactTest(
 );
 
 artifactTest(
-  "16 commits of two artifacts under one key at once → one committed, one superseded, one listed",
+  "16 /commit of two artifacts of one key at once → one committed, one superseded, one listed",
   async ({ planner }) => {
     const pair = await Promise.all(
       ["one", "two"].map(async (content) => {
-        const registered = await register(planner, { key: "k", content });
-        assert.equal(await upload(registered.upload_url, content), 200);
+        const registered = await registerAndUpload(planner, { key: "k", content });
         return { registered, digest: sha256(content) };
       }),
     );
@@ -219,7 +218,7 @@ artifactTest(
   },
 );
 
-/** A PUT whose body goes out in two parts, the second whenever the caller wants. */
+/** Begins a PUT with the first part of its body; `finish` sends the rest, whenever it is called. */
 function beginPut(url: string, firstPart: string): { finish(rest: string): Promise<number> } {
   const send = url.startsWith("https:") ? httpsRequest : httpRequest;
   const outgoing = send(url, { method: "PUT", headers: { "transfer-encoding": "chunked" } });

@@ -1,33 +1,26 @@
 import assert from "node:assert/strict";
-import { type Agent, type Answer, assertError, post } from "../client.ts";
+import { assertError } from "../client.ts";
 import {
-  type Artifact,
   artifactTest,
   commit,
+  deleteArtifact,
   grant,
   inbox,
+  leavesUnchanged,
   listed,
   open,
   publish,
   redeem,
-  register,
+  registerAndUpload,
   sha256,
-  upload,
 } from "../artifacts.ts";
 
-function remove(
-  as: Agent | "operator" | "nobody",
-  { artifact_id }: { artifact_id: string },
-): Promise<Answer<Artifact>> {
-  return post<Artifact>("/agent-artifacts/delete", { as, body: { artifact_id } });
-}
-
 artifactTest(
-  "/delete → the artifact, now deleted; its grants end; every use of it is 410",
+  "/delete → the artifact, now deleted; its grants end; every use of it by its owner is 410",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);
     const { token } = await grant(planner, artifact, { to: builder });
-    const answer = await remove(planner, artifact);
+    const answer = await deleteArtifact(planner, artifact);
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.body, { ...artifact, state: "deleted" });
     assert.deepEqual(await listed(planner), []);
@@ -36,48 +29,53 @@ artifactTest(
     assertError(await open(planner, artifact), 410, "artifact_expired");
     assertError(await open(builder, artifact), 404, "artifact_not_found");
     assertError(await commit(planner, artifact, sha256("hello")), 410, "artifact_expired");
-    assert.deepEqual((await remove(planner, artifact)).body, answer.body, "a repeated delete");
+    assert.deepEqual(
+      (await deleteArtifact(planner, artifact)).body,
+      answer.body,
+      "the same answer to a repeated delete",
+    );
   },
 );
 
 artifactTest(
-  "/delete of a pending artifact → it cannot be committed any more",
+  "/delete of a pending artifact → it can no longer be committed",
   async ({ planner }) => {
-    const registered = await register(planner);
-    await upload(registered.upload_url, "hello");
-    assert.equal((await remove(planner, registered)).body.state, "deleted");
+    const registered = await registerAndUpload(planner);
+    assert.equal((await deleteArtifact(planner, registered)).body.state, "deleted");
     assertError(await commit(planner, registered, sha256("hello")), 410, "artifact_expired");
   },
 );
 
 artifactTest(
-  "/delete of the current artifact of a key does not bring the superseded one back",
+  "/delete of a key's current artifact → the superseded one does not come back",
   async ({ planner }) => {
     const older = await publish(planner, { key: "k", content: "older" });
     const newer = await publish(planner, { key: "k", content: "newer" });
-    await remove(planner, newer);
+    await deleteArtifact(planner, newer);
     assert.deepEqual(await listed(planner), []);
     assert.equal((await commit(planner, older, sha256("older"))).body.state, "superseded");
     assert.equal((await open(planner, older)).status, 200);
   },
 );
 
-artifactTest("/delete of a superseded artifact leaves the current one", async ({ planner }) => {
+artifactTest("/delete of a superseded artifact → the current one stays", async ({ planner }) => {
   const older = await publish(planner, { key: "k", content: "older" });
   const newer = await publish(planner, { key: "k", content: "newer" });
-  assert.equal((await remove(planner, older)).body.state, "deleted");
+  assert.equal((await deleteArtifact(planner, older)).body.state, "deleted");
   assert.deepEqual(await listed(planner), [newer]);
 });
 
 artifactTest(
-  "/delete by anybody but the owner and the operator → 404, and the artifact stays",
+  "/delete by anybody but the owner and the operator → 404 or 401, and nothing changes",
   async ({ planner, builder, stranger }) => {
     const artifact = await publish(planner);
     await grant(planner, artifact, { to: builder });
-    assertError(await remove(stranger, artifact), 404, "artifact_not_found");
-    assertError(await remove(builder, artifact), 404, "artifact_not_found");
-    assertError(await remove("nobody", artifact), 401, "unauthenticated");
+    await leavesUnchanged([planner, builder, stranger], async () => {
+      assertError(await deleteArtifact(stranger, artifact), 404, "artifact_not_found");
+      assertError(await deleteArtifact(builder, artifact), 404, "artifact_not_found");
+      assertError(await deleteArtifact("nobody", artifact), 401, "unauthenticated");
+    });
     assert.deepEqual(await listed(planner), [artifact]);
-    assert.equal((await remove("operator", artifact)).body.state, "deleted");
+    assert.equal((await deleteArtifact("operator", artifact)).body.state, "deleted");
   },
 );

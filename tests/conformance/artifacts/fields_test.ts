@@ -1,21 +1,40 @@
 import assert from "node:assert/strict";
 import { assertError, assertInvalid, post } from "../client.ts";
-import { readBounds } from "./bounds.ts";
 import {
   artifactTest,
   commit,
+  grant,
+  leavesUnchanged,
+  listed,
+  publish,
   redeem,
   register,
+  revoke,
   secondsFromNow,
   sha256,
   tryRegister,
+  upload,
 } from "../artifacts.ts";
+import { readBounds } from "./bounds.ts";
 
 const VALID = { key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
 
 const { maxSize, maxTtlDays } = await readBounds();
 
 const LONGEST_AGENT_ID = "a".repeat(128);
+const BAD_AGENT_IDS = [
+  "",
+  "-a",
+  ".a",
+  "a b",
+  "a/b",
+  "ä",
+  "a\n",
+  `${LONGEST_AGENT_ID}a`,
+  "a\ud800",
+  1,
+  null,
+];
 
 interface FieldRule {
   readonly field: string;
@@ -23,7 +42,7 @@ interface FieldRule {
   readonly bad: readonly unknown[];
 }
 
-/** Values of each field of /register; a good one is accepted and given back, a bad one names the field. */
+/** Fields of /register: a good value is given back as it was, a bad one is refused by its name. */
 const REGISTER_RULES: readonly FieldRule[] = [
   {
     field: "key",
@@ -119,15 +138,21 @@ for (const { field, good, bad } of REGISTER_RULES) {
     },
   );
 
-  artifactTest(`/register with a bad ${field} → 422 that names it`, async ({ planner }) => {
-    for (const value of bad) {
-      const answer = await tryRegister(planner, { agent_id: planner.id, ...VALID, [field]: value });
-      assertInvalid(answer, field);
-    }
-  });
+  artifactTest(
+    `/register with a bad ${field} → 422 that names it, without an upload URL`,
+    async ({ planner }) => {
+      for (const value of bad) {
+        const body = { agent_id: planner.id, ...VALID, [field]: value };
+        const answer = await tryRegister(planner, body);
+        assertInvalid(answer, field);
+        assert.equal("upload_url" in answer.body, false);
+      }
+      assert.deepEqual(await listed(planner), []);
+    },
+  );
 }
 
-artifactTest("several bad fields → one issue for each of them", async ({ planner }) => {
+artifactTest("/register with several bad fields → 422, an issue for each", async ({ planner }) => {
   const answer = await tryRegister(planner, {
     agent_id: planner.id,
     key: "/",
@@ -136,45 +161,40 @@ artifactTest("several bad fields → one issue for each of them", async ({ plann
     ttl_days: 0,
   });
   assertInvalid(answer, "key", "mime", "size", "ttl_days");
+  assert.deepEqual(await listed(planner), []);
 });
 
-Deno.test("agent identifiers: good ones are taken, bad ones are 422, wherever they stand", async () => {
+Deno.test("/list with a good agent_id → 200", async () => {
   for (const agent_id of ["a", "0", "A.b_c:d@e-f", LONGEST_AGENT_ID]) {
     const answer = await post("/agent-artifacts/list", { as: "operator", body: { agent_id } });
     assert.equal(answer.status, 200, agent_id);
   }
-  for (
-    const bad of [
-      "",
-      "-a",
-      ".a",
-      "a b",
-      "a/b",
-      "ä",
-      "a\n",
-      `${LONGEST_AGENT_ID}a`,
-      "a\ud800",
-      1,
-      null,
-    ]
-  ) {
-    for (const path of ["list", "inbox"]) {
-      const answer = await post(`/agent-artifacts/${path}`, {
-        as: "operator",
-        body: { agent_id: bad },
-      });
-      assertInvalid(answer, "agent_id");
-    }
-    const granted = await post("/agent-artifacts/grant", {
-      as: "operator",
-      body: { artifact_id: "art_x", to_agent: bad, expires_at: "2999-01-01T00:00:00Z" },
-    });
-    assertInvalid(granted, "to_agent");
-  }
 });
 
 artifactTest(
-  "prefix: empty, ending in / or inside a segment → 200; not the beginning of a key → 422",
+  "/list, /inbox, /grant with a bad agent identifier → 422 that names the field, and no grant",
+  async ({ planner, builder }) => {
+    const { artifact_id } = await publish(planner);
+    const expires_at = "2999-01-01T00:00:00Z";
+    await leavesUnchanged([planner, builder], async () => {
+      for (const bad of BAD_AGENT_IDS) {
+        for (const path of ["list", "inbox"]) {
+          const body = { agent_id: bad };
+          const answer = await post(`/agent-artifacts/${path}`, { as: "operator", body });
+          assertInvalid(answer, "agent_id");
+        }
+        for (const id of [artifact_id, "art_x"]) {
+          const body = { artifact_id: id, to_agent: bad, expires_at };
+          const answer = await post("/agent-artifacts/grant", { as: "operator", body });
+          assertInvalid(answer, "to_agent");
+        }
+      }
+    });
+  },
+);
+
+artifactTest(
+  "/list with a prefix that a key can begin with → 200; with another → 422",
   async ({ planner }) => {
     const list = (prefix: unknown) =>
       post("/agent-artifacts/list", { as: planner, body: { agent_id: planner.id, prefix } });
@@ -203,7 +223,7 @@ artifactTest(
 );
 
 artifactTest(
-  "sha256: either case is taken and kept lower; another form → 422",
+  "/commit with a sha256 of another form → 422, still pending; in either case → kept in lower case",
   async ({ planner }) => {
     const registered = await register(planner, { content: "" });
     for (
@@ -224,8 +244,8 @@ artifactTest(
       });
       assertInvalid(answer, "sha256");
     }
-    const response = await fetch(registered.upload_url, { method: "PUT", body: "" });
-    await response.body?.cancel();
+    assert.deepEqual(await listed(planner), []);
+    assert.equal(await upload(registered.upload_url, ""), 200);
     const committed = await commit(planner, registered, sha256("").toUpperCase());
     assert.equal(committed.status, 200);
     assert.equal(committed.body.sha256, sha256(""));
@@ -233,7 +253,7 @@ artifactTest(
 );
 
 artifactTest(
-  "limit: 1 to 1000 → 200, anything else → 422; a cursor that no answer gave → 422",
+  "/list, /inbox with a limit of 1 to 1000 → 200; with another, or a made-up cursor → 422",
   async ({ planner }) => {
     for (const path of ["list", "inbox"]) {
       const page = (fields: object) =>
@@ -243,10 +263,7 @@ artifactTest(
         });
       for (const limit of [1, 100, 1000]) assert.equal((await page({ limit })).status, 200);
       for (const limit of [0, 1001, -1, 1.5, "10", null]) {
-        assertInvalid(
-          await page({ limit }),
-          "limit",
-        );
+        assertInvalid(await page({ limit }), "limit");
       }
       for (const cursor of ["", "!", "grant_x", `grant_${"0".repeat(32)}`, "L2E", "_w", 1]) {
         assertInvalid(await page({ cursor }), "cursor");
@@ -255,40 +272,49 @@ artifactTest(
   },
 );
 
-artifactTest("ids and tokens of another form → 404, not 422", async ({ planner, builder }) => {
-  const expires_at = secondsFromNow(60);
-  for (const artifact_id of ["", "art_", "x", "art_\u0000", `art_${"Z".repeat(32)}`, "../../x"]) {
+/** None has the form of an artifact's id, a grant's id or a token. */
+const ILL_FORMED_IDS = ["", "art_", "x", "art_\u0000", `art_${"Z".repeat(32)}`, "../../x"];
+
+artifactTest(
+  "every path with an id or a token of another form → 404, not 422, and nothing changes",
+  async ({ planner, builder }) => {
+    await grant(planner, await publish(planner), { to: builder });
+    const to_agent = builder.id;
     const calls: Record<string, object> = {
       commit: { sha256: sha256("") },
-      grant: { to_agent: builder.id, expires_at },
-      revoke: { to_agent: builder.id },
+      grant: { to_agent, expires_at: secondsFromNow(60) },
+      revoke: { to_agent },
       open: {},
       delete: {},
     };
-    for (const [path, body] of Object.entries(calls)) {
-      const answer = await post(`/agent-artifacts/${path}`, {
+    await leavesUnchanged([planner, builder], async () => {
+      for (const id of ILL_FORMED_IDS) {
+        for (const [path, fields] of Object.entries(calls)) {
+          const body = { ...fields, artifact_id: id };
+          const answer = await post(`/agent-artifacts/${path}`, { as: planner, body });
+          assertError(answer, 404, "artifact_not_found");
+        }
+        assertError(await redeem(id), 404, "grant_not_found");
+        assertError(await revoke(planner, { grant_id: id }), 404, "grant_not_found");
+      }
+    });
+  },
+);
+
+artifactTest(
+  "/open and /fetch with an id or a token that is no text → 422 that names it",
+  async ({ planner }) => {
+    for (const notText of [1, null, undefined, {}, "\ud800"]) {
+      const opened = await post("/agent-artifacts/open", {
         as: planner,
-        body: { ...body, artifact_id },
+        body: { artifact_id: notText },
       });
-      assertError(answer, 404, "artifact_not_found");
+      assertInvalid(opened, "artifact_id");
+      const fetched = await post("/agent-artifacts/fetch", {
+        as: "nobody",
+        body: { grant_token: notText },
+      });
+      assertInvalid(fetched, "grant_token");
     }
-    assertError(await redeem(artifact_id), 404, "grant_not_found");
-    const revoked = await post("/agent-artifacts/revoke", {
-      as: planner,
-      body: { grant_id: artifact_id },
-    });
-    assertError(revoked, 404, "grant_not_found");
-  }
-  for (const notText of [1, null, undefined, {}, "\ud800"]) {
-    const opened = await post("/agent-artifacts/open", {
-      as: planner,
-      body: { artifact_id: notText },
-    });
-    assertInvalid(opened, "artifact_id");
-    const fetched = await post("/agent-artifacts/fetch", {
-      as: "nobody",
-      body: { grant_token: notText },
-    });
-    assertInvalid(fetched, "grant_token");
-  }
-});
+  },
+);

@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
-import { type Agent, type Answer, assertError, assertInvalid, post } from "../client.ts";
+import { assertError, assertInvalid } from "../client.ts";
 import {
   artifactTest,
+  deleteArtifact,
   grant,
   inbox,
+  leavesUnchanged,
   open,
   publish,
   redeem,
   register,
+  revoke,
   secondsFromNow,
+  tryGrant,
 } from "../artifacts.ts";
 
-function revoke(as: Agent | "operator" | "nobody", body: object): Promise<Answer> {
-  return post("/agent-artifacts/revoke", { as, body });
-}
-
 artifactTest(
-  "/grant → a grant with its token, shown in the grantee's inbox without it",
+  "/grant → a grant and its token; the grantee's inbox shows the grant without the token",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);
     const expires_at = secondsFromNow(600);
@@ -34,7 +34,7 @@ artifactTest(
 );
 
 artifactTest(
-  "two grants of one artifact to one agent are two tokens",
+  "/grant twice of one artifact to one agent → two grants with a token each",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);
     const first = await grant(planner, artifact, { to: builder });
@@ -47,17 +47,13 @@ artifactTest(
 );
 
 artifactTest(
-  "/grant of a pending artifact → 409; of a deleted one → 410; of none → 404",
+  "/grant of a pending artifact → 409, of a deleted one → 410, of none → 404; nothing is granted",
   async ({ planner, builder }) => {
-    const ask = (artifact_id: string) =>
-      post("/agent-artifacts/grant", {
-        as: planner,
-        body: { artifact_id, to_agent: builder.id, expires_at: secondsFromNow(60) },
-      });
+    const ask = (artifact_id: string) => tryGrant(planner, { artifact_id }, { to: builder });
     const pending = await register(planner);
     assertError(await ask(pending.artifact_id), 409, "artifact_not_committed");
     const gone = await publish(planner);
-    await post("/agent-artifacts/delete", { as: planner, body: { artifact_id: gone.artifact_id } });
+    await deleteArtifact(planner, gone);
     assertError(await ask(gone.artifact_id), 410, "artifact_expired");
     assertError(await ask(`art_${"0".repeat(32)}`), 404, "artifact_not_found");
     assert.deepEqual(await inbox(builder), []);
@@ -65,25 +61,17 @@ artifactTest(
 );
 
 artifactTest(
-  "/grant by anybody but the owner and the operator → 404, and nothing is granted",
+  "/grant by anybody but the owner and the operator → 404 or 401, and nothing is granted",
   async ({ planner, builder, stranger }) => {
     const artifact = await publish(planner);
     await grant(planner, artifact, { to: builder });
-    const body = {
-      artifact_id: artifact.artifact_id,
-      to_agent: stranger.id,
-      expires_at: secondsFromNow(60),
-    };
+    const terms = { to: stranger };
     for (const as of [stranger, builder]) {
-      assertError(await post("/agent-artifacts/grant", { as, body }), 404, "artifact_not_found");
+      assertError(await tryGrant(as, artifact, terms), 404, "artifact_not_found");
     }
-    assertError(
-      await post("/agent-artifacts/grant", { as: "nobody", body }),
-      401,
-      "unauthenticated",
-    );
+    assertError(await tryGrant("nobody", artifact, terms), 401, "unauthenticated");
     assert.deepEqual(await inbox(stranger), []);
-    assert.equal((await post("/agent-artifacts/grant", { as: "operator", body })).status, 200);
+    assert.equal((await tryGrant("operator", artifact, terms)).status, 200);
     assert.equal((await inbox(stranger)).length, 1);
   },
 );
@@ -98,7 +86,7 @@ artifactTest(
     const toStranger = await grant(planner, artifact, { to: stranger });
     const ofOther = await grant(planner, other, { to: builder });
 
-    // The expiry of neither, and in the past: it does not narrow.
+    // The expiry of neither grant, and in the past: /revoke does not narrow by it.
     const request = {
       artifact_id: artifact.artifact_id,
       to_agent: builder.id,
@@ -124,7 +112,7 @@ artifactTest(
 );
 
 artifactTest(
-  "/revoke by grant_id → that grant alone; again → revoked: 0",
+  "/revoke by grant_id → that grant alone ends; again → revoked: 0",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);
     const first = await grant(planner, artifact, { to: builder });
@@ -140,13 +128,15 @@ artifactTest(
 );
 
 artifactTest(
-  "/revoke with all that /grant returned → that grant alone; with parts that do not fit → 404",
+  "/revoke with all that /grant returned → that grant ends; with another to_agent → 404, no change",
   async ({ planner, builder, stranger }) => {
     const artifact = await publish(planner);
     const first = await grant(planner, artifact, { to: builder });
     const second = await grant(planner, artifact, { to: builder });
-    const unfitting = { ...first, to_agent: stranger.id };
-    assertError(await revoke(planner, unfitting), 404, "grant_not_found");
+    await leavesUnchanged([planner, builder, stranger], async () => {
+      const unfitting = { ...first, to_agent: stranger.id };
+      assertError(await revoke(planner, unfitting), 404, "grant_not_found");
+    });
     assert.equal((await redeem(first.token)).status, 200);
     assert.deepEqual((await revoke(planner, first)).body, {
       revoked: 1,
@@ -157,22 +147,26 @@ artifactTest(
 );
 
 artifactTest(
-  "/revoke with neither a grant nor an artifact and agent → 422",
-  async ({ planner }) => {
-    assertInvalid(await revoke(planner, {}), "artifact_id", "to_agent");
-    assertInvalid(await revoke(planner, { artifact_id: "art_x" }), "to_agent");
-    assertInvalid(await revoke(planner, { artifact_id: 1 }), "artifact_id", "to_agent");
-    assertInvalid(await revoke(planner, { grant_id: 1 }), "grant_id");
-    assertInvalid(await revoke(planner, { to_agent: "a" }), "artifact_id");
-    assertInvalid(
-      await revoke(planner, { artifact_id: "art_x", to_agent: "a", expires_at: "soon" }),
-      "expires_at",
-    );
+  "/revoke with neither a grant nor both an artifact and an agent → 422, and nothing is revoked",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const { to_agent } = await grant(planner, artifact, { to: builder });
+    await leavesUnchanged([planner, builder], async () => {
+      assertInvalid(await revoke(planner, {}), "artifact_id", "to_agent");
+      assertInvalid(await revoke(planner, { artifact_id: 1 }), "artifact_id", "to_agent");
+      assertInvalid(await revoke(planner, { grant_id: 1 }), "grant_id");
+      assertInvalid(await revoke(planner, { to_agent }), "artifact_id");
+      for (const artifact_id of [artifact.artifact_id, "art_x"]) {
+        assertInvalid(await revoke(planner, { artifact_id }), "to_agent");
+        const soon = { artifact_id, to_agent, expires_at: "soon" };
+        assertInvalid(await revoke(planner, soon), "expires_at");
+      }
+    });
   },
 );
 
 artifactTest(
-  "/revoke by anybody but the owner and the operator → 404, and the grant goes on",
+  "/revoke by anybody but the owner and the operator → 404 or 401, and the grant still works",
   async ({ planner, builder, stranger }) => {
     const artifact = await publish(planner);
     const { grant_id, token } = await grant(planner, artifact, { to: builder });
@@ -192,7 +186,7 @@ artifactTest(
 );
 
 artifactTest(
-  "/revoke of an artifact's grant to an agent that has none → 200, revoked: 0",
+  "/revoke for an agent that the artifact was never granted to → 200, revoked: 0",
   async ({ planner, stranger }) => {
     const artifact = await publish(planner);
     const answer = await revoke(planner, {
@@ -203,7 +197,7 @@ artifactTest(
   },
 );
 
-artifactTest("after a revocation a new grant gives access anew", async ({ planner, builder }) => {
+artifactTest("/grant after a revocation → access again", async ({ planner, builder }) => {
   const artifact = await publish(planner);
   const { grant_id } = await grant(planner, artifact, { to: builder });
   await revoke(planner, { grant_id });

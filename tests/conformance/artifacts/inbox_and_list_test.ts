@@ -3,26 +3,19 @@ import { type Agent, assertError, post, succeed } from "../client.ts";
 import {
   type Artifact,
   artifactTest,
+  deleteArtifact,
   grant,
   inbox,
-  type InboxEntry,
+  type InboxPage,
   listed,
+  type ListPage,
   publish,
+  revoke,
   secondsFromNow,
 } from "../artifacts.ts";
 
-interface ListPage {
-  readonly artifacts: Artifact[];
-  readonly next_cursor: string | null;
-}
-
-interface InboxPage {
-  readonly grants: InboxEntry[];
-  readonly next_cursor: string | null;
-}
-
-/** Walks every page, and checks that none but the last says it is the last. */
-async function pages<Page extends { next_cursor: string | null }>(
+/** Reads page after page until one has no next_cursor. */
+async function readPages<Page extends { next_cursor: string | null }>(
   path: string,
   { as, body }: { as: Agent; body: object },
 ): Promise<Page[]> {
@@ -39,8 +32,9 @@ async function pages<Page extends { next_cursor: string | null }>(
   return walked;
 }
 
-artifactTest("/list → the current artifacts, whole, in byte order of key", async ({ planner }) => {
-  // 'a-2' < 'a_1' and 'B' < 'a' in bytes, not in a dictionary; U+FF5A sorts before U+1F642 in UTF-8, not in UTF-16.
+artifactTest("/list → the current artifacts, in byte order of key", async ({ planner }) => {
+  // In bytes, unlike in a dictionary, 'a-2' < 'a_1' and 'B' < 'a'. In UTF-8, unlike in UTF-16,
+  // U+FF5A comes before U+1F642.
   const keys = ["B", "a", "a-2", "a/b", "a_1", "b", "é", "ｚ", "🙂"];
   const published = new Map<string, Artifact>();
   for (const key of keys.toReversed()) published.set(key, await publish(planner, { key }));
@@ -48,12 +42,10 @@ artifactTest("/list → the current artifacts, whole, in byte order of key", asy
 });
 
 artifactTest(
-  "/list with a prefix → the keys that begin with it, taken literally",
+  "/list with a prefix → the keys that begin with exactly this text",
   async ({ planner }) => {
     for (const key of ["a/1", "a/2", "ab", "a%x", "a_x", "b/1", "日本/x"]) {
-      await publish(planner, {
-        key,
-      });
+      await publish(planner, { key });
     }
     const keysUnder = async (prefix: string) =>
       (await listed(planner, prefix)).map((entry) => entry.key);
@@ -68,12 +60,12 @@ artifactTest(
 );
 
 artifactTest(
-  "/list page by page → every artifact once, also when one is committed in between",
+  "/list page by page → every artifact once, even when one is committed in between",
   async ({ planner }) => {
     const keys = ["k/1", "k/2", "k/3", "k/4", "k/5"];
     for (const key of [...keys, "z"]) await publish(planner, { key });
     const body = { agent_id: planner.id, prefix: "k/", limit: 2 };
-    const walked = await pages<ListPage>("/agent-artifacts/list", { as: planner, body });
+    const walked = await readPages<ListPage>("/agent-artifacts/list", { as: planner, body });
     assert.deepEqual(walked.map((page) => page.artifacts.length), [2, 2, 1]);
     assert.deepEqual(walked.flatMap((page) => page.artifacts.map((entry) => entry.key)), keys);
 
@@ -88,7 +80,7 @@ artifactTest(
   },
 );
 
-artifactTest("/list of exactly one page → next_cursor is null", async ({ planner }) => {
+artifactTest("/list of exactly one full page → next_cursor is null", async ({ planner }) => {
   for (const key of ["a", "b"]) await publish(planner, { key });
   const page = await succeed<ListPage>("/agent-artifacts/list", {
     as: planner,
@@ -99,25 +91,22 @@ artifactTest("/list of exactly one page → next_cursor is null", async ({ plann
 });
 
 artifactTest(
-  "/list and /inbox of another agent → 403; by the operator → 200",
+  "/list and /inbox of another agent → 403, by nobody → 401, by the operator → 200",
   async ({ planner, builder, stranger }) => {
     const artifact = await publish(planner);
     await grant(planner, artifact, { to: builder });
     for (const [path, agent] of [["list", planner], ["inbox", builder]] as const) {
       const body = { agent_id: agent.id };
       assertError(await post(`/agent-artifacts/${path}`, { as: stranger, body }), 403, "forbidden");
-      assertError(
-        await post(`/agent-artifacts/${path}`, { as: "nobody", body }),
-        401,
-        "unauthenticated",
-      );
+      const byNobody = await post(`/agent-artifacts/${path}`, { as: "nobody", body });
+      assertError(byNobody, 401, "unauthenticated");
       assert.equal((await post(`/agent-artifacts/${path}`, { as: "operator", body })).status, 200);
     }
   },
 );
 
 artifactTest(
-  "/inbox → what was granted, by whom, newest first; nothing that has ended",
+  "/inbox → each live grant, newest first, with who gave it; none that has ended",
   async ({ planner, builder, stranger }) => {
     const first = await publish(planner, { key: "first" });
     const second = await publish(stranger, { key: "second" });
@@ -126,9 +115,9 @@ artifactTest(
     const older = await grant(planner, first, { to: builder, expires_at });
     const newer = await grant(stranger, second, { to: builder, expires_at });
     const revoked = await grant(planner, first, { to: builder });
-    await post("/agent-artifacts/revoke", { as: planner, body: { grant_id: revoked.grant_id } });
+    await revoke(planner, { grant_id: revoked.grant_id });
     await grant(planner, gone, { to: builder });
-    await post("/agent-artifacts/delete", { as: planner, body: { artifact_id: gone.artifact_id } });
+    await deleteArtifact(planner, gone);
     await grant(planner, first, { to: stranger });
 
     const entries = await inbox(builder);
@@ -160,14 +149,14 @@ artifactTest(
       granted.unshift((await grant(planner, artifact, { to: builder })).grant_id);
     }
     const body = { agent_id: builder.id, limit: 2 };
-    const walked = await pages<InboxPage>("/agent-artifacts/inbox", { as: builder, body });
+    const walked = await readPages<InboxPage>("/agent-artifacts/inbox", { as: builder, body });
     assert.deepEqual(walked.map((page) => page.grants.length), [2, 2, 1]);
     assert.deepEqual(walked.flatMap((page) => page.grants.map((entry) => entry.grant_id)), granted);
   },
 );
 
 artifactTest(
-  "a grant of a superseded artifact stays in the inbox, and names the content it was given for",
+  "/inbox after a granted artifact was superseded → the grant, still of the older content",
   async ({ planner, builder }) => {
     const older = await publish(planner, { key: "k", content: "older" });
     await grant(planner, older, { to: builder });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertError, post, SUPABASE_URL } from "../client.ts";
+import { assertError, SUPABASE_URL } from "../client.ts";
 import {
   artifactTest,
   commit,
@@ -8,14 +8,14 @@ import {
   open,
   publish,
   register,
-  type Registered,
+  registerAndUpload,
   sha256,
   tryRegister,
   upload,
 } from "../artifacts.ts";
 
 artifactTest(
-  "POST /register → the pending artifact and where to PUT its bytes",
+  "/register → the pending artifact, and where to PUT its bytes",
   async ({ planner }) => {
     const answer = await tryRegister(planner, {
       agent_id: planner.id,
@@ -39,26 +39,29 @@ artifactTest(
     });
     assert.match(artifact_id, /^art_/);
     assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);
-    assert.ok(upload_url.startsWith(`${SUPABASE_URL}/storage/v1/`), "the origin that callers use");
+    assert.ok(
+      upload_url.startsWith(`${SUPABASE_URL}/storage/v1/`),
+      "at the origin that callers use",
+    );
     assert.equal(upload_url.includes("reports"), false, "the key is no part of an object path");
     const lifeSeconds = (Date.parse(upload_expires_at) - Date.now()) / 1000;
     assert.ok(lifeSeconds > 3600 && lifeSeconds <= 7230, String(lifeSeconds));
   },
 );
 
-artifactTest("a pending artifact is not listed", async ({ planner }) => {
-  await register(planner);
+artifactTest("/list after /register and PUT, before /commit → nothing", async ({ planner }) => {
+  await registerAndUpload(planner);
   assert.deepEqual(await listed(planner), []);
 });
 
 artifactTest(
-  "two artifacts may be registered under one key; the key points at the one committed last",
+  "/register of two artifacts under one key → both; /list shows the one committed last",
   async ({ planner }) => {
     const first = await register(planner, { key: "k", content: "one" });
     const second = await register(planner, { key: "k", content: "two" });
     assert.notEqual(first.artifact_id, second.artifact_id);
-    await upload(first.upload_url, "one");
-    await upload(second.upload_url, "two");
+    assert.equal(await upload(first.upload_url, "one"), 200);
+    assert.equal(await upload(second.upload_url, "two"), 200);
     assert.equal((await commit(planner, second, sha256("two"))).status, 200);
     assert.equal((await commit(planner, first, sha256("one"))).status, 200);
     assert.deepEqual((await listed(planner)).map((entry) => entry.artifact_id), [
@@ -68,14 +71,14 @@ artifactTest(
 );
 
 artifactTest(
-  "PUT needs no credential and takes any or no Content-Type, chunked or not",
+  "PUT without a credential, with any Content-Type or none, chunked or not → 200",
   async ({ planner }) => {
-    const ways: [string, RequestInit][] = [
-      ["typed", { headers: { "content-type": "image/png" } }],
-      ["untyped", {}],
-      ["bogus credential", { headers: { authorization: "Bearer junk", apikey: "junk" } }],
-    ];
-    for (const [name, init] of ways) {
+    const ways: Record<string, RequestInit> = {
+      "typed": { headers: { "content-type": "image/png" } },
+      "untyped": {},
+      "wrong credential": { headers: { authorization: "Bearer junk", apikey: "junk" } },
+    };
+    for (const [name, init] of Object.entries(ways)) {
       const registered = await register(planner, { key: name });
       const bytes = new TextEncoder().encode("hello");
       assert.equal(await upload(registered.upload_url, bytes, init), 200, name);
@@ -88,7 +91,7 @@ artifactTest(
 );
 
 artifactTest(
-  "PUT with a forged, mangled, foreign or missing token → refused, nothing is stored",
+  "PUT with a forged, altered, foreign or missing token → 400, nothing is stored",
   async ({ planner, builder }) => {
     const own = await register(planner);
     const other = await register(builder);
@@ -119,11 +122,7 @@ artifactTest(
       `${btoa('{"alg":"none","typ":"JWT"}').replaceAll("=", "")}.${claims}.`,
     ];
     for (const token of tokens) {
-      assert.equal(
-        await upload(withToken(token), "hello"),
-        400,
-        String(token),
-      );
+      assert.equal(await upload(withToken(token), "hello"), 400, String(token));
     }
     assert.equal(await upload(own.upload_url.replace("/incoming/", "/sealed/"), "hello"), 400);
     assertError(await commit(planner, own, sha256("hello")), 409, "upload_missing");
@@ -132,26 +131,23 @@ artifactTest(
 );
 
 artifactTest(
-  "a second PUT before the commit is refused by Storage, and the first counts",
+  "a second PUT before the commit → 400, and the bytes of the first count",
   async ({ planner }) => {
-    const registered = await register(planner, { content: "first" });
-    assert.equal(await upload(registered.upload_url, "first"), 200);
+    const registered = await registerAndUpload(planner, { content: "first" });
     assert.equal(await upload(registered.upload_url, "other"), 400);
     assert.equal((await commit(planner, registered, sha256("first"))).status, 200);
   },
 );
 
 artifactTest(
-  "/register by nobody or in another's name → refused, without an upload URL",
+  "/register by nobody → 401, in another agent's name → 403, without an upload URL",
   async ({ planner, stranger }) => {
     const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
-    assertError(
-      await post("/agent-artifacts/register", { as: "nobody", body }),
-      401,
-      "unauthenticated",
-    );
-    const refused = await post<Registered>("/agent-artifacts/register", { as: stranger, body });
-    assertError(refused, 403, "forbidden");
-    assert.equal("upload_url" in refused.body, false);
+    const byNobody = await tryRegister("nobody", body);
+    assertError(byNobody, 401, "unauthenticated");
+    const byStranger = await tryRegister(stranger, body);
+    assertError(byStranger, 403, "forbidden");
+    for (const refused of [byNobody, byStranger]) assert.equal("upload_url" in refused.body, false);
+    for (const agent of [planner, stranger]) assert.deepEqual(await listed(agent), []);
   },
 );

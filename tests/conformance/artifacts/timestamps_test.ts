@@ -10,6 +10,7 @@ import {
   secondsFromNow,
 } from "../artifacts.ts";
 
+/** Asks for a grant until `expires_at`, which may be missing, of the only artifact there is. */
 async function grantUntil({ planner, builder }: Cast, expires_at: unknown): Promise<Answer> {
   const [artifact] = await listed(planner);
   return await post("/agent-artifacts/grant", {
@@ -18,7 +19,7 @@ async function grantUntil({ planner, builder }: Cast, expires_at: unknown): Prom
   });
 }
 
-artifactTest("expires_at: ISO 8601 in UTC with 0 to 9 digits of a second → 200", async (cast) => {
+artifactTest("/grant until a time in UTC, with 0 to 9 digits of a fraction → 200", async (cast) => {
   await publish(cast.planner);
   const written: Record<string, string> = {
     "2999-12-31T23:59:59Z": "2999-12-31T23:59:59.000Z",
@@ -36,7 +37,7 @@ artifactTest("expires_at: ISO 8601 in UTC with 0 to 9 digits of a second → 200
 });
 
 artifactTest(
-  "expires_at: any other form, or a time that has passed → 422, and nothing is granted",
+  "/grant until a time of another form, or one that has passed → 422, and nothing is granted",
   async (cast) => {
     const artifact = await publish(cast.planner);
     const bad = [

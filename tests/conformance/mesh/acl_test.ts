@@ -3,6 +3,8 @@ import { assertError, assertInvalid } from "../client.ts";
 import {
   agree,
   configOf,
+  configVersionOf,
+  idsIn,
   join,
   leavesUnchanged,
   meshTest,
@@ -15,38 +17,32 @@ import {
 
 for (const first of ["from_agent", "to_agent"] as const) {
   meshTest(
-    `/acl/put by ${first} alone → a request that moves nothing; by the other too → active`,
+    `/acl/put by ${first} alone → a request, which gives nothing; by the other too → active`,
     async ({ alice, bob }) => {
       await join(alice);
       await join(bob);
       const rule = ruleBetween(alice, bob);
       const [asker, other] = first === "from_agent" ? [alice, bob] : [bob, alice];
-      const versions = [
-        (await netmapOf(alice)).config_version,
-        (await netmapOf(bob)).config_version,
-      ];
+      const versions = [await configVersionOf(alice), await configVersionOf(bob)];
 
       const request = { ...rule, created: true, active: false, waiting_for: other.id };
       assert.deepEqual((await putRule(asker, rule)).body, request);
       assert.deepEqual((await putRule(asker, rule)).body, { ...request, created: false });
       for (const agent of [alice, bob]) {
         const map = await netmapOf(agent);
-        assert.deepEqual(map.peers.map(({ agent_id }) => agent_id), [agent.id]);
+        assert.deepEqual(idsIn(map), [agent.id]);
         assert.deepEqual(map.acls, []);
         assert.deepEqual(map.acl_requests, [{ ...rule, waiting_for: other.id }]);
         assert.deepEqual(valuesOf("PublicKey", await configOf(agent)), []);
       }
-      assert.deepEqual(
-        [(await netmapOf(alice)).config_version, (await netmapOf(bob)).config_version],
-        versions,
-      );
+      assert.deepEqual([await configVersionOf(alice), await configVersionOf(bob)], versions);
 
       const agreed = { ...rule, created: false, active: true, waiting_for: null };
       assert.deepEqual((await putRule(other, rule)).body, agreed);
       assert.deepEqual((await putRule(other, rule)).body, agreed);
       for (const agent of [alice, bob]) {
         const map = await netmapOf(agent);
-        assert.deepEqual(map.peers.map(({ agent_id }) => agent_id), [alice.id, bob.id]);
+        assert.deepEqual(idsIn(map), [alice.id, bob.id]);
         assert.deepEqual(map.acls, [rule]);
         assert.deepEqual(map.acl_requests, []);
       }
@@ -55,7 +51,7 @@ for (const first of ["from_agent", "to_agent"] as const) {
 }
 
 meshTest(
-  "/acl/put by the operator → active at once, also where it was a request",
+  "/acl/put by the operator → active at once, a rule that was a request too",
   async ({ alice, bob }) => {
     const rule = ruleBetween(alice, bob);
     assert.deepEqual((await putRule("operator", rule)).body, {
@@ -76,7 +72,7 @@ meshTest(
 );
 
 meshTest(
-  "/acl/put for agents that are no peers yet → takes effect when they register",
+  "/acl/put for agents that are not peers yet → takes effect when they register",
   async ({ alice, bob }) => {
     await putRule(alice, ruleBetween(alice, bob));
     await putRule(bob, ruleBetween(alice, bob));
@@ -89,7 +85,7 @@ meshTest(
 );
 
 meshTest(
-  "/acl/put and /acl/revoke by an agent that the rule does not name → 403",
+  "/acl/put and /acl/revoke by an agent that the rule does not name → 403, and nothing changes",
   async ({ alice, bob, carol }) => {
     await join(alice);
     await join(bob);
@@ -105,19 +101,22 @@ meshTest(
   },
 );
 
-meshTest("/acl/put and /acl/revoke from an agent to itself → 422", async ({ alice }) => {
-  await join(alice);
-  await leavesUnchanged([alice], async () => {
-    for (const as of [alice, "operator"] as const) {
-      assertInvalid(await putRule(as, ruleBetween(alice, alice)), "to_agent");
-      assertInvalid(await revokeRule(as, ruleBetween(alice, alice)), "to_agent");
-    }
-  });
-});
+meshTest(
+  "/acl/put and /acl/revoke of a rule from an agent to itself → 422, and nothing changes",
+  async ({ alice }) => {
+    await join(alice);
+    await leavesUnchanged([alice], async () => {
+      for (const as of [alice, "operator"] as const) {
+        assertInvalid(await putRule(as, ruleBetween(alice, alice)), "to_agent");
+        assertInvalid(await revokeRule(as, ruleBetween(alice, alice)), "to_agent");
+      }
+    });
+  },
+);
 
 for (const revoker of ["alice", "bob", "operator"] as const) {
   meshTest(
-    `/acl/revoke by ${revoker} → gone for both, whoever put it; consent starts anew`,
+    `/acl/revoke by ${revoker} → the rule is gone for both sides, and both must agree anew`,
     async (cast) => {
       const { alice, bob } = cast;
       await join(alice);
@@ -129,7 +128,7 @@ for (const revoker of ["alice", "bob", "operator"] as const) {
       assert.deepEqual((await revokeRule(as, rule)).body, { ...rule, revoked: false });
       for (const agent of [alice, bob]) {
         const map = await netmapOf(agent);
-        assert.deepEqual(map.peers.map(({ agent_id }) => agent_id), [agent.id]);
+        assert.deepEqual(idsIn(map), [agent.id]);
         assert.deepEqual([map.acls, map.acl_requests], [[], []]);
         assert.deepEqual(valuesOf("PublicKey", await configOf(agent)), []);
       }
@@ -139,7 +138,7 @@ for (const revoker of ["alice", "bob", "operator"] as const) {
 }
 
 meshTest(
-  "/acl/revoke of one of two rules → the other keeps the two in sight of each other",
+  "/acl/revoke of one of two rules → the two agents still see each other by the other rule",
   async ({ alice, bob }) => {
     await join(alice);
     await join(bob);
@@ -159,7 +158,7 @@ meshTest(
 );
 
 meshTest(
-  "/acl/revoke of a request → gone, by the one who was asked too",
+  "/acl/revoke of a request by the agent that was asked → the request is gone",
   async ({ alice, bob }) => {
     await join(bob);
     const rule = ruleBetween(alice, bob);
@@ -170,7 +169,7 @@ meshTest(
 );
 
 meshTest(
-  "rules that differ in port, proto or direction → rules of their own",
+  "/acl/put of rules that differ in port, proto or direction alone → each is a rule of its own",
   async ({ alice, bob }) => {
     await join(alice);
     const rules = [

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
+import { assertUnauthenticated, UNKNOWN_AGENT_KEY } from "../credentials.ts";
 import { type Agent, assertError, operatorRpc, post, PUBLISHABLE_KEY } from "../client.ts";
 import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "../mesh_cast.ts";
 
-const UNKNOWN_AGENT_KEY = `ak_${"0".repeat(64)}`;
-
-/** A well-formed request to every path, about these two agents. */
+/** A well-formed request to every path, about two agents. */
 function requestsAbout(one: Agent, other: Agent): Record<string, object> {
   return {
     "peer/register": { agent_id: one.id, pubkey: newPubkey() },
@@ -35,9 +34,7 @@ meshTest(
     await leavesUnchanged([alice, bob], async () => {
       for (const headers of credentials) {
         for (const [path, body] of Object.entries(requestsAbout(alice, bob))) {
-          const answer = await post(`/agent-mesh/${path}`, { as: { headers }, body });
-          assertError(answer, 401, "unauthenticated");
-          assert.equal(answer.headers.get("www-authenticate"), "Bearer");
+          assertUnauthenticated(await post(`/agent-mesh/${path}`, { as: { headers }, body }));
         }
       }
     });
@@ -60,7 +57,7 @@ meshTest(
 );
 
 meshTest(
-  "every path about agents that do not exist → 403 for an agent, the same as if they did",
+  "every path about an agent that does not exist → the same 403 as about one that does",
   async ({ alice, carol }) => {
     const ghost = { ...alice, id: "nobody-has-this" };
     await join(alice);
@@ -82,7 +79,7 @@ meshTest(
 );
 
 meshTest(
-  "every path by the operator → 200, for agents that never had a key too",
+  "every path by the operator → 200, also for an agent that never had a key",
   async ({ alice, bob }) => {
     const keyless = { ...bob, id: `keyless-${crypto.randomUUID()}` };
     const body = { agent_id: keyless.id, pubkey: newPubkey() };
@@ -97,7 +94,7 @@ meshTest(
 );
 
 meshTest(
-  "an agent whose key is revoked → its peer stays, its next request is 401",
+  "/wg_config by an agent whose keys were revoked → 401, and its peer stays",
   async ({ alice }) => {
     await join(alice);
     await leavesUnchanged([alice], async () => {

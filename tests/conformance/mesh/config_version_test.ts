@@ -1,104 +1,101 @@
 import assert from "node:assert/strict";
-import { type Agent, post, succeed } from "../client.ts";
+import { type Agent, assertError } from "../client.ts";
 import {
   agree,
   configOf,
+  configVersionOf,
+  heartbeat,
   join,
   meshTest,
   netmapOf,
   newPubkey,
   putRule,
+  removePeer,
   revokeRule,
   rotate,
   ruleBetween,
+  tryJoin,
 } from "../mesh_cast.ts";
 
 meshTest(
-  "what leaves a rendered configuration as it is → its config_version stays",
+  "changes that leave an agent's rendered configuration alone → its config_version stays",
   async ({ alice, bob, carol }) => {
     const { pubkey } = await join(alice, { endpoint: "203.0.113.7:51820" });
     for (const agent of [bob, carol]) await join(agent);
     await agree(ruleBetween(alice, bob));
     await agree(ruleBetween(bob, carol));
-    const { risesBy } = await watch(alice, bob, carol);
+    const { risesBy } = await watchVersions(alice, bob, carol);
 
-    await succeed("/agent-mesh/peer/heartbeat", { as: alice, body: { agent_id: alice.id } });
+    await heartbeat(alice);
     assert.deepEqual(await risesBy(), [0, 0, 0], "a heartbeat");
     await configOf(alice);
     assert.deepEqual(await risesBy(), [0, 0, 0], "a pair's first PSK");
     await putRule(carol, ruleBetween(carol, alice));
     assert.deepEqual(await risesBy(), [0, 0, 0], "a request");
     await revokeRule(alice, ruleBetween(carol, alice));
-    assert.deepEqual(await risesBy(), [0, 0, 0], "a request that is taken back");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a request that is revoked");
     await agree(ruleBetween(bob, carol, { port: 22 }));
-    assert.deepEqual(await risesBy(), [0, 0, 1], "a second rule, for the side that it starts from");
+    assert.deepEqual(await risesBy(), [0, 0, 1], "a second rule, for the side that it leads to");
     await revokeRule(bob, ruleBetween(bob, carol, { port: 22 }));
-    assert.deepEqual(await risesBy(), [0, 0, 1], "one of two rules, taken back");
+    assert.deepEqual(await risesBy(), [0, 0, 1], "one of two rules, revoked");
     await agree(ruleBetween(bob, carol));
-    assert.deepEqual(await risesBy(), [0, 0, 0], "a rule that is there already");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a rule that is active already");
     await join(alice, { pubkey, endpoint: "203.0.113.7:51820", listen_port: 51820 });
-    assert.deepEqual(await risesBy(), [0, 0, 0], "the port that it listens on anyway");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a listen_port equal to the endpoint's port");
     await agree({ ...ruleBetween(alice, bob), to_agent: "nobody-has-this" });
     assert.deepEqual(await risesBy(), [0, 0, 0], "a rule towards an agent without a peer");
     await revokeRule(alice, { ...ruleBetween(alice, bob), to_agent: "nobody-has-this" });
-    await post("/agent-mesh/peer/register", {
-      as: alice,
-      body: { agent_id: alice.id, pubkey: (await netmapOf(bob)).peers.find(isSelf)?.pubkey },
-    });
+    const bobsPubkey = (await netmapOf(bob)).peers.find(({ self }) => self)?.pubkey;
+    assertError(await tryJoin(alice, { pubkey: bobsPubkey }), 409, "pubkey_in_use");
     assert.deepEqual(await risesBy(), [0, 0, 0], "a registration that is refused");
   },
 );
 
 meshTest(
-  "what changes a rendered configuration → its config_version rises, nobody else's",
+  "changes to an agent's rendered configuration → its config_version rises, nobody else's",
   async ({ alice, bob, carol }) => {
     const pubkey = newPubkey();
     for (const agent of [alice, bob, carol]) await join(agent);
     await join(alice, { pubkey });
-    const { risesBy } = await watch(alice, bob, carol);
+    const { risesBy } = await watchVersions(alice, bob, carol);
 
     await putRule(alice, ruleBetween(alice, bob));
     await putRule(bob, ruleBetween(alice, bob));
     assert.deepEqual(await risesBy(), [1, 1, 0], "the first rule between two");
     await join(alice, { pubkey, endpoint: "203.0.113.7:51820" });
-    assert.deepEqual(await risesBy(), [1, 1, 0], "an endpoint, and the port with it");
+    assert.deepEqual(await risesBy(), [1, 1, 0], "an endpoint, which sets the own ListenPort too");
     await join(alice, { pubkey, endpoint: "203.0.113.8:51820" });
-    assert.deepEqual(await risesBy(), [0, 1, 0], "an endpoint on the same port");
+    assert.deepEqual(await risesBy(), [0, 1, 0], "another endpoint with the same port");
     await join(alice, { pubkey, endpoint: "203.0.113.8:51820", listen_port: 7 });
     assert.deepEqual(await risesBy(), [1, 0, 0], "the own listen_port");
     const elsewhere = { endpoint: "203.0.113.8:51820", listen_port: 7 };
     await join(alice, { pubkey: newPubkey(), ...elsewhere });
-    assert.deepEqual(await risesBy(), [0, 1, 0], "a pubkey while there is no PSK");
+    assert.deepEqual(await risesBy(), [0, 1, 0], "another pubkey before the first PSK");
     await configOf(bob);
     await join(alice, { pubkey: newPubkey(), ...elsewhere });
-    assert.deepEqual(await risesBy(), [1, 1, 0], "a pubkey, and the PSK with it");
+    assert.deepEqual(await risesBy(), [1, 1, 0], "another pubkey, and so another PSK");
     await configOf(bob);
     await rotate(bob, alice, bob);
     assert.deepEqual(await risesBy(), [1, 1, 0], "a rotation");
     await rotate(bob, alice, bob);
-    assert.deepEqual(await risesBy(), [0, 0, 0], "a rotation while there is no PSK");
+    assert.deepEqual(await risesBy(), [0, 0, 0], "a rotation of a PSK that is still to be made");
     await agree(ruleBetween(bob, alice));
     assert.deepEqual(await risesBy(), [1, 0, 0], "a rule in the other direction");
     await revokeRule(bob, ruleBetween(alice, bob));
-    assert.deepEqual(await risesBy(), [0, 1, 0], "one of two rules, taken back");
+    assert.deepEqual(await risesBy(), [0, 1, 0], "one of two rules, revoked");
     await revokeRule(bob, ruleBetween(bob, alice));
-    assert.deepEqual(await risesBy(), [1, 1, 0], "the last rule, taken back");
+    assert.deepEqual(await risesBy(), [1, 1, 0], "the last rule, revoked");
     await agree(ruleBetween(carol, bob));
-    assert.deepEqual(await risesBy(), [0, 1, 1]);
-    await succeed("/agent-mesh/peer/remove", { as: carol, body: { agent_id: carol.id } });
+    assert.deepEqual(await risesBy(), [0, 1, 1], "the first rule with another agent");
+    await removePeer(carol, carol.id);
     await join(carol);
-    assert.deepEqual(
-      await risesBy(),
-      [0, 1, 1],
-      "a peer that is removed, and comes back without rules",
-    );
+    assert.deepEqual(await risesBy(), [0, 1, 1], "a peer that was removed and joined again");
   },
 );
 
-/** Watches the versions of some agents; `risesBy` tells by how much each has risen since it was last asked. */
-async function watch(...agents: Agent[]) {
-  const read = () =>
-    Promise.all(agents.map(async (agent) => (await netmapOf(agent)).config_version));
+/** Watches the agents' config_version: by how much each rose since the last call of `risesBy`. */
+async function watchVersions(...agents: Agent[]) {
+  const read = () => Promise.all(agents.map(configVersionOf));
   let last = await read();
   return {
     async risesBy(): Promise<number[]> {
@@ -107,8 +104,4 @@ async function watch(...agents: Agent[]) {
       return last.map((version, index) => version - before[index]!);
     },
   };
-}
-
-function isSelf({ self }: { self: boolean }): boolean {
-  return self;
 }

@@ -1,12 +1,22 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { assertInvalid, post, succeed } from "../client.ts";
-import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "../mesh_cast.ts";
+import {
+  agree,
+  join,
+  leavesUnchanged,
+  meshTest,
+  newPubkey,
+  putRule,
+  removePeer,
+  ruleBetween,
+  tryJoin,
+} from "../mesh_cast.ts";
 
 const LABEL_OF_63 = "a".repeat(63);
 const NAME_OF_253 = `${`${LABEL_OF_63}.`.repeat(3)}${"a".repeat(61)}`;
 
-/** An endpoint, and what it is given back as. */
+/** Endpoints, each with the form in which it is given back. */
 const GOOD_ENDPOINTS: Readonly<Record<string, string>> = {
   "203.0.113.7:1": "203.0.113.7:1",
   "203.0.113.7:65535": "203.0.113.7:65535",
@@ -117,13 +127,7 @@ meshTest(
     await leavesUnchanged([alice, bob], async () => {
       for (const endpoint of BAD_ENDPOINTS) {
         for (const agent of [alice, bob]) {
-          assertInvalid(
-            await post("/agent-mesh/peer/register", {
-              as: agent,
-              body: { agent_id: agent.id, pubkey: newPubkey(), endpoint },
-            }),
-            "endpoint",
-          );
+          assertInvalid(await tryJoin(agent, { endpoint }), "endpoint");
         }
       }
     });
@@ -147,34 +151,41 @@ meshTest(
     ];
     await leavesUnchanged([alice, bob], async () => {
       for (const bad of [...LOW_ORDER_AND_NOT_REDUCED, ...spellings, 7, null, undefined]) {
-        const body = { agent_id: bob.id, pubkey: bad };
-        assertInvalid(await post("/agent-mesh/peer/register", { as: bob, body }), "pubkey");
+        assertInvalid(await tryJoin(bob, { pubkey: bad }), "pubkey");
       }
     });
   },
 );
 
-meshTest("/peer/register with a listen_port → 1 to 65535, else 422", async ({ alice, bob }) => {
-  for (const listen_port of [1, 65_535]) await join(alice, { listen_port });
-  await leavesUnchanged([alice, bob], async () => {
-    for (const listen_port of BAD_PORTS) {
-      const body = { agent_id: bob.id, pubkey: newPubkey(), listen_port };
-      assertInvalid(await post("/agent-mesh/peer/register", { as: bob, body }), "listen_port");
-    }
-  });
-});
+meshTest(
+  "/peer/register with a listen_port of 1 to 65535 → 200; with another → 422, nothing changes",
+  async ({ alice, bob }) => {
+    for (const listen_port of [1, 65_535]) await join(alice, { listen_port });
+    await leavesUnchanged([alice, bob], async () => {
+      for (const listen_port of BAD_PORTS) {
+        assertInvalid(await tryJoin(bob, { listen_port }), "listen_port");
+      }
+    });
+  },
+);
 
-meshTest("/peer/register with every field bad → 422 with one issue for each", async ({ alice }) => {
-  const body = { agent_id: "not good", pubkey: "x", endpoint: "x", listen_port: 0 };
-  assertInvalid(
-    await post("/agent-mesh/peer/register", { as: alice, body }),
-    "agent_id",
-    "pubkey",
-    "endpoint",
-    "listen_port",
-  );
-  assertInvalid(await post("/agent-mesh/peer/register", { as: alice }), "agent_id", "pubkey");
-});
+meshTest(
+  "/peer/register with every field bad → 422 with one issue for each, and nothing changes",
+  async ({ alice }) => {
+    await join(alice);
+    await leavesUnchanged([alice], async () => {
+      const body = { agent_id: "not good", pubkey: "x", endpoint: "x", listen_port: 0 };
+      assertInvalid(
+        await post("/agent-mesh/peer/register", { as: alice, body }),
+        "agent_id",
+        "pubkey",
+        "endpoint",
+        "listen_port",
+      );
+      assertInvalid(await post("/agent-mesh/peer/register", { as: alice }), "agent_id", "pubkey");
+    });
+  },
+);
 
 for (const path of ["acl/put", "acl/revoke"]) {
   meshTest(
@@ -201,24 +212,30 @@ for (const path of ["acl/put", "acl/revoke"]) {
 }
 
 meshTest(
-  "/acl/put with the lowest and the highest port, by tcp and by udp → 200",
+  "/acl/put with port 1 and port 65535, for tcp and for udp → 200",
   async ({ alice, bob }) => {
     for (const port of [1, 65_535]) {
       for (const proto of ["tcp", "udp"]) {
         const rule = ruleBetween(alice, bob, { port, proto });
-        assert.equal((await post("/agent-mesh/acl/put", { as: alice, body: rule })).status, 200);
+        assert.equal((await putRule(alice, rule)).status, 200);
       }
     }
   },
 );
 
 for (const path of ["peer/register", "peer/heartbeat", "peer/remove", "netmap", "wg_config"]) {
-  meshTest(`/${path} with a bad agent_id → 422 that names it`, async () => {
-    for (const agent_id of BAD_AGENTS) {
-      const body = { agent_id, pubkey: newPubkey() };
-      assertInvalid(await post(`/agent-mesh/${path}`, { as: "operator", body }), "agent_id");
-    }
-  });
+  meshTest(
+    `/${path} with a bad agent_id → 422 that names it, and nothing changes`,
+    async ({ alice }) => {
+      await join(alice);
+      await leavesUnchanged([alice], async () => {
+        for (const agent_id of BAD_AGENTS) {
+          const body = { agent_id, pubkey: newPubkey() };
+          assertInvalid(await post(`/agent-mesh/${path}`, { as: "operator", body }), "agent_id");
+        }
+      });
+    },
+  );
 }
 
 meshTest(
@@ -238,17 +255,17 @@ meshTest(
 );
 
 meshTest(
-  "the longest identifier, with every character that one may have → a peer like any other",
+  "/peer/register of an agent_id of 128 characters, with every kind that is allowed → 200",
   async () => {
     const agent_id = `A0._:@-${crypto.randomUUID()}`.padEnd(128, "z");
     const body = { agent_id, pubkey: newPubkey() };
     const peer = await succeed("/agent-mesh/peer/register", { as: "operator", body });
     assert.equal(peer["agent_id"], agent_id);
-    await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id } });
+    await removePeer("operator", agent_id);
   },
 );
 
-/** What would be a line, a command or a comment of its own in a configuration, were it ever copied into one. */
+/** Text that would become a line, a command or a comment if a configuration ever contained it. */
 const INJECTIONS = [
   "\nPostUp = touch /tmp/x",
   "\r\n[Peer]\r\n",
@@ -266,7 +283,7 @@ const INJECTIONS = [
 ];
 
 meshTest(
-  "/peer/register with an injection in any field → 422 that names it, and the neighbour's configuration stays",
+  "/peer/register with an injection in any field → 422, and the neighbour's configuration stays",
   async ({ alice, bob }) => {
     const good = { pubkey: newPubkey(), endpoint: "host.example:51820" };
     await join(alice);

@@ -3,17 +3,21 @@ import { assertError, assertInvalid, post, succeed } from "../client.ts";
 import {
   agree,
   configOf,
+  idsIn,
   join,
   leavesUnchanged,
   meshTest,
   type Netmap,
   netmapOf,
+  newPubkey,
   putRule,
+  removePeer,
+  rotate,
   ruleBetween,
 } from "../mesh_cast.ts";
 
 meshTest(
-  "/netmap → itself, the peers that share an active rule in either direction, nobody else",
+  "/netmap → the agent and the peers that share an active rule with it, nobody else",
   async ({ alice, bob, carol }) => {
     const peers = {
       alice: await join(alice, { endpoint: "203.0.113.7:51820" }),
@@ -28,19 +32,12 @@ meshTest(
       { ...peers.bob, self: false, psk_version: null, config_version_applied: null },
     ]);
     assert.deepEqual((await netmapOf(alice)).acls, [ruleBetween(alice, bob)]);
-    assert.deepEqual((await netmapOf(bob)).peers.map(({ agent_id }) => agent_id), [
-      alice.id,
-      bob.id,
-      carol.id,
-    ]);
+    assert.deepEqual(idsIn(await netmapOf(bob)), [alice.id, bob.id, carol.id]);
     assert.deepEqual((await netmapOf(bob)).acls, [
       ruleBetween(alice, bob),
       ruleBetween(bob, carol),
     ]);
-    assert.deepEqual((await netmapOf(carol)).peers.map(({ agent_id }) => agent_id), [
-      bob.id,
-      carol.id,
-    ]);
+    assert.deepEqual(idsIn(await netmapOf(carol)), [bob.id, carol.id]);
   },
 );
 
@@ -55,7 +52,7 @@ meshTest(
     for (const hidden of [bobs.pubkey, "203.0.113.77", bobs.registered_at]) {
       assert.ok(!seen.includes(hidden), hidden);
     }
-    // alice's own address may begin with bob's.
+    // The whole address alone counts: bob's may be the beginning of alice's own.
     for (const hidden of bobs.addresses) {
       assert.doesNotMatch(seen, new RegExp(`${hidden.replaceAll(".", "\\.")}(?![0-9a-f])`));
     }
@@ -63,41 +60,34 @@ meshTest(
 );
 
 meshTest(
-  "/netmap of equal states → equal text, in byte order of agent_id",
+  "/netmap of an unchanged state → the same text each time, in byte order of agent_id",
   async ({ alice, bob, carol }) => {
     for (const agent of [carol, alice, bob]) await join(agent);
     for (const other of [carol, bob]) await agree(ruleBetween(other, alice));
     const texts = [];
     for (let call = 0; call < 3; call++) texts.push(JSON.stringify(await netmapOf(alice)));
     assert.equal(new Set(texts).size, 1);
-    const { peers } = JSON.parse(texts[0]!) as Netmap;
-    assert.deepEqual(peers.map(({ agent_id }) => agent_id), [alice.id, bob.id, carol.id]);
+    const map = JSON.parse(texts[0]!) as Netmap;
+    assert.deepEqual(idsIn(map), [alice.id, bob.id, carol.id]);
   },
 );
 
 meshTest(
-  "/netmap, identifiers that a dictionary would order otherwise → byte order",
+  "/netmap of identifiers that a dictionary would order otherwise → in byte order",
   async ({ alice }) => {
     await join(alice);
     const suffix = crypto.randomUUID();
     const ids = ["A-2", "A1", "A:b", "A_1", "a-2", "a.b", "aB", "a_1"].map((id) => id + suffix);
     try {
       for (const agent_id of ids.toReversed()) {
-        const pubkey = (await join(alice)).pubkey;
-        await join(alice);
+        const pubkey = newPubkey();
         await succeed("/agent-mesh/peer/register", { as: "operator", body: { agent_id, pubkey } });
-        await succeed("/agent-mesh/acl/put", {
-          as: "operator",
-          body: { from_agent: agent_id, to_agent: alice.id, port: 1, proto: "tcp" },
-        });
+        await agree({ from_agent: agent_id, to_agent: alice.id, port: 1, proto: "tcp" });
       }
-      const { peers, acls } = await netmapOf(alice);
+      const map = await netmapOf(alice);
       const expected = ids.toSorted();
-      assert.deepEqual(
-        peers.map(({ agent_id }) => agent_id).filter((id) => id !== alice.id),
-        expected,
-      );
-      assert.deepEqual(acls.map(({ from_agent }) => from_agent), expected);
+      assert.deepEqual(idsIn(map).filter((id) => id !== alice.id), expected);
+      assert.deepEqual(map.acls.map(({ from_agent }) => from_agent), expected);
       const { config } = await configOf(alice);
       assert.deepEqual(
         Array.from(config.matchAll(/^\[Peer\]\n# (.*)$/gm), ([, id]) => id),
@@ -105,14 +95,14 @@ meshTest(
       );
     } finally {
       for (const agent_id of ids) {
-        await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id } });
+        await removePeer("operator", agent_id);
       }
     }
   },
 );
 
 meshTest(
-  "/netmap → psk_version is null before the pair's first PSK, then counts",
+  "/netmap → psk_version is null before the pair's first PSK, then 1, after a rotation 2",
   async ({ alice, bob }) => {
     await join(alice);
     await join(bob);
@@ -122,7 +112,7 @@ meshTest(
     assert.deepEqual(await versions(), [null, null]);
     await configOf(bob);
     assert.deepEqual(await versions(), [null, 1]);
-    await succeed("/agent-mesh/psk/rotate", { as: bob, body: { a: alice.id, b: bob.id } });
+    assert.equal((await rotate(bob, alice, bob)).status, 200);
     assert.deepEqual(await versions(), [null, 2]);
   },
 );
@@ -141,7 +131,7 @@ for (const path of ["netmap", "wg_config"]) {
   );
 
   meshTest(
-    `/${path} by an agent about another one → 403, whether that one exists or not`,
+    `/${path} by an agent about another one → 403, whether that one exists or not, no change`,
     async ({ alice, bob }) => {
       await join(bob);
       await leavesUnchanged([alice, bob], async () => {
@@ -154,7 +144,7 @@ for (const path of ["netmap", "wg_config"]) {
   );
 
   meshTest(
-    `/${path} by the operator → about the agent that it names, and 422 without`,
+    `/${path} by the operator → about the agent that it names; without agent_id → 422`,
     async ({ alice }) => {
       await join(alice);
       const named = await post(`/agent-mesh/${path}`, {

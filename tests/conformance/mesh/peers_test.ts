@@ -1,22 +1,27 @@
 import assert from "node:assert/strict";
-import { assertError, post, succeed } from "../client.ts";
+import { assertError, assertInvalid, post, succeed } from "../client.ts";
+import { ISO_TIMESTAMP } from "../iso_timestamp.ts";
 import {
   agree,
   configOf,
+  configVersionOf,
+  heartbeat,
+  idsIn,
   join,
   leavesUnchanged,
   meshTest,
   netmapOf,
   newPubkey,
   type Peer,
+  putRule,
+  removePeer,
   ruleBetween,
+  tryJoin,
   valuesOf,
 } from "../mesh_cast.ts";
 
-const ISO_TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
-
 meshTest(
-  "/peer/register → the peer object, with two tunnel addresses, not online",
+  "/peer/register → the peer, with two tunnel addresses, not online",
   async ({ alice }) => {
     const pubkey = newPubkey();
     const peer = await join(alice, { pubkey, endpoint: "203.0.113.7:51820" });
@@ -52,7 +57,7 @@ meshTest(
 );
 
 meshTest(
-  "/peer/register again with other values → updates them, same addresses",
+  "/peer/register again with other values → they are updated, the addresses stay",
   async ({ alice }) => {
     const before = await join(alice, { endpoint: "203.0.113.7:51820" });
     const after = await join(alice, { endpoint: "relay.example:7" });
@@ -80,35 +85,31 @@ meshTest("/peer/register again with the same values → the same peer", async ({
 });
 
 meshTest(
-  "/peer/register with another agent's pubkey → 409 pubkey_in_use",
+  "/peer/register with another agent's pubkey → 409 pubkey_in_use, and nothing changes",
   async ({ alice, bob, carol }) => {
     const { pubkey } = await join(alice);
     await join(bob);
     await leavesUnchanged([alice, bob, carol], async () => {
       for (const agent of [bob, carol]) {
-        const answer = await post("/agent-mesh/peer/register", {
-          as: agent,
-          body: { agent_id: agent.id, pubkey },
-        });
-        assertError(answer, 409, "pubkey_in_use");
+        assertError(await tryJoin(agent, { pubkey }), 409, "pubkey_in_use");
       }
     });
   },
 );
 
 meshTest(
-  "/peer/register by a pubkey that its agent gave up → taken",
+  "/peer/register with a pubkey that another agent gave up → 200",
   async ({ alice, bob, carol }) => {
     const { pubkey } = await join(alice);
     await join(alice);
     assert.equal((await join(bob, { pubkey })).pubkey, pubkey);
-    await succeed("/agent-mesh/peer/remove", { as: bob, body: { agent_id: bob.id } });
+    await removePeer(bob, bob.id);
     assert.equal((await join(carol, { pubkey })).pubkey, pubkey);
   },
 );
 
 meshTest(
-  "/peer/register with an endpoint inside the mesh → 422, in every spelling",
+  "/peer/register with an endpoint inside the mesh, in any spelling → 422, nothing changes",
   async ({ alice, bob }) => {
     const { addresses: [ipv4, ipv6] } = await join(alice);
     const [a = 0, b = 0, c = 0, d = 0] = ipv4.split(".").map(Number);
@@ -124,21 +125,14 @@ meshTest(
     for (const agent of [alice, bob]) {
       await leavesUnchanged([alice, bob], async () => {
         for (const endpoint of spellings) {
-          const answer = await post("/agent-mesh/peer/register", {
-            as: agent,
-            body: { agent_id: agent.id, pubkey: newPubkey(), endpoint },
-          });
-          const { issues } = assertError(answer, 422, "invalid_request") as unknown as {
-            issues: { path: string }[];
-          };
-          assert.deepEqual(issues.map(({ path }) => path), ["endpoint"], endpoint);
+          assertInvalid(await tryJoin(agent, { endpoint }), "endpoint");
         }
       });
     }
   },
 );
 
-meshTest("32 registrations at once → no two share an address", async () => {
+meshTest("32 /peer/register at once → no two peers share an address", async () => {
   const ids = Array.from({ length: 32 }, () => `crowd-${crypto.randomUUID()}`);
   try {
     const peers = await Promise.all(
@@ -154,18 +148,15 @@ meshTest("32 registrations at once → no two share an address", async () => {
     }
   } finally {
     for (const agent_id of ids) {
-      await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id } });
+      await removePeer("operator", agent_id);
     }
   }
 });
 
 meshTest("/peer/heartbeat → online, with last_seen, version and interval", async ({ alice }) => {
   await join(alice);
-  const { config_version } = await netmapOf(alice);
-  const beat = await succeed("/agent-mesh/peer/heartbeat", {
-    as: alice,
-    body: { agent_id: alice.id },
-  });
+  const config_version = await configVersionOf(alice);
+  const beat = await heartbeat(alice);
   assert.deepEqual(beat, {
     agent_id: alice.id,
     last_seen: beat["last_seen"],
@@ -181,7 +172,7 @@ meshTest("/peer/heartbeat → online, with last_seen, version and interval", asy
 });
 
 meshTest(
-  "/peer/heartbeat with config_version → others see what was applied, until it says otherwise",
+  "/peer/heartbeat with config_version → others see it, until a later heartbeat gives another",
   async ({ alice, bob }) => {
     await join(alice);
     await join(bob);
@@ -189,46 +180,45 @@ meshTest(
     const applied = async () =>
       (await netmapOf(bob)).peers.find(({ self }) => !self)?.config_version_applied;
     assert.equal(await applied(), null);
-    const beat = (body: object) =>
-      succeed("/agent-mesh/peer/heartbeat", { as: alice, body: { agent_id: alice.id, ...body } });
-    await beat({ config_version: 2 });
+    await heartbeat(alice, { config_version: 2 });
     assert.equal(await applied(), 2);
-    await beat({});
+    await heartbeat(alice);
     assert.equal(await applied(), 2);
-    await beat({ config_version: 3 });
+    await heartbeat(alice, { config_version: 3 });
     assert.equal(await applied(), 3);
   },
 );
 
 meshTest(
-  "an agent without a peer: /netmap, /wg_config, /peer/heartbeat → 404 peer_not_found",
+  "/netmap, /wg_config, /peer/heartbeat of an agent without a peer → 404, and it still has none",
   async ({ alice }) => {
-    for (const path of ["netmap", "wg_config", "peer/heartbeat"]) {
-      for (const as of [alice, "operator"] as const) {
-        const answer = await post(`/agent-mesh/${path}`, { as, body: { agent_id: alice.id } });
-        assertError(answer, 404, "peer_not_found");
+    await leavesUnchanged([alice], async () => {
+      for (const path of ["netmap", "wg_config", "peer/heartbeat"]) {
+        for (const as of [alice, "operator"] as const) {
+          const answer = await post(`/agent-mesh/${path}`, { as, body: { agent_id: alice.id } });
+          assertError(answer, 404, "peer_not_found");
+        }
       }
-    }
+    });
+    assert.equal((await join(alice)).last_seen, null);
   },
 );
 
 meshTest(
-  "/peer/remove → the peer, its rules and its PSKs are gone, from everybody's map too",
+  "/peer/remove → the peer, its rules and its PSKs are gone, and it is in nobody's map",
   async ({ alice, bob, carol }) => {
     for (const agent of [alice, bob, carol]) await join(agent);
     await agree(ruleBetween(alice, bob));
     await agree(ruleBetween(bob, carol));
-    await succeed("/agent-mesh/acl/put", { as: carol, body: ruleBetween(carol, alice) });
+    assert.equal((await putRule(carol, ruleBetween(carol, alice))).status, 200);
     const [psk] = valuesOf("PresharedKey", await configOf(alice));
-    const carolsVersion = (await netmapOf(carol)).config_version;
+    const carolsVersion = await configVersionOf(carol);
 
-    const remove = () =>
-      succeed("/agent-mesh/peer/remove", { as: alice, body: { agent_id: alice.id } });
-    assert.deepEqual(await remove(), { agent_id: alice.id, removed: true });
-    assert.deepEqual(await remove(), { agent_id: alice.id, removed: false });
+    assert.deepEqual(await removePeer(alice, alice.id), { agent_id: alice.id, removed: true });
+    assert.deepEqual(await removePeer(alice, alice.id), { agent_id: alice.id, removed: false });
 
     const bobs = await netmapOf(bob);
-    assert.deepEqual(bobs.peers.map(({ agent_id }) => agent_id), [bob.id, carol.id]);
+    assert.deepEqual(idsIn(bobs), [bob.id, carol.id]);
     assert.deepEqual(bobs.acls, [ruleBetween(bob, carol)]);
     const carols = await netmapOf(carol);
     assert.deepEqual(carols.acl_requests, []);
@@ -243,34 +233,31 @@ meshTest(
 );
 
 meshTest(
-  "/peer/remove of an agent without a peer → false, and the rules that name it are gone all the same",
+  "/peer/remove of an agent without a peer → removed: false, and the rules that name it are gone",
   async ({ alice, bob }) => {
     await join(bob);
     await agree(ruleBetween(alice, bob));
-    const version = (await netmapOf(bob)).config_version;
-    const answer = await succeed("/agent-mesh/peer/remove", {
-      as: "operator",
-      body: { agent_id: alice.id },
-    });
+    const version = await configVersionOf(bob);
+    const answer = await removePeer("operator", alice.id);
     assert.deepEqual(answer, { agent_id: alice.id, removed: false });
     const { acls, config_version } = await netmapOf(bob);
     assert.deepEqual(acls, []);
-    assert.equal(config_version, version, "no text named alice");
+    assert.equal(config_version, version, "no configuration named alice");
 
     await join(alice);
-    assert.deepEqual((await netmapOf(bob)).peers.map(({ agent_id }) => agent_id), [bob.id]);
+    assert.deepEqual(idsIn(await netmapOf(bob)), [bob.id]);
   },
 );
 
 meshTest(
-  "removed and registered again → the same addresses, and config_version goes on",
+  "/peer/remove, then /peer/register → the same addresses, and config_version goes on rising",
   async ({ alice, bob }) => {
     const before = await join(alice);
-    const version = (await netmapOf(alice)).config_version;
-    await succeed("/agent-mesh/peer/remove", { as: alice, body: { agent_id: alice.id } });
+    const version = await configVersionOf(alice);
+    await removePeer(alice, alice.id);
     const other = await join(bob);
     assert.notDeepEqual(other.addresses, before.addresses);
     assert.deepEqual((await join(alice)).addresses, before.addresses);
-    assert.ok((await netmapOf(alice)).config_version > version);
+    assert.ok(await configVersionOf(alice) > version);
   },
 );

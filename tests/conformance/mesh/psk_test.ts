@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { assertError, assertInvalid, post } from "../client.ts";
+import { type Agent, assertError, assertInvalid, post } from "../client.ts";
+import { ISO_TIMESTAMP } from "../iso_timestamp.ts";
 import {
   agree,
   configOf,
@@ -16,7 +17,6 @@ import {
   ruleBetween,
   valuesOf,
 } from "../mesh_cast.ts";
-import type { Agent } from "../client.ts";
 
 meshTest(
   "/wg_config of both sides → one PSK of 32 bytes, the same on every call",
@@ -37,16 +37,19 @@ meshTest("32 first /wg_config at once, from both sides → one PSK", async ({ al
   assert.equal(await pskOf(alice), psks[0]);
 });
 
-meshTest("each pair has a PSK of its own", async ({ alice, bob, carol }) => {
-  await pairUp(alice, bob);
-  await join(carol);
-  await agree(ruleBetween(carol, alice));
-  await agree(ruleBetween(carol, bob));
-  const [withBob, withCarol] = valuesOf("PresharedKey", await configOf(alice));
-  const [withAlice, withCarolToo] = valuesOf("PresharedKey", await configOf(bob));
-  assert.equal(withAlice, withBob);
-  assert.equal(new Set([withBob, withCarol, withCarolToo]).size, 3);
-});
+meshTest(
+  "/wg_config of three agents in three pairs → each pair has a PSK of its own",
+  async ({ alice, bob, carol }) => {
+    await pairUp(alice, bob);
+    await join(carol);
+    await agree(ruleBetween(carol, alice));
+    await agree(ruleBetween(carol, bob));
+    const [withBob, withCarol] = valuesOf("PresharedKey", await configOf(alice));
+    const [withAlice, withCarolToo] = valuesOf("PresharedKey", await configOf(bob));
+    assert.equal(withAlice, withBob);
+    assert.equal(new Set([withBob, withCarol, withCarolToo]).size, 3);
+  },
+);
 
 for (const rotator of ["alice", "bob", "operator"] as const) {
   meshTest(
@@ -65,10 +68,7 @@ for (const rotator of ["alice", "bob", "operator"] as const) {
         psk_version: 2,
         rotated_at: answer.body["rotated_at"],
       });
-      assert.match(
-        String(answer.body["rotated_at"]),
-        /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/,
-      );
+      assert.match(String(answer.body["rotated_at"]), ISO_TIMESTAMP);
       assert.deepEqual(
         [await configVersionOf(alice), await configVersionOf(bob)],
         versions.map((version) => version + 1),
@@ -85,7 +85,7 @@ for (const rotator of ["alice", "bob", "operator"] as const) {
 }
 
 meshTest(
-  "/psk/rotate where the two do not see each other → 404 peer_not_found, the same for every reason",
+  "/psk/rotate of two that do not see each other → the same 404 for every reason, no change",
   async ({ alice, bob, carol }) => {
     await join(alice);
     await join(bob);
@@ -94,12 +94,12 @@ meshTest(
     await leavesUnchanged([alice, bob, carol], async () => {
       const bodies = [];
       const unseen: readonly (readonly [string, Agent, string])[] = [
-        ["a request only", alice, bob.id],
-        ["an active rule with an agent that has no peer", alice, carol.id],
-        ["nobody of that name", alice, "nobody-has-this"],
-        ["itself", alice, alice.id],
-        ["an active rule, and the caller has no peer", carol, alice.id],
-        ["no rule, and the caller has no peer", carol, bob.id],
+        ["they share a request only", alice, bob.id],
+        ["they share an active rule, but the other has no peer", alice, carol.id],
+        ["the other does not exist", alice, "nobody-has-this"],
+        ["the other is the caller itself", alice, alice.id],
+        ["they share an active rule, but the caller has no peer", carol, alice.id],
+        ["they share no rule, and the caller has no peer", carol, bob.id],
       ];
       for (const [reason, as, other] of unseen) {
         for (const body of [{ a: as.id, b: other }, { a: other, b: as.id }]) {
@@ -118,12 +118,14 @@ meshTest(
     await agree(ruleBetween(alice, bob));
     await configOf(alice);
     await revokeRule(bob, ruleBetween(alice, bob));
-    assertError(await rotate(alice, alice, bob), 404, "peer_not_found");
+    await leavesUnchanged([alice, bob], async () => {
+      assertError(await rotate(alice, alice, bob), 404, "peer_not_found");
+    });
   },
 );
 
 meshTest(
-  "/psk/rotate by a third agent → 403, whether the two are a pair or not",
+  "/psk/rotate by a third agent → 403, whether the two are a pair or not, and nothing changes",
   async ({ alice, bob, carol }) => {
     await pairUp(alice, bob);
     await join(carol);
@@ -137,7 +139,7 @@ meshTest(
 );
 
 meshTest(
-  "/psk/rotate while the PSK is still to be made → the version that is to be made, and nothing changes",
+  "/psk/rotate of a PSK that is still to be made → the version that it will have, no change",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     const versions = [await configVersionOf(alice), await configVersionOf(bob)];
@@ -145,7 +147,7 @@ meshTest(
       const answer = await rotate(rotator, alice, bob);
       assert.equal(answer.status, 200);
       assert.equal(answer.body["psk_version"], 1);
-      assert.match(String(answer.body["rotated_at"]), /^\d{4}-\d{2}-\d{2}T/);
+      assert.match(String(answer.body["rotated_at"]), ISO_TIMESTAMP);
     }
     assert.deepEqual([await configVersionOf(alice), await configVersionOf(bob)], versions);
 
@@ -158,15 +160,21 @@ meshTest(
   },
 );
 
-meshTest("/psk/rotate with bad fields → 422 that names each", async ({ alice }) => {
-  assertInvalid(await post("/agent-mesh/psk/rotate", { as: alice }), "a", "b");
-  const body = { a: alice.id, b: "not an identifier" };
-  assertInvalid(await post("/agent-mesh/psk/rotate", { as: alice, body }), "b");
-});
+meshTest(
+  "/psk/rotate with bad fields → 422 that names each, and nothing changes",
+  async ({ alice, bob }) => {
+    await pairUp(alice, bob);
+    await leavesUnchanged([alice, bob], async () => {
+      assertInvalid(await post("/agent-mesh/psk/rotate", { as: alice }), "a", "b");
+      const body = { a: alice.id, b: "not an identifier" };
+      assertInvalid(await post("/agent-mesh/psk/rotate", { as: alice, body }), "b");
+    });
+  },
+);
 
 for (const changer of ["alice", "bob"] as const) {
   meshTest(
-    `${changer} registers another pubkey → another PSK, for that pair alone`,
+    `/peer/register of another pubkey by ${changer} → another PSK for each of its pairs alone`,
     async (cast) => {
       const { alice, bob, carol } = cast;
       await pairUp(alice, bob);
@@ -181,7 +189,7 @@ for (const changer of ["alice", "bob"] as const) {
           !valuesOf("PresharedKey", after[index]!).includes(psk)
         ).length
       );
-      // The one who changed has new PSKs with both others, these with it alone.
+      // Who registered another pubkey has two new PSKs; each of the others has one, with it.
       assert.deepEqual(changed, changer === "alice" ? [2, 1, 1] : [1, 2, 1]);
       assert.equal(await pskOf(alice), await pskOf(bob));
       const versions = (await netmapOf(cast[changer])).peers.map(({ psk_version }) => psk_version);
@@ -190,17 +198,20 @@ for (const changer of ["alice", "bob"] as const) {
   );
 }
 
-meshTest("an endpoint or a rule changes → the PSK stays", async ({ alice, bob }) => {
-  const { pubkey } = await pairUp(alice, bob);
-  const psk = await pskOf(alice);
-  await join(alice, { pubkey, endpoint: "203.0.113.9:51820" });
-  await agree(ruleBetween(bob, alice, { port: 22 }));
-  await revokeRule(bob, ruleBetween(alice, bob));
-  assert.equal(await pskOf(alice), psk);
-  assert.ok(psk.length === 44);
-});
+meshTest(
+  "another endpoint, another rule, a rule revoked → the PSK stays",
+  async ({ alice, bob }) => {
+    const { pubkey } = await pairUp(alice, bob);
+    const psk = await pskOf(alice);
+    await join(alice, { pubkey, endpoint: "203.0.113.9:51820" });
+    await agree(ruleBetween(bob, alice, { port: 22 }));
+    await revokeRule(bob, ruleBetween(alice, bob));
+    assert.equal(await pskOf(alice), psk);
+    assert.ok(psk.length === 44);
+  },
+);
 
-/** The PSK with the first of the agent's peers. */
+/** The PSK that an agent shares with the first of its peers. */
 async function pskOf(agent: Agent): Promise<string> {
   return valuesOf("PresharedKey", await configOf(agent))[0]!;
 }

@@ -1,9 +1,18 @@
 import assert from "node:assert/strict";
 import { assertError, assertInvalid, functionUrl, headersOf, post } from "../client.ts";
-import { agree, configOf, join, meshTest, netmapOf, ruleBetween, valuesOf } from "../mesh_cast.ts";
+import {
+  agree,
+  configOf,
+  join,
+  meshTest,
+  netmapOf,
+  pairUp,
+  ruleBetween,
+  valuesOf,
+} from "../mesh_cast.ts";
 
 meshTest(
-  "/wg_config → the interface, the firewall first and the private key last, and each visible peer",
+  "/wg_config → the interface, its firewall first and its key last, then each visible peer",
   async ({ alice, bob, carol }) => {
     const alices = await join(alice, { endpoint: "203.0.113.7:51820" });
     const bobs = await join(bob, { endpoint: "[2001:db8::7]:7" });
@@ -42,7 +51,7 @@ meshTest(
 );
 
 meshTest(
-  "/wg_config with equal states → equal text on every call",
+  "/wg_config of an unchanged state → the same text on every call",
   async ({ alice, bob, carol }) => {
     for (const agent of [carol, bob, alice]) await join(agent);
     await agree(ruleBetween(carol, alice));
@@ -52,19 +61,22 @@ meshTest(
   },
 );
 
-meshTest("ListenPort: listen_port, else the endpoint's port, else none", async ({ alice }) => {
-  await join(alice);
-  assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), []);
-  await join(alice, { endpoint: "203.0.113.7:700" });
-  assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), ["700"]);
-  await join(alice, { endpoint: "203.0.113.7:700", listen_port: 51820 });
-  assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), ["51820"]);
-  await join(alice, { listen_port: 9 });
-  assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), ["9"]);
-});
+meshTest(
+  "/wg_config → ListenPort is listen_port, else the endpoint's port, else none",
+  async ({ alice }) => {
+    await join(alice);
+    assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), []);
+    await join(alice, { endpoint: "203.0.113.7:700" });
+    assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), ["700"]);
+    await join(alice, { endpoint: "203.0.113.7:700", listen_port: 51820 });
+    assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), ["51820"]);
+    await join(alice, { listen_port: 9 });
+    assert.deepEqual(valuesOf("ListenPort", await configOf(alice)), ["9"]);
+  },
+);
 
 meshTest(
-  "a peer whose endpoint is a DNS name → no Endpoint line that could fail the file",
+  "/wg_config with a peer at a DNS name → no Endpoint line, which would fail without DNS",
   async ({ alice, bob }) => {
     await join(alice);
     await join(bob, { endpoint: "bob.example:51820" });
@@ -75,25 +87,30 @@ meshTest(
   },
 );
 
-meshTest("/wg_config with private_key_file and firewall none → rendered so", async ({ alice }) => {
-  await join(alice);
-  const answer = await configOf(alice, {
-    private_key_file: "/run/keys/%i.private",
-    firewall: "none",
-  });
-  assert.equal(
-    valuesOf("PostUp", answer).at(-1),
-    "wg set %i private-key /run/keys/%i.private",
-  );
-  // What is left of the firewall keeps the tunnel's own packets out of the tunnel.
-  assert.ok(!answer.config.includes("chain from_tunnel"));
-  assert.ok((await configOf(alice, { firewall: "nftables" })).config.includes("chain from_tunnel"));
-});
-
 meshTest(
-  "/wg_config with a bad private_key_file or firewall → 422 that names it",
+  "/wg_config with private_key_file and firewall none → both as asked",
   async ({ alice }) => {
     await join(alice);
+    const answer = await configOf(alice, {
+      private_key_file: "/run/keys/%i.private",
+      firewall: "none",
+    });
+    assert.equal(
+      valuesOf("PostUp", answer).at(-1),
+      "wg set %i private-key /run/keys/%i.private",
+    );
+    // Of the firewall only that part remains which keeps the tunnel's own packets out of the tunnel.
+    assert.ok(!answer.config.includes("chain from_tunnel"));
+    assert.ok(
+      (await configOf(alice, { firewall: "nftables" })).config.includes("chain from_tunnel"),
+    );
+  },
+);
+
+meshTest(
+  "/wg_config with a bad private_key_file or firewall → 422 that names it, and no PSK is made",
+  async ({ alice, bob }) => {
+    await pairUp(alice, bob);
     const bad = {
       private_key_file: [
         "key",
@@ -118,13 +135,12 @@ meshTest(
         assertInvalid(answer, field);
       }
     }
+    assert.deepEqual((await netmapOf(alice)).peers.map((peer) => peer.psk_version), [null, null]);
   },
 );
 
 meshTest("/wg_config with accept: text/plain → the configuration alone", async ({ alice, bob }) => {
-  await join(alice);
-  await join(bob);
-  await agree(ruleBetween(alice, bob));
+  await pairUp(alice, bob);
   const { config } = await configOf(alice);
   for (
     const accept of [
@@ -155,7 +171,7 @@ meshTest("/wg_config with accept: text/plain → the configuration alone", async
 });
 
 meshTest(
-  "/wg_config with accept: text/plain, refused → the error envelope, as JSON",
+  "/wg_config with accept: text/plain by an agent without a peer → 404 as JSON",
   async ({ alice }) => {
     const answer = await post("/agent-mesh/wg_config", {
       as: alice,
