@@ -101,7 +101,7 @@ artifactTest(
   },
 );
 
-Deno.test("create_agent_key and the revoking functions with a publishable key or none → refused, no change", async () => {
+Deno.test("functions for agent keys, without the secret key → refused, no change", async () => {
   const agent = await createAgent("keyholder");
   const calls = {
     create_agent_key: { agent_id: agent.id },

@@ -52,7 +52,7 @@ for (const [name, operations] of Object.entries(OPERATIONS)) {
     assert.deepEqual(answer.body, { status: "ok" });
   });
 
-  Deno.test(`GET /${name}/openapi.json → OpenAPI 3.1 with every path, its schema and errors`, async () => {
+  Deno.test(`GET /${name}/openapi.json → every path with its schema and errors`, async () => {
     const answer = await send(`/${name}/openapi.json`, { method: "GET" });
     assert.equal(answer.status, 200);
     assert.match(String(answer.body["openapi"]), /^3\.1\./);
@@ -114,14 +114,14 @@ for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
   });
 }
 
-Deno.test("a request with an origin → access-control-allow-origin: *, on an error too", async () => {
+Deno.test("any request with an origin → access-control-allow-origin: *", async () => {
   for (const path of ["/agent-artifacts/health", "/agent-artifacts/nothing"]) {
     const answer = await send(path, { headers: { origin: "https://app.example" } });
     assert.equal(answer.headers.get("access-control-allow-origin"), "*");
   }
 });
 
-Deno.test("a request with a sane x-request-id → echoed; with another or none → one of its own", async () => {
+Deno.test("x-request-id: a sane one → echoed; another or none → a fresh one", async () => {
   const sane = "trace-1:a.b_C";
   const echoed = await send("/agent-artifacts/health", { headers: { "x-request-id": sane } });
   assert.equal(echoed.headers.get("x-request-id"), sane);
@@ -168,7 +168,7 @@ artifactTest("a JSON body under any content-type or none → 200", async ({ plan
   assert.equal(untyped.status, 200);
 });
 
-Deno.test("/register with an empty body → as with {}: 422 that names every required field", async () => {
+Deno.test("/register with an empty body or {} → 422 that names every required field", async () => {
   for (const body of ["", "  \n", "{}"]) {
     const answer = await send("/agent-artifacts/register", {
       method: "POST",

@@ -87,7 +87,7 @@ interface Registration {
   readonly listen_port?: unknown;
 }
 
-/** Registers the agent as a peer, behind NAT unless an endpoint is given; anything but 200 fails. */
+/** Registers the agent, behind NAT unless an endpoint is given; anything but 200 fails. */
 export async function join(agent: Agent, registration: Registration = {}): Promise<Peer> {
   const answer = await tryJoin(agent, registration);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));

@@ -1,19 +1,29 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join as joinPath } from "node:path";
-import { type Agent, functionUrl, headersOf, SECRET_KEY } from "../conformance/client.ts";
-import { meshTest, newPubkey, ruleBetween } from "../conformance/mesh_cast.ts";
-import { withStackDatabase } from "../database/connection.ts";
+import {
+  type Agent,
+  functionUrl,
+  headersOf,
+  operatorRpc,
+  SUPABASE_URL,
+} from "../../conformance/client.ts";
+import { meshTest, newPubkey, ruleBetween } from "../../conformance/mesh_cast.ts";
+import { withStackDatabase } from "../../database/connection.ts";
+import { startOwnMeshFunction } from "../mesh_function.ts";
+import { startProxy } from "../proxy.ts";
 
 meshTest(
-  "a PSK → nowhere but in the two /wg_config answers: no table, no log line, no other response",
+  "a PSK → in the two /wg_config answers alone: no table, log, other response, call to the stack",
   async ({ alice, bob, carol }) => {
+    await using proxy = startProxy(SUPABASE_URL);
+    await using own = await startOwnMeshFunction(proxy.url);
     const psks = new Set<string>();
     const otherAnswers: string[] = [];
 
-    /** One request; whatever comes back but a configuration is kept, headers too, to be searched. */
-    const send = async (path: string, as: Agent | "operator", body: unknown = {}) => {
-      const response = await fetch(functionUrl(`/agent-mesh/${path}`), {
+    /** Sends a request. Keeps a configuration's PSKs, and all of any other answer. */
+    const send = async (path: string, as: Agent, body: unknown = {}) => {
+      const response = await fetch(`${own.process.url}/agent-mesh/${path}`, {
         method: "POST",
         headers: headersOf(as),
         body: typeof body === "string" ? body : JSON.stringify(body),
@@ -43,6 +53,8 @@ meshTest(
     await register(alice, "203.0.113.8:51820");
     for (const agent of [alice, bob]) await send("wg_config", agent);
     assert.equal(psks.size, 3, "replaced by the rotation, and by the new pubkey");
+    const stored = proxy.passed.filter(({ path }) => path.endsWith("/rpc/store_psks"));
+    assert.equal(stored.length, 3, "the calls that store PSKs are among those searched");
 
     for (const agent of [alice, bob, carol]) {
       await send("netmap", agent);
@@ -54,10 +66,11 @@ meshTest(
     }
     await send("acl/revoke", alice, rule);
     await send("peer/remove", bob, { agent_id: bob.id });
-    otherAnswers.push(await openApi(), await rpcAnswer());
+    otherAnswers.push(await openApi(), await encryptedPsks());
 
     const searched = {
       "another response": otherAnswers.map((text) => Buffer.from(text)),
+      "a call to the stack": proxy.passed.map((call) => Buffer.from(JSON.stringify(call))),
       "a table": await everyTable(),
       "a log": await everyLog(),
     };
@@ -65,14 +78,14 @@ meshTest(
       assert.ok(texts.length > 0, `there is ${place} to search`);
       for (const psk of psks) {
         for (const spelling of spellingsOf(psk)) {
-          assert.deepEqual(texts.filter((text) => text.includes(spelling)).length, 0, place);
+          assert.equal(texts.filter((text) => text.includes(spelling)).length, 0, place);
         }
       }
     }
   },
 );
 
-/** The bytes as they are, and as texts: base64 with and without padding, for URLs, hex in both cases. */
+/** The bytes themselves, in base64 (without the padding), in base64url, in hex of either case. */
 function spellingsOf(psk: string): Buffer[] {
   const bytes = Buffer.from(psk, "base64");
   const hex = bytes.toString("hex");
@@ -84,7 +97,7 @@ function spellingsOf(psk: string): Buffer[] {
   ];
 }
 
-/** Every row of every table of the project and the platform, as text; bytea comes as hex. */
+/** Every row of every table of the project and the platform, as text; bytea is in hex. */
 function everyTable(): Promise<Buffer[]> {
   return withStackDatabase(async (sql) => {
     const tables = await sql`
@@ -119,13 +132,12 @@ async function openApi(): Promise<string> {
   return await (await fetch(functionUrl("/agent-mesh/openapi.json"))).text();
 }
 
-/** What the operator can read of PSKs by PostgREST: encrypted ones. */
-async function rpcAnswer(): Promise<string> {
-  const response = await fetch(functionUrl("/../../rest/v1/rpc/list_psks_to_reencrypt"), {
-    method: "POST",
-    headers: { apikey: SECRET_KEY, "content-type": "application/json" },
-    body: JSON.stringify({ newest_key_id: "0".repeat(16), max_entries: 1000 }),
+/** All that the operator can read of PSKs by PostgREST: encrypted ones. */
+async function encryptedPsks(): Promise<string> {
+  const { status, body } = await operatorRpc("list_psks_to_reencrypt", {
+    newest_key_id: "0".repeat(16),
+    max_entries: 1000,
   });
-  assert.equal(response.status, 200);
-  return await response.text();
+  assert.equal(status, 200);
+  return JSON.stringify(body);
 }

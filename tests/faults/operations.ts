@@ -1,16 +1,14 @@
-/** The operations of the artifact group: what each calls, and a request with which it succeeds. */
-import assert from "node:assert/strict";
+/** The operations of the artifact group: the calls that each makes, and a request for each. */
 import type { Agent } from "../conformance/client.ts";
 import {
   grant,
   publish,
-  register,
+  registerAndUpload,
   secondsFromNow,
   sha256,
-  upload,
 } from "../conformance/artifacts.ts";
 
-/** Each operation with every call that it makes, by a part of the call's path. */
+/** Every call that an operation makes, in order, each by a part of its path. */
 export const CALLS: Record<string, readonly string[]> = {
   "/register": ["/rpc/register_artifact", "/object/upload/sign/"],
   "/commit": [
@@ -29,7 +27,7 @@ export const CALLS: Record<string, readonly string[]> = {
   "/delete": ["/rpc/delete_artifact"],
 };
 
-/** A body with which the operation succeeds, once. */
+/** A fresh body with which the planner's request to this path succeeds. */
 export async function requestFor(
   path: string,
   { planner, builder }: { planner: Agent; builder: Agent },
@@ -39,8 +37,7 @@ export async function requestFor(
   }
   if (path === "/inbox" || path === "/list") return { agent_id: planner.id };
   if (path === "/commit") {
-    const { artifact_id, upload_url } = await register(planner);
-    assert.equal(await upload(upload_url, "hello"), 200);
+    const { artifact_id } = await registerAndUpload(planner);
     return { artifact_id, sha256: sha256("hello") };
   }
   const { artifact_id } = await publish(planner);

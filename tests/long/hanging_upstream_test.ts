@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import { artifactTest, type Cast } from "../conformance/artifacts.ts";
-import { CALLS, requestFor } from "../own_function/operations.ts";
+import { CALLS, requestFor } from "../faults/operations.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
-import { gate, startProxy } from "../own_function/proxy.ts";
+import { gate, overloaded, startProxy } from "../own_function/proxy.ts";
 
-/** The operations by how many calls go before the one that hangs: first calls together, second calls together, … */
+/** Operations with the call that hangs: each one's first call in the first round, and so on. */
 function rounds(): Map<string, string>[] {
   const collected: Map<string, string>[] = [];
   for (const [path, calls] of Object.entries(CALLS)) {
@@ -18,13 +18,14 @@ function rounds(): Map<string, string>[] {
 }
 
 artifactTest(
-  "PostgREST or Storage that never answers, at each call of each operation → 503 with retry-after; the same request repeated succeeds",
+  "every operation while one of its calls is never answered → 503 with retry-after; repeated → 200",
   async (cast) => {
-    // All at once, because each takes as long as its deadline; a function and a proxy for each round.
+    // All rounds at once, because each takes as long as a deadline.
     await Promise.all(rounds().map((hanging) => hangAndRepeat(hanging, cast)));
   },
 );
 
+/** One round, by a function and a proxy of its own. */
 async function hangAndRepeat(hanging: ReadonlyMap<string, string>, cast: Cast): Promise<void> {
   const end = gate();
   await using proxy = startProxy(SUPABASE_URL);
@@ -34,9 +35,7 @@ async function hangAndRepeat(hanging: ReadonlyMap<string, string>, cast: Cast): 
 
   const calls = [...hanging.values()];
   proxy.intercept(({ path }) =>
-    calls.some((call) => path.includes(call))
-      ? end.wait().then(() => new Response(null, { status: 503 }))
-      : undefined
+    calls.some((call) => path.includes(call)) ? end.wait().then(overloaded) : undefined
   );
   const answers = await Promise.all(
     [...bodies].map(([path, body]) => own.post(path, { as: cast.planner, body })),
@@ -46,7 +45,7 @@ async function hangAndRepeat(hanging: ReadonlyMap<string, string>, cast: Cast): 
     assert.ok(Number(answer.headers.get("retry-after")) > 0);
   }
   end.open();
-  proxy.intercept(() => {});
+  proxy.letPass();
   for (const [path, body] of bodies) {
     const repeated = await own.post(path, { as: cast.planner, body });
     assert.equal(repeated.status, 200, `${path}: ${JSON.stringify(repeated.body)}`);

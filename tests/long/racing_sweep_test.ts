@@ -5,11 +5,11 @@ import {
   type Artifact,
   artifactTest,
   commit,
+  deleteArtifact,
   download,
   open,
-  register,
+  registerAndUpload,
   sha256,
-  upload,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { objectsOf, sweepAll, type Swept } from "../database/sweeping.ts";
@@ -21,14 +21,11 @@ function sweep(): Promise<Answer<Swept>> {
   return post<Swept>("/agent-artifacts/sweep", { as: "operator", body: { limit: 1000 } });
 }
 
-function remove(owner: Agent, { artifact_id }: Artifact): Promise<Answer<Artifact>> {
-  return post<Artifact>("/agent-artifacts/delete", { as: owner, body: { artifact_id } });
-}
-
-/** Uploads that the next sweep finds abandoned, unless a commit comes first. */
+/** Uploads that the next sweep takes for abandoned, unless a commit comes first. */
 async function uploadOverdue(owner: Agent, count: number): Promise<Artifact[]> {
-  const registered = await Promise.all(Array.from({ length: count }, () => register(owner)));
-  for (const { upload_url } of registered) assert.equal(await upload(upload_url, "hello"), 200);
+  const registered = await Promise.all(
+    Array.from({ length: count }, () => registerAndUpload(owner)),
+  );
   const ids = registered.map((artifact) => artifact.artifact_id);
   await withStackDatabase((sql) =>
     sql`update artifacts.artifacts set created_at = now() - interval '27 hours'
@@ -38,7 +35,7 @@ async function uploadOverdue(owner: Agent, count: number): Promise<Artifact[]> {
 }
 
 artifactTest(
-  `sweep, commit, delete and fetch of the same artifacts at once, ${ROUNDS} rounds → what was committed has its bytes, and nothing else is left`,
+  `/sweep, /commit, /delete, /open at once, ${ROUNDS} times → the bytes of what is committed stay`,
   async ({ planner }) => {
     const committed: Artifact[] = [];
     const others: Artifact[] = [];
@@ -47,12 +44,12 @@ artifactTest(
       const sweeps = round % 2 === 0 ? [sweep(), sweep()] : [];
       const keeping = commit(planner, kept, DIGEST);
       const dooming = commit(planner, doomed, DIGEST);
-      const removal = remove(planner, doomed);
+      const removal = deleteArtifact(planner, doomed);
       const opened = [open(planner, kept), open(planner, doomed)];
       if (round % 2 === 1) sweeps.push(sweep(), sweep());
 
       for (const swept of await Promise.all(sweeps)) assert.equal(swept.status, 200);
-      for (const access of await Promise.all(opened)) await assertWorks(access);
+      for (const access of await Promise.all(opened)) await assertHonest(access);
       for (const answer of [await keeping, await dooming, await removal]) {
         assert.ok([200, 410].includes(answer.status), JSON.stringify(answer.body));
       }
@@ -61,7 +58,7 @@ artifactTest(
       if ((await keeping).status === 410) others.push(kept);
       else {
         committed.push(kept);
-        await assertWorks(await open(planner, kept));
+        await assertHonest(await open(planner, kept));
       }
     }
     assert.ok(
@@ -79,12 +76,12 @@ artifactTest(
       await objectsOf(...committed),
       committed.map(({ artifact_id }) => `sealed/${artifact_id}/1`).sort(),
     );
-    for (const artifact of committed) await assertWorks(await open(planner, artifact));
+    for (const artifact of committed) await assertHonest(await open(planner, artifact));
   },
 );
 
-/** A URL that was given out leads to the bytes; a refusal is one that the moment allows. */
-async function assertWorks({ status, body }: Answer<Access>): Promise<void> {
+/** Asserts that a URL leads to the right bytes, and that a refusal says what may be the case. */
+async function assertHonest({ status, body }: Answer<Access>): Promise<void> {
   if (status === 200) assert.equal(await download(body.url), "hello");
   else assert.ok([409, 410].includes(status), JSON.stringify(body));
 }
