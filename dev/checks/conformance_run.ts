@@ -10,12 +10,12 @@ export interface Section extends TestCounts {
 
 const SUITE = join(PROJECT, "tests", "conformance");
 
-/** Which files of the suite belong to which section: each to the first that matches its name. */
+/** Which files of the suite belong to which section: each to the first that matches its path. */
 const SECTIONS: readonly { readonly title: string; readonly files: RegExp }[] = [
   { title: "Conventions", files: /^conventions_/ },
   { title: "Who is calling", files: /callers_test|agent_keys/ },
   { title: "Field rules", files: /fields_test|timestamps/ },
-  { title: "Mesh group", files: /^mesh_/ },
+  { title: "Mesh group", files: /^mesh\// },
   { title: "Artifact group", files: /^/ },
 ];
 
@@ -33,7 +33,8 @@ export interface ConformanceOptions {
  * what each section came to.
  */
 export async function runConformance(options: ConformanceOptions): Promise<Section[]> {
-  const remaining = (await readdir(SUITE)).filter((file) => file.endsWith("_test.ts")).sort();
+  const remaining = (await readdir(SUITE, { recursive: true }))
+    .filter((file) => file.endsWith("_test.ts")).sort();
   return await Promise.all(SECTIONS.map(async ({ title, files }) => {
     const own = remaining.filter((file) => files.test(file));
     for (const file of own) remaining.splice(remaining.indexOf(file), 1);

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What secrets of this project look like: every one that is made has one of these forms. */
+/** The forms of all secrets that this project makes. */
 const SECRET_FORMS: Readonly<Record<string, RegExp>> = {
   "an agent key": /\bak_[0-9a-f]{64}\b/,
   "a grant token": /\bg_[A-Za-z0-9_-]{43}\b/,
@@ -12,7 +12,10 @@ const SECRET_FORMS: Readonly<Record<string, RegExp>> = {
     /(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=(?![A-Za-z0-9+/=])/,
 };
 
-/** Where a log file under `directory` holds a secret, one sentence each; the secret itself is not told again. */
+/**
+ * One sentence for each log file in `directory` and form of secret that it holds. The secret itself
+ * is not repeated.
+ */
 export async function findSecretsInLogs(directory: string): Promise<string[]> {
   const found: string[] = [];
   for (const file of await readdir(directory)) {

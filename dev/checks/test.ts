@@ -1,30 +1,33 @@
 import { chmod, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { isFree } from "../processes/free_port.ts";
-import { findProcessesWith } from "../processes/leftovers.ts";
+import { findProcessesWith } from "../processes/find_processes.ts";
 import { findSecretsInLogs } from "./log_secrets.ts";
 import { removePostgresHome } from "../postgres/home.ts";
-import { stopRequest } from "../processes/shutdown.ts";
+import { stopRequest } from "../processes/stop_request.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { type Stack, stackEnvironment, startStack } from "../stack/stack.ts";
 import { runCommand } from "../command/run_command.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
 
-/** Runs `deno test` with this program's arguments against a stack that lives as long as the run. */
+/**
+ * Runs `deno test` with this program's arguments against a stack of its own. Resolves to the exit
+ * code.
+ */
 async function main(): Promise<number> {
   const stopRequested = stopRequest();
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-test-" });
   try {
-    // Others may pass through: as root, PostgreSQL runs as another user.
+    // Open to other users: when this is root, PostgreSQL runs as another user.
     await chmod(stateDir, 0o711);
     const stack = await startStack({ port: 0, stateDir, durable: false });
     const code = await runTests(stack, stopRequested);
     await stack.stop();
     const complaints = [
       ...(await findLeftovers(stack)).map((leftover) => `Left behind: ${leftover}`),
-      ...await findSecretsInLogs(join(stateDir, "logs")),
+      ...await findSecretsInLogs(stateFiles(stateDir).logs),
     ];
     for (const complaint of complaints) console.error(complaint);
-    const report = await readFile(reportFile(stateDir), "utf8").catch(() => "");
+    const report = await readFile(stateFiles(stateDir).testReport, "utf8").catch(() => "");
     const counts = countTests(report);
     console.log(describeCounts({ ...counts, failed: counts.failed + complaints.length }));
     return complaints.length > 0 ? 1 : code;
@@ -36,14 +39,22 @@ async function main(): Promise<number> {
 
 async function runTests(stack: Stack, stopRequested: Promise<string>): Promise<number> {
   const tests = new Deno.Command(Deno.execPath(), {
-    args: ["test", "--allow-all", `--junit-path=${reportFile(stack.stateDir)}`, ...Deno.args],
+    args: [
+      "test",
+      "--allow-all",
+      `--junit-path=${stateFiles(stack.stateDir).testReport}`,
+      ...Deno.args,
+    ],
     env: { ...stackEnvironment(stack), STATE_DIR: stack.stateDir },
   }).spawn();
   stopRequested.then(() => tests.kill("SIGTERM")).catch(() => {});
   return (await tests.status).code;
 }
 
-/** What still runs or listens a few seconds after the end: a process may take a moment to see that its parent went. */
+/**
+ * What still runs or listens after three seconds: a process may take a moment to see that its
+ * parent has gone.
+ */
 async function findLeftovers(stack: Stack): Promise<string[]> {
   for (let attempt = 1;; attempt++) {
     const leftovers = await lookForLeftovers(stack);
@@ -59,10 +70,6 @@ async function lookForLeftovers(stack: Stack): Promise<string[]> {
     if (!await isFree(port)) leftovers.push(`a listener on port ${port}`);
   }
   return leftovers;
-}
-
-function reportFile(stateDir: string): string {
-  return join(stateDir, "junit.xml");
 }
 
 await runCommand(async () => Deno.exit(await main()));

@@ -1,3 +1,5 @@
+import { XMLParser } from "fast-xml-parser";
+
 /** What a test run came to. */
 export interface TestCounts {
   readonly passed: number;
@@ -5,20 +7,53 @@ export interface TestCounts {
   readonly skipped: number;
 }
 
-const TEST_CASE = /<testcase name="([^"]*)"[^>]*?(?:\/>|>(.*?)<\/testcase>)/gs;
-/** Stands between the names of a test and of its step, as the report spells it. */
-const STEP_OF = " &gt; ";
+interface JUnitReport {
+  readonly testsuites?: { readonly testsuite?: readonly TestSuite[] };
+}
 
-/** Counts the tests of a JUnit report of `deno test`; their steps are not tests. */
+/** The tests of one file. */
+interface TestSuite {
+  readonly testcase?: readonly TestCase[];
+}
+
+interface TestCase {
+  readonly name: string;
+  readonly failure?: unknown;
+  readonly error?: unknown;
+  readonly skipped?: unknown;
+}
+
+/** Stands between the names of a test and of its step. */
+const STEP_OF = " > ";
+
+/**
+ * Counts the tests of a JUnit report of `deno test`. Their steps, which it lists too, are not
+ * tests.
+ */
 export function countTests(report: string): TestCounts {
-  const cases = [...report.matchAll(TEST_CASE)].map(([, name = "", body = ""]) => ({ name, body }));
+  const parser = new XMLParser({
+    ignoreAttributes: false,
+    attributeNamePrefix: "",
+    trimValues: false,
+    parseTagValue: false,
+    // Also where there is only one.
+    isArray: (tag) => tag === "testsuite" || tag === "testcase",
+  });
+  const { testsuites }: JUnitReport = parser.parse(report);
+  return addCounts((testsuites?.testsuite ?? []).map(countSuite));
+}
+
+function countSuite({ testcase: cases = [] }: TestSuite): TestCounts {
   const names = new Set(cases.map(({ name }) => name));
   const tests = cases.filter(({ name }) => !isStep(name, names));
-  const failed = tests.filter(({ body }) => /<(?:failure|error)\b/.test(body)).length;
-  const skipped = tests.filter(({ body }) => body.includes("<skipped")).length;
+  const failed = tests.filter((test) => "failure" in test || "error" in test).length;
+  const skipped = tests.filter((test) => "skipped" in test).length;
   return { passed: tests.length - failed - skipped, failed, skipped };
 }
 
+/**
+ * Whether a test, or a step, of the same file has the name that stands before the last separator.
+ */
 function isStep(name: string, names: ReadonlySet<string>): boolean {
   const end = name.lastIndexOf(STEP_OF);
   if (end === -1) return false;

@@ -1,4 +1,6 @@
-/** A command cannot do what was asked. The message is one sentence for the person at the terminal. */
+/**
+ * A command cannot do what was asked. The message is one sentence for the person at the terminal.
+ */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }

@@ -1,6 +1,6 @@
 import { reasonOf } from "./command_error.ts";
 
-/** Runs a command to its end: an error is one sentence on standard error, and exit code 1. */
+/** Runs a command to its end. An error becomes one sentence on standard error and exit code 1. */
 export async function runCommand(command: () => Promise<void>): Promise<void> {
   try {
     await command();

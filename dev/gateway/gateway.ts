@@ -4,7 +4,7 @@ import type { ProjectKeys } from "../state/project_keys.ts";
 import { forward } from "./proxy.ts";
 import { CommandError } from "../command/command_error.ts";
 
-/** Where the gateway sends requests: loopback ports, which may change while it runs. */
+/** The loopback ports that the gateway sends requests to. They may change while it runs. */
 export interface Upstreams {
   postgrest: number;
   storage: number;
@@ -18,13 +18,16 @@ export interface Gateway {
 }
 
 export interface GatewayOptions {
-  /** 0: a free one. */
+  /** 0: any free one. */
   readonly port: number;
   readonly keys: ProjectKeys;
   readonly upstreams: Upstreams;
 }
 
-/** The one public port, on loopback, with Supabase's three prefixes. Throws CommandError when it cannot be opened. */
+/**
+ * Opens the stack's one public port, on loopback, with Supabase's three prefixes. Throws
+ * CommandError.
+ */
 export function startGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     route(request, response, options);
@@ -41,7 +44,7 @@ export function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
 }
 
-/** Why a port cannot be listened on, and what to do, by the code of the system's error. */
+/** Says why a port cannot be listened on and what to do, by the code of the system's error. */
 export function portRefusal(port: number, { code, message }: NodeJS.ErrnoException): string {
   const refused = `Port ${port} on 127.0.0.1 cannot be used`;
   if (code === "EADDRINUSE") {
@@ -95,7 +98,7 @@ function route(
   });
 }
 
-/** A function's absence in the shape of its own errors, so that callers know one shape only. */
+/** In the shape of the functions' own errors, so that callers need to know one shape only. */
 function functionIsDown(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader("retry-after", "1");
   answer(response, 503, {

@@ -10,13 +10,13 @@ export interface ForwardOptions {
   readonly port: number;
   /** Path and query for the upstream. */
   readonly path: string;
-  /** In place of the request's own. */
+  /** Default: the request's own. */
   readonly headers?: IncomingHttpHeaders;
   /** Answers when the upstream gives no answer. */
   readonly whenDown: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Of one connection only (RFC 9110, 7.6.1), so never passed on. */
+/** Headers of one connection only (RFC 9110, 7.6.1): they are never passed on. */
 const HOP_BY_HOP = [
   "connection",
   "keep-alive",
@@ -30,8 +30,8 @@ const HOP_BY_HOP = [
 ];
 
 /**
- * Passes a request on and its answer back, byte for byte and as the bytes arrive. When either side goes away, the
- * other one is told.
+ * Passes a request on and its answer back, byte for byte, as the bytes arrive. When one side goes
+ * away, the connection to the other is closed.
  */
 export function forward(
   request: IncomingMessage,
@@ -66,7 +66,7 @@ export function forward(
   });
   request.pipe(upstream);
 
-  /** An answer may come before the body's end, to a sender who reads nothing before the rest of it is gone. */
+  /** Some senders read an answer that comes early only when they have sent the whole body. */
   function takeRest(): void {
     request.unpipe(upstream);
     request.resume();
@@ -81,7 +81,7 @@ function requestHeaders(
   const chunked = request.headers["transfer-encoding"] !== undefined;
   return {
     ...withoutHopByHop(headers),
-    // The sender's own framing, so that a body without a length stays one.
+    // A body without a length stays one.
     ...(chunked ? { "transfer-encoding": "chunked" } : {}),
     "x-forwarded-host": host,
     "x-forwarded-port": /:([0-9]+)$/.exec(host)?.[1] ?? "80",

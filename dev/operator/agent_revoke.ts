@@ -2,10 +2,15 @@ import { runCommand } from "../command/run_command.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { CommandError } from "../command/command_error.ts";
 
-/** As the database makes them; anything else, `key_x` too, may be an agent. */
+/**
+ * Every key id that the database makes has this form. Anything else may be an agent, `key_x` too.
+ */
 const KEY_ID = /^key_[0-9a-f]{32}$/;
 
-/** Revokes one key by its id, or every key of an agent. Nothing to revoke is an error: a mistyped name must show. */
+/**
+ * Revokes one key, or every key of an agent. That there is none is an error: a mistyped name must
+ * show.
+ */
 async function revokeAgentKeys(): Promise<void> {
   const [target] = Deno.args;
   if (target === undefined || Deno.args.length > 1 || target.startsWith("-")) {

@@ -9,8 +9,8 @@ interface Page<Finding> {
 }
 
 /**
- * Names every committed artifact whose bytes are gone and every object that no artifact accounts for, one line each.
- * Resolves to the number of lines.
+ * Prints a line for every committed artifact whose bytes are gone and for every object that belongs
+ * to no artifact. Resolves to the number of lines.
  */
 async function checkConsistency(): Promise<number> {
   let lines = 0;

@@ -1,14 +1,15 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { CommandError } from "../command/command_error.ts";
 import { stateDirectory } from "../state/state_directory.ts";
+import { stateFiles } from "../state/state_files.ts";
 
 const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
 type Connection = Record<(typeof CONNECTION)[number], string>;
 
 /**
- * Calls an SQL function of the project as the operator, of the deployment that SUPABASE_URL and SUPABASE_SECRET_KEY
- * name, else of the local stack. Returns what the function returns. Throws CommandError.
+ * Calls an SQL function as the operator, in the deployment that SUPABASE_URL and
+ * SUPABASE_SECRET_KEY name, else in the local stack. Returns what the function returns. Throws
+ * CommandError.
  */
 export async function callAsOperator(
   functionName: string,
@@ -38,17 +39,20 @@ export async function callAsOperator(
   return JSON.parse(text);
 }
 
-/** What the environment names, else the local stack, with everything that its `env` file tells. Throws CommandError. */
+/**
+ * The deployment that the environment names, else the local stack with all of its `env` file.
+ * Throws CommandError.
+ */
 export async function readConnection(): Promise<Connection> {
   const [url, secretKey] = CONNECTION.map((name) => Deno.env.get(name));
   if (url && secretKey) return { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey };
   if (url || secretKey) {
     throw new CommandError("Set both SUPABASE_URL and SUPABASE_SECRET_KEY, or neither.");
   }
-  const file = join(stateDirectory(), "env");
+  const file = stateFiles(stateDirectory()).env;
   const lines = await readFile(file, "utf8").catch(() => {
     throw new CommandError(
-      `Neither SUPABASE_URL and SUPABASE_SECRET_KEY are set nor is there ${file}: start the service first.`,
+      `SUPABASE_URL and SUPABASE_SECRET_KEY are not set, and ${file} does not exist: start the service first.`,
     );
   });
   const values = Object.fromEntries(
@@ -70,7 +74,10 @@ function reasonOfRefusal(body: string): string {
   }
 }
 
-/** The details that this project's functions give, in words. PostgreSQL's own may quote a row: they are not told. */
+/**
+ * The details of this project's own errors, in words. PostgreSQL's details are left out: they may
+ * quote a row.
+ */
 function tellDetails(details: unknown): string {
   const parsed = parseObject(details);
   if (Array.isArray(parsed["issues"])) {

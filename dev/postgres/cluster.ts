@@ -7,6 +7,7 @@ import { type PostgresBinaries, preparePostgresBinaries } from "./binaries.ts";
 import { openPostgresHome } from "./home.ts";
 import { removeForeignPidFile } from "./pid_file.ts";
 import { CommandError } from "../command/command_error.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { postgresUser, type SystemUser } from "./system_user.ts";
 
 /** The superuser of the cluster, named as on Supabase. */
@@ -22,22 +23,22 @@ export interface PostgresCluster {
 export interface PostgresOptions {
   readonly stateDir: string;
   readonly superuserPassword: string;
-  /** False only for throw-away clusters: a crash of the machine may then lose everything. */
+  /** False only for throw-away clusters: then a crash of the machine may lose everything. */
   readonly durable: boolean;
   /** Default: the embedded PostgreSQL. */
   readonly binaries?: PostgresBinaries;
 }
 
 /**
- * The cluster of a state directory, initialised at its first use: UTF-8, sorting by ICU en-US as Supabase's databases
- * do, so that a forgotten `collate "C"` shows. Throws CommandError.
+ * The cluster of a state directory, initialised at its first use. It is UTF-8 and sorts by ICU
+ * en-US, as Supabase's databases do: there a forgotten `collate "C"` shows. Throws CommandError.
  */
 export async function openCluster(options: PostgresOptions): Promise<PostgresCluster> {
   const user = await postgresUser();
   const home = await openPostgresHome(options.stateDir, user);
   const binaries = options.binaries ?? await preparePostgresBinaries(home, user);
   const directory = join(home, "cluster");
-  const logFile = join(options.stateDir, "logs", "postgres.log");
+  const logFile = stateFiles(options.stateDir).logFile("postgres");
   const cluster = { binaries, directory, user, logFile };
   try {
     await readFile(join(directory, "PG_VERSION"));
@@ -90,13 +91,15 @@ export interface RunningPostgres {
   readonly child: Child;
 }
 
-/** Starts the server on `port`, on loopback only, and waits until it takes connections. Throws CommandError. */
+/**
+ * Starts the server on a loopback port and waits until it takes connections. Throws CommandError.
+ */
 export async function startPostgres(
   cluster: PostgresCluster,
   options: { readonly durable: boolean; readonly port?: number },
 ): Promise<RunningPostgres> {
   await removeForeignPidFile(cluster.directory);
-  // Processes of a server that was killed may hold its shared memory a moment longer.
+  // The processes of a server that was killed may hold its shared memory for a moment.
   for (let attempt = 1;; attempt++) {
     const port = options.port ?? await freePort();
     const child = await startChild({
@@ -136,7 +139,7 @@ async function isReady(child: Child, directory: string): Promise<boolean> {
       (text) => text.split("\n"),
       () => [],
     );
-    // pg_ctl looks at the same two lines: the server's process id, and its state.
+    // As pg_ctl does: the first line has the server's process id, the eighth its state.
     if (lines[0] === String(child.pid) && lines[7]?.trim() === "ready") return true;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

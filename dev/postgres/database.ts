@@ -20,7 +20,10 @@ export interface Database {
   stop(): Promise<void>;
 }
 
-/** A running PostgreSQL with Supabase's roles and schemas and every migration of the project. Throws CommandError. */
+/**
+ * Starts PostgreSQL with Supabase's roles and schemas, and applies the project's migrations. Throws
+ * CommandError.
+ */
 export async function startDatabase(options: DatabaseOptions): Promise<Database> {
   const { keys, durable, onProgress, records } = options;
   onProgress("Preparing PostgreSQL (the first run downloads it, about 20 MB) …");
@@ -42,7 +45,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<Database>
       await records.set("postgres", running.child.pid);
       return {
         ended: running.child.ended,
-        // "Fast" shutdown: waits for nobody.
+        // The "fast" shutdown, which does not wait for clients.
         stop: () => running.child.terminate("SIGINT", 10_000),
       };
     },

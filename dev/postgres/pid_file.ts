@@ -4,9 +4,10 @@ import { ensureEnd, sendSignal } from "../processes/end_process.ts";
 import { identifyProcess } from "../processes/process_identity.ts";
 
 /**
- * After a crash, PostgreSQL's own pid file may name a process that has since become somebody else's; PostgreSQL would
- * refuse to start for ever. That file is removed. A server of this very cluster that still runs is ended. A file that
- * names nobody stays: PostgreSQL uses it to see whether parts of the old server are still there.
+ * Makes PostgreSQL's own pid file tell the truth after a crash. When the process that it names is
+ * another program by now, PostgreSQL would refuse to start for ever: the file is removed. When that
+ * process is a server of this cluster, it is ended. When there is no such process, the file stays:
+ * by it PostgreSQL sees whether parts of the old server are still there.
  */
 export async function removeForeignPidFile(clusterDirectory: string): Promise<void> {
   const file = join(clusterDirectory, "postmaster.pid");

@@ -1,7 +1,10 @@
 import postgres from "postgres";
 import { readFile } from "node:fs/promises";
 
-/** What a project's migrations are granted when they grant nothing: it differs between older and newer projects. */
+/**
+ * Who may use what a migration creates and grants to nobody: this differs between older and newer
+ * projects.
+ */
 export type DefaultPrivileges = "older" | "newer";
 
 export interface ProjectDatabaseOptions {
@@ -12,10 +15,10 @@ export interface ProjectDatabaseOptions {
   readonly defaultPrivileges: DefaultPrivileges;
 }
 
-/** The roles that log in, all with the cluster's one password. */
+/** The roles that log in. All have the cluster's one password. */
 const LOGIN_ROLES = ["postgres", "authenticator", "supabase_storage_admin"];
 
-/** Makes the cluster's database `postgres` a stock Supabase database, at its first start only. */
+/** Makes the cluster's database `postgres` a stock Supabase database, unless it is one already. */
 export async function preparePlatform(superuserUrl: string, password: string): Promise<void> {
   const sql = postgres(superuserUrl, { max: 1, onnotice: ignore });
   try {
@@ -24,7 +27,7 @@ export async function preparePlatform(superuserUrl: string, password: string): P
       if (roles !== undefined) return;
       await transaction.unsafe(await platformFile("roles.sql"));
       for (const role of LOGIN_ROLES) {
-        // `alter role` takes no parameters; the password is hex.
+        // `alter role` takes no parameters. The password is hex, so it needs no quoting.
         await transaction.unsafe(`alter role ${role} password '${password}'`);
       }
       await transaction.unsafe("alter database postgres owner to postgres");
@@ -36,8 +39,8 @@ export async function preparePlatform(superuserUrl: string, password: string): P
 }
 
 /**
- * Creates one more database on the same cluster: a stock Supabase database, without the project's migrations.
- * Resolves to its URL as the role `postgres`.
+ * Creates another stock Supabase database on the cluster, without the project's migrations.
+ * Resolves to its URL for the role `postgres`.
  */
 export async function createProjectDatabase(options: ProjectDatabaseOptions): Promise<string> {
   const cluster = postgres(options.superuserUrl, { max: 1, onnotice: ignore });

@@ -10,8 +10,9 @@ export interface SystemUser {
 }
 
 /**
- * PostgreSQL refuses to run as root: the existing user that it runs as then. Null when this process is not root, and
- * PostgreSQL simply runs as the same user. Throws CommandError.
+ * The user that PostgreSQL is to run as, because this process is root and PostgreSQL refuses to run
+ * as root. Null when this process is not root: then PostgreSQL runs as the same user. Throws
+ * CommandError.
  */
 export async function postgresUser(): Promise<SystemUser | null> {
   if (Deno.uid() !== 0) return null;
@@ -25,11 +26,13 @@ export async function postgresUser(): Promise<SystemUser | null> {
     }
   }
   throw new CommandError(
-    "PostgreSQL does not run as root and this system has neither a user `postgres` nor `nobody`; start as an ordinary user.",
+    "PostgreSQL does not run as root, and this system has neither a user `postgres` nor a user `nobody`: start as an ordinary user.",
   );
 }
 
-/** Whether any user may enter `directory`: it and everything above it is searchable by others. */
+/**
+ * Whether any user may enter `directory`: it and every directory above it is searchable by others.
+ */
 export async function isOpenToOthers(directory: string): Promise<boolean> {
   for (let current = directory;; current = dirname(current)) {
     if (((await stat(current)).mode & 0o001) === 0) return false;

@@ -5,16 +5,16 @@ export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly environment: Record<string, string>;
-  /** Where standard output and error are appended. */
+  /** Standard output and standard error are appended to it. */
   readonly logFile: string;
   readonly workingDirectory?: string;
-  /** Run as this user; only root can. */
+  /** The user that the process runs as, when another one: only root can do that. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
 }
 
 export interface Child {
   readonly pid: number;
-  /** Resolves, with a few words on how, when the process has ended. */
+  /** Resolves when the process has ended, with a few words that tell how. */
   readonly ended: Promise<string>;
   hasEnded(): boolean;
   signal(name: NodeJS.Signals): void;
@@ -23,8 +23,8 @@ export interface Child {
 }
 
 /**
- * Starts a process in a session of its own, so that a Ctrl-C at the terminal reaches the stack alone, which then ends
- * its children in order.
+ * Starts a process in a session of its own. A Ctrl-C at the terminal then reaches the stack alone,
+ * which ends its children in order.
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const log = openSync(options.logFile, "a", 0o600);

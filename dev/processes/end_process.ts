@@ -1,7 +1,9 @@
 import { CommandError } from "../command/command_error.ts";
 import { isRunning, type ProcessIdentity } from "./process_identity.ts";
 
-/** Waits up to `patienceMilliseconds` for the end of a process that was told to end, then kills it. */
+/**
+ * Waits up to `patienceMilliseconds` for the end of a process that was told to end, then kills it.
+ */
 export async function ensureEnd(
   identity: ProcessIdentity,
   patienceMilliseconds = 10_000,
@@ -17,14 +19,17 @@ export async function ensureEnd(
   }
 }
 
-/** Sends a signal to a process that may just have ended. Throws CommandError when it is another user's. */
+/**
+ * Sends a signal to a process that may have ended just now. Throws CommandError when it is another
+ * user's.
+ */
 export function sendSignal(identity: ProcessIdentity, signal: Deno.Signal): void {
   try {
     Deno.kill(identity.pid, signal);
   } catch (cause) {
     if (cause instanceof Deno.errors.PermissionDenied) {
       throw new CommandError(
-        `Process ${identity.pid} of this state directory belongs to another user, who alone (or root) can end it.`,
+        `Process ${identity.pid} of this state directory belongs to another user: only that user or root can end it.`,
         { cause },
       );
     }

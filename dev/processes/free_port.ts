@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 
-// Below the range that Linux and macOS hand out to outgoing connections, which could otherwise take a port between
-// the moment it is found free and the moment its server binds it.
+// Below the range that Linux and macOS give to outgoing connections. One of these could otherwise
+// take a port after it was found free and before its server binds it.
 const LOWEST = 15_000;
 const COUNT = 15_000;
 

@@ -9,9 +9,10 @@ interface Ancestor {
 }
 
 /**
- * The processes that exist only to start this one: `deno task` and, above it, npx or npm with their shells. A signal
- * to npx does not reach what it started, so the stack has to look itself whether they are still there. A shell or a
- * program beyond them is none of these: whoever starts the stack in the background may go. Linux only; else empty.
+ * The processes that exist only to start this one: `deno task` and, above it, npx or npm with their
+ * shells. npx does not pass a signal on to what it started, so the stack itself has to watch
+ * whether they still run. The shell or program that called them does not count: it may start the
+ * stack in the background and end. Empty except on Linux.
  */
 export async function findLaunchers(): Promise<ProcessIdentity[]> {
   const ancestors: Ancestor[] = [];
@@ -25,7 +26,7 @@ export async function findLaunchers(): Promise<ProcessIdentity[]> {
   let count = 0;
   for (const [index, { command }] of ancestors.entries()) {
     if (isLauncher(command)) count = index + 1;
-    // npm runs its commands through a shell, which counts only when npm follows.
+    // npm runs its commands through a shell. A shell counts only when npm stands above it.
     else if (!isShellCommand(command)) break;
   }
   return ancestors.slice(0, count).map(({ identity }) => identity);

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** The line of a log that tells best why its process ended: its last error, else its last line. */
+/** The line of a log that best tells why its process ended: its last error, else its last line. */
 export async function logTail(file: string): Promise<string> {
   const lines = (await readFile(file, "utf8").catch(() => "")).split("\n").filter((line) =>
     line.trim()

@@ -2,14 +2,17 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
-/** A process that another one with the same number, later, is not mistaken for. */
+/** One process: a later one that gets the same number has another identity. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Opaque: when the process began, as the system tells it. */
+  /** When the process began, in the system's own notation. Only to be compared. */
   readonly startedAt: string;
 }
 
-/** The identity of a running process, or null when there is none with this number (a zombie counts as none). */
+/**
+ * The identity of a running process, or null when there is none with this number (a zombie counts
+ * as none).
+ */
 export async function identifyProcess(pid: number): Promise<ProcessIdentity | null> {
   const startedAt = Deno.build.os === "linux"
     ? await linuxStartTime(pid)
@@ -25,7 +28,8 @@ export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
 async function linuxStartTime(pid: number): Promise<string | null> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    // proc(5): the command in parentheses may hold anything; the state is field 3, the start time field 22.
+    // proc(5): the command in parentheses may hold anything; the state is field 3, the start time
+    // field 22.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" ? null : fields[19] ?? null;
   } catch {

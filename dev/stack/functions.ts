@@ -5,6 +5,7 @@ import { startChild } from "../processes/child_process.ts";
 import { freePort } from "../processes/free_port.ts";
 import { logTail } from "../processes/log_tail.ts";
 import { stateDirectory } from "../state/state_directory.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { CommandError } from "../command/command_error.ts";
 
 export interface FunctionOptions {
@@ -17,7 +18,10 @@ export interface FunctionOptions {
   readonly logFile?: string;
   /** Default: the project's own. */
   readonly functionsDirectory?: string;
-  /** What is run, by which Deno, with arguments after the permissions. Default: this Deno, the function's index.ts. */
+  /**
+   * Which Deno runs what: the arguments after the permissions. Default: this Deno and the
+   * function's index.ts.
+   */
   readonly program?: { readonly deno: string; readonly args: readonly string[] };
 }
 
@@ -25,21 +29,24 @@ export interface RunningFunction {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
-  /** `http://127.0.0.1:<port>`; paths below it begin with the function's name. */
+  /** `http://127.0.0.1:<port>`. Paths begin with the function's name. */
   readonly url: string;
-  /** Resolves, with a few words on how, when the process has ended. */
+  /** Resolves when the process has ended, with a few words that tell how. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
   /** `kill -9`. */
   kill(): Promise<void>;
 }
 
-/** Time enough to download the packages that a function imports. */
+/** Enough to download the packages that a function imports. */
 const PATIENCE_MILLISECONDS = 120_000;
 
 const FUNCTIONS_DIRECTORY = fileURLToPath(new URL("../../supabase/functions/", import.meta.url));
 
-/** What a function may read of its environment, set or not: a name beyond these raises an error instead. */
+/**
+ * What a function may read of its environment. A variable of another name raises an error, even
+ * when it is not set.
+ */
 const READABLE_VARIABLES = [
   "SUPABASE_*",
   "ARTIFACTS_*",
@@ -48,7 +55,9 @@ const READABLE_VARIABLES = [
   "PUBLIC_SUPABASE_URL",
 ];
 
-/** What Deno itself needs to find its cache and, at first use, to download the packages that a function imports. */
+/**
+ * What Deno itself needs to find its cache and to download the packages that a function imports.
+ */
 const RUNTIME_VARIABLES = [
   "HOME",
   "PATH",
@@ -69,13 +78,13 @@ const RUNTIME_VARIABLES = [
 ];
 
 /**
- * Starts an edge function in a Deno process of its own, which may do nothing but listen on its port, reach
+ * Starts an edge function in a Deno process of its own, which may only listen on its port, reach
  * SUPABASE_URL and read its variables. Resolves when it listens. Throws CommandError.
  */
 export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
   const port = options.port ?? await freePort();
   const supabase = new URL(options.environment["SUPABASE_URL"]!);
-  const logFile = options.logFile ?? join(stateDirectory(), "logs", `${options.name}.log`);
+  const logFile = options.logFile ?? stateFiles(stateDirectory()).logFile(options.name);
   await mkdir(dirname(logFile), { recursive: true });
   const program = options.program ?? {
     deno: Deno.execPath(),
@@ -121,7 +130,7 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   };
 }
 
-/** Whether there is an HTTP answer, whatever it says. */
+/** Whether there is any HTTP answer, an error included. */
 async function answers(url: string): Promise<boolean> {
   try {
     await (await fetch(url)).body?.cancel();

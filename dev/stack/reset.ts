@@ -1,43 +1,52 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { removePostgresHome } from "../postgres/home.ts";
-import { hasRecords } from "../state/process_records.ts";
 import { CommandError } from "../command/command_error.ts";
 import { runCommand } from "../command/run_command.ts";
+import { removePostgresHome } from "../postgres/home.ts";
+import { hasRecords } from "../state/process_records.ts";
 import { stateDirectory } from "../state/state_directory.ts";
+import { filesOfBareStart, filesToReset, stateFiles } from "../state/state_files.ts";
+import { lockState } from "../state/state_lock.ts";
 import { stopStack } from "./stop.ts";
 
-// By name, never everything: STATE_DIR may be set to a directory with other things in it. The records go last: by them
-// a reset that was broken off can be done again.
-const STATE = ["env", "keys.json", "logs", "pid", "storage", "processes.json"];
-
 /**
- * Stops the stack of `stateDir` and removes everything that it keeps: database, objects, keys, logs. Returns a sentence
- * that tells what was done. Throws CommandError, with nothing removed, for a directory in which no stack ever ran.
+ * Stops the stack of `stateDir` and removes everything that it keeps: database, objects, keys,
+ * logs. Everything else stays, for STATE_DIR may be set to a directory with other things in it.
+ * Returns a sentence that tells what was done. Throws CommandError, with nothing removed, for a
+ * directory in which no stack ever ran.
  */
 export async function resetState(stateDir: string): Promise<string> {
-  const entries = await list(stateDir);
-  if (entries.length === 0) return `${stateDir} is absent or empty: there is nothing to remove.`;
-  if (!await hasRecords(stateDir) && !await isBarelyStarted(stateDir, entries)) {
+  const names = await list(stateDir);
+  if (names.length === 0) return `${stateDir} is absent or empty: there is nothing to remove.`;
+  if (!await hasRecords(stateDir) && !await isBareStart(stateDir, names)) {
     throw new CommandError(
       `${stateDir} is not a state directory, for no stack ever ran there: nothing was removed; set STATE_DIR to the right one.`,
     );
   }
   await stopStack(stateDir);
-  const owner = await removePostgresHome(stateDir);
-  for (const name of STATE.flatMap((name) => [`${name}.new`, name])) {
-    await rm(join(stateDir, name), { recursive: true, force: true });
+  const lock = await lockState(stateDir);
+  let owner: string | null;
+  try {
+    owner = await removePostgresHome(stateDir);
+    for (const file of filesToReset(stateDir)) await rm(file, { recursive: true, force: true });
+  } catch (cause) {
+    await lock.release();
+    throw cause;
   }
+  await lock.remove();
   await rmdir(stateDir).catch(() => {});
   return owner === null
     ? `Removed the database, objects, keys and logs of ${stateDir}.`
     : `Removed the objects, keys and logs of ${stateDir}; the database belongs to ${owner} and stays.`;
 }
 
-/** Whether `entries` are what a start leaves that died before it recorded itself, and nothing more. */
-async function isBarelyStarted(stateDir: string, entries: readonly string[]): Promise<boolean> {
-  if (!entries.every((name) => ["logs", "pid", "processes.json.new"].includes(name))) return false;
-  return (await list(join(stateDir, "logs"))).length === 0;
+/**
+ * Whether `names` are what a start leaves that died before it recorded itself, and nothing more.
+ */
+async function isBareStart(stateDir: string, names: readonly string[]): Promise<boolean> {
+  const expected = filesOfBareStart(stateDir);
+  if (!names.every((name) => expected.includes(join(stateDir, name)))) return false;
+  return (await list(stateFiles(stateDir).logs)).length === 0;
 }
 
 async function list(directory: string): Promise<string[]> {

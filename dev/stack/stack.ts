@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { startDatabase } from "../postgres/database.ts";
 import { freePort } from "../processes/free_port.ts";
 import { functionEnvironment } from "./function_environment.ts";
@@ -11,6 +10,7 @@ import { SUPERUSER } from "../postgres/cluster.ts";
 import { writePrivateFile } from "../state/private_file.ts";
 import { endLeftovers, ProcessRecords, STACK } from "../state/process_records.ts";
 import { readOrMakeKeys } from "../state/project_keys.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { lockState } from "../state/state_lock.ts";
 import { startStorage } from "../storage/server.ts";
 import { startSweepTimer, sweepSeconds } from "./sweep_timer.ts";
@@ -21,12 +21,15 @@ export interface StackOptions {
   /** Absolute. */
   readonly stateDir: string;
   readonly onProgress?: (line: string) => void;
-  /** False for a throw-away stack: faster, but a crash of the machine may lose everything. Default: true. */
+  /**
+   * False for a throw-away stack: faster, but a crash of the machine may lose everything. Default:
+   * true.
+   */
   readonly durable?: boolean;
   /** Default: the project's own. */
   readonly migrationsDirectory?: string | URL;
   readonly functionsDirectory?: string;
-  /** Default: both of the project. */
+  /** Default: both of the project's. */
   readonly functionNames?: readonly string[];
   /** How a function is started. Default: `startFunction`. */
   readonly startFunction?: (options: FunctionOptions) => Promise<RunningFunction>;
@@ -52,14 +55,15 @@ export interface Stack {
 const FUNCTION_NAMES = ["agent-artifacts", "agent-mesh"];
 
 /**
- * Starts the whole service and resolves when both functions are healthy. What a killed stack left running is ended
- * first. Throws CommandError, with nothing left running.
+ * Starts the whole service, after ending what a killed stack left running. Resolves when the
+ * functions are healthy. Throws CommandError, with nothing left running.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { stateDir, durable = true, onProgress = () => {} } = options;
+  const files = stateFiles(stateDir);
   const secondsBetweenSweeps = sweepSeconds(Deno.env.get("SWEEP_SECONDS"));
   const lock = await lockState(stateDir);
-  // What to undo, in reverse order, when the stack stops or a start fails.
+  // What to undo when the stack stops or its start fails, in reverse order.
   const stops: (() => Promise<void>)[] = [lock.release];
   let stopping: Promise<void> | null = null;
 
@@ -104,7 +108,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     stops.push(database.stop);
 
     const storage = await startStorage({
-      directory: join(stateDir, "storage"),
+      directory: files.storage,
       databaseUrl: database.url("supabase_storage_admin"),
       jwtSecret: keys.jwtSecret,
       durable,
@@ -123,7 +127,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           port: upstreams.postgrest,
           databaseUrl: database.url("authenticator"),
           jwtSecret: keys.jwtSecret,
-          logFile: join(stateDir, "logs", "postgrest.log"),
+          logFile: files.logFile("postgrest"),
         });
         await records.set("postgrest", child.pid);
         return { ended: child.ended, stop: () => child.terminate() };
@@ -140,7 +144,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
             name,
             port,
             environment,
-            logFile: join(stateDir, "logs", `${name}.log`),
+            logFile: files.logFile(name),
             ...(options.functionsDirectory === undefined
               ? {}
               : { functionsDirectory: options.functionsDirectory }),
@@ -172,7 +176,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       functionEnvironment: () => ({ ...environment }),
       stop,
     };
-    await writePrivateFile(join(stateDir, "env"), environmentLines(stack));
+    await writePrivateFile(files.env, environmentLines(stack));
     return stack;
   } catch (cause) {
     await stop();
@@ -180,7 +184,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** The variables by which programs and tests find a running stack. */
+/** The variables by which programs and tests reach a running stack. */
 export function stackEnvironment(stack: Stack): Record<string, string> {
   return {
     SUPABASE_URL: stack.url,

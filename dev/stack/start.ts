@@ -1,5 +1,6 @@
-import { stopRequest } from "../processes/shutdown.ts";
+import { stopRequest } from "../processes/stop_request.ts";
 import { stateDirectory } from "../state/state_directory.ts";
+import { stateFiles } from "../state/state_files.ts";
 import { CommandError } from "../command/command_error.ts";
 import { runCommand } from "../command/run_command.ts";
 
@@ -9,7 +10,7 @@ async function main(): Promise<void> {
   const stopRequested = stopRequest();
   const stateDir = stateDirectory();
   console.log(`Starting the service with its state in ${stateDir} …`);
-  // Loaded only now: the first run downloads their packages.
+  // Loaded only now: at the first run, this downloads packages.
   const { startStack } = await import("./stack.ts");
   const stack = await startStack({
     port: portOf(Deno.env.get("PORT")),
@@ -17,7 +18,7 @@ async function main(): Promise<void> {
     onProgress: console.log,
     ...storageSizeLimit(Deno.env.get("STORAGE_FILE_SIZE_LIMIT")),
   });
-  console.log(`Keys and URLs are in ${stateDir}/env`);
+  console.log(`Keys and URLs are in ${stateFiles(stateDir).env}`);
   console.log(`Ready: ${stack.url}`);
   console.log(await stopRequested);
   await stack.stop();
@@ -41,5 +42,5 @@ function storageSizeLimit(text: string | undefined): { storageSizeLimit?: number
 }
 
 await runCommand(main);
-// Whatever still keeps the event loop going has been told to end.
+// What still keeps the event loop going has been told to end.
 Deno.exit(0);

@@ -5,12 +5,12 @@ import { runCommand } from "../command/run_command.ts";
 import { stateDirectory } from "../state/state_directory.ts";
 import { runningStack } from "../state/state_lock.ts";
 
-/** Longer than the stack itself gives its slowest child. */
+/** Longer than the stack waits for its slowest child. */
 const PATIENCE_MILLISECONDS = 30_000;
 
 /**
- * Ends the stack of `stateDir` and waits until it is gone; also what a stack that was killed left running. Returns a
- * sentence that tells what there was to end.
+ * Ends the stack of `stateDir`, and what a stack that was killed left running, and waits until they
+ * are gone. Returns a sentence that tells what there was to end.
  */
 export async function stopStack(stateDir: string): Promise<string> {
   const pid = await runningStack(stateDir);

@@ -15,7 +15,10 @@ interface Swept {
   readonly orphans_held: number;
 }
 
-/** What pg_cron does for a hosted project: sweeps every so often, until `stop`. A sweep that fails is only reported. */
+/**
+ * Sweeps every `seconds` until `stop`, as pg_cron does for a hosted project. A sweep that fails is
+ * only reported.
+ */
 export function startSweepTimer(options: SweepTimerOptions): { stop(): Promise<void> } {
   const { seconds, onProgress } = options;
   const stopping = new AbortController();
@@ -38,10 +41,13 @@ export function startSweepTimer(options: SweepTimerOptions): { stop(): Promise<v
   };
 }
 
-/** What SWEEP_SECONDS says; ten minutes when it is not set. Throws CommandError. */
+/**
+ * The seconds between sweeps by `text`, the value of SWEEP_SECONDS; ten minutes when it is not set.
+ * Throws CommandError.
+ */
 export function sweepSeconds(text: string | undefined): number {
   if (!text) return DEFAULT_SECONDS;
-  // Beyond this, a timer of the runtime fires at once.
+  // A longer timer would fire at once.
   const maximum = Math.floor((2 ** 31 - 1) / 1000);
   const seconds = Number(text);
   if (!/^[0-9]+$/.test(text) || seconds < 1 || seconds > maximum) {
@@ -69,7 +75,7 @@ async function sweep(
     swept = JSON.parse(text);
     remainingBefore = remaining;
     remaining = swept.remaining;
-    // What does not get less now is left to the next time.
+    // When a round removes nothing, the rest is left to the next sweep.
   } while (remaining > 0 && remaining < remainingBefore);
   if (swept.orphans_held > 0) {
     onProgress(`The sweep held back ${swept.orphans_held} orphans: see docs/retention.md.`);

@@ -1,16 +1,21 @@
 import { readFile, realpath, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { ensureEnd, sendSignal } from "../processes/end_process.ts";
 import { identifyProcess, isRunning, type ProcessIdentity } from "../processes/process_identity.ts";
+import { stateFiles, unfinishedFile } from "./state_files.ts";
+
+/** The name under which the stack records itself. */
+export const STACK = "stack";
 
 interface ProcessRecord extends ProcessIdentity {
-  /** The real path of the state directory, by which a copy of it shows. Older records lack it. */
-  readonly stateDir?: string;
+  /**
+   * The real path of the state directory that recorded it: a copy of that directory has another.
+   */
+  readonly stateDir: string;
 }
 
 /**
- * Which processes belong to a state directory, on disk, so that the next start (or `stop`, or `reset`) can end what a
- * stack that was killed with SIGKILL left behind, and nothing else.
+ * Which processes belong to a state directory, kept on disk. When a stack was killed with SIGKILL,
+ * the next start (or `stop`, or `reset`) can so end what it left running, and nothing else.
  */
 export class ProcessRecords {
   readonly #stateDir: string;
@@ -31,8 +36,8 @@ export class ProcessRecords {
   }
 
   async #write(): Promise<void> {
-    const file = recordsFile(this.#stateDir);
-    const unfinished = `${file}.new`;
+    const file = stateFiles(this.#stateDir).processRecords;
+    const unfinished = unfinishedFile(file);
     await writeFile(unfinished, JSON.stringify(Object.fromEntries(this.#records)));
     await rename(unfinished, file);
   }
@@ -43,7 +48,10 @@ export async function hasRecords(stateDir: string): Promise<boolean> {
   return await readRecords(stateDir) !== null;
 }
 
-/** The processes of `stateDir` that run now, by name; not those of a state directory that it is a copy of. */
+/**
+ * The processes of `stateDir` that run now, by name. When `stateDir` is a copy of another state
+ * directory, the processes of that one are left out.
+ */
 export async function runningProcesses(stateDir: string): Promise<Map<string, ProcessIdentity>> {
   const running = new Map<string, ProcessIdentity>();
   for (const [name, record] of Object.entries(await readRecords(stateDir) ?? {})) {
@@ -53,32 +61,32 @@ export async function runningProcesses(stateDir: string): Promise<Map<string, Pr
   return running;
 }
 
-/** Whether the state directory that recorded a process is another one, and still knows it. */
+/** Whether another state directory recorded the process, and still knows it. */
 async function isCopied(stateDir: string, name: string, record: ProcessRecord): Promise<boolean> {
-  if (record.stateDir === undefined || record.stateDir === await realpath(stateDir)) return false;
+  if (record.stateDir === await realpath(stateDir)) return false;
   const original = (await readRecords(record.stateDir))?.[name];
   return original?.pid === record.pid && original.startedAt === record.startedAt;
 }
 
-/** Ends every recorded process of `stateDir` but the stack itself, and returns the names of those that ran. */
+/**
+ * Ends every recorded process of `stateDir` except the stack itself. Returns the names of those
+ * that ran.
+ */
 export async function endLeftovers(stateDir: string): Promise<string[]> {
   const leftovers = await runningProcesses(stateDir);
   leftovers.delete(STACK);
   for (const [name, identity] of leftovers) {
-    // PostgreSQL: "fast" shutdown, which waits for nobody.
+    // To PostgreSQL, SIGINT is the "fast" shutdown, which does not wait for clients.
     sendSignal(identity, name === "postgres" ? "SIGINT" : "SIGTERM");
   }
   for (const identity of leftovers.values()) await ensureEnd(identity);
   return [...leftovers.keys()];
 }
 
-/** The name under which the stack records itself. */
-export const STACK = "stack";
-
-/** Null when there are none, or the file is somebody else's. */
+/** Null when there is no such file, or the file is another program's. */
 async function readRecords(stateDir: string): Promise<Record<string, ProcessRecord> | null> {
   try {
-    const records = JSON.parse(await readFile(recordsFile(stateDir), "utf8"));
+    const records = JSON.parse(await readFile(stateFiles(stateDir).processRecords, "utf8"));
     const isObject = typeof records === "object" && !Array.isArray(records);
     return isObject && Object.values(records).every(isRecord) ? records : null;
   } catch {
@@ -87,10 +95,7 @@ async function readRecords(stateDir: string): Promise<Record<string, ProcessReco
 }
 
 function isRecord(value: unknown): value is ProcessRecord {
-  const { pid, startedAt } = Object(value);
-  return Number.isInteger(pid) && pid > 0 && typeof startedAt === "string";
-}
-
-function recordsFile(stateDir: string): string {
-  return join(stateDir, "processes.json");
+  const { pid, startedAt, stateDir } = Object(value);
+  return Number.isInteger(pid) && pid > 0 && typeof startedAt === "string" &&
+    typeof stateDir === "string";
 }

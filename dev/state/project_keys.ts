@@ -1,11 +1,14 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import { sign } from "hono/jwt";
-import { writePrivateFile } from "./private_file.ts";
 import { CommandError } from "../command/command_error.ts";
+import { writePrivateFile } from "./private_file.ts";
+import { stateFiles } from "./state_files.ts";
 
-/** The secrets of one state directory: made once, kept with mode 0600, the same after every restart. */
+/**
+ * The secrets of one state directory: made at its first start, readable by this user alone, then
+ * kept.
+ */
 export interface ProjectKeys {
   /** `sb_secret_…`: the operator. */
   readonly secretKey: string;
@@ -13,10 +16,10 @@ export interface ProjectKeys {
   readonly publishableKey: string;
   /** Signs every JWT of the project (HS256). */
   readonly jwtSecret: string;
-  /** The legacy keys: JWTs of ten years. */
+  /** The legacy keys: JWTs that are valid for ten years. */
   readonly serviceRoleKey: string;
   readonly anonKey: string;
-  /** Base64 of 32 bytes, for the functions. */
+  /** The functions' PSK_ENCRYPTION_KEYS: one key, base64 of 32 bytes. */
   readonly pskEncryptionKeys: string;
   readonly databasePassword: string;
 }
@@ -32,9 +35,12 @@ const NAMES: readonly (keyof ProjectKeys)[] = [
 ];
 const TEN_YEARS_IN_SECONDS = 315_360_000;
 
-/** Reads the keys of `stateDir`, or makes them at the first start. Throws CommandError when the file is damaged. */
+/**
+ * Reads the keys of `stateDir`, or makes them if there are none. Throws CommandError when the file
+ * is damaged.
+ */
 export async function readOrMakeKeys(stateDir: string): Promise<ProjectKeys> {
-  const file = join(stateDir, "keys.json");
+  const file = stateFiles(stateDir).keys;
   let text: string;
   try {
     text = await Deno.readTextFile(file);

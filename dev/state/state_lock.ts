@@ -1,27 +1,37 @@
-import { mkdir, open, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { runningProcesses, STACK } from "./process_records.ts";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { CommandError, reasonOf } from "../command/command_error.ts";
+import { runningProcesses, STACK } from "./process_records.ts";
+import { type StateFiles, stateFiles } from "./state_files.ts";
+
+export interface StateLock {
+  release(): Promise<void>;
+  /** Releases the lock and removes its file, which else stays. */
+  remove(): Promise<void>;
+}
 
 /**
- * Makes `stateDir` this process's own, by a file `pid` in it. A pid file whose process is gone is taken over. Throws
- * CommandError when another stack runs there or nothing can be written.
+ * Makes `stateDir` this process's own until `release` or the end of the process, however it ends:
+ * the operating system holds the lock. Writes this process's id to the file `pid`. Throws
+ * CommandError when another process has the lock or nothing can be written.
  */
-export async function lockState(stateDir: string): Promise<{ release(): Promise<void> }> {
+export async function lockState(stateDir: string): Promise<StateLock> {
+  const files = stateFiles(stateDir);
   try {
-    await mkdir(join(stateDir, "logs"), { recursive: true, mode: 0o755 });
-    const pidFile = join(stateDir, "pid");
-    const pid = await runningStack(stateDir);
-    if (pid !== null) {
-      throw new CommandError(
-        `The service already runs with this state directory (process ${pid}); stop it with \`deno task stop\`.`,
-      );
-    }
-    await rm(pidFile, { force: true });
-    const file = await open(pidFile, "wx", 0o644);
-    await file.writeFile(`${Deno.pid}\n`);
-    await file.close();
-    return { release: () => rm(pidFile, { force: true }) };
+    await mkdir(files.logs, { recursive: true, mode: 0o755 });
+    const lock = await tryLock(files);
+    if (lock === null) throw new CommandError(await refusal(stateDir));
+    await writeFile(files.pid, `${Deno.pid}\n`, { mode: 0o644 });
+    return {
+      async release() {
+        await rm(files.pid, { force: true });
+        lock.close();
+      },
+      async remove() {
+        await rm(files.pid, { force: true });
+        await rm(files.lock);
+        lock.close();
+      },
+    };
   } catch (cause) {
     if (cause instanceof CommandError) throw cause;
     throw new CommandError(
@@ -35,7 +45,34 @@ export async function lockState(stateDir: string): Promise<{ release(): Promise<
 
 /** The process id of the stack that runs with `stateDir`, or null. */
 export async function runningStack(stateDir: string): Promise<number | null> {
-  const pid = Number(await readFile(join(stateDir, "pid"), "utf8").catch(() => ""));
+  const pid = Number(await readFile(stateFiles(stateDir).pid, "utf8").catch(() => ""));
   const recorded = (await runningProcesses(stateDir)).get(STACK);
   return recorded?.pid === pid && pid !== Deno.pid ? pid : null;
+}
+
+/** The locked file, or null when another process has it. Closing the file frees the lock. */
+async function tryLock({ lock }: StateFiles): Promise<Deno.FsFile | null> {
+  for (;;) {
+    const file = await Deno.open(lock, { create: true, write: true, mode: 0o644 });
+    if (!await file.tryLock(true)) {
+      file.close();
+      return null;
+    }
+    // `reset` may have removed the file after it was opened here: then the lock keeps nobody out.
+    if (await isAt(lock, file)) return file;
+    file.close();
+  }
+}
+
+async function isAt(path: string, file: Deno.FsFile): Promise<boolean> {
+  const opened = await file.stat();
+  const present = await stat(path).catch(() => null);
+  return present?.ino === opened.ino && present?.dev === opened.dev;
+}
+
+/** A stack that has the lock may not have recorded itself yet: then its process id is not known. */
+async function refusal(stateDir: string): Promise<string> {
+  const pid = await runningStack(stateDir);
+  const process = pid === null ? "" : ` (process ${pid})`;
+  return `The service already runs with this state directory${process}; stop it with \`deno task stop\`.`;
 }

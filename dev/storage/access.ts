@@ -1,10 +1,10 @@
 import { sign, verify } from "hono/jwt";
 import { storageErrors } from "./storage_error.ts";
 
-/** Under the CLI and hosted; a caller cannot choose it. */
+/** As hosted and under the CLI. A caller cannot choose it. */
 const UPLOAD_TOKEN_SECONDS = 7200;
 
-/** Makes and checks every token of the stand-in, all HS256 under the project's JWT secret. */
+/** Makes and checks every token of the stand-in: HS256 under the project's JWT secret. */
 export class Access {
   readonly #secret: string;
 
@@ -40,8 +40,8 @@ export class Access {
   }
 
   /**
-   * Requires the service_role's JWT. Other roles are subject to row level security on the real server, and without
-   * policies that refuses them everything. Throws StorageError.
+   * Requires the service_role's JWT. On the real server, other roles are subject to row level
+   * security, which without policies refuses them everything. Throws StorageError.
    */
   async requireServiceRole(authorization: string | undefined): Promise<void> {
     if (authorization === undefined) {
@@ -62,7 +62,7 @@ export class Access {
     try {
       return await verify(token, this.#secret, "HS256");
     } catch (cause) {
-      // The library's own messages may quote the token.
+      // The library's own message may quote the token.
       const expired = cause instanceof Error && cause.name === "JwtTokenExpired";
       throw storageErrors.invalidJwt(
         expired ? '"exp" claim timestamp check failed' : "Invalid Compact JWS",

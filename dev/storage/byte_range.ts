@@ -7,8 +7,9 @@ export interface ByteRange {
 }
 
 /**
- * Reads a Range header for an object of `size` bytes: one range, `bytes=0-4`, `bytes=5-` or `bytes=-3`; null without
- * the header. Anything else is a StorageError of HTTP 416, several ranges and junk included: so answers Storage.
+ * Reads a Range header for an object of `size` bytes: `bytes=0-4`, `bytes=5-` or `bytes=-3`. Null
+ * without the header. Anything else, several ranges and junk included, is a StorageError of HTTP
+ * 416, as on the real server.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | null {
   if (header === undefined) return null;

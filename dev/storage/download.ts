@@ -9,7 +9,10 @@ export interface DownloadOptions {
   readonly files: ObjectFiles;
 }
 
-/** Answers a GET or HEAD of an object: whole, a range (206), or not modified (304). Throws StorageError. */
+/**
+ * Answers a GET or HEAD of an object: whole, a range (206), or not modified (304). Throws
+ * StorageError.
+ */
 export async function sendObject(request: Request, options: DownloadOptions): Promise<Response> {
   const row = await options.rows.find(options.address);
   if (row === null) throw storageErrors.noSuchKey();
@@ -32,9 +35,9 @@ export async function sendObject(request: Request, options: DownloadOptions): Pr
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     const current = await options.rows.find(options.address);
-    // The same row still: then its file is lost, and would be so the next time.
+    // The row is the same: its file is lost, and would be missing the next time too.
     if (current?.version === row.version) throw cause;
-    // A new version took its place between row and file.
+    // A new version took its place after the row was read.
     return await sendObject(request, options);
   }
 }

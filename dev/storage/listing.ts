@@ -11,7 +11,7 @@ export interface ListRequest {
 
 type Column = "name" | "created_at" | "updated_at" | "last_accessed_at";
 
-/** An object directly under the folder, or, with nothing but its name, a folder. */
+/** An object directly under the folder; or a folder there, of which only the name is not null. */
 export type ListEntry =
   & { readonly name: string }
   & Record<
@@ -19,7 +19,7 @@ export type ListEntry =
     unknown
   >;
 
-/** The folder as a prefix of names: supabase-js sends it without its last slash. */
+/** The prefix of all names in the folder. supabase-js sends it without its last slash. */
 export function folderPrefix(request: ListRequest): string {
   const prefix = request.prefix ?? "";
   return prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;

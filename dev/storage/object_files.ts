@@ -2,8 +2,8 @@ import { link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * The bytes of the objects, one file for each version of each object, named by the version. Which versions count is
- * for the rows of `storage.objects` to say.
+ * The bytes of the objects: one file per version of an object, named by the version. Which versions
+ * count, the rows of `storage.objects` say.
  */
 export class ObjectFiles {
   readonly #objects: string;
@@ -16,7 +16,10 @@ export class ObjectFiles {
     this.#durable = options.durable;
   }
 
-  /** Opens `directory`, made if need be; uploads that were under way when the stack was killed are gone. */
+  /**
+   * Opens `directory`, made if need be. Removes uploads that were under way when the stack was
+   * killed.
+   */
   static async open(
     directory: string,
     options: { readonly durable: boolean },
@@ -29,17 +32,15 @@ export class ObjectFiles {
   }
 
   /**
-   * Writes a whole body, as it arrives, and returns its size in bytes. Throws SenderGone, leaving nothing, when the
-   * sender goes away in the middle.
+   * Writes a new version, as its bytes arrive, and returns its size in bytes. Throws what `bytes`
+   * throws, with nothing left of the version.
    */
-  async receive(version: string, body: ReadableStream<Uint8Array> | null): Promise<number> {
+  async receive(version: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
     const unfinished = join(this.#uploads, version);
     try {
       const file = await Deno.open(unfinished, { createNew: true, write: true, mode: 0o600 });
       try {
-        if (body !== null) {
-          for await (const chunk of arrivingFrom(body)) await writeAll(file, chunk);
-        }
+        for await (const chunk of bytes) await writeAll(file, chunk);
       } finally {
         file.close();
       }
@@ -53,7 +54,7 @@ export class ObjectFiles {
     }
   }
 
-  /** The bytes of `range`. Rejects with Deno.errors.NotFound when the version has gone. */
+  /** The bytes of `range`. Rejects with Deno.errors.NotFound when there is no such version. */
   async read(
     version: string,
     range: { readonly start: number; readonly length: number },
@@ -72,7 +73,7 @@ export class ObjectFiles {
     await rm(this.#path(version), { force: true });
   }
 
-  /** Removes every version that is not one of `live`: what a crash between row and file left over. */
+  /** Removes every version that is not in `live`: a crash between file and row leaves such. */
   async keepOnly(live: ReadonlySet<string>): Promise<void> {
     for (const version of await readdir(this.#objects)) {
       if (!live.has(version)) await this.remove(version);
@@ -81,19 +82,6 @@ export class ObjectFiles {
 
   #path(version: string): string {
     return join(this.#objects, version);
-  }
-}
-
-/** An upload was broken off; nobody is there to read an answer. */
-export class SenderGone extends Error {
-  override readonly name = "SenderGone";
-}
-
-async function* arrivingFrom(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (cause) {
-    throw new SenderGone("The sender went away.", { cause });
   }
 }
 

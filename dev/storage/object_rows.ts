@@ -38,7 +38,9 @@ export interface NewVersion {
   readonly userMetadata: postgres.JSONValue | null;
 }
 
-/** The tables `storage.buckets` and `storage.objects`, used as the real server uses them, as their owner. */
+/**
+ * The tables `storage.buckets` and `storage.objects`, used by their owner as the real server does.
+ */
 export class ObjectRows {
   readonly #sql: postgres.Sql;
 
@@ -50,7 +52,10 @@ export class ObjectRows {
     return this.#sql.end({ timeout: 1 });
   }
 
-  /** The bucket's own size limit in bytes, or null. Throws StorageError when there is no such bucket. */
+  /**
+   * The bucket's own size limit in bytes, or null. Throws StorageError when there is no such
+   * bucket.
+   */
   async sizeLimit(bucket: string): Promise<number | null> {
     const [row] = await this.#sql<{ file_size_limit: string | null }[]>`
       select file_size_limit from storage.buckets where id = ${bucket}`;
@@ -64,10 +69,11 @@ export class ObjectRows {
     return row ?? null;
   }
 
-  /** Makes `uploaded` what the address shows; returns the version that it replaced, if any. */
+  /** Puts `uploaded` at the address. Returns the version that it replaced, or null. */
   put({ bucket, path }: ObjectAddress, uploaded: NewVersion): Promise<string | null> {
     return this.#sql.begin(async (sql) => {
-      // Uploads to one address end one after the other: else one that inserts would not see what it replaces.
+      // Uploads to one address end one after the other: else one that inserts would not see what it
+      // replaces.
       await sql`select pg_advisory_xact_lock(hashtextextended(${`${bucket}/${path}`}, 0))`;
       const [replaced] = await sql<{ version: string }[]>`
         select version from storage.objects where bucket_id = ${bucket} and name = ${path} for update`;
@@ -85,8 +91,9 @@ export class ObjectRows {
   }
 
   /**
-   * Gives the object of `source` the name `target` and a new version, for which `duplicate` provides the bytes before
-   * anybody sees it. Returns the row as it is now and the version that it had. Throws StorageError.
+   * Gives the object of `source` the name `target` and a new version. `duplicate` provides the
+   * bytes of that version before anybody sees it. Returns the new row and the version that the
+   * object had. Throws StorageError.
    */
   async move(
     { source, target, newVersion, duplicate }: {
@@ -117,7 +124,9 @@ export class ObjectRows {
     }
   }
 
-  /** Removes the objects at `paths` and returns their rows; paths without an object are passed over. */
+  /**
+   * Removes the objects at `paths` and returns their rows. Paths without an object are passed over.
+   */
   remove(bucket: string, paths: readonly string[]): Promise<ObjectRow[]> {
     return this.#sql.begin(async (sql) => {
       await sql`select set_config('storage.allow_delete_query', 'true', true)`;

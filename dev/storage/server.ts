@@ -2,10 +2,11 @@ import { type Context, Hono } from "hono";
 import { Access } from "./access.ts";
 import { sendObject } from "./download.ts";
 import { folderPrefix, listFolder } from "./listing.ts";
-import { ObjectFiles, SenderGone } from "./object_files.ts";
+import { ObjectFiles } from "./object_files.ts";
 import { type ObjectAddress, ObjectRows } from "./object_rows.ts";
 import { StorageError, storageErrors } from "./storage_error.ts";
 import { isValidPath, receiveUpload } from "./upload.ts";
+import { SenderGone } from "./upload_body.ts";
 
 export interface StorageOptions {
   readonly directory: string;
@@ -14,7 +15,7 @@ export interface StorageOptions {
   readonly jwtSecret: string;
   /** Bytes, for buckets without a limit of their own. Default: 50 MiB, as hosted. */
   readonly sizeLimit?: number;
-  /** Whether an upload is on the disk for good before it is answered. */
+  /** Whether an upload is flushed to the disk before it is answered. */
   readonly durable: boolean;
 }
 
@@ -27,8 +28,9 @@ const FIFTY_MEBIBYTES = 50 * 1024 ** 2;
 const MAX_REMOVED_AT_ONCE = 1000;
 
 /**
- * A stand-in for Supabase Storage: exactly the calls that the service makes, answered as the real server answers them.
- * It stands behind the gateway, so paths come without `/storage/v1`.
+ * Starts a stand-in for Supabase Storage. It knows only the calls that the service and its callers
+ * make, and answers them as the real server does. It stands behind the gateway, so paths come
+ * without `/storage/v1`.
  */
 export async function startStorage(options: StorageOptions): Promise<StorageServer> {
   const rows = new ObjectRows(options.databaseUrl);

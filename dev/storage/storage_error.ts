@@ -1,4 +1,7 @@
-/** An answer of Storage that is an error: HTTP 400 whatever happened, the real status as a string in the body. */
+/**
+ * An error as Storage answers it: HTTP 400 in most cases, with the real status as a string in the
+ * body.
+ */
 export class StorageError extends Error {
   override readonly name = "StorageError";
 
@@ -51,6 +54,7 @@ export const storageErrors = {
   invalidSignature: () => failure("InvalidSignature", "400", { message: "Invalid signature" }),
   invalidRequest: (message: string) =>
     failure("InvalidRequest", "400", { error: "Error", message }),
+  noContentProvided: (message: string) => failure("InvalidRequest", "400", { message }),
   routeNotFound: (method: string, path: string) =>
     failure("InvalidRequest", "404", {
       error: "Not Found",

@@ -1,8 +1,8 @@
-import { Buffer } from "node:buffer";
-import type postgres from "postgres";
+import { isForm, readForm } from "./form_body.ts";
 import type { ObjectFiles } from "./object_files.ts";
 import type { ObjectAddress, ObjectRows } from "./object_rows.ts";
 import { StorageError, storageErrors } from "./storage_error.ts";
+import { readRawBody } from "./upload_body.ts";
 
 export interface UploadContext {
   readonly rows: ObjectRows;
@@ -15,9 +15,9 @@ export interface UploadContext {
 const VALID_PATH = /^[A-Za-z0-9_/!.*'() &$=@;:+,?-]+$/;
 
 /**
- * Stores the body of a signed PUT. Whether something is there already is looked at when the request begins; when it
- * ends, it takes its place whatever lies there by then: overlapping uploads all succeed and the last one to end wins.
- * Throws StorageError.
+ * Stores the object of a signed PUT. An object that is there when the request begins refuses it.
+ * One that appears while the bytes arrive is replaced: of overlapping uploads, all succeed, and the
+ * last one to end wins. Throws StorageError.
  */
 export async function receiveUpload(
   request: Request,
@@ -38,42 +38,42 @@ async function storeUpload(
   { rows, files, sizeLimit }: UploadContext,
 ): Promise<void> {
   if (!isValidPath(address.path)) throw storageErrors.invalidKey(address.path);
-  const mimetype = request.headers.get("content-type") ?? "application/octet-stream";
-  if (mimetype.startsWith("multipart/form-data")) {
-    throw storageErrors.invalidRequest("The local stack takes raw bodies only, no form data");
-  }
   const limit = await rows.sizeLimit(address.bucket) ?? sizeLimit;
-  // A body without a declared length gets past the limit, as it may on the real server.
-  if (Number(request.headers.get("content-length") ?? 0) > limit) {
+  // A raw body without a declared length gets past the limit, as it may on the real server.
+  if (!isForm(request) && Number(request.headers.get("content-length") ?? 0) > limit) {
     throw storageErrors.entityTooLarge();
   }
   if (!address.upsert && await rows.find(address) !== null) throw storageErrors.keyAlreadyExists();
 
+  const { bytes, mimetype, cacheControl, userMetadata } = isForm(request)
+    ? await readForm(request, { sizeLimit: limit })
+    : readRawBody(request);
   const version = crypto.randomUUID();
-  const size = await files.receive(version, request.body);
+  const size = await files.receive(version, bytes);
   const replaced = await rows.put(address, {
     version,
     metadata: {
       eTag: `"${version.replaceAll("-", "")}"`,
       size,
       mimetype,
-      cacheControl: request.headers.get("cache-control") ?? "no-cache",
+      cacheControl,
       lastModified: new Date().toISOString(),
       contentLength: size,
       httpStatusCode: 200,
     },
-    userMetadata: userMetadata(request.headers.get("x-metadata")),
+    userMetadata,
   });
   if (replaced !== null) await files.remove(replaced);
 }
 
 /**
- * Takes in the rest of a refused body: a connection that is closed with bytes under way may lose the refusal. A body
- * of no declared length may never end, and is left.
+ * Takes in the rest of a refused body: a connection that is closed with bytes under way may lose
+ * the refusal. A body that is being read already ends by itself. One of no declared length may
+ * never end, and is left.
  */
-async function drain(request: Request): Promise<void> {
-  if (!request.headers.has("content-length") || request.body === null) return;
-  const reader = request.body.getReader();
+async function drain({ body, headers }: Request): Promise<void> {
+  if (body === null || body.locked || !headers.has("content-length")) return;
+  const reader = body.getReader();
   try {
     while (!(await reader.read()).done);
   } catch {
@@ -83,13 +83,4 @@ async function drain(request: Request): Promise<void> {
 
 export function isValidPath(path: string): boolean {
   return VALID_PATH.test(path);
-}
-
-function userMetadata(header: string | null): postgres.JSONValue | null {
-  if (header === null) return null;
-  try {
-    return JSON.parse(Buffer.from(header, "base64").toString());
-  } catch {
-    return null;
-  }
 }

@@ -1,28 +1,11 @@
 import assert from "node:assert/strict";
-import {
-  type Agent,
-  ANON_KEY,
-  type Answer,
-  assertError,
-  createAgent,
-  operatorRpc,
-  post,
-  PUBLISHABLE_KEY,
-} from "./client.ts";
-import { artifactTest, listed } from "./artifacts.ts";
-
-/** Asks for an agent's list with these headers: refused, or answered. */
-function listWith(agent: Agent, headers: Record<string, string>): Promise<Answer> {
-  return post("/agent-artifacts/list", { as: { headers }, body: { agent_id: agent.id } });
-}
-
-function assertUnauthenticated(answer: Answer): void {
-  assertError(answer, 401, "unauthenticated");
-  assert.equal(answer.headers.get("www-authenticate"), "Bearer");
-}
+import { artifactTest, listed, secondsFromNow } from "./artifacts.ts";
+import { askUntil } from "./ask_until.ts";
+import { ANON_KEY, createAgent, operatorRpc, PUBLISHABLE_KEY, SUPABASE_URL } from "./client.ts";
+import { assertUnauthenticated, listWith } from "./credentials.ts";
 
 artifactTest(
-  "revoke_agent_key → that key is 401 at once, the agent's other key works on",
+  "revoke_agent_key → that key is 401 at once, the agent's other key still works",
   async ({ planner }) => {
     const second = await operatorRpc<{ key: string; key_id: string; agent_id: string }>(
       "create_agent_key",
@@ -44,7 +27,7 @@ artifactTest(
 );
 
 artifactTest(
-  "revoke_agent_keys → every key of the agent is 401, no other agent's",
+  "revoke_agent_keys → every key of that agent is 401, and no other agent's",
   async ({ planner, stranger }) => {
     const second = await operatorRpc<{ key: string }>("create_agent_key", { agent_id: planner.id });
     assert.deepEqual((await operatorRpc("revoke_agent_keys", { agent_id: planner.id })).body, {
@@ -57,35 +40,68 @@ artifactTest(
   },
 );
 
-artifactTest("an agent key past its expires_at → 401", async ({ planner }) => {
-  const expires_at = new Date(Date.now() + 1_000).toISOString();
+artifactTest("/list with an agent key past its expires_at → 401", async ({ planner }) => {
   const brief = await operatorRpc<{ key: string }>("create_agent_key", {
     agent_id: planner.id,
-    expires_at,
+    expires_at: secondsFromNow(1),
   });
   const headers = { authorization: `Bearer ${brief.body.key}` };
-  let answer = await listWith(planner, headers);
-  for (const end = Date.now() + 10_000; answer.status === 200 && Date.now() < end;) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    answer = await listWith(planner, headers);
-  }
-  assertUnauthenticated(answer);
+  assertUnauthenticated(
+    await askUntil(({ status }) => status !== 200, () => listWith(planner, headers)),
+  );
 });
 
-Deno.test("create_agent_key of a malformed agent_id or a past expires_at → 422, no key", async () => {
-  for (const agent_id of ["", "-a", "a b", "a".repeat(129), "ä"]) {
-    const answer = await operatorRpc("create_agent_key", { agent_id });
-    assert.equal(answer.status, 422, agent_id);
-    assert.equal("key" in answer.body, false);
-  }
-  const past = await operatorRpc("create_agent_key", {
-    agent_id: "late",
-    expires_at: "2020-01-01T00:00:00Z",
-  });
-  assert.equal(past.status, 422);
-});
+artifactTest(
+  "create_agent_key of a malformed agent_id or a past expires_at → 422, and no key is made",
+  async ({ planner }) => {
+    for (const agent_id of ["", "-a", "a b", "a".repeat(129), "ä"]) {
+      const answer = await operatorRpc("create_agent_key", { agent_id });
+      assert.equal(answer.status, 422, agent_id);
+      assert.equal("key" in answer.body, false);
+      assert.deepEqual((await operatorRpc("revoke_agent_keys", { agent_id })).body, { revoked: 0 });
+    }
+    const past = await operatorRpc("create_agent_key", {
+      agent_id: planner.id,
+      expires_at: "2020-01-01T00:00:00Z",
+    });
+    assert.equal(past.status, 422);
+    assert.deepEqual((await operatorRpc("revoke_agent_keys", { agent_id: planner.id })).body, {
+      revoked: 1,
+    });
+  },
+);
 
-Deno.test("create_agent_key and the revoking functions with a publishable key or none → refused", async () => {
+artifactTest(
+  "create_agent_key where as many live as max_live_keys says → 409, until one is revoked",
+  async ({ planner }) => {
+    const create = () =>
+      operatorRpc("create_agent_key", { agent_id: planner.id, max_live_keys: 2 });
+    assert.equal((await create()).status, 200);
+    const refused = await create();
+    assert.equal(refused.status, 409);
+    assert.equal(refused.body["message"], "limit_exceeded");
+    await operatorRpc("revoke_agent_key", { key_id: planner.keyId });
+    assert.equal((await create()).status, 200);
+  },
+);
+
+artifactTest(
+  "8 create_agent_key at once where 2 more keys may live → 2 are made",
+  async ({ planner }) => {
+    const answers = await Promise.all(
+      Array.from(
+        { length: 8 },
+        () => operatorRpc("create_agent_key", { agent_id: planner.id, max_live_keys: 3 }),
+      ),
+    );
+    assert.equal(answers.filter(({ status }) => status === 200).length, 2);
+    assert.deepEqual((await operatorRpc("revoke_agent_keys", { agent_id: planner.id })).body, {
+      revoked: 3,
+    });
+  },
+);
+
+Deno.test("functions for agent keys, without the secret key → refused, no change", async () => {
   const agent = await createAgent("keyholder");
   const calls = {
     create_agent_key: { agent_id: agent.id },
@@ -95,7 +111,7 @@ Deno.test("create_agent_key and the revoking functions with a publishable key or
   const apikeys = [PUBLISHABLE_KEY, ANON_KEY].filter((key) => key !== undefined);
   for (const headers of [{}, ...apikeys.map((apikey) => ({ apikey }))]) {
     for (const [name, parameters] of Object.entries(calls)) {
-      const response = await fetch(new URL(`/rest/v1/rpc/${name}`, Deno.env.get("SUPABASE_URL")), {
+      const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/${name}`, {
         method: "POST",
         headers: { "content-type": "application/json", ...headers },
         body: JSON.stringify(parameters),
@@ -105,5 +121,6 @@ Deno.test("create_agent_key and the revoking functions with a publishable key or
     }
   }
   assert.deepEqual(await listed(agent), [], "the key still works");
-  await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
+  const revoked = await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
+  assert.deepEqual(revoked.body, { revoked: 1 }, "no other key was made");
 });

@@ -1,4 +1,4 @@
-/** Agents with artifacts, for the tests of the artifact group. */
+/** Agents with artifacts: the cast of the artifact group's tests, and what it does. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import {
@@ -24,6 +24,9 @@ export interface Artifact {
   readonly committed_at: string | null;
   readonly expires_at: string | null;
 }
+
+/** All that an operation needs to know of an artifact. */
+export type Identified = Pick<Artifact, "artifact_id">;
 
 export interface Registered extends Artifact {
   readonly upload_url: string;
@@ -60,7 +63,17 @@ export interface InboxEntry {
   readonly expires_at: string;
 }
 
-/** The cast: the planner owns, the builder is given, the stranger has nothing to do with either. */
+export interface ListPage {
+  readonly artifacts: Artifact[];
+  readonly next_cursor: string | null;
+}
+
+export interface InboxPage {
+  readonly grants: InboxEntry[];
+  readonly next_cursor: string | null;
+}
+
+/** The planner owns artifacts, the builder is granted them, the stranger has no part in either. */
 export interface Cast {
   readonly planner: Agent;
   readonly builder: Agent;
@@ -69,7 +82,7 @@ export interface Cast {
 
 const registeredIds = new Set<string>();
 
-/** A test with a cast of its own, whose artifacts and keys end with it. */
+/** A test with a fresh cast, whose artifacts and keys end with the test. */
 export function artifactTest(name: string, run: (cast: Cast) => Promise<void>): void {
   Deno.test(name, async () => {
     const [planner, builder, stranger] = await Promise.all(
@@ -80,7 +93,7 @@ export function artifactTest(name: string, run: (cast: Cast) => Promise<void>): 
       await run({ planner, builder, stranger });
     } finally {
       for (const artifact_id of registeredIds) {
-        await post("/agent-artifacts/delete", { as: "operator", body: { artifact_id } });
+        await deleteArtifact("operator", { artifact_id });
       }
       for (const agent of [planner, builder, stranger]) {
         await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
@@ -89,6 +102,7 @@ export function artifactTest(name: string, run: (cast: Cast) => Promise<void>): 
   });
 }
 
+/** The SHA-256 of bytes or of a text in UTF-8, in lower-case hex. */
 export function sha256(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
@@ -98,10 +112,19 @@ export function secondsFromNow(seconds: number): string {
   return new Date(Date.now() + seconds * 1000).toISOString();
 }
 
-/** Registers an artifact of the agent's that fits `content`. */
+/** What an artifact is made of, where a test does not leave it to the defaults. */
+export interface Publication {
+  readonly content?: string;
+  readonly key?: string;
+  readonly mime?: string;
+  readonly ttl_days?: number;
+}
+
+/** Registers an artifact of the agent's, of the size that `content` has. */
 export async function register(
   agent: Agent,
-  { content = "hello", key = "notes/hello.txt", mime = "text/plain", ttl_days = 7 } = {},
+  { content = "hello", key = "notes/hello.txt", mime = "text/plain", ttl_days = 7 }: Publication =
+    {},
 ): Promise<Registered> {
   const size = new TextEncoder().encode(content).byteLength;
   const answer = await tryRegister(agent, { agent_id: agent.id, key, mime, size, ttl_days });
@@ -109,7 +132,7 @@ export async function register(
   return answer.body;
 }
 
-/** Sends any body to /register, and remembers what came of it for the end of the test. */
+/** Sends any body to /register. What it registers is deleted at the end of the test. */
 export async function tryRegister(as: Sender, body: unknown): Promise<Answer<Registered>> {
   const answer = await post<Registered>("/agent-artifacts/register", { as, body });
   if (answer.status === 200) registeredIds.add(answer.body.artifact_id);
@@ -127,9 +150,19 @@ export async function upload(
   return response.status;
 }
 
+/** Registers `content` and uploads it: what is left to do is /commit. */
+export async function registerAndUpload(
+  agent: Agent,
+  publication: Publication = {},
+): Promise<Registered> {
+  const registered = await register(agent, publication);
+  assert.equal(await upload(registered.upload_url, publication.content ?? "hello"), 200);
+  return registered;
+}
+
 export function commit(
   as: Sender,
-  artifact: { readonly artifact_id: string },
+  artifact: Identified,
   digest: string,
 ): Promise<Answer<Artifact>> {
   const body = { artifact_id: artifact.artifact_id, sha256: digest };
@@ -137,36 +170,59 @@ export function commit(
 }
 
 /** Registers, uploads and commits `content`. */
-export async function publish(
-  agent: Agent,
-  options: { content?: string; key?: string; mime?: string; ttl_days?: number } = {},
-): Promise<Artifact> {
-  const { content = "hello" } = options;
-  const registered = await register(agent, options);
-  assert.equal(await upload(registered.upload_url, content), 200);
-  const committed = await commit(agent, registered, sha256(content));
+export async function publish(agent: Agent, publication: Publication = {}): Promise<Artifact> {
+  const registered = await registerAndUpload(agent, publication);
+  const committed = await commit(agent, registered, sha256(publication.content ?? "hello"));
   assert.equal(committed.status, 200, JSON.stringify(committed.body));
   return committed.body;
 }
 
-/** Grants `artifact` to an agent for ten minutes, or as long as said. */
-export function grant(
-  owner: Agent,
-  artifact: { readonly artifact_id: string },
-  { to, expires_at = secondsFromNow(600) }: { to: Agent; expires_at?: string },
-): Promise<Grant> {
-  return succeed<Grant>("/agent-artifacts/grant", {
-    as: owner,
-    body: { artifact_id: artifact.artifact_id, to_agent: to.id, expires_at },
-  });
+/** Who an artifact is granted to, and until when: ten minutes from now, unless a test says. */
+interface GrantTerms {
+  readonly to: Agent;
+  readonly expires_at?: unknown;
 }
 
+/** Grants `artifact`; anything but 200 fails the test. */
+export async function grant(
+  owner: Agent,
+  artifact: Identified,
+  terms: GrantTerms,
+): Promise<Grant> {
+  const answer = await tryGrant(owner, artifact, terms);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+/** Asks /grant, and leaves it to the test whether that succeeds. */
+export function tryGrant(
+  as: Sender,
+  { artifact_id }: Identified,
+  { to, expires_at = secondsFromNow(600) }: GrantTerms,
+): Promise<Answer<Grant>> {
+  const body = { artifact_id, to_agent: to.id, expires_at };
+  return post<Grant>("/agent-artifacts/grant", { as, body });
+}
+
+/** Asks /revoke, which takes a grant's id or an artifact and an agent. */
+export function revoke(as: Sender, body: object): Promise<Answer> {
+  return post("/agent-artifacts/revoke", { as, body });
+}
+
+export function deleteArtifact(
+  as: Sender,
+  { artifact_id }: Identified,
+): Promise<Answer<Artifact>> {
+  return post<Artifact>("/agent-artifacts/delete", { as, body: { artifact_id } });
+}
+
+/** Asks /fetch with a grant's token, and no other credential. */
 export function redeem(token: string): Promise<Answer<Access>> {
   return post<Access>("/agent-artifacts/fetch", { as: "nobody", body: { grant_token: token } });
 }
 
-export function open(as: Sender, artifact: { artifact_id: string }): Promise<Answer<Access>> {
-  return post<Access>("/agent-artifacts/open", { as, body: { artifact_id: artifact.artifact_id } });
+export function open(as: Sender, { artifact_id }: Identified): Promise<Answer<Access>> {
+  return post<Access>("/agent-artifacts/open", { as, body: { artifact_id } });
 }
 
 /** The text behind a download URL. */
@@ -177,20 +233,36 @@ export async function download(url: string): Promise<string> {
   return text;
 }
 
-/** Everything that /list gives for an agent, asked as the agent. */
+/** Everything that /list gives an agent about itself. */
 export async function listed(agent: Agent, prefix = ""): Promise<Artifact[]> {
-  const page = await succeed<{ artifacts: Artifact[] }>("/agent-artifacts/list", {
-    as: agent,
-    body: { agent_id: agent.id, prefix, limit: 1000 },
-  });
-  return page.artifacts;
+  const body = { agent_id: agent.id, prefix, limit: 1000 };
+  return (await succeed<ListPage>("/agent-artifacts/list", { as: agent, body })).artifacts;
 }
 
-/** Everything that /inbox gives for an agent, asked as the agent. */
+/** Everything that /inbox gives an agent about itself. */
 export async function inbox(agent: Agent): Promise<InboxEntry[]> {
-  const page = await succeed<{ grants: InboxEntry[] }>("/agent-artifacts/inbox", {
-    as: agent,
-    body: { agent_id: agent.id, limit: 1000 },
-  });
-  return page.grants;
+  const body = { agent_id: agent.id, limit: 1000 };
+  return (await succeed<InboxPage>("/agent-artifacts/inbox", { as: agent, body })).grants;
+}
+
+/** Runs `refused`, and asserts that what these agents own and were granted is as before. */
+export async function leavesUnchanged(
+  agents: readonly Agent[],
+  refused: () => Promise<unknown>,
+): Promise<void> {
+  const before = await everythingOf(agents);
+  await refused();
+  assert.deepEqual(await everythingOf(agents), before);
+}
+
+/** Asked as the operator: the key of an agent may be what a test is about. */
+async function everythingOf(agents: readonly Agent[]): Promise<unknown[]> {
+  const answers: unknown[] = [];
+  for (const path of ["list", "inbox"]) {
+    for (const { id } of agents) {
+      const body = { agent_id: id, limit: 1000 };
+      answers.push(await succeed(`/agent-artifacts/${path}`, { as: "operator", body }));
+    }
+  }
+  return answers;
 }

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import {
-  type Agent,
+  artifactTest,
+  grant,
+  leavesUnchanged,
+  listed,
+  type ListPage,
+  publish,
+  redeem,
+} from "./artifacts.ts";
+import {
   ANON_KEY,
-  type Answer,
   assertError,
   assertInvalid,
   post,
@@ -11,54 +18,39 @@ import {
   send,
   SERVICE_ROLE_KEY,
 } from "./client.ts";
-import { artifactTest, grant, publish, redeem } from "./artifacts.ts";
+import { assertUnauthenticated, listWith, UNKNOWN_AGENT_KEY } from "./credentials.ts";
 
-/** Asks for an agent's list with these headers: refused, or answered. */
-function listWith(agent: Agent, headers: Record<string, string>): Promise<Answer> {
-  return post("/agent-artifacts/list", { as: { headers }, body: { agent_id: agent.id } });
-}
-
-function assertUnauthenticated(answer: Answer): void {
-  assertError(answer, 401, "unauthenticated");
-  assert.equal(answer.headers.get("www-authenticate"), "Bearer");
-}
-
-function jwt(claims: Record<string, unknown>): string {
+/** A token with these claims and a signature that is no signature. */
+function forgedToken(claims: Record<string, unknown>): string {
   const part = (value: unknown) =>
     btoa(JSON.stringify(value)).replaceAll("=", "").replaceAll("+", "-").replaceAll("/", "_");
   return `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}.c2lnbmF0dXJl`;
 }
 
-const FORGED_USER = jwt({ role: "authenticated", app_metadata: { agent_id: "planner" } });
+const FORGED_USER = forgedToken({ role: "authenticated", app_metadata: { agent_id: "planner" } });
 
-const FORGED_OPERATOR = jwt({ role: "service_role", iss: "supabase" });
+const FORGED_OPERATOR = forgedToken({ role: "service_role", iss: "supabase" });
 
-const UNKNOWN_AGENT_KEY = `ak_${"0".repeat(64)}`;
-
-artifactTest("Bearer ak_… → that agent", async ({ planner }) => {
+artifactTest("/list with Bearer ak_… → as that agent", async ({ planner }) => {
   const answer = await listWith(planner, { authorization: `Bearer ${planner.key}` });
   assert.equal(answer.status, 200);
   const lowerCase = await listWith(planner, { authorization: `bearer ${planner.key}` });
   assert.equal(lowerCase.status, 200);
 });
 
-artifactTest("Bearer ak_… beside any apikey → still that agent", async ({ planner, stranger }) => {
-  for (const apikey of [PUBLISHABLE_KEY ?? "sb_publishable_x", SECRET_KEY, "junk", FORGED_USER]) {
-    const headers = { authorization: `Bearer ${planner.key}`, apikey };
-    // The gateway of a project may refuse a key that it does not know; what passes it is the agent.
-    const own = await send("/agent-artifacts/list", {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ agent_id: planner.id }),
-    });
-    assert.equal(own.status, 200, apikey.slice(0, 8));
-    const foreign = await listWith(stranger, headers);
-    assertError(foreign, 403, "forbidden");
-  }
-});
+artifactTest(
+  "/list with Bearer ak_… beside any apikey → as that agent",
+  async ({ planner, stranger }) => {
+    for (const apikey of [PUBLISHABLE_KEY ?? "sb_publishable_x", SECRET_KEY, "junk", FORGED_USER]) {
+      const headers = { authorization: `Bearer ${planner.key}`, apikey };
+      assert.equal((await listWith(planner, headers)).status, 200, apikey.slice(0, 8));
+      assertError(await listWith(stranger, headers), 403, "forbidden");
+    }
+  },
+);
 
 artifactTest(
-  "a Bearer that cannot be an agent key → 401 before the body is read",
+  "/list with a Bearer ak_… of a form that no key has → 401 before the body is read",
   async ({ planner }) => {
     for (
       const bad of [
@@ -79,7 +71,7 @@ artifactTest(
   },
 );
 
-artifactTest("an unknown agent key → 400, 413 and 422 come first, then 401", async () => {
+artifactTest("/list with an unknown agent key → 400, 413 and 422 come before 401", async () => {
   const headers = { authorization: `Bearer ${UNKNOWN_AGENT_KEY}` };
   const path = "/agent-artifacts/list";
   const request = { method: "POST", headers };
@@ -90,28 +82,33 @@ artifactTest("an unknown agent key → 400, 413 and 422 come first, then 401", a
 });
 
 artifactTest(
-  "a well-formed agent key that nobody has → 401 on every operation, for any object",
-  async () => {
+  "every path with an unknown agent key → 401, whatever the request names, and nothing changes",
+  async ({ planner, builder }) => {
     const as = { headers: { authorization: `Bearer ${UNKNOWN_AGENT_KEY}`, apikey: SECRET_KEY } };
-    const artifact_id = `art_${"0".repeat(32)}`;
-    const bodies: Record<string, object> = {
-      register: { agent_id: "a", key: "k", mime: "a/b", size: 0, ttl_days: 1 },
-      commit: { artifact_id, sha256: "0".repeat(64) },
-      grant: { artifact_id, to_agent: "b", expires_at: "2999-01-01T00:00:00Z" },
-      revoke: { artifact_id: "no such form", to_agent: "b" },
-      open: { artifact_id: "no such form" },
-      inbox: { agent_id: "a" },
-      list: { agent_id: "a" },
-      delete: { artifact_id },
-    };
-    for (const [name, body] of Object.entries(bodies)) {
-      assertUnauthenticated(await post(`/agent-artifacts/${name}`, { as, body }));
-    }
+    const artifact = await publish(planner);
+    await grant(planner, artifact, { to: builder });
+    await leavesUnchanged([planner, builder], async () => {
+      for (const artifact_id of [artifact.artifact_id, `art_${"0".repeat(32)}`, "no such form"]) {
+        const bodies: Record<string, object> = {
+          register: { agent_id: planner.id, key: "k", mime: "a/b", size: 0, ttl_days: 1 },
+          commit: { artifact_id, sha256: "0".repeat(64) },
+          grant: { artifact_id, to_agent: builder.id, expires_at: "2999-01-01T00:00:00Z" },
+          revoke: { artifact_id, to_agent: builder.id },
+          open: { artifact_id },
+          inbox: { agent_id: planner.id },
+          list: { agent_id: planner.id },
+          delete: { artifact_id },
+        };
+        for (const [name, body] of Object.entries(bodies)) {
+          assertUnauthenticated(await post(`/agent-artifacts/${name}`, { as, body }));
+        }
+      }
+    });
   },
 );
 
 artifactTest(
-  "the secret key, in apikey or as Bearer → the operator, for any agent",
+  "/list with the secret key, in apikey or as Bearer → as the operator, for any agent",
   async ({ planner }) => {
     await publish(planner, { key: "k" });
     const ways: Record<string, string>[] = [
@@ -130,12 +127,12 @@ artifactTest(
     for (const headers of ways) {
       const answer = await listWith(planner, headers);
       assert.equal(answer.status, 200, JSON.stringify(Object.keys(headers)));
-      assert.equal((answer.body["artifacts"] as unknown[]).length, 1);
+      assert.equal((answer.body as unknown as ListPage).artifacts.length, 1);
     }
   },
 );
 
-artifactTest("no credential, or public ones alone → 401", async ({ planner }) => {
+artifactTest("/list with no credential, or with public ones alone → 401", async ({ planner }) => {
   assertUnauthenticated(await listWith(planner, {}));
   for (const key of [PUBLISHABLE_KEY, ANON_KEY, "sb_publishable_of_another_project"]) {
     if (!key) continue;
@@ -146,7 +143,7 @@ artifactTest("no credential, or public ones alone → 401", async ({ planner }) 
 });
 
 artifactTest(
-  "a credential that is present but wrong → 401, never a fall through to the other header",
+  "/list with a wrong credential → 401, even where the other header holds a right one",
   async ({ planner }) => {
     const wrong = [
       "junk",
@@ -174,7 +171,7 @@ artifactTest(
 );
 
 artifactTest(
-  "/fetch ignores every credential header, right or wrong",
+  "/fetch with any credential header, right or wrong → as without it",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);
     const { token } = await grant(planner, artifact, { to: builder });
@@ -202,7 +199,7 @@ artifactTest(
 );
 
 artifactTest(
-  "an agent names another agent → 403, whether that one exists or not",
+  "/register, /list, /inbox in another agent's name → 403, whether it exists or not, no change",
   async ({ planner, stranger }) => {
     const register = { key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
     for (const agent_id of [planner.id, "nobody-by-this-name"]) {
@@ -214,12 +211,11 @@ artifactTest(
         assertError(answer, 403, "forbidden");
       }
     }
-    const asOperator = { as: "operator" as const, body: { agent_id: planner.id } };
-    assert.deepEqual((await post("/agent-artifacts/list", asOperator)).body["artifacts"], []);
+    assert.deepEqual(await listed(planner), []);
   },
 );
 
-Deno.test("an agent that has never had a key exists for the operator", async () => {
+Deno.test("/register by the operator for an agent that never had a key → 200", async () => {
   const agent_id = `keyless-${crypto.randomUUID()}`;
   const registered = await post("/agent-artifacts/register", {
     as: "operator",

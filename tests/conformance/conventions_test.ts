@@ -8,9 +8,18 @@ import {
   post,
   send,
 } from "./client.ts";
-import { artifactTest, inbox, listed, publish, register, tryRegister } from "./artifacts.ts";
+import {
+  artifactTest,
+  inbox,
+  listed,
+  publish,
+  register,
+  tryGrant,
+  tryRegister,
+} from "./artifacts.ts";
+import { ISO_TIMESTAMP } from "./iso_timestamp.ts";
 
-/** Every operation of the contract. */
+/** Every operation of the wire contract, by function. */
 const OPERATIONS = {
   "agent-artifacts": [
     "/commit",
@@ -43,7 +52,7 @@ for (const [name, operations] of Object.entries(OPERATIONS)) {
     assert.deepEqual(answer.body, { status: "ok" });
   });
 
-  Deno.test(`GET /${name}/openapi.json → OpenAPI 3.1 with every path, its schema and its errors`, async () => {
+  Deno.test(`GET /${name}/openapi.json → every path with its schema and errors`, async () => {
     const answer = await send(`/${name}/openapi.json`, { method: "GET" });
     assert.equal(answer.status, 200);
     assert.match(String(answer.body["openapi"]), /^3\.1\./);
@@ -60,7 +69,7 @@ for (const [name, operations] of Object.entries(OPERATIONS)) {
     }
   });
 
-  Deno.test(`POST /${name}/nothing-here → 404 not_found, whoever asks`, async () => {
+  Deno.test(`POST and GET /${name}/nothing-here → 404 not_found, whoever asks`, async () => {
     assertError(await post(`/${name}/nothing-here`, { as: "nobody" }), 404, "not_found");
     assertError(await post(`/${name}/nothing-here`, { as: "operator" }), 404, "not_found");
     assertError(await send(`/${name}/nothing-here`, { method: "GET" }), 404, "not_found");
@@ -72,7 +81,7 @@ for (const [name, operations] of Object.entries(OPERATIONS)) {
     assert.equal(answer.headers.get("allow"), "GET, OPTIONS");
   });
 
-  Deno.test(`OPTIONS /${name}/… is answered for any origin, without cookies`, async () => {
+  Deno.test(`OPTIONS /${name}/health → allowed for any origin, without cookies`, async () => {
     const response = await fetch(functionUrl(`/${name}/health`), {
       method: "OPTIONS",
       headers: {
@@ -105,14 +114,14 @@ for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
   });
 }
 
-Deno.test("an answer to another origin carries access-control-allow-origin: *, an error too", async () => {
+Deno.test("any request with an origin → access-control-allow-origin: *", async () => {
   for (const path of ["/agent-artifacts/health", "/agent-artifacts/nothing"]) {
     const answer = await send(path, { headers: { origin: "https://app.example" } });
     assert.equal(answer.headers.get("access-control-allow-origin"), "*");
   }
 });
 
-Deno.test("x-request-id: a sane one is echoed, any other is replaced", async () => {
+Deno.test("x-request-id: a sane one → echoed; another or none → a fresh one", async () => {
   const sane = "trace-1:a.b_C";
   const echoed = await send("/agent-artifacts/health", { headers: { "x-request-id": sane } });
   assert.equal(echoed.headers.get("x-request-id"), sane);
@@ -128,7 +137,7 @@ Deno.test("x-request-id: a sane one is echoed, any other is replaced", async () 
 });
 
 artifactTest(
-  "a success is JSON and carries x-request-id and cache-control: no-store",
+  "/list → 200 as JSON, with x-request-id and cache-control: no-store",
   async ({ planner }) => {
     const answer = await post("/agent-artifacts/list", {
       as: planner,
@@ -141,7 +150,7 @@ artifactTest(
   },
 );
 
-artifactTest("the body is JSON whatever content-type says", async ({ planner }) => {
+artifactTest("a JSON body under any content-type or none → 200", async ({ planner }) => {
   const body = JSON.stringify({ agent_id: planner.id });
   for (const type of ["application/x-www-form-urlencoded", "text/plain", "application/json"]) {
     const answer = await send("/agent-artifacts/list", {
@@ -159,7 +168,7 @@ artifactTest("the body is JSON whatever content-type says", async ({ planner }) 
   assert.equal(untyped.status, 200);
 });
 
-Deno.test("an empty body counts as {}: every required field is named", async () => {
+Deno.test("/register with an empty body or {} → 422 that names every required field", async () => {
   for (const body of ["", "  \n", "{}"]) {
     const answer = await send("/agent-artifacts/register", {
       method: "POST",
@@ -171,7 +180,7 @@ Deno.test("an empty body counts as {}: every required field is named", async () 
 });
 
 artifactTest(
-  "a body that is not a JSON object → 400 invalid_json, and nothing is registered",
+  "/register with a body that is not a JSON object → 400 invalid_json, nothing is registered",
   async ({ planner }) => {
     const invalidUtf8 = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
     for (
@@ -189,7 +198,7 @@ artifactTest(
 );
 
 artifactTest(
-  "a body over 64 KiB → 413 body_too_large, announced or not; one of 64 KiB passes",
+  "a body over 64 KiB, its length announced or not → 413 body_too_large; one of 64 KiB → 200",
   async ({ planner }) => {
     const start = `{"agent_id": ${JSON.stringify(planner.id)}, "filler": "`;
     const fill = (bytes: number) => start + "x".repeat(bytes - start.length - 2) + '"}';
@@ -210,7 +219,7 @@ artifactTest(
   },
 );
 
-artifactTest("unknown fields are ignored", async ({ planner }) => {
+artifactTest("/register with unknown fields → 200, they are ignored", async ({ planner }) => {
   const answer = await tryRegister(planner, {
     agent_id: planner.id,
     key: "k",
@@ -227,27 +236,20 @@ artifactTest("unknown fields are ignored", async ({ planner }) => {
 });
 
 artifactTest(
-  "timestamps out are ISO 8601 UTC with milliseconds and Z",
+  "/commit, /register, /grant, /inbox → timestamps in UTC with milliseconds and Z",
   async ({ planner, builder }) => {
-    const form = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
     const artifact = await publish(planner);
-    assert.match(artifact.created_at, form);
-    assert.match(artifact.committed_at ?? "", form);
-    assert.match(artifact.expires_at ?? "", form);
-    assert.match((await register(planner)).upload_expires_at, form);
+    assert.match(artifact.created_at, ISO_TIMESTAMP);
+    assert.match(artifact.committed_at ?? "", ISO_TIMESTAMP);
+    assert.match(artifact.expires_at ?? "", ISO_TIMESTAMP);
+    assert.match((await register(planner)).upload_expires_at, ISO_TIMESTAMP);
 
     const whole = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString();
-    const grant = await post("/agent-artifacts/grant", {
-      as: planner,
-      body: {
-        artifact_id: artifact.artifact_id,
-        to_agent: builder.id,
-        expires_at: whole.replace(".000Z", "+00:00"),
-      },
-    });
-    assert.equal(grant.body["expires_at"], whole);
+    const expires_at = whole.replace(".000Z", "+00:00");
+    const granted = await tryGrant(planner, artifact, { to: builder, expires_at });
+    assert.equal(granted.body.expires_at, whole);
     const [entry] = await inbox(builder);
-    assert.match(entry?.granted_at ?? "", form);
+    assert.match(entry?.granted_at ?? "", ISO_TIMESTAMP);
     assert.equal(entry?.expires_at, whole);
   },
 );

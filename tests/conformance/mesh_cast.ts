@@ -1,4 +1,4 @@
-/** Agents with peers and rules, for the tests of the mesh group. */
+/** Agents with peers and rules: the cast of the mesh group's tests, and what it does. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import nacl from "tweetnacl";
@@ -6,6 +6,7 @@ import {
   type Agent,
   type Answer,
   createAgent,
+  type JsonObject,
   operatorRpc,
   post,
   type Sender,
@@ -48,14 +49,14 @@ export interface WgConfig {
   readonly config: string;
 }
 
-/** The cast: three agents with keys; none of them is a peer yet. */
+/** Three agents with keys. None of them is a peer until a test makes it one. */
 export interface MeshCast {
   readonly alice: Agent;
   readonly bob: Agent;
   readonly carol: Agent;
 }
 
-/** A test with a cast of its own, whose peers, rules and keys end with it. */
+/** A test with a fresh cast, whose peers, rules and keys end with the test. */
 export function meshTest(name: string, run: (cast: MeshCast) => Promise<void>): void {
   Deno.test(name, async () => {
     const [alice, bob, carol] = await Promise.all(["alice", "bob", "carol"].map(createAgent)) as [
@@ -67,25 +68,52 @@ export function meshTest(name: string, run: (cast: MeshCast) => Promise<void>): 
       await run({ alice, bob, carol });
     } finally {
       for (const { id } of [alice, bob, carol]) {
-        await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id: id } });
+        await removePeer("operator", id);
         await operatorRpc("revoke_agent_keys", { agent_id: id });
       }
     }
   });
 }
 
+/** The public half of a fresh key pair: a point that every check of /peer/register takes. */
 export function newPubkey(): string {
   return Buffer.from(nacl.box.keyPair().publicKey).toString("base64");
 }
 
-/** Makes a peer of an agent, asked as that agent: behind NAT, unless an endpoint is given. */
-export function join(agent: Agent, registration: Partial<Peer> | object = {}): Promise<Peer> {
-  return succeed<Peer>("/agent-mesh/peer/register", {
+/** Fields of /peer/register that a test sets itself, to values of any form. */
+interface Registration {
+  readonly pubkey?: unknown;
+  readonly endpoint?: unknown;
+  readonly listen_port?: unknown;
+}
+
+/** Registers the agent, behind NAT unless an endpoint is given; anything but 200 fails. */
+export async function join(agent: Agent, registration: Registration = {}): Promise<Peer> {
+  const answer = await tryJoin(agent, registration);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+/** Asks /peer/register as the agent, and leaves it to the test whether that succeeds. */
+export function tryJoin(agent: Agent, registration: Registration = {}): Promise<Answer<Peer>> {
+  const body = { agent_id: agent.id, pubkey: newPubkey(), ...registration };
+  return post<Peer>("/agent-mesh/peer/register", { as: agent, body });
+}
+
+/** Asks /peer/remove; anything but 200 fails. */
+export function removePeer(as: Sender, agent_id: string): Promise<JsonObject> {
+  return succeed("/agent-mesh/peer/remove", { as, body: { agent_id } });
+}
+
+/** Asks /peer/heartbeat as the agent; anything but 200 fails. */
+export function heartbeat(agent: Agent, report: { config_version?: number } = {}) {
+  return succeed("/agent-mesh/peer/heartbeat", {
     as: agent,
-    body: { agent_id: agent.id, pubkey: newPubkey(), ...registration },
+    body: { agent_id: agent.id, ...report },
   });
 }
 
+/** The rule that lets `from` reach a port of `to`. */
 export function ruleBetween(
   from: Agent,
   to: Agent,
@@ -102,12 +130,12 @@ export function revokeRule(as: Sender, rule: object): Promise<Answer> {
   return post("/agent-mesh/acl/revoke", { as, body: rule });
 }
 
-/** Puts a rule for both sides. */
+/** Makes a rule active at once, as the operator may. */
 export function agree(rule: AccessRule): Promise<unknown> {
   return succeed("/agent-mesh/acl/put", { as: "operator", body: rule });
 }
 
-/** Registers both, with one rule between them. Returns the first's peer. */
+/** Registers both agents, with one active rule between them. Returns the first one's peer. */
 export async function pairUp(one: Agent, other: Agent): Promise<Peer> {
   const peer = await join(one);
   await join(other);
@@ -123,6 +151,11 @@ export function configOf(agent: Agent, body: object = {}): Promise<WgConfig> {
   return succeed<WgConfig>("/agent-mesh/wg_config", { as: agent, body });
 }
 
+/** The identifiers of the peers in a map, in its order. */
+export function idsIn({ peers }: Netmap): string[] {
+  return peers.map(({ agent_id }) => agent_id);
+}
+
 export async function configVersionOf(agent: Agent): Promise<number> {
   return (await netmapOf(agent)).config_version;
 }
@@ -131,12 +164,12 @@ export function rotate(as: Sender, a: Agent, b: Agent): Promise<Answer> {
   return post("/agent-mesh/psk/rotate", { as, body: { a: a.id, b: b.id } });
 }
 
-/** The values of a key in a configuration, such as every `PresharedKey`. */
+/** Every value of one key in a configuration, such as `PresharedKey`, in the order of its lines. */
 export function valuesOf(key: string, { config }: WgConfig): string[] {
   return Array.from(config.matchAll(new RegExp(`^${key} = (.*)$`, "gm")), ([, value]) => value!);
 }
 
-/** Runs `refused`, and asserts that nothing about these agents is different afterwards. */
+/** Runs `refused`, and asserts that the map and configuration of each agent are as before. */
 export async function leavesUnchanged(
   agents: readonly Agent[],
   refused: () => Promise<unknown>,
@@ -146,7 +179,7 @@ export async function leavesUnchanged(
   assert.deepEqual(await everythingAbout(agents), before);
 }
 
-/** Configurations first: they make the PSKs that the maps count. */
+/** Configurations come first: reading one makes the PSKs whose versions the maps show. */
 async function everythingAbout(agents: readonly Agent[]): Promise<unknown[]> {
   const answers: unknown[] = [];
   for (const path of ["wg_config", "netmap"]) {

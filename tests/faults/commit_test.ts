@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { assertError, SUPABASE_URL } from "../conformance/client.ts";
 import {
   type Artifact,
   artifactTest,
@@ -7,176 +6,112 @@ import {
   download,
   listed,
   open,
-  register,
+  registerAndUpload,
   sha256,
-  upload,
 } from "../conformance/artifacts.ts";
-import { withStackDatabase } from "../database/connection.ts";
+import { type Agent, assertError, SUPABASE_URL } from "../conformance/client.ts";
+import { commitBy, endLease } from "../own_function/commits.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
-import { gate, startProxy } from "../own_function/proxy.ts";
+import { failing, gate, type Intercept, startProxy, swallowing } from "../own_function/proxy.ts";
 
-function unavailable(): Response {
-  return new Response("overloaded", { status: 503 });
-}
+const READING = "/object/authenticated/";
 
-/** The steps of a commit behind /commit, by the path of their call. */
+/** The steps of a commit, by the path of the call that each makes. */
 const STEPS = {
   "before the move": "/object/move",
   "between the move and the reading": "/object/info/",
-  "while the bytes are read": "/object/authenticated/",
+  "while the bytes are read": READING,
   "between the reading and the verdict": "/rpc/finish_commit",
 };
 
 for (const [when, path] of Object.entries(STEPS)) {
   artifactTest(
-    `kill -9 of the function ${when} → after the lease, repeating /commit succeeds`,
+    `kill -9 of the function ${when} → after the lease, /commit repeated is 200`,
     async ({ planner }) => {
-      const registered = await register(planner);
-      assert.equal(await upload(registered.upload_url, "hello"), 200);
+      const artifact = await registerAndUpload(planner);
       const step = gate();
       {
-        await using proxy = startProxy(
-          SUPABASE_URL,
-          // Held, and then not passed on: the call dies with its caller.
-          (passing) => passing.path.includes(path) ? step.wait().then(unavailable) : undefined,
-        );
+        await using proxy = startProxy(SUPABASE_URL, swallowing(path, step));
         await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-        const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
-        const lost = own.post("/commit", { as: planner, body }).catch(() => "connection lost");
+        const lost = commitBy(own, { owner: planner, artifact }).catch(() => "connection lost");
         await step.arrived;
         await own.process.kill();
         assert.equal(await lost, "connection lost");
         step.open();
       }
-      assertError(await commit(planner, registered, sha256("hello")), 409, "commit_in_progress");
-      await withStackDatabase((sql) =>
-        sql`update artifacts.verifications set lease_expires_at = now()
-          where artifact_id = ${registered.artifact_id}`
-      );
-      const repeated = await commit(planner, registered, sha256("hello"));
+      assertError(await commit(planner, artifact, sha256("hello")), 409, "commit_in_progress");
+      assert.deepEqual(await listed(planner), []);
+      await endLease(artifact);
+      const repeated = await commit(planner, artifact, sha256("hello"));
       assert.equal(repeated.status, 200, JSON.stringify(repeated.body));
       assert.deepEqual(await listed(planner), [repeated.body]);
-      assert.equal(await download((await open(planner, registered)).body.url), "hello");
+      assert.equal(await download((await open(planner, artifact)).body.url), "hello");
     },
   );
 
   artifactTest(
-    `Storage or PostgREST failing ${when} → 503 with retry-after; the same request repeated succeeds`,
+    `/commit while Storage or PostgREST fails ${when} → 503 with retry-after; repeated → 200`,
     async ({ planner }) => {
-      const registered = await register(planner);
-      await upload(registered.upload_url, "hello");
-      await using proxy = startProxy(SUPABASE_URL, (passing) => {
-        return passing.path.includes(path)
-          ? new Response("overloaded", { status: 503 })
-          : undefined;
-      });
-      await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-      const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
-      const failed = await own.post("/commit", { as: planner, body });
-      assertError(failed, 503, "upstream_unavailable");
-      assert.ok(Number(failed.headers.get("retry-after")) > 0);
-      assert.deepEqual(await listed(planner), []);
-
-      proxy.intercept(() => {});
-      const repeated = await own.post<Artifact>("/commit", { as: planner, body });
-      assert.equal(repeated.status, 200, JSON.stringify(repeated.body));
-      assert.equal(repeated.body.state, "committed");
+      const artifact = await registerAndUpload(planner);
+      const headers = await commitFailsOnce(planner, artifact, failing(path));
+      assert.ok(Number(headers.get("retry-after")) > 0);
     },
   );
 }
 
 artifactTest(
-  "a download that is cut off says nothing about the object → 503, and the object is still good",
+  "/commit whose download is cut off → 503, which says nothing about the object; repeated → 200",
   async ({ planner }) => {
-    const registered = await register(planner);
-    await upload(registered.upload_url, "hello");
-    await using proxy = startProxy(SUPABASE_URL, (passing) => {
-      return passing.path.includes("/object/authenticated/") ? new Response("hel") : undefined;
-    });
-    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
-    assertError(await own.post("/commit", { as: planner, body }), 503, "upstream_unavailable");
-    proxy.intercept(() => {});
-    assert.equal((await own.post("/commit", { as: planner, body })).status, 200);
+    const artifact = await registerAndUpload(planner);
+    await commitFailsOnce(
+      planner,
+      artifact,
+      (passing) => passing.path.includes(READING) ? new Response("hel") : undefined,
+    );
   },
 );
 
 artifactTest(
-  "a download that goes on beyond the object's size is ended → 503, and the object is still good",
+  "/commit whose download does not end at the object's size → ended, 503; repeated → 200",
   async ({ planner }) => {
-    const registered = await register(planner);
-    await upload(registered.upload_url, "hello");
+    const artifact = await registerAndUpload(planner);
     let sentBytes = 0;
-    await using proxy = startProxy(SUPABASE_URL, (passing) => {
-      if (!passing.path.includes("/object/authenticated/")) return undefined;
-      return new Response(
-        new ReadableStream({
-          pull(controller) {
-            sentBytes += 65_536;
-            controller.enqueue(new Uint8Array(65_536));
-            if (sentBytes > 64 * 1024 * 1024) controller.close();
-          },
-        }),
-      );
-    });
-    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
-    assertError(await own.post("/commit", { as: planner, body }), 503, "upstream_unavailable");
+    const endless = () =>
+      new ReadableStream({
+        pull(controller) {
+          sentBytes += 65_536;
+          controller.enqueue(new Uint8Array(65_536));
+          if (sentBytes > 64 * 1024 * 1024) controller.close();
+        },
+      });
+    await commitFailsOnce(
+      planner,
+      artifact,
+      (passing) => passing.path.includes(READING) ? new Response(endless()) : undefined,
+    );
     assert.ok(sentBytes < 32 * 1024 * 1024, `${sentBytes} bytes were sent`);
-    proxy.intercept(() => {});
-    assert.equal((await own.post("/commit", { as: planner, body })).status, 200);
   },
 );
 
-artifactTest(
-  "a delete while a commit verifies → the commit is 410, the artifact stays deleted",
-  async ({ planner }) => {
-    const registered = await register(planner);
-    await upload(registered.upload_url, "hello");
-    const verdict = gate();
-    await using proxy = startProxy(
-      SUPABASE_URL,
-      (passing) => passing.path.includes("/rpc/finish_commit") ? verdict.wait() : undefined,
-    );
-    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    const { artifact_id } = registered;
-    const committing = own.post("/commit", {
-      as: planner,
-      body: { artifact_id, sha256: sha256("hello") },
-    });
-    await verdict.arrived;
-    const deleted = await own.post<Artifact>("/delete", { as: planner, body: { artifact_id } });
-    assert.equal(deleted.body.state, "deleted");
-    verdict.open();
-    assertError(await committing, 410, "artifact_expired");
-    assertError(await open(planner, registered), 410, "artifact_expired");
-  },
-);
+/**
+ * Asserts that /commit under this interception is 503 and leaves the artifact as it was, and that
+ * the same request succeeds afterwards. Returns the headers of the 503.
+ */
+async function commitFailsOnce(
+  owner: Agent,
+  artifact: Artifact,
+  intercept: Intercept,
+): Promise<Headers> {
+  await using proxy = startProxy(SUPABASE_URL, intercept);
+  await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+  const failed = await commitBy(own, { owner, artifact });
+  assertError(failed, 503, "upstream_unavailable");
+  assert.deepEqual(await listed(owner), []);
 
-artifactTest(
-  "a commit whose lease ran out meanwhile decides nothing: the next one's verdict stands",
-  async ({ planner }) => {
-    const registered = await register(planner);
-    await upload(registered.upload_url, "hello");
-    const { artifact_id } = registered;
-    const verdict = gate();
-    await using proxy = startProxy(
-      SUPABASE_URL,
-      (passing) => passing.path.includes("/rpc/finish_commit") ? verdict.wait() : undefined,
-    );
-    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    // The slow one was given a wrong digest: under its lease it would reject the object, and remove it.
-    const slow = own.post("/commit", {
-      as: planner,
-      body: { artifact_id, sha256: sha256("jello") },
-    });
-    await verdict.arrived;
-    await withStackDatabase((sql) =>
-      sql`update artifacts.verifications set lease_expires_at = now() where artifact_id = ${artifact_id}`
-    );
-    assert.equal((await commit(planner, registered, sha256("hello"))).status, 200);
-    verdict.open();
-    assertError(await slow, 409, "commit_in_progress");
-    assert.equal(await download((await open(planner, registered)).body.url), "hello");
-  },
-);
+  proxy.letPass();
+  const repeated = await commitBy(own, { owner, artifact });
+  assert.equal(repeated.status, 200, JSON.stringify(repeated.body));
+  assert.equal(repeated.body.state, "committed");
+  assert.equal(await download((await open(owner, artifact)).body.url), "hello");
+  return failed.headers;
+}

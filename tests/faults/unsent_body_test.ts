@@ -10,19 +10,19 @@ const REQUEST = [
   "",
 ].join("\r\n");
 
-Deno.test("a refusal does not wait for a body that never comes", async () => {
+Deno.test("a wrong key and a body that never comes → 401 at once", async () => {
   await using own = await startOwnFunction();
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: own.process.port });
   await connection.write(new TextEncoder().encode(REQUEST));
   const buffer = new Uint8Array(4096);
-  // Before the test's own patience is over; without an answer the read would wait for ever.
+  // Without an answer the read would wait for ever.
   const timer = setTimeout(() => connection.close(), 10_000);
   const readBytes = await connection.read(buffer);
   clearTimeout(timer);
   assert.match(new TextDecoder().decode(buffer.subarray(0, readBytes ?? 0)), /^HTTP\/1\.1 401 /);
 });
 
-Deno.test("a sender that goes away in the middle of its body costs the function nothing but a log line", async () => {
+Deno.test("a sender that goes away within its body → the next request is answered", async () => {
   await using own = await startOwnFunction();
   for (const bearer of ["ak_bad", `ak_${"0".repeat(64)}`]) {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port: own.process.port });

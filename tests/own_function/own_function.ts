@@ -1,4 +1,4 @@
-/** One more function beside the stack's own, to watch, to configure and to kill. */
+/** One more function beside the stack's own: to configure, to watch and to kill. */
 import { join } from "node:path";
 import { type RunningFunction, startFunction } from "../../dev/stack/functions.ts";
 import { type Agent, type Answer, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
@@ -8,10 +8,11 @@ if (!STATE_DIR) throw new Error("Run these tests by `deno task test`: they need 
 
 export interface OwnFunction extends AsyncDisposable {
   readonly process: RunningFunction;
+  /** POSTs to an operation, such as /register, of this function. */
   post<Body>(path: string, request: { as: Agent | "nobody"; body: unknown }): Promise<Answer<Body>>;
 }
 
-/** Starts it towards `supabaseUrl`, by default the stack itself; more of its environment can be given. */
+/** Starts a function that talks to `supabaseUrl`, by default the stack, with more `environment`. */
 export async function startOwnFunction(
   { name = "agent-artifacts", supabaseUrl = SUPABASE_URL, environment = {} }: {
     name?: "agent-artifacts" | "agent-mesh";
@@ -19,7 +20,7 @@ export async function startOwnFunction(
     environment?: Record<string, string>;
   } = {},
 ): Promise<OwnFunction> {
-  // Beside the stack's own, where the end of the run looks for secrets in logs.
+  // Among the stack's own logs, which the end of the run searches for secrets.
   const logFile = join(STATE_DIR!, "logs", `${name}-${crypto.randomUUID()}.log`);
   const process = await startFunction({
     name,

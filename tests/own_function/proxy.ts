@@ -1,15 +1,17 @@
-/** A proxy between one function and the rest of the stack, where a test watches, holds and breaks what passes. */
+/** A proxy between one function and the stack. Tests watch, hold and break what passes it. */
 
 export interface Passing {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
   readonly headers: Headers;
+  readonly body: string;
 }
 
 /**
- * What becomes of a request: a Response answers in place of the stack; a promise holds it until it settles; `forward`
- * asks the stack, for an answer that is then kept back.
+ * Decides on a request: a Response is the answer in place of the stack's; a promise holds the
+ * request until it settles; nothing lets it pass. `forward` asks the stack, for an answer that the
+ * function is not to see.
  */
 export type Intercept = (
   passing: Passing,
@@ -20,8 +22,10 @@ export interface Proxy extends AsyncDisposable {
   readonly url: string;
   /** Every request so far, in order of arrival. */
   readonly passed: Passing[];
-  /** Replaces what the proxy was started with. */
+  /** Takes the place of the interception so far. */
   intercept(intercept: Intercept): void;
+  /** Ends the interception: every request passes. */
+  letPass(): void;
 }
 
 /** Starts a proxy before `target`, an origin. */
@@ -30,15 +34,16 @@ export function startProxy(target: string, initial: Intercept = () => {}): Proxy
   let current = initial;
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const { pathname, search } = new URL(request.url);
-    const passing = { method: request.method, path: pathname, headers: request.headers };
+    const { method, headers } = request;
+    const passing = { method, path: pathname, headers, body: await request.text() };
     passed.push(passing);
     function forward(): Promise<Response> {
-      const headers = new Headers(request.headers);
-      headers.delete("host");
+      const forwarded = new Headers(headers);
+      forwarded.delete("host");
       return fetch(target + pathname + search, {
-        method: request.method,
-        headers,
-        body: request.body,
+        method,
+        headers: forwarded,
+        body: passing.body === "" ? null : passing.body,
         redirect: "manual",
       });
     }
@@ -50,12 +55,51 @@ export function startProxy(target: string, initial: Intercept = () => {}): Proxy
     intercept(intercept) {
       current = intercept;
     },
+    letPass() {
+      current = () => {};
+    },
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
 
-/** A point that requests wait at: `arrived` settles when the first is there, and all go on after `open()`. */
-export function gate(): { wait(): Promise<void>; readonly arrived: Promise<void>; open(): void } {
+/** Answers 503 in place of every call whose path contains `part`. */
+export function failing(part: string): Intercept {
+  return ({ path }) => path.includes(part) ? overloaded() : undefined;
+}
+
+/** Lets calls whose path contains `part` happen, and answers `status` instead of what they gave. */
+export function losingAnswers(part: string, status: number): Intercept {
+  return async ({ path }, forward) => {
+    if (!path.includes(part)) return undefined;
+    await (await forward()).body?.cancel();
+    return new Response(null, { status });
+  };
+}
+
+/** Holds every call whose path contains `part` until the gate opens, then lets it pass. */
+export function holding(part: string, { wait }: Gate): Intercept {
+  return ({ path }) => path.includes(part) ? wait() : undefined;
+}
+
+/** Holds calls as `holding` does, but never passes them on: they end as 503 when the gate opens. */
+export function swallowing(part: string, { wait }: Gate): Intercept {
+  return ({ path }) => path.includes(part) ? wait().then(overloaded) : undefined;
+}
+
+export function overloaded(): Response {
+  return new Response("overloaded", { status: 503 });
+}
+
+export interface Gate {
+  /** Waits until the gate opens. */
+  wait(): Promise<void>;
+  /** Settles when the first one waits. */
+  readonly arrived: Promise<void>;
+  open(): void;
+}
+
+/** A closed gate. */
+export function gate(): Gate {
   const arrival = Promise.withResolvers<void>();
   const opening = Promise.withResolvers<void>();
   return {

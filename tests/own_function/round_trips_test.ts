@@ -5,18 +5,17 @@ import {
   artifactTest,
   type Grant,
   publish,
-  register,
+  registerAndUpload,
   secondsFromNow,
-  sha256,
-  upload,
 } from "../conformance/artifacts.ts";
+import { commitBy } from "./commits.ts";
 import { startOwnFunction } from "./own_function.ts";
 import { gate, type Passing, startProxy } from "./proxy.ts";
 
 const SIGN_UPLOAD = "sign upload";
 const SIGN_DOWNLOAD = "sign download";
 
-/** What a request to the stack is for: the name of the SQL function, or of the Storage call. */
+/** What a request to the stack is for: the SQL function's name, or the kind of Storage call. */
 function purpose({ method, path }: Passing): string {
   if (path.startsWith("/rest/v1/rpc/")) return path.slice("/rest/v1/rpc/".length);
   if (path.startsWith("/storage/v1/object/upload/sign/")) return SIGN_UPLOAD;
@@ -25,7 +24,7 @@ function purpose({ method, path }: Passing): string {
 }
 
 artifactTest(
-  "each operation costs the calls that the design allows, and no other",
+  "each operation of the artifact group → the calls that it needs, and no other",
   async ({ planner, builder }) => {
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
@@ -73,7 +72,7 @@ artifactTest(
 );
 
 artifactTest(
-  "/register: the call to the database and the signing run side by side",
+  "/register → the call to the database and the signing run side by side",
   async ({ planner }) => {
     const [database, storage] = [gate(), gate()];
     await using proxy = startProxy(SUPABASE_URL);
@@ -81,7 +80,7 @@ artifactTest(
     proxy.intercept((passing) => (purpose(passing) === SIGN_UPLOAD ? storage : database).wait());
     const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
     const answer = own.post("/register", { as: planner, body });
-    // Neither is answered before both are there: one after the other would never get here.
+    // Neither is answered before both have arrived: one after the other would wait here for ever.
     await Promise.all([database.arrived, storage.arrived]);
     database.open();
     storage.open();
@@ -90,16 +89,14 @@ artifactTest(
 );
 
 artifactTest(
-  "16 identical commits at once → one verification: one move, one reading",
+  "16 identical /commit at once → one verification: one move, one reading",
   async ({ planner }) => {
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    const registered = await register(planner);
-    await upload(registered.upload_url, "hello");
+    const artifact = await registerAndUpload(planner);
     proxy.passed.length = 0;
-    const body = { artifact_id: registered.artifact_id, sha256: sha256("hello") };
     const answers = await Promise.all(
-      Array.from({ length: 16 }, () => own.post("/commit", { as: planner, body })),
+      Array.from({ length: 16 }, () => commitBy(own, { owner: planner, artifact })),
     );
     const done = answers.filter((answer) => answer.status === 200);
     for (const answer of done) assert.deepEqual(answer.body, done[0]!.body);
@@ -108,7 +105,11 @@ artifactTest(
     assert.equal(counted("/object/move"), 1);
     assert.equal(counted("/object/authenticated/"), 1);
     const reading = proxy.passed.find(({ path }) => path.includes("/object/authenticated/"));
-    assert.equal(reading?.headers.get("accept-encoding"), "identity", "bytes as they lie there");
+    assert.equal(
+      reading?.headers.get("accept-encoding"),
+      "identity",
+      "the stored bytes, uncompressed",
+    );
     assert.equal(counted("/rpc/finish_commit"), 1);
     assert.equal(counted("/rpc/begin_commit"), 16);
   },

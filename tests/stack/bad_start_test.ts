@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { portRefusal } from "../../dev/gateway/gateway.ts";
-import { findProcessesWith } from "../../dev/processes/leftovers.ts";
+import { findProcessesWith } from "../../dev/processes/find_processes.ts";
 import { startStack } from "../../dev/stack/stack.ts";
 import { launch, openStateDirectory, runTask } from "./stack_process.ts";
 
@@ -135,7 +135,11 @@ Deno.test("start twice with one state directory → the second is refused, the f
   const stateDir = Deno.env.get("STATE_DIR")!;
   const service = await launch({ stateDir });
   assert.equal(await service.exit(), 1);
-  assert.match(await service.errors, /^The service already runs with this state directory/);
+  // The stack of this test run is the work of the process that started this one.
+  assert.equal(
+    (await service.errors).trim(),
+    `The service already runs with this state directory (process ${Deno.ppid}); stop it with \`deno task stop\`.`,
+  );
   const health = await fetch(`${Deno.env.get("SUPABASE_URL")}/functions/v1/agent-mesh/health`);
   await health.body?.cancel();
   assert.equal(health.status, 200);

@@ -21,7 +21,7 @@ interface Seen {
   readonly headers: Record<string, string>;
 }
 
-/** A gateway in front of one upstream for everything, which by default tells what reached it. */
+/** A gateway in front of one upstream for everything. By default, that tells what reached it. */
 async function openGateway(handler: Deno.ServeHandler = tellWhatArrived) {
   const upstream = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
   const port = upstream.addr.port;
@@ -141,7 +141,7 @@ Deno.test("/functions/v1/<name>/… → /<name>/… with the headers as they cam
   assert.equal(seen.headers["x-forwarded-for"], "127.0.0.1");
 });
 
-Deno.test("a function that nobody knows → 404; a path of no service → 404", async () => {
+Deno.test("an unknown function → 404; a path of no service → 404", async () => {
   await using gateway = await openGateway();
   for (const path of ["/functions/v1/nobody/x", "/elsewhere", "/rest/v10/x"]) {
     const response = await fetch(gateway.url + path, { headers: { apikey: KEYS.secretKey } });
@@ -214,7 +214,7 @@ Deno.test("an answer that comes before the end of a large body → passed back",
   }
 });
 
-Deno.test("a half-sent body → reaches the upstream as it comes; the client's end is the upstream's too", async () => {
+Deno.test("a body that is broken off → its beginning reaches the upstream, and so does the break", async () => {
   const firstChunk = Promise.withResolvers<string>();
   const brokenOff = Promise.withResolvers<boolean>();
   await using gateway = await openGateway(async (request) => {

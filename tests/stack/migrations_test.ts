@@ -44,7 +44,7 @@ Deno.test("applyMigrations → each once, in order, recorded as the Supabase CLI
     {
       version: "20260101000000",
       name: "first_one",
-      statements: ["-- one\ncreate table public.log (line text)"],
+      statements: ["-- one\ncreate table public.log (line text);\n\n"],
     },
     {
       version: "20260101000001",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import postgres from "postgres";
 import { runTask } from "./stack_process.ts";
 
 function createKey(...args: string[]) {
@@ -14,7 +15,7 @@ function agentId(prefix: string): string {
   return prefix + crypto.randomUUID().slice(0, 13);
 }
 
-/** The id of a key that agent:create made, which it tells on standard error. */
+/** The id of the key that agent:create made: it stands on standard error. */
 function keyIdIn(errors: string): string {
   return /^Key (key_[0-9a-f]{32}) of /.exec(errors)![1]!;
 }
@@ -63,6 +64,55 @@ Deno.test("agent:create that the database refuses → says what is wrong, and th
     /^create_agent_key was refused \(HTTP 422\): invalid_request \(agent_id: Must be 1 to 128 of /,
   );
 });
+
+for (
+  const text of [
+    "tomorrow",
+    "infinity",
+    "01/02/2027",
+    "2999-01-01",
+    "2999-01-01 00:00:00Z",
+    "2999-01-01T00:00:00",
+    "2999-01-01T00:00:00+01:00",
+    "2999-02-30T00:00:00Z",
+    "",
+  ]
+) {
+  Deno.test(`agent:create --expires-at "${text}" → one sentence, and there is no key`, async () => {
+    const agent = agentId("undated-");
+    assert.deepEqual(await createKey(agent, "--expires-at", text), {
+      code: 1,
+      output: "",
+      errors:
+        "--expires-at must be an ISO 8601 timestamp in UTC, such as 2027-01-31T09:30:00Z. No key was made.",
+    });
+    assert.equal((await revoke(agent)).errors, NO_AGENT);
+  });
+}
+
+Deno.test("agent:create --expires-at with an ISO 8601 timestamp in UTC → a key that ends then", async () => {
+  const agent = agentId("dated-");
+  const created = await createKey(agent, "--expires-at", "2999-01-01T00:00:00.5+00:00");
+  assert.equal(created.code, 0, created.errors);
+  const sql = postgres(Deno.env.get("SUPABASE_SUPERUSER_DB_URL")!, { max: 1 });
+  try {
+    const [row] = await sql`select expires_at from agents.keys where agent_id = ${agent}`;
+    assert.equal(row?.["expires_at"].toISOString(), "2999-01-01T00:00:00.500Z");
+  } finally {
+    await sql.end();
+  }
+});
+
+for (const text of ["", "planner builder", "planner --expires", "planner --label"]) {
+  Deno.test(`agent:create with "${text}" → how it is called`, async () => {
+    const { code, errors } = await createKey(...text.split(" ").filter(Boolean));
+    assert.equal(code, 1);
+    assert.equal(
+      errors,
+      "Usage: deno task agent:create <agent_id> [--label TEXT] [--expires-at TIMESTAMP]",
+    );
+  });
+}
 
 for (
   const [name, answer, sentence] of [

@@ -1,4 +1,7 @@
-/** What the system denies: tried as root without the capability, for a test cannot become an ordinary user. */
+/**
+ * What the system denies to another user. A test cannot become an ordinary user, so root tries
+ * without the capability that would allow it.
+ */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,10 +14,12 @@ const mustRun = Deno.env.get("CI") === "true";
 const canDeny = Deno.build.os === "linux" && Deno.uid() === 0 && await hasSetpriv();
 const ignore = !canDeny && !mustRun;
 if (ignore) {
-  console.log("What another user may not do is left out: it takes Linux, root and setpriv.");
+  console.log("Left out: what another user may not do. It takes Linux, root and setpriv.");
 }
 const everyPortIsOpen = lowestFreeForAll() <= 80;
-if (everyPortIsOpen) console.log("A closed port is left out: this machine opens port 80 to all.");
+if (everyPortIsOpen) {
+  console.log("Left out: a port that is closed to this user. This machine opens port 80 to all.");
+}
 
 async function hasSetpriv(): Promise<boolean> {
   const setpriv = new Deno.Command("setpriv", { args: ["--version"], stdout: "null" });
@@ -40,21 +45,21 @@ for (const task of ["stop", "reset"]) {
         args: ["600"],
         uid: NOBODY,
         gid: NOBODY,
-        // Where anybody may be.
+        // A directory that any user may enter.
         cwd: "/",
       }).spawn();
       try {
         await new ProcessRecords(state.path).set(STACK, child.pid);
         await writeFile(join(state.path, "pid"), `${child.pid}\n`);
         const before = await snapshot(state.path);
-        const { code, errors } = await runTask(`dev/${task}.ts`, {
+        const { code, errors } = await runTask(`dev/stack/${task}.ts`, {
           environment: { STATE_DIR: state.path },
           through: ["setpriv", "--bounding-set=-kill"],
         });
         assert.equal(code, 1);
         assert.equal(
           errors,
-          `Process ${child.pid} of this state directory belongs to another user, who alone (or root) can end it.`,
+          `Process ${child.pid} of this state directory belongs to another user: only that user or root can end it.`,
         );
         assert.equal(await isRunning((await identifyProcess(child.pid))!), true);
         assert.deepEqual(await snapshot(state.path), before);

@@ -3,15 +3,16 @@ import { chmod, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort, isFree } from "../../dev/processes/free_port.ts";
-import { findProcessesWith } from "../../dev/processes/leftovers.ts";
+import { findProcessesWith } from "../../dev/processes/find_processes.ts";
 import { hasRecords } from "../../dev/state/process_records.ts";
 import { resetState } from "../../dev/stack/reset.ts";
+import { stateFiles } from "../../dev/state/state_files.ts";
 
 const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * A state directory of a test's own, removed with everything in it when the test ends. It lies in that of the stack
- * which runs the tests, so that it goes with that one when the tests are broken off.
+ * A state directory of a test's own, removed with everything in it when the test ends. It lies in
+ * the state directory of the test run, with which it is removed when the tests are broken off.
  */
 export async function openStateDirectory() {
   const path = await Deno.makeTempDir({ dir: Deno.env.get("STATE_DIR")!, prefix: "stack-" });
@@ -128,7 +129,7 @@ export async function launch(options: LaunchOptions) {
       return line;
     },
     kill: (signal: Deno.Signal) => child.kill(signal),
-    /** The exit code, once everything that it printed was read. */
+    /** Resolves to the exit code when everything that it printed has been read. */
     async exit(): Promise<number> {
       const { code } = await child.status;
       await outputEnded;
@@ -155,14 +156,14 @@ export async function awaitNothingLeft(
 
 /** The lines of the `env` file of a state directory. */
 export async function readEnvironment(stateDir: string): Promise<Record<string, string>> {
-  const lines = (await readFile(join(stateDir, "env"), "utf8")).trim().split("\n");
+  const lines = (await readFile(stateFiles(stateDir).env, "utf8")).trim().split("\n");
   return Object.fromEntries(lines.map((line) => /^([^=]+)=(.*)$/.exec(line)!.slice(1)));
 }
 
 /** The process ids that the stack of `stateDir` recorded, by name. */
 export async function recordedPids(stateDir: string): Promise<Record<string, number>> {
   const records: Record<string, { pid: number }> = JSON.parse(
-    await readFile(join(stateDir, "processes.json"), "utf8"),
+    await readFile(stateFiles(stateDir).processRecords, "utf8"),
   );
   return Object.fromEntries(Object.entries(records).map(([name, { pid }]) => [name, pid]));
 }

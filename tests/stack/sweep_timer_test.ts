@@ -3,7 +3,10 @@ import { startSweepTimer, sweepSeconds } from "../../dev/stack/sweep_timer.ts";
 import { committed, pathsInBucket, sealed, seedBucket } from "../database/seeded_bucket.ts";
 import { withOwnStack } from "../database/own_stack.ts";
 
-/** A gateway that gives these answers to /sweep, the last one for ever, and keeps what it was asked. */
+/**
+ * A gateway that answers /sweep with `answers` in turn, then with the last one for ever, and keeps
+ * what it was asked.
+ */
 function startGateway(answers: { status?: number; body: unknown }[]) {
   const asked: string[] = [];
   const exhausted = Promise.withResolvers<void>();

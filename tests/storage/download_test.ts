@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { stateFiles } from "../../dev/state/state_files.ts";
 import { errorOf, openBucket, STORAGE_URL, variable } from "./own_bucket.ts";
 
 const TEXT = "0123456789";
@@ -37,7 +38,7 @@ Deno.test("HEAD of a signed URL → the same headers and no body", async () => {
 Deno.test("GET of an object whose file is lost → 500 at once", async () => {
   const { bucket, url } = await bucketWithObject();
   const { data: info } = await bucket.client.info("a");
-  await rm(join(variable("STATE_DIR"), "storage", "objects", info!.version));
+  await rm(join(stateFiles(variable("STATE_DIR")).storage, "objects", info!.version));
   const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
   assert.equal(response.status, 500);
   await response.body?.cancel();

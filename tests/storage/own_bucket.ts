@@ -2,6 +2,7 @@ import { createClient } from "@supabase/supabase-js";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
+import { stateFiles } from "../../dev/state/state_files.ts";
 
 /** A variable that dev/checks/test.ts sets. */
 export function variable(name: string): string {
@@ -66,11 +67,11 @@ export function putText(
 }
 
 /** A PUT whose body is sent piece by piece, as long as the test wants. */
-export function startPut(url: string) {
+export function startPut(url: string, headers: Record<string, string> = {}) {
   const abort = new AbortController();
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given) });
-  const response = fetch(url, { method: "PUT", body, signal: abort.signal });
+  const response = fetch(url, { method: "PUT", body, headers, signal: abort.signal });
   return {
     send: (text: string) => controller.enqueue(new TextEncoder().encode(text)),
     async finish(): Promise<Response> {
@@ -85,9 +86,12 @@ export function startPut(url: string) {
   };
 }
 
-/** Waits until exactly `count` uploads are under way in Storage, each with at least one byte received. */
+/**
+ * Waits until exactly `count` uploads are under way in Storage, each with at least one byte
+ * received.
+ */
 export async function awaitUploadsUnderWay(count: number): Promise<void> {
-  const directory = join(variable("STATE_DIR"), "storage", "uploads");
+  const directory = join(stateFiles(variable("STATE_DIR")).storage, "uploads");
   const deadline = Date.now() + 10_000;
   while (Date.now() < deadline) {
     const sizes = await Promise.all(
@@ -116,7 +120,7 @@ export async function withDatabase<T>(use: (sql: postgres.Sql) => Promise<T>): P
   }
 }
 
-/** What Storage signs its URLs with, to make tokens that it would not. */
+/** The secret that Storage signs with: by it, a test makes tokens that Storage would not make. */
 export async function jwtSecret(): Promise<string> {
-  return JSON.parse(await readFile(join(variable("STATE_DIR"), "keys.json"), "utf8")).jwtSecret;
+  return JSON.parse(await readFile(stateFiles(variable("STATE_DIR")).keys, "utf8")).jwtSecret;
 }

@@ -1,5 +1,5 @@
--- Newer projects: nothing that a migration creates in public is granted to anybody, service_role included. Functions
--- keep PostgreSQL's own default, which lets everybody execute them.
+-- Newer projects: what a migration creates in public is granted to nobody, not to service_role
+-- either. Functions keep PostgreSQL's own default: everybody may execute them.
 
 alter default privileges for role postgres in schema public
   revoke all on tables from anon, authenticated, service_role;

@@ -1,4 +1,5 @@
--- Older projects: whatever a migration creates in public, every API role may use, unless the migration revokes it.
+-- Older projects: whatever a migration creates in public, every API role may use, unless the
+-- migration revokes it.
 
 alter default privileges for role postgres in schema public
   grant all on tables to postgres, anon, authenticated, service_role;

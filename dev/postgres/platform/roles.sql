@@ -1,4 +1,5 @@
--- The roles of a stock Supabase database. Roles belong to the whole cluster; their passwords are set by the stack.
+-- The roles of a stock Supabase database. Roles belong to the whole cluster; their passwords are
+-- set by the stack.
 
 create role anon nologin noinherit;
 create role authenticated nologin noinherit;
@@ -15,7 +16,8 @@ grant pg_monitor, pg_signal_backend to postgres;
 
 create role supabase_storage_admin login noinherit createrole;
 
--- What a hosted project gives a call. service_role has no limit of its own and so gets authenticator's.
+-- What a hosted project gives a call. service_role has no limit of its own, so authenticator's
+-- holds.
 alter role anon set statement_timeout = '3s';
 alter role authenticated set statement_timeout = '8s';
 alter role authenticator set statement_timeout = '8s';

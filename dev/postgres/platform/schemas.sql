@@ -1,4 +1,5 @@
--- The schemas of a stock Supabase database, before storage's own tables and before any migration of the project.
+-- The schemas of a stock Supabase database, before storage's own tables and before any migration of
+-- the project.
 
 create schema extensions authorization postgres;
 create extension pgcrypto with schema extensions;

@@ -1,0 +1,36 @@
+import { readFile } from "node:fs/promises";
+import { findLaunchers } from "./launchers.ts";
+import { isRunning } from "./process_identity.ts";
+
+const LOOK_AGAIN_MILLISECONDS = 500;
+const SIGHUP_NUMBER = 1n;
+
+/**
+ * Waits for a reason to stop: SIGINT, SIGTERM, the end of the terminal, or the end of what started
+ * this process. Resolves to a sentence that tells which.
+ */
+export async function stopRequest(): Promise<string> {
+  const launchers = await findLaunchers();
+  const signals: Deno.Signal[] = ["SIGINT", "SIGTERM"];
+  // Under nohup, SIGHUP is to be ignored. Deno does not do that by itself.
+  if (await ignoresHangup()) Deno.addSignalListener("SIGHUP", () => {});
+  else signals.push("SIGHUP");
+  return new Promise((resolve) => {
+    for (const signal of signals) {
+      Deno.addSignalListener(signal, () => resolve(`Stopping (${signal}) …`));
+    }
+    const timer = setInterval(async () => {
+      const running = await Promise.all(launchers.map(isRunning));
+      if (!running.includes(false)) return;
+      clearInterval(timer);
+      resolve("Stopping (the process that started the service has ended) …");
+    }, LOOK_AGAIN_MILLISECONDS);
+  });
+}
+
+async function ignoresHangup(): Promise<boolean> {
+  const status = await readFile("/proc/self/status", "utf8").catch(() => "");
+  const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0";
+  // proc(5): a mask in hex, whose lowest bit is signal 1.
+  return (BigInt(`0x${ignored}`) >> (SIGHUP_NUMBER - 1n) & 1n) === 1n;
+}

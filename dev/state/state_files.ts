@@ -1,0 +1,68 @@
+import { join } from "node:path";
+
+/**
+ * Every file and folder that a state directory may hold: absolute paths. No other module names
+ * them.
+ */
+export interface StateFiles {
+  /** What programs and tests need to reach the running stack, as KEY=VALUE lines. */
+  readonly env: string;
+  /** The project's secrets. */
+  readonly keys: string;
+  /** Locked as long as a stack runs here. It is empty and stays when the stack ends. */
+  readonly lock: string;
+  /** The process id of the stack, for `stop` and for people. */
+  readonly pid: string;
+  /** Which processes belong to this state directory. */
+  readonly processRecords: string;
+  /** The folder of all logs. */
+  readonly logs: string;
+  /** The folder of the objects' bytes. */
+  readonly storage: string;
+  /** The folder of PostgreSQL's files, where these lie in the state directory. */
+  readonly postgres: string;
+  /** Tells where PostgreSQL's files lie, where that is elsewhere. */
+  readonly postgresHome: string;
+  /** The report of a test run. Only a state directory that the test runner made has one. */
+  readonly testReport: string;
+  /** The log of one process. */
+  logFile(processName: string): string;
+}
+
+export function stateFiles(stateDir: string): StateFiles {
+  const logs = join(stateDir, "logs");
+  return {
+    env: join(stateDir, "env"),
+    keys: join(stateDir, "keys.json"),
+    lock: join(stateDir, "lock"),
+    pid: join(stateDir, "pid"),
+    processRecords: join(stateDir, "processes.json"),
+    logs,
+    storage: join(stateDir, "storage"),
+    postgres: join(stateDir, "postgres"),
+    postgresHome: join(stateDir, "postgres_home"),
+    testReport: join(stateDir, "junit.xml"),
+    logFile: (processName) => join(logs, `${processName}.log`),
+  };
+}
+
+/** Where `file` is written before it takes its name, so that nobody reads half of it. */
+export function unfinishedFile(file: string): string {
+  return `${file}.new`;
+}
+
+/**
+ * What `reset` removes, in this order, when PostgreSQL's files are gone and before the lock. The
+ * process records go last: by them a reset that was broken off can be done again.
+ */
+export function filesToReset(stateDir: string): string[] {
+  const { env, keys, logs, pid, processRecords, storage } = stateFiles(stateDir);
+  return [env, keys, logs, pid, storage, processRecords]
+    .flatMap((file) => [unfinishedFile(file), file]);
+}
+
+/** What a start leaves that died before it recorded itself: nothing but these, and no log. */
+export function filesOfBareStart(stateDir: string): string[] {
+  const { lock, logs, pid, processRecords } = stateFiles(stateDir);
+  return [lock, logs, pid, unfinishedFile(processRecords)];
+}

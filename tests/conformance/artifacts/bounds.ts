@@ -1,0 +1,21 @@
+import { send } from "../client.ts";
+
+/** The part of the document that is read here. */
+interface OpenApiDocument {
+  readonly paths: Record<string, {
+    readonly post: { readonly requestBody: { readonly content: Record<string, MediaType> } };
+  }>;
+}
+
+interface MediaType {
+  readonly schema: { readonly properties: Record<string, { readonly maximum: number }> };
+}
+
+/** The deployment's own bounds, from its document: the largest size in bytes, the most ttl_days. */
+export async function readBounds(): Promise<{ maxSize: number; maxTtlDays: number }> {
+  const path = "/agent-artifacts/openapi.json";
+  const { body } = await send<OpenApiDocument>(path, { method: "GET" });
+  const { content } = body.paths["/register"]!.post.requestBody;
+  const { size, ttl_days } = content["application/json"]!.schema.properties;
+  return { maxSize: size!.maximum, maxTtlDays: ttl_days!.maximum };
+}

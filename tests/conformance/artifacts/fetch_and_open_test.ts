@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { askUntil } from "../ask_until.ts";
+import { assertError, SUPABASE_URL } from "../client.ts";
+import {
+  type Access,
+  type Artifact,
+  artifactTest,
+  download,
+  grant,
+  open,
+  publish,
+  redeem,
+  register,
+  revoke,
+  secondsFromNow,
+} from "../artifacts.ts";
+
+/** The contract's default, unless the environment tells what the deployment is set to. */
+const WINDOW_SECONDS = Number(Deno.env.get("ARTIFACTS_FETCH_URL_SECONDS") || 60);
+
+/** Asserts that this access is to `artifact`, from the origin that callers use, and soon ends. */
+function assertAccessTo({ url, expires_at, ...described }: Access, artifact: Artifact): void {
+  assert.deepEqual(described, {
+    artifact_id: artifact.artifact_id,
+    key: artifact.key,
+    mime: artifact.mime,
+    size: artifact.size,
+    sha256: artifact.sha256,
+  });
+  assert.ok(url.startsWith(`${SUPABASE_URL}/storage/v1/`));
+  const windowSeconds = (Date.parse(expires_at) - Date.now()) / 1000;
+  assert.ok(windowSeconds > 0 && windowSeconds <= WINDOW_SECONDS + 1, String(windowSeconds));
+}
+
+artifactTest(
+  "/fetch with a grant token → a URL, and what the bytes behind it must be",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner, { content: "hello" });
+    const { token } = await grant(planner, artifact, { to: builder });
+    const answer = await redeem(token);
+    assert.equal(answer.status, 200);
+    assertAccessTo(answer.body, artifact);
+    assert.equal(await download(answer.body.url), "hello");
+    assert.equal((await redeem(token)).status, 200, "a token works again");
+  },
+);
+
+artifactTest(
+  "GET of a download URL with Range, and HEAD → 206, and the file named by the key's last part",
+  async ({ planner }) => {
+    const names = {
+      "a/report.txt": "report.txt",
+      'b/Zürich 日本 "x";.txt': 'Zürich 日本 "x";.txt',
+      "100%&c.txt": "100%&c.txt",
+    };
+    for (const [key, name] of Object.entries(names)) {
+      const artifact = await publish(planner, { key, content: "0123456789" });
+      const { url } = (await open(planner, artifact)).body;
+      const ranged = await fetch(url, { headers: { range: "bytes=2-4" } });
+      assert.equal(ranged.status, 206);
+      assert.equal(await ranged.text(), "234");
+      assert.equal(ranged.headers.get("content-range"), "bytes 2-4/10");
+      const head = await fetch(url, { method: "HEAD" });
+      await head.body?.cancel();
+      assert.equal(head.status, 200);
+      const disposition = head.headers.get("content-disposition") ?? "";
+      assert.match(disposition, /^attachment/);
+      const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
+      const plain = /filename="?([^";]+)"?/.exec(disposition)?.[1];
+      assert.equal(encoded ? decodeURIComponent(encoded) : plain, name);
+    }
+  },
+);
+
+artifactTest(
+  "/fetch with a token that was never given → 404 grant_not_found, and the right one still works",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const { token, grant_id } = await grant(planner, artifact, { to: builder });
+    const altered = token.slice(0, -1) + (token.endsWith("A") ? "B" : "A");
+    for (
+      const wrong of [
+        altered,
+        `${token}A`,
+        token.toUpperCase(),
+        grant_id,
+        artifact.artifact_id,
+        `g_${"A".repeat(43)}`,
+        "",
+      ]
+    ) {
+      assertError(await redeem(wrong), 404, "grant_not_found");
+    }
+    assert.equal((await redeem(token)).status, 200);
+  },
+);
+
+artifactTest(
+  "/fetch, /open after the grant's end → 410, 404; before it, the URL's window ends no later",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    const expires_at = secondsFromNow(3);
+    const { token } = await grant(planner, artifact, { to: builder, expires_at });
+    for (const answer of [await redeem(token), await open(builder, artifact)]) {
+      assert.equal(answer.status, 200);
+      assert.ok(
+        Date.parse(answer.body.expires_at) <= Date.parse(expires_at) + 1000,
+        "the window is whole seconds, at least one",
+      );
+    }
+    const ended = await askUntil(({ status }) => status !== 200, () => redeem(token));
+    assertError(ended, 410, "grant_expired");
+    assertError(await open(builder, artifact), 404, "artifact_not_found");
+  },
+);
+
+artifactTest(
+  "/open by the owner, by an agent with a live grant, by the operator → as /fetch",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner, { content: "hello" });
+    await grant(planner, artifact, { to: builder });
+    for (const as of [planner, builder, "operator" as const]) {
+      const answer = await open(as, artifact);
+      assert.equal(answer.status, 200);
+      assertAccessTo(answer.body, artifact);
+      assert.equal(await download(answer.body.url), "hello");
+    }
+  },
+);
+
+artifactTest(
+  "/open by an agent without a live grant → 404, by nobody → 401, of a pending artifact → 409",
+  async ({ planner, builder, stranger }) => {
+    const artifact = await publish(planner);
+    const other = await publish(planner, { key: "other" });
+    await grant(planner, other, { to: stranger });
+    assertError(await open(stranger, artifact), 404, "artifact_not_found");
+    assertError(await open(builder, artifact), 404, "artifact_not_found");
+    assertError(await open("nobody", artifact), 401, "unauthenticated");
+    const pending = await register(planner, { key: "pending" });
+    assertError(await open(stranger, pending), 404, "artifact_not_found");
+    assertError(await open(planner, pending), 409, "artifact_not_committed");
+  },
+);
+
+artifactTest(
+  "GET of a download URL after its grant was revoked → the bytes, until its window ends",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner, { content: "hello" });
+    const { token } = await grant(planner, artifact, { to: builder });
+    const { url } = (await redeem(token)).body;
+    await revoke(planner, { artifact_id: artifact.artifact_id, to_agent: builder.id });
+    assertError(await redeem(token), 410, "grant_revoked");
+    assert.equal(await download(url), "hello");
+  },
+);
+
+artifactTest("GET of a download URL that was altered → 400, and no bytes", async ({ planner }) => {
+  const own = await publish(planner, { key: "own", content: "own" });
+  const other = await publish(planner, { key: "other", content: "other" });
+  const ownUrl = new URL((await open(planner, own)).body.url);
+  const otherUrl = new URL((await open(planner, other)).body.url);
+  const swapped = new URL(ownUrl);
+  swapped.pathname = otherUrl.pathname;
+  const bare = new URL(ownUrl);
+  bare.search = "";
+  for (const url of [swapped, bare]) {
+    const response = await fetch(url);
+    assert.equal((await response.text()).includes("other"), false);
+    assert.equal(response.status, 400);
+  }
+});

@@ -1,0 +1,16 @@
+const PATIENCE_MILLISECONDS = 15_000;
+const PAUSE_MILLISECONDS = 100;
+
+/** Asks again and again until an answer is `wanted`, and returns it. Throws after 15 seconds. */
+export async function askUntil<Answer>(
+  wanted: (answer: Answer) => boolean,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const end = Date.now() + PATIENCE_MILLISECONDS;
+  while (Date.now() < end) {
+    const answer = await ask();
+    if (wanted(answer)) return answer;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS));
+  }
+  throw new Error(`No answer within ${PATIENCE_MILLISECONDS / 1000} s was the one waited for.`);
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { artifactTest, commit, registerAndUpload, sha256 } from "../conformance/artifacts.ts";
+import { assertError, SUPABASE_URL } from "../conformance/client.ts";
+import { commitBy } from "../own_function/commits.ts";
+import { startOwnFunction } from "../own_function/own_function.ts";
+import { losingAnswers, startProxy } from "../own_function/proxy.ts";
+
+artifactTest(
+  "/commit whose last answer is lost after the database committed → 503; repeated → the artifact",
+  async ({ planner }) => {
+    await using proxy = startProxy(SUPABASE_URL);
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+    const artifact = await registerAndUpload(planner);
+    proxy.intercept(losingAnswers("/rpc/finish_commit", 502));
+    const failed = await commitBy(own, { owner: planner, artifact });
+    assertError(failed, 503, "upstream_unavailable");
+    proxy.letPass();
+    const repeated = await commitBy(own, { owner: planner, artifact });
+    assert.equal(repeated.status, 200);
+    assert.deepEqual(repeated.body, (await commit(planner, artifact, sha256("hello"))).body);
+  },
+);
+
+artifactTest(
+  "/register whose answer from the stack is lost → 503, and it does not count as pending",
+  async ({ planner }) => {
+    await using proxy = startProxy(SUPABASE_URL);
+    await using own = await startOwnFunction({
+      supabaseUrl: proxy.url,
+      environment: { ARTIFACTS_MAX_PENDING: "1" },
+    });
+    const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
+    for (const call of ["/object/upload/sign/", "/rpc/register_artifact"]) {
+      proxy.intercept(losingAnswers(call, 503));
+      const failed = await own.post("/register", { as: planner, body });
+      assertError(failed, 503, "upstream_unavailable");
+    }
+    proxy.letPass();
+    assert.equal((await own.post("/register", { as: planner, body })).status, 200);
+  },
+);

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { type Agent, type Answer, post } from "../conformance/client.ts";
+import {
+  type Access,
+  type Artifact,
+  artifactTest,
+  commit,
+  deleteArtifact,
+  download,
+  open,
+  registerAndUpload,
+  sha256,
+} from "../conformance/artifacts.ts";
+import { withStackDatabase } from "../database/connection.ts";
+import { objectsOf, sweepAll, type Swept } from "../database/sweeping.ts";
+
+const ROUNDS = 200;
+const DIGEST = sha256("hello");
+
+function sweep(): Promise<Answer<Swept>> {
+  return post<Swept>("/agent-artifacts/sweep", { as: "operator", body: { limit: 1000 } });
+}
+
+/** Uploads that the next sweep takes for abandoned, unless a commit comes first. */
+async function uploadOverdue(owner: Agent, count: number): Promise<Artifact[]> {
+  const registered = await Promise.all(
+    Array.from({ length: count }, () => registerAndUpload(owner)),
+  );
+  const ids = registered.map((artifact) => artifact.artifact_id);
+  await withStackDatabase((sql) =>
+    sql`update artifacts.artifacts set created_at = now() - interval '27 hours'
+      where artifact_id = any(${ids})`
+  );
+  return registered;
+}
+
+artifactTest(
+  `/sweep, /commit, /delete, /open at once, ${ROUNDS} times → the bytes of what is committed stay`,
+  async ({ planner }) => {
+    const committed: Artifact[] = [];
+    const others: Artifact[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const [kept, doomed] = await uploadOverdue(planner, 2) as [Artifact, Artifact];
+      const sweeps = round % 2 === 0 ? [sweep(), sweep()] : [];
+      const keeping = commit(planner, kept, DIGEST);
+      const dooming = commit(planner, doomed, DIGEST);
+      const removal = deleteArtifact(planner, doomed);
+      const opened = [open(planner, kept), open(planner, doomed)];
+      if (round % 2 === 1) sweeps.push(sweep(), sweep());
+
+      for (const swept of await Promise.all(sweeps)) assert.equal(swept.status, 200);
+      for (const access of await Promise.all(opened)) await assertHonest(access);
+      for (const answer of [await keeping, await dooming, await removal]) {
+        assert.ok([200, 410].includes(answer.status), JSON.stringify(answer.body));
+      }
+
+      others.push(doomed);
+      if ((await keeping).status === 410) others.push(kept);
+      else {
+        committed.push(kept);
+        await assertHonest(await open(planner, kept));
+      }
+    }
+    assert.ok(
+      committed.length > 0 && committed.length < ROUNDS,
+      `${committed.length} commits succeeded`,
+    );
+
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set deleted_at = now() - interval '3 minutes'
+        where state = 'deleted' and artifact_id = any(${others.map((other) => other.artifact_id)})`
+    );
+    await sweepAll();
+    assert.deepEqual(await objectsOf(...others), []);
+    assert.deepEqual(
+      await objectsOf(...committed),
+      committed.map(({ artifact_id }) => `sealed/${artifact_id}/1`).sort(),
+    );
+    for (const artifact of committed) await assertHonest(await open(planner, artifact));
+  },
+);
+
+/** Asserts that a URL leads to the right bytes, and that a refusal says what may be the case. */
+async function assertHonest({ status, body }: Answer<Access>): Promise<void> {
+  if (status === 200) assert.equal(await download(body.url), "hello");
+  else assert.ok([409, 410].includes(status), JSON.stringify(body));
+}

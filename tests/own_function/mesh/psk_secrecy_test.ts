@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { join as joinPath } from "node:path";
+import {
+  type Agent,
+  functionUrl,
+  headersOf,
+  operatorRpc,
+  SUPABASE_URL,
+} from "../../conformance/client.ts";
+import { meshTest, newPubkey, ruleBetween } from "../../conformance/mesh_cast.ts";
+import { withStackDatabase } from "../../database/connection.ts";
+import { startOwnMeshFunction } from "../mesh_function.ts";
+import { startProxy } from "../proxy.ts";
+
+meshTest(
+  "a PSK → in the two /wg_config answers alone: no table, log, other response, call to the stack",
+  async ({ alice, bob, carol }) => {
+    await using proxy = startProxy(SUPABASE_URL);
+    await using own = await startOwnMeshFunction(proxy.url);
+    const psks = new Set<string>();
+    const otherAnswers: string[] = [];
+
+    /** Sends a request. Keeps a configuration's PSKs, and all of any other answer. */
+    const send = async (path: string, as: Agent, body: unknown = {}) => {
+      const response = await fetch(`${own.process.url}/agent-mesh/${path}`, {
+        method: "POST",
+        headers: headersOf(as),
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      });
+      const text = await response.text();
+      const headers = JSON.stringify([...response.headers]);
+      if (path !== "wg_config" || response.status !== 200) {
+        otherAnswers.push(text, headers);
+        return;
+      }
+      otherAnswers.push(headers);
+      const { config } = JSON.parse(text);
+      for (const [, psk] of config.matchAll(/^PresharedKey = (.*)$/gm)) psks.add(psk);
+    };
+
+    const register = (agent: Agent, endpoint: string | null = null) =>
+      send("peer/register", agent, { agent_id: agent.id, pubkey: newPubkey(), endpoint });
+    const rule = ruleBetween(alice, bob);
+    await register(alice, "203.0.113.7:51820");
+    await register(bob);
+    await send("acl/put", alice, rule);
+    await send("acl/put", bob, rule);
+    for (const agent of [alice, bob]) await send("wg_config", agent);
+    assert.equal(psks.size, 1, "one pair, one PSK");
+    await send("psk/rotate", bob, { a: alice.id, b: bob.id });
+    for (const agent of [bob, alice]) await send("wg_config", agent);
+    await register(alice, "203.0.113.8:51820");
+    for (const agent of [alice, bob]) await send("wg_config", agent);
+    assert.equal(psks.size, 3, "replaced by the rotation, and by the new pubkey");
+    const stored = proxy.passed.filter(({ path }) => path.endsWith("/rpc/store_psks"));
+    assert.equal(stored.length, 3, "the calls that store PSKs are among those searched");
+
+    for (const agent of [alice, bob, carol]) {
+      await send("netmap", agent);
+      await send("peer/heartbeat", agent, { agent_id: agent.id, config_version: 1 });
+      await send("wg_config", agent, { agent_id: "somebody-else" });
+      await send("wg_config", agent, { firewall: "?", private_key_file: "?" });
+      await send("wg_config", agent, "no json");
+      await send("psk/rotate", agent, { a: agent.id, b: [...psks][0] });
+    }
+    await send("acl/revoke", alice, rule);
+    await send("peer/remove", bob, { agent_id: bob.id });
+    otherAnswers.push(await openApi(), await encryptedPsks());
+
+    const searched = {
+      "another response": otherAnswers.map((text) => Buffer.from(text)),
+      "a call to the stack": proxy.passed.map((call) => Buffer.from(JSON.stringify(call))),
+      "a table": await everyTable(),
+      "a log": await everyLog(),
+    };
+    for (const [place, texts] of Object.entries(searched)) {
+      assert.ok(texts.length > 0, `there is ${place} to search`);
+      for (const psk of psks) {
+        for (const spelling of spellingsOf(psk)) {
+          assert.equal(texts.filter((text) => text.includes(spelling)).length, 0, place);
+        }
+      }
+    }
+  },
+);
+
+/** The bytes themselves, in base64 (without the padding), in base64url, in hex of either case. */
+function spellingsOf(psk: string): Buffer[] {
+  const bytes = Buffer.from(psk, "base64");
+  const hex = bytes.toString("hex");
+  return [
+    bytes,
+    ...[psk.slice(0, -1), bytes.toString("base64url"), hex, hex.toUpperCase()].map((text) =>
+      Buffer.from(text)
+    ),
+  ];
+}
+
+/** Every row of every table of the project and the platform, as text; bytea is in hex. */
+function everyTable(): Promise<Buffer[]> {
+  return withStackDatabase(async (sql) => {
+    const tables = await sql`
+      select format('%I.%I', n.nspname, c.relname) as name
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ('r', 'p', 'm')
+        and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'`;
+    const names = tables.map((table) => String(table["name"]));
+    for (const expected of ["mesh.pairs", "mesh.peers", "agents.events", "storage.objects"]) {
+      assert.ok(names.includes(expected), expected);
+    }
+    const texts: Buffer[] = [];
+    for (const name of names) {
+      const rows = await sql.unsafe(`select t::text as text from ${name} t`);
+      texts.push(Buffer.from(rows.map((row) => String(row["text"])).join("\n")));
+    }
+    return texts;
+  });
+}
+
+async function everyLog(): Promise<Buffer[]> {
+  const directory = joinPath(Deno.env.get("STATE_DIR")!, "logs");
+  const logs: Buffer[] = [];
+  for await (const entry of Deno.readDir(directory)) {
+    if (entry.isFile) logs.push(Buffer.from(await Deno.readFile(joinPath(directory, entry.name))));
+  }
+  assert.ok(logs.some((log) => log.includes("/wg_config")), "the log of this run is among them");
+  return logs;
+}
+
+async function openApi(): Promise<string> {
+  return await (await fetch(functionUrl("/agent-mesh/openapi.json"))).text();
+}
+
+/** All that the operator can read of PSKs by PostgREST: encrypted ones. */
+async function encryptedPsks(): Promise<string> {
+  const { status, body } = await operatorRpc("list_psks_to_reencrypt", {
+    newest_key_id: "0".repeat(16),
+    max_entries: 1000,
+  });
+  assert.equal(status, 200);
+  return JSON.stringify(body);
+}

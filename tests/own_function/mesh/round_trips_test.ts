@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { SUPABASE_URL } from "../../conformance/client.ts";
+import { agree, join, meshTest, newPubkey, ruleBetween } from "../../conformance/mesh_cast.ts";
+import { startOwnMeshFunction } from "../mesh_function.ts";
+import { startProxy } from "../proxy.ts";
+
+meshTest(
+  "each operation of the mesh group → one call; the first /wg_config of a pair → two",
+  async ({ alice, bob }) => {
+    await join(bob);
+    await using proxy = startProxy(SUPABASE_URL);
+    await using own = await startOwnMeshFunction(proxy.url);
+    const callsOf = async (path: string, body: object) => {
+      proxy.passed.length = 0;
+      const answer = await own.post(path, { as: alice, body });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      return proxy.passed.map(({ path }) => path.replace("/rest/v1/rpc/", ""));
+    };
+
+    const agent = { agent_id: alice.id };
+    const rule = ruleBetween(alice, bob);
+    const registration = { ...agent, pubkey: newPubkey() };
+    assert.deepEqual(await callsOf("/peer/register", registration), ["register_peer"]);
+    assert.deepEqual(await callsOf("/acl/put", rule), ["put_rule"]);
+    await agree(rule);
+    assert.deepEqual(await callsOf("/wg_config", {}), ["read_wg_config", "store_psks"]);
+    assert.deepEqual(await callsOf("/wg_config", {}), ["read_wg_config"]);
+    assert.deepEqual(await callsOf("/netmap", {}), ["read_netmap"]);
+    assert.deepEqual(await callsOf("/peer/heartbeat", agent), ["record_heartbeat"]);
+    assert.deepEqual(await callsOf("/psk/rotate", { a: alice.id, b: bob.id }), ["rotate_psk"]);
+    assert.deepEqual(await callsOf("/acl/revoke", rule), ["revoke_rule"]);
+    assert.deepEqual(await callsOf("/peer/remove", agent), ["remove_peer"]);
+  },
+);
