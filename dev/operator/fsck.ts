@@ -2,6 +2,8 @@ import { runCommand } from "../command/run_command.ts";
 import { callAsOperator } from "./operator_call.ts";
 
 const PAGE_SIZE = 1000;
+/** To count what an agent holds, all of its rows are read. */
+const AGENTS_PER_PAGE = 10;
 
 interface Page<Finding> {
   readonly found: readonly Finding[];
@@ -9,8 +11,8 @@ interface Page<Finding> {
 }
 
 /**
- * Prints a line for every committed artifact whose bytes are gone and for every object that belongs
- * to no artifact. Resolves to the number of lines.
+ * Prints a line for every committed artifact whose bytes are gone, for every object that belongs to
+ * no artifact, and for every agent whose totals are wrong. Resolves to the number of lines.
  */
 async function checkConsistency(): Promise<number> {
   let lines = 0;
@@ -23,13 +25,28 @@ async function checkConsistency(): Promise<number> {
     console.log(`bytes without artifact: ${path}`);
     lines++;
   }
+  const totals = pagesOf<{ agent_id: string; kept: unknown; counted: unknown }>(
+    "list_wrong_totals",
+    AGENTS_PER_PAGE,
+  );
+  for await (const { agent_id, kept, counted } of totals) {
+    console.log(
+      `totals of ${agent_id} are ${JSON.stringify(kept)}, its rows come to ${
+        JSON.stringify(counted)
+      }`,
+    );
+    lines++;
+  }
   return lines;
 }
 
-async function* pagesOf<Finding>(functionName: string): AsyncGenerator<Finding> {
+async function* pagesOf<Finding>(
+  functionName: string,
+  pageSize = PAGE_SIZE,
+): AsyncGenerator<Finding> {
   let after: string | null = "";
   while (after !== null) {
-    const page = await callAsOperator(functionName, { max_entries: PAGE_SIZE, after });
+    const page = await callAsOperator(functionName, { max_entries: pageSize, after });
     const { found, next } = page as Page<Finding>;
     yield* found;
     after = next;

@@ -45,10 +45,12 @@ from artifacts_before.artifacts
 where state = 'pending' and ended_at is null and sealed_path is not null;
 
 insert into artifacts.grants (
-  grant_id, artifact_id, to_agent, token_hash, granted_at, expires_at, revoked_at
+  grant_id, artifact_id, from_agent, to_agent, token_hash, granted_at, expires_at, revoked_at
 )
-select grant_id, artifact_id, to_agent, token_hash, granted_at, expires_at, revoked_at
-from artifacts_before.grants;
+select g.grant_id, g.artifact_id, a.agent_id, g.to_agent, g.token_hash, g.granted_at, g.expires_at,
+  g.revoked_at
+from artifacts_before.grants g
+join artifacts_before.artifacts a on a.artifact_id = g.artifact_id;
 
 -- Before any address is leased: the networks can change only while there is no peer.
 update mesh.settings s

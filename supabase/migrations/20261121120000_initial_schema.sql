@@ -401,6 +401,7 @@ create table artifacts.artifacts (
   expires_at timestamptz,
   deleted_at timestamptz,
   ended_at timestamptz,
+  removed_at timestamptz,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -426,6 +427,7 @@ create table artifacts.artifacts (
   constraint committed_artifacts_end_after_they_expire check (
     ended_at is null or state not in ('committed', 'superseded') or ended_at > expires_at
   ),
+  constraint bytes_are_removed_after_the_end check (removed_at is null or ended_at is not null),
   constraint attempts_are_counted_upwards check (
     0 <= rejected_attempts and rejected_attempts <= commit_attempts
     and (sealed_attempt is null or sealed_attempt between 1 and commit_attempts)
@@ -436,6 +438,8 @@ comment on table artifacts.artifacts is
 comment on column artifacts.artifacts.ended_at is
   'Set by the sweep, once and for good, before it removes the bytes: every operation refuses the '
   'artifact from then on. The row stays as a tombstone.';
+comment on column artifacts.artifacts.removed_at is
+  'When the sweep saw that nothing of an ended artifact lies in the bucket any more.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -446,27 +450,25 @@ comment on column artifacts.artifacts.sealed_attempt is
   'until the commit.';
 
 -- The current artifact of each key; also the index that /list walks.
-create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key) where state = 'committed';
+create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key)
+  where state = 'committed' and ended_at is null;
 
 create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
 language sql
 stable
-set search_path = ''
-as $$
-  select json_build_object(
-    'artifact_id', (artifact_json.artifact).artifact_id,
-    'agent_id', (artifact_json.artifact).agent_id,
-    'key', (artifact_json.artifact).key,
-    'mime', (artifact_json.artifact).mime,
-    'size', (artifact_json.artifact).size_bytes,
-    'ttl_days', (artifact_json.artifact).ttl_days,
-    'sha256', (artifact_json.artifact).sha256,
-    'state', (artifact_json.artifact).state,
-    'created_at', agents.iso_timestamp((artifact_json.artifact).created_at),
-    'committed_at', agents.iso_timestamp((artifact_json.artifact).committed_at),
-    'expires_at', agents.iso_timestamp((artifact_json.artifact).expires_at)
-  )
-$$;
+return json_build_object(
+  'artifact_id', artifact.artifact_id,
+  'agent_id', artifact.agent_id,
+  'key', artifact.key,
+  'mime', artifact.mime,
+  'size', artifact.size_bytes,
+  'ttl_days', artifact.ttl_days,
+  'sha256', artifact.sha256,
+  'state', artifact.state,
+  'created_at', agents.iso_timestamp(artifact.created_at),
+  'committed_at', agents.iso_timestamp(artifact.committed_at),
+  'expires_at', agents.iso_timestamp(artifact.expires_at)
+);
 comment on function artifacts.artifact_json(artifacts.artifacts) is
   'The artifact object of the wire contract.';
 
@@ -527,41 +529,50 @@ declare
   -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
   -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
   last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
+  -- What one page walks at the most, so that artifacts that expired and wait for the sweep cannot
+  -- hold it up.
+  entries_per_page constant integer := list_artifacts.max_entries + 1000;
   answer json;
 begin
   perform agents.authenticate_as(list_artifacts.caller, list_artifacts.agent_id);
 
-  with listed as (
-    select a as artifact, a.key, row_number() over (order by a.key) as position
+  with walked as (
+    select a as artifact, a.key, a.expires_at > now() as is_live
     from artifacts.artifacts a
     where a.agent_id = list_artifacts.agent_id
       and a.state = 'committed'
-      and a.expires_at > now()
+      and a.ended_at is null
       and a.key >= list_artifacts.prefix
       and a.key <= last_key
       and a.key > coalesce(list_artifacts.after_key, '')
     order by a.key
+    limit entries_per_page
+  ), listed as (
+    select w.artifact, w.key
+    from walked w
+    where w.is_live
+    order by w.key
     -- One more than asked for tells whether there is a next page.
     limit list_artifacts.max_entries + 1
+  ), page as (
+    select l.artifact, l.key from listed l order by l.key limit list_artifacts.max_entries
   )
   select json_build_object(
-    'artifacts', coalesce(
-      json_agg(artifacts.artifact_json(l.artifact) order by l.position)
-        filter (where l.position <= list_artifacts.max_entries),
-      '[]'
+    'artifacts', (
+      select coalesce(json_agg(artifacts.artifact_json(p.artifact) order by p.key), '[]') from page p
     ),
     'last_key', case
-      when count(*) > list_artifacts.max_entries
-        then max(l.key) filter (where l.position = list_artifacts.max_entries)
+      when (select count(*) from listed) > list_artifacts.max_entries then (select max(p.key) from page p)
+      when (select count(*) from walked) = entries_per_page then (select max(w.key) from walked w)
     end
-  ) into answer
-  from listed l;
+  ) into answer;
   return answer;
 end
 $$;
 comment on function public.list_artifacts(jsonb, text, text, integer, text) is
   'The current artifacts of an agent under a prefix, in byte order of key, after after_key. '
-  'last_key, if not null, is where the next page begins. Raises forbidden.';
+  'last_key, if not null, is where the next page begins; a page may be short, or empty, before the '
+  'last. Raises forbidden.';
 
 create function public.delete_artifact(caller jsonb, artifact_id text) returns json
 language plpgsql
@@ -621,13 +632,28 @@ return 'incoming/' || artifact_id;
 comment on function artifacts.incoming_path(text) is
   'Where the upload URL of an artifact puts its bytes.';
 
+create function artifacts.sealed_folder(artifact_id text) returns text
+language sql
+immutable
+return 'sealed/' || artifact_id || '/';
+comment on function artifacts.sealed_folder(text) is
+  'What the sealed paths of an artifact begin with.';
+
 create function artifacts.sealed_path(artifact_id text, attempt integer) returns text
 language sql
 immutable
-return 'sealed/' || artifact_id || '/' || attempt;
+return artifacts.sealed_folder(artifact_id) || attempt;
 comment on function artifacts.sealed_path(text, integer) is
   'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for such a '
   'path.';
+
+create function artifacts.end_of_folder(folder text) returns text
+language sql
+immutable
+-- '0' is the character after '/'.
+return left(folder, -1) || '0';
+comment on function artifacts.end_of_folder(text) is
+  'The first name in byte order after all that lie in a folder, which ends in "/".';
 
 create function artifacts.has_object(path text) returns boolean
 language sql
@@ -640,45 +666,21 @@ as $$
 $$;
 comment on function artifacts.has_object(text) is 'Whether anything lies at a path of the bucket.';
 
-create function artifacts.has_sealed_objects(artifact_id text, since timestamptz) returns boolean
-language sql
-stable
-set search_path = ''
-as $$
-  select exists (
-    select from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      -- The artifact's folder as a range of Storage's own index: '0' is the character after '/'.
-      and o.name collate "C" >= 'sealed/' || has_sealed_objects.artifact_id || '/'
-      and o.name collate "C" < 'sealed/' || has_sealed_objects.artifact_id || '0'
-      and o.created_at > has_sealed_objects.since
-  )
-$$;
-comment on function artifacts.has_sealed_objects(text, timestamptz) is
-  'Whether the bucket has a sealed object of this artifact that was uploaded after since.';
-
 create function artifacts.has_objects(artifact_id text) returns boolean
 language sql
 stable
-return artifacts.has_sealed_objects(artifact_id, since => '-infinity')
-  or artifacts.has_object(artifacts.incoming_path(artifact_id));
-comment on function artifacts.has_objects(text) is
-  'Whether the bucket has anything of this artifact.';
-
-create function artifacts.has_unfit_upload(artifact artifacts.artifacts) returns boolean
-language sql
-stable
 set search_path = ''
 as $$
-  select exists (
-    select from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name = artifacts.incoming_path((has_unfit_upload.artifact).artifact_id)
-      and (o.metadata ->> 'size')::bigint <> (has_unfit_upload.artifact).size_bytes
-  )
+  select artifacts.has_object(artifacts.incoming_path(has_objects.artifact_id))
+    or exists (
+      select from storage.objects o
+      where o.bucket_id = artifacts.bucket()
+        and o.name collate "C" > artifacts.sealed_folder(has_objects.artifact_id)
+        and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(has_objects.artifact_id))
+    )
 $$;
-comment on function artifacts.has_unfit_upload(artifacts.artifacts) is
-  'Whether the upload that waits for its commit has another size than was registered.';
+comment on function artifacts.has_objects(text) is
+  'Whether the bucket has anything of this artifact.';
 
 create function artifacts.newest_sealed_attempt(artifact artifacts.artifacts) returns integer
 language sql
@@ -702,54 +704,314 @@ $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
   'The attempt that crashed and left a sealed object behind, which may still be taken up, or null.';
 
-create function artifacts.judge_objects()
-returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
+-- schemas/artifacts/grants.sql --------------------------------------------------------------------
+
+-- Grants: access of one agent to one artifact, until it expires or is revoked.
+
+create table artifacts.grants (
+  grant_id text collate "C" primary key,
+  artifact_id text collate "C" not null references artifacts.artifacts (artifact_id) on delete cascade,
+  from_agent agents.agent_id not null,
+  to_agent agents.agent_id not null,
+  token_hash text collate "C" not null,
+  granted_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null,
+  revoked_at timestamptz,
+  live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
+
+  constraint grant_id_is_well_formed check (grant_id ~ '^grant_[0-9a-f]{32}$'),
+  constraint token_hash_is_a_sha256 check (token_hash ~ '^[0-9a-f]{64}$'),
+  constraint token_hash_is_unique unique (token_hash)
+);
+comment on table artifacts.grants is
+  'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
+  'kept.';
+comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
+comment on column artifacts.grants.live_until is
+  'When it expires or was revoked. Rows of grants that ended stay for 30 days: an index that has '
+  'this column leads past them.';
+
+create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
+create index grants_by_grantee on artifacts.grants (to_agent, live_until);
+-- The order of /inbox.
+create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
+  where revoked_at is null;
+create index grants_by_granter on artifacts.grants (from_agent, granted_at desc, grant_id desc);
+create index grants_by_end on artifacts.grants (live_until);
+
+create function public.grant_artifact(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  expires_at timestamptz,
+  grant_id text,
+  token_hash text,
+  max_live_grants integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(grant_artifact.caller);
+  artifact artifacts.artifacts;
+  granted artifacts.grants;
+begin
+  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
+  perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+  if grant_artifact.expires_at <= clock_timestamp() then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  -- Exact, because the artifact is locked.
+  if (
+    select count(*)
+    from artifacts.grants g
+    where g.artifact_id = artifact.artifact_id and g.live_until > clock_timestamp()
+  ) >= grant_artifact.max_live_grants then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
+  end if;
+
+  insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at)
+  values (
+    grant_artifact.grant_id,
+    artifact.artifact_id,
+    artifact.agent_id,
+    grant_artifact.to_agent,
+    grant_artifact.token_hash,
+    grant_artifact.expires_at
+  )
+  returning * into granted;
+
+  perform agents.record_event(
+    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
+    jsonb_build_object(
+      'artifact_id', granted.artifact_id, 'expires_at', agents.iso_timestamp(granted.expires_at)
+    )
+  );
+  return json_build_object(
+    'grant_id', granted.grant_id,
+    'artifact_id', granted.artifact_id,
+    'to_agent', granted.to_agent,
+    'expires_at', agents.iso_timestamp(granted.expires_at)
+  );
+end
+$$;
+comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer) is
+  'Gives an agent access to an artifact until expires_at. Raises artifact_not_found, '
+  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
+
+create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(revoke_grants.caller);
+  live_ids text[];
+  revoked artifacts.grants;
+  revoked_ids text[] := array[]::text[];
+begin
+  if revoke_grants.grant_id is not null then
+    -- Whatever else the request names must be that grant's own.
+    live_ids := array(
+      select g.grant_id
+      from artifacts.grants g
+      where g.grant_id = revoke_grants.grant_id
+        and (caller_agent is null or g.from_agent = caller_agent)
+        and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
+        and g.to_agent = coalesce(revoke_grants.to_agent, g.to_agent)
+    );
+    if live_ids = '{}' then
+      raise sqlstate 'PT404' using message = 'grant_not_found';
+    end if;
+  else
+    -- The lock makes a grant that is being written now wait, or be seen.
+    perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    live_ids := array(
+      select g.grant_id
+      from artifacts.grants g
+      where g.artifact_id = revoke_grants.artifact_id
+        and g.to_agent = revoke_grants.to_agent
+        and g.live_until > clock_timestamp()
+    );
+  end if;
+
+  for revoked in
+    update artifacts.grants g
+    set revoked_at = clock_timestamp()
+    where g.grant_id = any (live_ids) and g.revoked_at is null and g.expires_at > clock_timestamp()
+    returning g.*
+  loop
+    perform agents.record_event(
+      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+      jsonb_build_object('artifact_id', revoked.artifact_id)
+    );
+    revoked_ids := revoked_ids || revoked.grant_id;
+  end loop;
+
+  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
+end
+$$;
+comment on function public.revoke_grants(jsonb, text, text, text) is
+  'Ends one grant by its id, or every live grant of an artifact to an agent. Idempotent. Raises '
+  'grant_not_found or artifact_not_found.';
+
+-- schemas/artifacts/totals.sql --------------------------------------------------------------------
+
+-- What each agent holds, kept as it changes: limits, metrics and the operator's commands read it,
+-- so that none of them has to count.
+
+create table artifacts.totals (
+  agent_id agents.agent_id primary key,
+  pending bigint not null default 0,
+  committed bigint not null default 0,
+  superseded bigint not null default 0,
+  pending_bytes bigint not null default 0,
+  committed_bytes bigint not null default 0,
+  superseded_bytes bigint not null default 0,
+  grants bigint not null default 0
+)
+-- Room for the new version of each row beside the old one: no index is on what changes.
+with (fillfactor = 50);
+comment on table artifacts.totals is
+  'One row per agent that ever registered an artifact: how many it holds in each state, and their '
+  'registered bytes, until they are deleted or the sweep ends them; and how many grants of them '
+  'have a row, those that ended in the last 30 days included.';
+
+create function artifacts.count_totals(agent_id text) returns artifacts.totals
 language sql
 stable
 set search_path = ''
 as $$
-  with placed as (
-    select o.name, o.created_at, a.committed_at, a.ended_at, a.rejected_attempts,
-      a.state = 'pending' and a.ended_at is null as is_pending,
-      held.is_content,
-      -- Of nearly all objects this is not asked. Null: none of the paths that the row has come to,
-      -- as after a restore of the database beside a newer bucket. 0: the upload itself.
-      case when held.is_content is not true then (
-        select attempt
-        from generate_series(0, a.commit_attempts) as attempt
-        where o.name = case attempt
-          when 0 then artifacts.incoming_path(a.artifact_id)
-          else artifacts.sealed_path(a.artifact_id, attempt)
-        end
-      ) end as attempt
-    from storage.objects o
-    left join artifacts.artifacts a on a.artifact_id = split_part(o.name, '/', 2)
-    cross join lateral (
-      select a.ended_at is null
-        and o.name = artifacts.sealed_path(a.artifact_id, a.sealed_attempt) as is_content
-    ) held
-    where o.bucket_id = artifacts.bucket()
-  ), judged as (
-    select p.name, p.created_at, p.is_pending,
-      case
-        when p.is_content then 'live'
-        when p.attempt is null then 'unknown'
-        when p.committed_at is not null or p.ended_at is not null then 'dead'
-        -- Not even a delete makes what a commit may be at work on dead. Only the sweep does, when
-        -- it ends the artifact.
-        when p.attempt between 1 and p.rejected_attempts then 'dead'
-        else 'live'
-      end as standing
-    from placed p
-  )
-  select j.name, j.standing, coalesce(j.is_pending, false), j.created_at
-  from judged j
-  where j.standing <> 'live'
+  select count_totals.agent_id,
+    count(*) filter (where a.state = 'pending'),
+    count(*) filter (where a.state = 'committed'),
+    count(*) filter (where a.state = 'superseded'),
+    coalesce(sum(a.size_bytes) filter (where a.state = 'pending'), 0)::bigint,
+    coalesce(sum(a.size_bytes) filter (where a.state = 'committed'), 0)::bigint,
+    coalesce(sum(a.size_bytes) filter (where a.state = 'superseded'), 0)::bigint,
+    (select count(*) from artifacts.grants g where g.from_agent = count_totals.agent_id)
+  from artifacts.artifacts a
+  where a.agent_id = count_totals.agent_id and a.state <> 'deleted' and a.ended_at is null
 $$;
-comment on function artifacts.judge_objects() is
-  'Every object of the bucket that is not live. standing: "dead", its row says so, and never takes '
-  'that back; or "unknown", no row accounts for it. is_pending: a commit to come may still use the '
-  'path.';
+comment on function artifacts.count_totals(text) is
+  'What the totals of an agent should be. It reads all of its rows: for fsck, and for tests.';
+
+create function artifacts.add_to_totals(changes artifacts.totals[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into artifacts.totals as t
+  select c.agent_id, sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
+    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants)
+  from unnest(add_to_totals.changes) c
+  group by c.agent_id
+  having (
+    sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
+    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants)
+  ) <> (0, 0, 0, 0, 0, 0, 0)
+  -- In the same order for everybody who changes the totals of several agents.
+  order by c.agent_id
+  on conflict on constraint totals_pkey do update
+  set pending = t.pending + excluded.pending,
+      committed = t.committed + excluded.committed,
+      superseded = t.superseded + excluded.superseded,
+      pending_bytes = t.pending_bytes + excluded.pending_bytes,
+      committed_bytes = t.committed_bytes + excluded.committed_bytes,
+      superseded_bytes = t.superseded_bytes + excluded.superseded_bytes,
+      grants = t.grants + excluded.grants
+$$;
+comment on function artifacts.add_to_totals(artifacts.totals[]) is
+  'Adds these numbers, which may be negative, to the totals of their agents.';
+
+create function artifacts.share_in_totals(artifact artifacts.artifacts, sign integer)
+returns artifacts.totals
+language sql
+immutable
+return row(
+  artifact.agent_id,
+  case when artifact.ended_at is null and artifact.state = 'pending' then sign else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'committed' then sign else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'superseded' then sign else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'pending'
+    then sign * artifact.size_bytes else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'committed'
+    then sign * artifact.size_bytes else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'superseded'
+    then sign * artifact.size_bytes else 0 end,
+  0
+)::artifacts.totals;
+comment on function artifacts.share_in_totals(artifacts.artifacts, integer) is
+  'What one artifact adds to the totals of its agent (sign 1), or takes away (sign -1).';
+
+create function artifacts.keep_totals_of_artifacts() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+declare
+  changes artifacts.totals[] := array[]::artifacts.totals[];
+begin
+  -- Each operation has only the transition tables that it can have.
+  if tg_op <> 'INSERT' then
+    changes := changes || array(select artifacts.share_in_totals(o, -1) from old_rows o);
+  end if;
+  if tg_op <> 'DELETE' then
+    changes := changes || array(select artifacts.share_in_totals(n, 1) from new_rows n);
+  end if;
+  perform artifacts.add_to_totals(changes);
+  return null;
+end
+$$;
+comment on function artifacts.keep_totals_of_artifacts() is
+  'Keeps artifacts.totals as artifacts change.';
+
+create trigger inserted_artifacts_count after insert on artifacts.artifacts
+  referencing new table as new_rows
+  for each statement execute function artifacts.keep_totals_of_artifacts();
+create trigger updated_artifacts_count after update on artifacts.artifacts
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function artifacts.keep_totals_of_artifacts();
+create trigger deleted_artifacts_count after delete on artifacts.artifacts
+  referencing old table as old_rows
+  for each statement execute function artifacts.keep_totals_of_artifacts();
+
+create function artifacts.keep_totals_of_grants() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if tg_op = 'INSERT' then
+    perform artifacts.add_to_totals(
+      array(select row(n.from_agent, 0, 0, 0, 0, 0, 0, 1)::artifacts.totals from new_rows n)
+    );
+  else
+    perform artifacts.add_to_totals(
+      array(select row(o.from_agent, 0, 0, 0, 0, 0, 0, -1)::artifacts.totals from old_rows o)
+    );
+  end if;
+  return null;
+end
+$$;
+comment on function artifacts.keep_totals_of_grants() is
+  'Keeps artifacts.totals as grants come and go.';
+
+create trigger inserted_grants_count after insert on artifacts.grants
+  referencing new table as new_rows
+  for each statement execute function artifacts.keep_totals_of_grants();
+create trigger deleted_grants_count after delete on artifacts.grants
+  referencing old table as old_rows
+  for each statement execute function artifacts.keep_totals_of_grants();
 
 -- schemas/artifacts/registrations.sql -------------------------------------------------------------
 
@@ -757,49 +1019,60 @@ comment on function artifacts.judge_objects() is
 
 -- What an agent holds counts from /register on, so that nobody can promise more than there is room
 -- for, until it is deleted, has expired, or was abandoned and swept.
-create index held_artifacts_by_agent on artifacts.artifacts (agent_id) include (size_bytes, state, expires_at)
+create index held_artifacts_by_agent on artifacts.artifacts (agent_id, expires_at)
+  include (size_bytes, state)
   where state <> 'deleted' and ended_at is null;
 
-create index pending_artifacts_by_agent on artifacts.artifacts (agent_id)
-  where state = 'pending' and ended_at is null;
-
-create function artifacts.refuse_beyond_limits(agent_id text, size bigint, quota_bytes bigint, max_pending integer)
-returns void
+create function artifacts.refuse_beyond_limits(
+  agent_id text,
+  size bigint,
+  quota_bytes bigint,
+  max_pending integer
+) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  held_bytes numeric;
-  pending_count bigint;
+  held artifacts.totals;
+  held_bytes bigint;
 begin
   -- Registrations of one agent take turns, so that each sees what the one before it took.
-  perform pg_advisory_xact_lock(hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0));
-
-  -- Only where there is a quota: it reads an entry for each artifact that the agent holds.
-  if refuse_beyond_limits.quota_bytes > 0 then
-    select coalesce(sum(a.size_bytes), 0) into held_bytes
-    from artifacts.artifacts a
-    where a.agent_id = refuse_beyond_limits.agent_id
-      and a.state <> 'deleted'
-      and a.ended_at is null
-      and (a.expires_at is null or a.expires_at > clock_timestamp());
+  perform pg_advisory_xact_lock(
+    hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0)
+  );
+  select t.* into held from artifacts.totals t where t.agent_id = refuse_beyond_limits.agent_id;
+  if not found then
+    held.pending := 0;
+    held_bytes := 0;
+  else
+    held_bytes := held.pending_bytes + held.committed_bytes + held.superseded_bytes;
   end if;
-  select count(*) into pending_count
-  from artifacts.artifacts a
-  where a.agent_id = refuse_beyond_limits.agent_id and a.state = 'pending' and a.ended_at is null;
 
   if refuse_beyond_limits.quota_bytes > 0
     and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
   then
-    raise sqlstate 'PT409' using
-      message = 'quota_exceeded',
-      detail = json_build_object('quota_bytes', refuse_beyond_limits.quota_bytes, 'held_bytes', held_bytes);
+    -- The totals have what expired until the sweep ends it. It is looked for only where it decides.
+    select held_bytes - coalesce(sum(a.size_bytes), 0) into held_bytes
+    from artifacts.artifacts a
+    where a.agent_id = refuse_beyond_limits.agent_id
+      and a.state <> 'deleted'
+      and a.ended_at is null
+      and a.expires_at <= clock_timestamp();
+    if held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes then
+      raise sqlstate 'PT409' using
+        message = 'quota_exceeded',
+        detail = json_build_object(
+          'quota_bytes', refuse_beyond_limits.quota_bytes, 'held_bytes', held_bytes
+        );
+    end if;
   end if;
-  if pending_count >= refuse_beyond_limits.max_pending then
+  if held.pending >= refuse_beyond_limits.max_pending then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
-      detail = json_build_object('limit', 'pending_artifacts', 'maximum', refuse_beyond_limits.max_pending);
+      detail = json_build_object(
+        'limit', 'pending_artifacts', 'maximum', refuse_beyond_limits.max_pending
+      );
   end if;
 end
 $$;
@@ -1122,21 +1395,20 @@ begin
 
     if finish_commit.observed_size <> artifact.size_bytes then
       return json_build_object(
-        'verdict', 'size_mismatch',
-        'expected', artifact.size_bytes,
-        'actual', finish_commit.observed_size
+        'verdict', 'size_mismatch', 'expected', artifact.size_bytes, 'actual', finish_commit.observed_size
       );
     end if;
     return json_build_object(
-      'verdict', 'checksum_mismatch',
-      'expected', finish_commit.expected_sha256,
-      'actual', finish_commit.observed_sha256
+      'verdict', 'checksum_mismatch', 'expected', finish_commit.expected_sha256, 'actual', finish_commit.observed_sha256
     );
   end if;
 
   update artifacts.artifacts a
   set state = 'superseded'
-  where a.agent_id = artifact.agent_id and a.key = artifact.key and a.state = 'committed'
+  where a.agent_id = artifact.agent_id
+    and a.key = artifact.key
+    and a.state = 'committed'
+    and a.ended_at is null
   returning a.artifact_id into superseded_id;
 
   update artifacts.artifacts a
@@ -1181,155 +1453,61 @@ comment on function public.release_commit(text, uuid) is
   'Gives back the lease of a commit that could not be decided, so that the next need not wait for '
   'its end.';
 
--- schemas/artifacts/grants.sql --------------------------------------------------------------------
+-- schemas/artifacts/inbox.sql ---------------------------------------------------------------------
 
--- Grants: access of one agent to one artifact, until it expires or is revoked.
+-- What is granted to an agent.
 
-create table artifacts.grants (
-  grant_id text collate "C" primary key,
-  artifact_id text collate "C" not null references artifacts.artifacts (artifact_id) on delete cascade,
-  to_agent agents.agent_id not null,
-  token_hash text collate "C" not null,
-  granted_at timestamptz not null default clock_timestamp(),
-  expires_at timestamptz not null,
-  revoked_at timestamptz,
-
-  constraint grant_id_is_well_formed check (grant_id ~ '^grant_[0-9a-f]{32}$'),
-  constraint token_hash_is_a_sha256 check (token_hash ~ '^[0-9a-f]{64}$'),
-  constraint token_hash_is_unique unique (token_hash)
-);
-comment on table artifacts.grants is
-  'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
-  'kept.';
-
-create index grants_by_artifact on artifacts.grants (artifact_id, to_agent);
-
--- The order of /inbox.
-create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
-  where revoked_at is null;
-
-create function public.grant_artifact(
-  caller jsonb,
-  artifact_id text,
-  to_agent text,
-  expires_at timestamptz,
-  grant_id text,
-  token_hash text,
-  max_live_grants integer
-) returns json
+create function artifacts.inbox_entries(
+  agent_id text,
+  max_entries integer,
+  after_granted_at timestamptz,
+  after_grant_id text
+) returns table (grant_id text, granted_at timestamptz, is_live boolean)
 language plpgsql
-volatile
-security invoker
+stable
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(grant_artifact.caller);
-  artifact artifacts.artifacts;
-  granted artifacts.grants;
+  -- What one page looks at, at the most.
+  entries_per_page constant integer := inbox_entries.max_entries + 1000;
+  live_ids text[];
 begin
-  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
-  perform artifacts.refuse_ended(artifact);
-  if artifact.state = 'pending' then
-    raise sqlstate 'PT409' using message = 'artifact_not_committed';
-  end if;
-  if grant_artifact.expires_at <= clock_timestamp() then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
-  end if;
-
-  -- Exact, because the artifact is locked.
-  if (
-    select count(*)
+  -- Few agents have more live grants than that: then they are all found past those that ended,
+  -- however many of these there are.
+  live_ids := array(
+    select g.grant_id
     from artifacts.grants g
-    where g.artifact_id = artifact.artifact_id and g.revoked_at is null and g.expires_at > clock_timestamp()
-  ) >= grant_artifact.max_live_grants then
-    raise sqlstate 'PT409' using
-      message = 'limit_exceeded',
-      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
-  end if;
-
-  insert into artifacts.grants (grant_id, artifact_id, to_agent, token_hash, expires_at)
-  values (
-    grant_artifact.grant_id,
-    artifact.artifact_id,
-    grant_artifact.to_agent,
-    grant_artifact.token_hash,
-    grant_artifact.expires_at
-  )
-  returning * into granted;
-
-  perform agents.record_event(
-    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
-    jsonb_build_object('artifact_id', granted.artifact_id, 'expires_at', agents.iso_timestamp(granted.expires_at))
+    where g.to_agent = inbox_entries.agent_id and g.live_until > now()
+    order by g.to_agent, g.live_until
+    limit entries_per_page
   );
-  return json_build_object(
-    'grant_id', granted.grant_id,
-    'artifact_id', granted.artifact_id,
-    'to_agent', granted.to_agent,
-    'expires_at', agents.iso_timestamp(granted.expires_at)
-  );
-end
-$$;
-comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer) is
-  'Gives an agent access to an artifact until expires_at. Raises artifact_not_found, '
-  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
-
-create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text := agents.authenticate(revoke_grants.caller);
-  revoked artifacts.grants;
-  revoked_ids text[] := array[]::text[];
-begin
-  if revoke_grants.grant_id is not null then
-    -- Whatever else the request names must be that grant's own.
-    perform from artifacts.grants g
-    join artifacts.artifacts a on a.artifact_id = g.artifact_id
-    where g.grant_id = revoke_grants.grant_id
-      and (caller_agent is null or a.agent_id = caller_agent)
-      and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
-      and g.to_agent = coalesce(revoke_grants.to_agent, g.to_agent);
-    if not found then
-      raise sqlstate 'PT404' using message = 'grant_not_found';
-    end if;
-  else
-    -- The lock makes a grant that is being written now wait, or be seen.
-    perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+  if cardinality(live_ids) < entries_per_page then
+    return query
+      select g.grant_id, g.granted_at, true
+      from artifacts.grants g
+      where g.grant_id = any (live_ids)
+        and (
+          inbox_entries.after_grant_id is null
+          or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
+        );
+    return;
   end if;
-
-  for revoked in
-    update artifacts.grants g
-    set revoked_at = clock_timestamp()
-    where (
-        g.grant_id = revoke_grants.grant_id
-        or (
-          revoke_grants.grant_id is null
-          and g.artifact_id = revoke_grants.artifact_id
-          and g.to_agent = revoke_grants.to_agent
-        )
-      )
+  return query
+    select g.grant_id, g.granted_at, g.live_until > now()
+    from artifacts.grants g
+    where g.to_agent = inbox_entries.agent_id
       and g.revoked_at is null
-      and g.expires_at > clock_timestamp()
-    returning g.*
-  loop
-    perform agents.record_event(
-      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_build_object('artifact_id', revoked.artifact_id)
-    );
-    revoked_ids := revoked_ids || revoked.grant_id;
-  end loop;
-
-  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
+      and (
+        inbox_entries.after_grant_id is null
+        or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
+      )
+    order by g.granted_at desc, g.grant_id desc
+    limit entries_per_page;
 end
 $$;
-comment on function public.revoke_grants(jsonb, text, text, text) is
-  'Ends one grant by its id, or every live grant of an artifact to an agent. Idempotent. Raises '
-  'grant_not_found or artifact_not_found.';
+comment on function artifacts.inbox_entries(text, integer, timestamptz, text) is
+  'A bounded number of grants to an agent, in no order, among which the next page is: max_entries '
+  '+ 1000 of them where there may be more behind them, and then some may have ended.';
 
 create function public.list_inbox(caller jsonb, agent_id text, max_entries integer, after_grant_id text) returns json
 language plpgsql
@@ -1354,83 +1532,86 @@ begin
     end if;
   end if;
 
-  with live as (
-    select g.grant_id, g.granted_at, g.expires_at, a.artifact_id, a.agent_id, a.key, a.mime, a.size_bytes, a.sha256,
-      row_number() over (order by g.granted_at desc, g.grant_id desc) as position
-    from artifacts.grants g
+  with walked as (
+    select e.*
+    from artifacts.inbox_entries(
+      list_inbox.agent_id, list_inbox.max_entries, after_granted_at, list_inbox.after_grant_id
+    ) e
+  ), live as (
+    select w.grant_id, w.granted_at
+    from walked w
+    join artifacts.grants g on g.grant_id = w.grant_id
     join artifacts.artifacts a on a.artifact_id = g.artifact_id
-    where g.to_agent = list_inbox.agent_id
-      and g.revoked_at is null
-      and g.expires_at > now()
-      and a.state in ('committed', 'superseded')
-      and a.expires_at > now()
-      and (
-        after_granted_at is null
-        or (g.granted_at, g.grant_id) < (after_granted_at, list_inbox.after_grant_id)
-      )
-    order by g.granted_at desc, g.grant_id desc
+    where w.is_live and a.state in ('committed', 'superseded') and a.expires_at > now()
+    order by w.granted_at desc, w.grant_id desc
     -- One more than asked for tells whether there is a next page.
     limit list_inbox.max_entries + 1
+  ), page as (
+    select l.* from live l order by l.granted_at desc, l.grant_id desc limit list_inbox.max_entries
   )
   select json_build_object(
-    'grants', coalesce(
-      json_agg(
-        json_build_object(
-          'grant_id', l.grant_id,
-          'artifact_id', l.artifact_id,
-          'from_agent', l.agent_id,
-          'key', l.key,
-          'mime', l.mime,
-          'size', l.size_bytes,
-          'sha256', l.sha256,
-          'granted_at', agents.iso_timestamp(l.granted_at),
-          'expires_at', agents.iso_timestamp(l.expires_at)
-        )
-        order by l.position
-      ) filter (where l.position <= list_inbox.max_entries),
-      '[]'
+    'grants', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'grant_id', g.grant_id,
+            'artifact_id', a.artifact_id,
+            'from_agent', g.from_agent,
+            'key', a.key,
+            'mime', a.mime,
+            'size', a.size_bytes,
+            'sha256', a.sha256,
+            'granted_at', agents.iso_timestamp(g.granted_at),
+            'expires_at', agents.iso_timestamp(g.expires_at)
+          )
+          order by p.granted_at desc, p.grant_id desc
+        ),
+        '[]'
+      )
+      from page p
+      join artifacts.grants g on g.grant_id = p.grant_id
+      join artifacts.artifacts a on a.artifact_id = g.artifact_id
     ),
     'next_cursor', case
-      when count(*) > list_inbox.max_entries
-        then max(l.grant_id) filter (where l.position = list_inbox.max_entries)
+      when (select count(*) from live) > list_inbox.max_entries
+        then (select p.grant_id from page p order by p.granted_at, p.grant_id limit 1)
+      when (select count(*) from walked) = list_inbox.max_entries + 1000
+        then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
     end
-  ) into answer
-  from live l;
+  ) into answer;
   return answer;
 end
 $$;
 comment on function public.list_inbox(jsonb, text, integer, text) is
   'The live grants to an agent, newest first, after the grant that an earlier page ended with; '
-  'never a token. Raises forbidden.';
+  'never a token. A page may be short, or empty, before the last. Raises forbidden.';
 
 -- schemas/artifacts/downloads.sql -----------------------------------------------------------------
 
 -- Reading artifacts: what a download URL is made from, for whoever may have one.
 
-create function artifacts.download_json(artifact artifacts.artifacts, ends_at timestamptz, window_seconds integer)
-returns json
+create function artifacts.download_json(
+  artifact artifacts.artifacts,
+  ends_at timestamptz,
+  window_seconds integer
+) returns json
 language sql
 stable
-set search_path = ''
-as $$
-  select json_build_object(
-    'artifact_id', (download_json.artifact).artifact_id,
-    'key', (download_json.artifact).key,
-    'mime', (download_json.artifact).mime,
-    'size', (download_json.artifact).size_bytes,
-    'sha256', (download_json.artifact).sha256,
-    'sealed_path', artifacts.sealed_path(
-      (download_json.artifact).artifact_id, (download_json.artifact).sealed_attempt
-    ),
-    'window_seconds', greatest(
-      1,
-      least(
-        download_json.window_seconds::numeric,
-        floor(extract(epoch from least(download_json.ends_at, (download_json.artifact).expires_at) - clock_timestamp()))
-      )
-    )::integer
-  )
-$$;
+return json_build_object(
+  'artifact_id', artifact.artifact_id,
+  'key', artifact.key,
+  'mime', artifact.mime,
+  'size', artifact.size_bytes,
+  'sha256', artifact.sha256,
+  'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
+  'window_seconds', greatest(
+    1,
+    least(
+      window_seconds::numeric,
+      floor(extract(epoch from least(ends_at, artifact.expires_at) - clock_timestamp()))
+    )
+  )::integer
+);
 comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer) is
   'What a download URL is made from. The window is the shortest of the asked one, the time to '
   'ends_at (null: none) and the time to the artifact''s end, at least 1 second.';
@@ -1491,12 +1672,11 @@ begin
   end if;
 
   if caller_agent <> artifact.agent_id then
-    select max(g.expires_at) into grant_ends_at
+    select max(g.live_until) into grant_ends_at
     from artifacts.grants g
     where g.artifact_id = artifact.artifact_id
       and g.to_agent = caller_agent
-      and g.revoked_at is null
-      and g.expires_at > clock_timestamp();
+      and g.live_until > clock_timestamp();
     -- A grant ends with its artifact, and an artifact that is not the caller's any more is not
     -- there for it.
     if grant_ends_at is null or artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
@@ -1521,87 +1701,153 @@ comment on function public.open_artifact(jsonb, text, integer) is
 
 -- schemas/artifacts/retention.sql -----------------------------------------------------------------
 
--- Retention, in steps that can be repeated after a crash at any point and run several at once:
---   end        artifacts whose time is over are marked; from the commit of that on, every operation
---              refuses them
---   remove     the caller of sweep_artifacts removes the bytes of what is dead, by the Storage API
---   forget     tombstones go when they are 30 days old and nothing lies under them any more
--- A dead object never becomes live again, so a list of them that is out of date when the removal
--- happens is harmless.
+-- Retention, in steps that can be repeated after a crash at any point and run several at once. Each
+-- is a call and a transaction of its own, and touches a bounded number of rows:
+--   end_artifacts     marks artifacts whose time is over; from its commit on, every operation
+--                     refuses them find_dead_objects says which bytes the caller is to remove, by
+--                     the Storage API
+--   forget_ended      deletes tombstones that are 30 days old and have nothing under them any more
 
--- When an artifact's time is over, or for a pending one, when it began: what the sweep looks for.
-create index unended_artifacts_by_age on artifacts.artifacts (coalesce(deleted_at, expires_at, created_at))
-  where ended_at is null;
+-- What is over when its time has come. Pending artifacts are looked at one by one.
+create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
+  where ended_at is null and state <> 'pending';
+create index pending_artifacts_by_age on artifacts.artifacts (created_at, artifact_id)
+  where ended_at is null and state = 'pending';
+create index ended_artifacts_with_bytes on artifacts.artifacts (ended_at)
+  where ended_at is not null and removed_at is null;
+create index tombstones_by_age on artifacts.artifacts (ended_at) where removed_at is not null;
 
-create index tombstones_by_age on artifacts.artifacts (ended_at) where ended_at is not null;
+create table artifacts.walks (
+  walk text collate "C" primary key,
+  position jsonb not null
+);
+comment on table artifacts.walks is
+  'Where the sweep goes on, one row per walk over something that is too long for one call: over '
+  'the pending artifacts, and over the two halves of the bucket.';
 
-create index grants_by_end on artifacts.grants (least(expires_at, revoked_at));
-
-create function artifacts.is_over(artifact artifacts.artifacts, window_seconds integer) returns boolean
+create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
 language sql
 stable
 set search_path = ''
 as $$
-  select case (is_over.artifact).state
-    when 'pending' then
-      -- The upload URL, which lives two hours, has run out for a day, or for an hour where it
-      -- brought nothing of use.
-      (
-        (is_over.artifact).created_at < now() - interval '26 hours'
-        or (is_over.artifact).created_at < now() - interval '3 hours'
-          and artifacts.has_unfit_upload(is_over.artifact)
+  select coalesce(array_agg(a.artifact_id order by a.created_at), '{}')
+  from artifacts.artifacts a
+  where a.artifact_id = any (abandoned_among.artifact_ids)
+    and a.state = 'pending'
+    and a.ended_at is null
+    -- The upload URL, which lives two hours, has run out for a day, or for an hour where it brought
+    -- nothing of use.
+    and (
+      a.created_at < now() - interval '26 hours'
+      or a.created_at < now() - interval '3 hours' and exists (
+        select from storage.objects o
+        where o.bucket_id = artifacts.bucket()
+          and o.name = artifacts.incoming_path(a.artifact_id)
+          and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
-      -- And nobody is at work on it.
-      and not exists (
-        select from artifacts.verifications v
-        where v.artifact_id = (is_over.artifact).artifact_id
-          and (v.progress_at >= now() - interval '1 day' or v.lease_expires_at > now())
-      )
-      -- A sealed upload may have been committed by a later state of this database, before a backup
-      -- was restored.
-      and not artifacts.has_sealed_objects((is_over.artifact).artifact_id, since => now() - interval '14 days')
-    else
-      -- Download URLs work until their window ends; a minute more, because they are signed after
-      -- the decision.
-      coalesce((is_over.artifact).deleted_at, (is_over.artifact).expires_at)
-        < now() - make_interval(secs => is_over.window_seconds + 60)
-  end
+    )
+    -- And nobody is at work on it.
+    and not exists (
+      select from artifacts.verifications v
+      where v.artifact_id = a.artifact_id
+        and (v.progress_at >= now() - interval '1 day' or v.lease_expires_at > now())
+    )
+    -- A sealed upload may have been committed by a later state of this database, before a backup
+    -- was restored.
+    and not exists (
+      select from storage.objects o
+      where o.bucket_id = artifacts.bucket()
+        and o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
+        and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(a.artifact_id))
+        and o.created_at > now() - interval '14 days'
+    )
 $$;
-comment on function artifacts.is_over(artifacts.artifacts, integer) is
-  'Whether the sweep may end an artifact: abandoned, expired or deleted, and no URL to it that the '
-  'service gave works any more. window_seconds: the longest life of a download URL, at most a day.';
+comment on function artifacts.abandoned_among(text[]) is
+  'Which of these artifacts the sweep may end because nobody will commit them any more, oldest '
+  'first.';
 
-create function artifacts.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
+create function artifacts.next_pending(max_entries integer) returns text[]
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  -- Nothing younger is over; this is what the index can tell.
-  begun_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
-  locked_ids text[];
+  after jsonb;
+  next_ids text[];
+  last_position jsonb;
+begin
+  select w.position into after from artifacts.walks w where w.walk = 'pending';
+
+  select array_agg(n.artifact_id), (array_agg(n.position))[next_pending.max_entries]
+  into next_ids, last_position
+  from (
+    select a.artifact_id, jsonb_build_array(a.created_at, a.artifact_id) as position
+    from artifacts.artifacts a
+    where a.state = 'pending'
+      and a.ended_at is null
+      and a.created_at < now() - interval '3 hours'
+      and (a.created_at, a.artifact_id)
+        > (coalesce((after ->> 0)::timestamptz, '-infinity'), coalesce(after ->> 1, ''))
+    order by a.created_at, a.artifact_id
+    limit next_pending.max_entries
+  ) n;
+
+  -- At the end it begins again.
+  insert into artifacts.walks as w (walk, position)
+  values ('pending', coalesce(last_position, '[]'))
+  on conflict on constraint walks_pkey do update set position = excluded.position;
+  return coalesce(next_ids, '{}');
+end
+$$;
+comment on function artifacts.next_pending(integer) is
+  'The next pending artifacts that are old enough to look at, each in its turn.';
+
+create function public.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  -- Download URLs work until their window ends; a minute more, because they are signed after the
+  -- decision.
+  over_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
+  -- How many pending artifacts one call looks at.
+  pending_per_call constant integer := 2000;
+  expired_ids text[];
+  abandoned_ids text[];
   ended artifacts.artifacts;
   expired integer := 0;
   abandoned integer := 0;
   remaining integer;
 begin
-  locked_ids := array(
+  perform agents.authenticate_operator(end_artifacts.caller);
+
+  expired_ids := array(
     select a.artifact_id
     from artifacts.artifacts a
-    where a.ended_at is null
-      and coalesce(a.deleted_at, a.expires_at, a.created_at) < begun_before
-      and artifacts.is_over(a, end_artifacts.window_seconds)
-    order by coalesce(a.deleted_at, a.expires_at, a.created_at)
+    where a.ended_at is null and a.state <> 'pending' and coalesce(a.deleted_at, a.expires_at) < over_before
+    order by coalesce(a.deleted_at, a.expires_at)
     limit end_artifacts.max_entries
+    for update skip locked
+  );
+  abandoned_ids := artifacts.abandoned_among(artifacts.next_pending(pending_per_call));
+  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries);
+  abandoned_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.artifact_id = any (abandoned_ids)
+    order by a.created_at
+    limit end_artifacts.max_entries - cardinality(expired_ids)
     for update skip locked
   );
 
   for ended in
     update artifacts.artifacts a
     set ended_at = clock_timestamp()
-    where a.artifact_id = any (locked_ids)
+    where a.artifact_id = any (expired_ids)
       -- Asked again under the lock: a commit may have begun before it was taken.
-      and artifacts.is_over(a, end_artifacts.window_seconds)
+      or a.artifact_id = any (artifacts.abandoned_among(abandoned_ids))
     returning a.*
   loop
     -- The holder of a lease that ran out decides nothing any more.
@@ -1622,107 +1868,212 @@ begin
     end if;
   end loop;
 
-  select count(*) into remaining
-  from artifacts.artifacts a
-  where a.ended_at is null
-    and coalesce(a.deleted_at, a.expires_at, a.created_at) < begun_before
-    and artifacts.is_over(a, end_artifacts.window_seconds);
-
+  select remaining + count(*) into remaining
+  from (
+    select from artifacts.artifacts a
+    where a.ended_at is null and a.state <> 'pending' and coalesce(a.deleted_at, a.expires_at) < over_before
+    limit 1000
+  ) later;
   return json_build_object('expired', expired, 'abandoned', abandoned, 'remaining', remaining);
 end
 $$;
-comment on function artifacts.end_artifacts(jsonb, integer, integer) is
+comment on function public.end_artifacts(jsonb, integer, integer) is
   'Marks artifacts that are over, with one event for each that was not deleted before. Returns '
-  '{expired, abandoned, remaining}; expired counts deleted ones too.';
+  '{expired, abandoned, remaining}; expired counts deleted ones too, and remaining at most some '
+  'thousand. window_seconds: the longest life of a download URL, at most a day. Raises forbidden '
+  'for an agent.';
 
-create function artifacts.list_dead_objects(max_entries integer, remove_many_orphans boolean) returns json
+create function public.forget_ended(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  oldest timestamptz := now() - interval '30 days';
+  forgotten_ids text[];
+  remaining integer;
+begin
+  perform agents.authenticate_operator(forget_ended.caller);
+
+  forgotten_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.removed_at is not null and a.ended_at < oldest
+    order by a.ended_at
+    limit forget_ended.max_entries
+    for update skip locked
+  );
+  -- Grants first and in bounded numbers: one artifact may have any number of them.
+  delete from artifacts.grants g
+  where g.grant_id in (
+    select m.grant_id
+    from artifacts.grants m
+    where m.artifact_id = any (forgotten_ids)
+    limit forget_ended.max_entries
+  );
+  delete from artifacts.grants g
+  where g.grant_id in (
+    select m.grant_id
+    from artifacts.grants m
+    where m.live_until < oldest
+    order by m.live_until
+    limit forget_ended.max_entries
+    for update skip locked
+  );
+  delete from artifacts.artifacts a
+  where a.artifact_id = any (forgotten_ids)
+    and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
+    -- Bytes may have come since: a move that was slow, or a PUT that was.
+    and not artifacts.has_objects(a.artifact_id);
+
+  select count(*) into remaining
+  from (
+    (
+      select from artifacts.artifacts a
+      where a.removed_at is not null and a.ended_at < oldest and not artifacts.has_objects(a.artifact_id)
+      limit 1000
+    )
+    union all
+    (select from artifacts.grants g where g.live_until < oldest limit 1000)
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.forget_ended(jsonb, integer) is
+  'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
+  'Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';
+
+-- schemas/artifacts/dead_objects.sql --------------------------------------------------------------
+
+-- Which of the bucket's objects are live, as far as the rows tell. Only judge_objects decides it;
+-- the sweep and fsck ask. A dead object never becomes live again, so a list of them that is out of
+-- date when the removal happens is harmless.
+
+create function artifacts.judge_objects(after text, up_to text, max_entries integer)
+returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
 language sql
 stable
 set search_path = ''
 as $$
-  with judged as materialized (
-    select j.object_name, j.stored_at, j.standing,
-      j.standing = 'unknown' and not j.is_pending and j.stored_at < now() - interval '14 days' as is_orphan
-    from artifacts.judge_objects() j
-  ), tally as (
-    select count(*) filter (where j.standing = 'dead') as dead,
-      count(*) filter (where j.is_orphan) as orphans,
-      -- So many at once mean that the database is not the bucket's, rather than that the bucket is
-      -- full of orphans.
-      not list_dead_objects.remove_many_orphans
-        and count(*) filter (where j.is_orphan)
-          > 0.05 * (select count(*) from storage.objects o where o.bucket_id = 'agent-artifacts') as holds_orphans
-    from judged j
-  ), listed as (
-    select j.object_name, j.is_orphan
-    from judged j, tally t
-    where j.standing = 'dead' or (j.is_orphan and not t.holds_orphans)
-    -- Oldest first: whoever adds dead objects again and again cannot keep those of others from
-    -- their turn.
-    order by j.is_orphan, j.stored_at, j.object_name collate "C"
-    limit list_dead_objects.max_entries
+  with named as materialized (
+    select o.name collate "C" as name, o.created_at
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      and o.name collate "C" > judge_objects.after
+      and o.name collate "C" < judge_objects.up_to
+    order by o.name collate "C"
+    limit judge_objects.max_entries
+  ), placed as (
+    select n.name, n.created_at, a.committed_at, a.ended_at, a.rejected_attempts,
+      a.state = 'pending' and a.ended_at is null as is_pending,
+      held.is_content,
+      -- Of nearly all objects this is not asked. Null: none of the paths that the row has come to,
+      -- as after a restore of the database beside a newer bucket. 0: the upload itself.
+      case when held.is_content is not true then (
+        select attempt
+        from generate_series(0, a.commit_attempts) as attempt
+        where n.name = case attempt
+          when 0 then artifacts.incoming_path(a.artifact_id)
+          else artifacts.sealed_path(a.artifact_id, attempt)
+        end
+      ) end as attempt
+    from named n
+    -- One look into the index per object, however many artifacts there are.
+    left join lateral (
+      select a.* from artifacts.artifacts a where a.artifact_id = split_part(n.name, '/', 2) limit 1
+    ) a on true
+    cross join lateral (
+      select a.ended_at is null
+        and n.name = artifacts.sealed_path(a.artifact_id, a.sealed_attempt) as is_content
+    ) held
   )
-  select json_build_object(
-    'dead_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where not l.is_orphan),
-    'orphan_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where l.is_orphan),
-    'orphans_held', case when t.holds_orphans then t.orphans else 0 end,
-    'remaining', t.dead + case when t.holds_orphans then 0 else t.orphans end - (select count(*) from listed)
-  )
-  from tally t
+  select p.name,
+    case
+      when p.is_content then 'live'
+      when p.attempt is null then 'unknown'
+      when p.committed_at is not null or p.ended_at is not null then 'dead'
+      -- Not even a delete makes what a commit may be at work on dead. Only the sweep does, when it
+      -- ends the artifact.
+      when p.attempt between 1 and p.rejected_attempts then 'dead'
+      else 'live'
+    end,
+    coalesce(p.is_pending, false),
+    p.created_at
+  from placed p
 $$;
-comment on function artifacts.list_dead_objects(integer, boolean) is
-  'Objects to remove: {dead_paths, orphan_paths, orphans_held, remaining}. An orphan is unknown '
-  'for 14 days; when more than 5% of the bucket are, none is listed and orphans_held says how '
-  'many, unless remove_many_orphans.';
+comment on function artifacts.judge_objects(text, text, integer) is
+  'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its '
+  'row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a '
+  'commit to come may still use the path.';
 
-create function artifacts.forget_ended(max_entries integer) returns integer
+create function artifacts.objects_of_ended(max_artifacts integer) returns text[]
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  oldest timestamptz := now() - interval '30 days';
-  remaining integer;
+  ended_ids text[];
+  paths text[];
 begin
-  with forgotten as (
+  ended_ids := array(
     select a.artifact_id
     from artifacts.artifacts a
-    where a.ended_at < oldest and not artifacts.has_objects(a.artifact_id)
+    where a.ended_at is not null and a.removed_at is null
     order by a.ended_at
-    limit forget_ended.max_entries
+    limit objects_of_ended.max_artifacts
     for update skip locked
+  );
+  with found as (
+    select e.artifact_id, o.name
+    from unnest(ended_ids) with ordinality as e (artifact_id, position)
+    left join lateral (
+      select i.name
+      from storage.objects i
+      where i.bucket_id = artifacts.bucket() and i.name = artifacts.incoming_path(e.artifact_id)
+      union all
+      select i.name
+      from storage.objects i
+      where i.bucket_id = artifacts.bucket()
+        and i.name collate "C" > artifacts.sealed_folder(e.artifact_id)
+        and i.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(e.artifact_id))
+    ) o on true
+  ), cleared as (
+    update artifacts.artifacts a
+    set removed_at = clock_timestamp()
+    from found f
+    where a.artifact_id = f.artifact_id and f.name is null
   )
-  delete from artifacts.artifacts a using forgotten f where a.artifact_id = f.artifact_id;
-
-  with forgotten as (
-    select g.grant_id
-    from artifacts.grants g
-    where least(g.expires_at, g.revoked_at) < oldest
-    order by least(g.expires_at, g.revoked_at)
-    limit forget_ended.max_entries
-    for update skip locked
-  )
-  delete from artifacts.grants g using forgotten f where g.grant_id = f.grant_id;
-
-  select
-    (
-      select count(*) from artifacts.artifacts a
-      where a.ended_at < oldest and not artifacts.has_objects(a.artifact_id)
-    ) + (
-      select count(*) from artifacts.grants g where least(g.expires_at, g.revoked_at) < oldest
-    )
-  into remaining;
-  return remaining;
+  select coalesce(array_agg(f.name), '{}') into paths from found f where f.name is not null;
+  return paths;
 end
 $$;
-comment on function artifacts.forget_ended(integer) is
-  'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
-  'Returns how many more there are.';
+comment on function artifacts.objects_of_ended(integer) is
+  'The objects of the artifacts that ended first. An artifact that has none left is marked, and '
+  'not looked at again.';
 
-create function public.sweep_artifacts(
+create function artifacts.halves_of_bucket()
+returns table (half text, after text, up_to text)
+language sql
+stable
+set search_path = ''
+as $$
+  -- Uploads, which are few and of which the dead ones are many, come to their turn often in a half
+  -- of their own.
+  select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to
+  from (
+    values
+      ('uploads', '', artifacts.end_of_folder('incoming/')),
+      ('the rest', 'incoming/~', U&'\+10FFFF')
+  ) as h (half, first_name, up_to)
+  left join artifacts.walks w on w.walk = h.half
+$$;
+comment on function artifacts.halves_of_bucket() is
+  'The two walks over the names of the bucket: where each goes on, and where it ends.';
+
+create function public.find_dead_objects(
   caller jsonb,
   max_entries integer,
-  window_seconds integer,
   remove_many_orphans boolean
 ) returns json
 language plpgsql
@@ -1731,32 +2082,87 @@ security invoker
 set search_path = ''
 as $$
 declare
-  ended json;
-  forgettable integer;
-  found json;
+  -- What one call looks at: ended artifacts, and names in each half of the bucket.
+  ended_per_call constant integer := 1000;
+  names_per_call constant integer := 10000;
+  paths_of_ended text[];
+  answer json;
 begin
-  perform agents.authenticate_operator(sweep_artifacts.caller);
+  perform agents.authenticate_operator(find_dead_objects.caller);
+  paths_of_ended := artifacts.objects_of_ended(ended_per_call);
 
-  ended := artifacts.end_artifacts(
-    sweep_artifacts.caller, sweep_artifacts.max_entries, sweep_artifacts.window_seconds
-  );
-  forgettable := artifacts.forget_ended(sweep_artifacts.max_entries);
-  found := artifacts.list_dead_objects(sweep_artifacts.max_entries, sweep_artifacts.remove_many_orphans);
-
-  return json_build_object(
-    'expired', ended -> 'expired',
-    'abandoned', ended -> 'abandoned',
-    'dead_paths', found -> 'dead_paths',
-    'orphan_paths', found -> 'orphan_paths',
-    'orphans_held', found -> 'orphans_held',
-    'remaining', (ended ->> 'remaining')::integer + forgettable + (found ->> 'remaining')::integer
-  );
+  with judged as materialized (
+    select h.half, j.object_name, j.stored_at, j.standing,
+      j.standing = 'unknown' and not j.is_pending and j.stored_at < now() - interval '14 days'
+        as is_orphan
+    from artifacts.halves_of_bucket() h
+    cross join lateral artifacts.judge_objects(h.after, h.up_to, names_per_call) j
+  ), tally as (
+    select count(*) filter (where j.is_orphan) as orphans,
+      -- So many at once mean that the database is not the bucket's, rather than that the bucket is
+      -- full of orphans.
+      not find_dead_objects.remove_many_orphans
+        and count(*) filter (where j.is_orphan) > 0.05 * count(*) as holds_orphans
+    from judged j
+  ), removable as (
+    select e.path as object_name, false as is_orphan, null as half, '-infinity' as stored_at
+    from unnest(paths_of_ended) as e (path)
+    union all
+    select j.object_name, j.is_orphan, j.half, j.stored_at
+    from judged j, tally t
+    where j.standing = 'dead' and j.object_name not in (select unnest(paths_of_ended))
+      or j.is_orphan and not t.holds_orphans
+  ), listed as (
+    select r.object_name, r.is_orphan
+    from removable r
+    -- Oldest first: whoever adds dead objects again and again cannot keep those of others from
+    -- their turn.
+    order by r.is_orphan, r.stored_at, r.object_name
+    limit find_dead_objects.max_entries
+  ), walked as (
+    insert into artifacts.walks as w (walk, position)
+    select h.half,
+      case
+        -- What was not listed is looked at again.
+        when exists (
+          select from removable r
+          where r.half = h.half and r.object_name not in (select l.object_name from listed l)
+        ) then to_jsonb(array[h.after])
+        -- At the end it begins again.
+        else to_jsonb(array_remove(array[s.last_name], null))
+      end
+    from artifacts.halves_of_bucket() h
+    cross join lateral (
+      select case when count(*) = names_per_call then max(j.object_name) end as last_name
+      from judged j where j.half = h.half
+    ) s
+    on conflict on constraint walks_pkey do update set position = excluded.position
+  )
+  select json_build_object(
+    'dead_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where not l.is_orphan),
+    'orphan_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where l.is_orphan),
+    'orphans_held', case when t.holds_orphans then t.orphans else 0 end,
+    'remaining', (select count(*) from removable) - (select count(*) from listed) + (
+      select count(*)
+      from (
+        select from artifacts.artifacts a
+        where a.ended_at is not null and a.removed_at is null
+        order by a.ended_at
+        offset ended_per_call
+        limit 1000
+      ) later
+    )
+  ) into answer
+  from tally t;
+  return answer;
 end
 $$;
-comment on function public.sweep_artifacts(jsonb, integer, integer, boolean) is
-  'One bounded step of retention: {expired, abandoned, dead_paths, orphan_paths, orphans_held, '
-  'remaining}. The objects at both lists of paths are to be removed once this is committed. Raises '
-  'forbidden for an agent.';
+comment on function public.find_dead_objects(jsonb, integer, boolean) is
+  'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
+  'It looks at a bounded part of the bucket and goes on from there in the next call; remaining is '
+  'about that part. An orphan is unknown for 14 days; when more than 5% of the part are, none is '
+  'listed and orphans_held says how many, unless remove_many_orphans. Raises forbidden for an '
+  'agent.';
 
 -- schemas/artifacts/sweep_schedule.sql ------------------------------------------------------------
 
@@ -1880,22 +2286,55 @@ stable
 security invoker
 set search_path = ''
 as $$
-  with unknown as (
-    select j.object_name collate "C" as path
-    from artifacts.judge_objects() j
-    where j.standing = 'unknown' and j.object_name collate "C" > list_objects_without_artifact.after
-    order by 1
-    limit list_objects_without_artifact.max_entries
+  with judged as (
+    select j.object_name, j.standing
+    from artifacts.judge_objects(
+      list_objects_without_artifact.after, U&'\+10FFFF', list_objects_without_artifact.max_entries
+    ) j
   )
   select json_build_object(
-    'found', coalesce(json_agg(json_build_object('path', u.path) order by u.path), '[]'),
-    'next', case when count(*) = list_objects_without_artifact.max_entries then max(u.path) end
+    'found', coalesce(
+      json_agg(json_build_object('path', j.object_name) order by j.object_name)
+        filter (where j.standing = 'unknown'),
+      '[]'
+    ),
+    'next', case when count(*) = list_objects_without_artifact.max_entries then max(j.object_name) end
   )
-  from unknown u
+  from judged j
 $$;
 comment on function public.list_objects_without_artifact(integer, text) is
-  'The first max_entries objects after the given path that no row accounts for, whatever their '
-  'age: {found: [{path}], next: where the next page begins | null}.';
+  'The objects that no row accounts for, whatever their age, among the max_entries objects after '
+  'the given path: {found: [{path}], next: where the next page begins | null}.';
+
+create function public.list_wrong_totals(max_entries integer, after text default '') returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select t.agent_id, to_jsonb(t) as kept, to_jsonb(c) as counted
+    from artifacts.totals t
+    cross join lateral artifacts.count_totals(t.agent_id) c
+    where t.agent_id > list_wrong_totals.after
+    order by t.agent_id
+    limit list_wrong_totals.max_entries
+  )
+  select json_build_object(
+    'found', coalesce(
+      json_agg(
+        json_build_object('agent_id', e.agent_id, 'kept', e.kept, 'counted', e.counted)
+        order by e.agent_id
+      ) filter (where e.kept <> e.counted),
+      '[]'
+    ),
+    'next', case when count(*) = list_wrong_totals.max_entries then max(e.agent_id) end
+  )
+  from examined e
+$$;
+comment on function public.list_wrong_totals(integer, text) is
+  'Agents whose totals are not what their rows come to, among the max_entries agents after the '
+  'given one: {found: [{agent_id, kept, counted}], next: where the next page begins | null}.';
 
 -- schemas/mesh/networks.sql -----------------------------------------------------------------------
 
@@ -2071,38 +2510,33 @@ comment on table mesh.liveness is
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last said it runs.';
 
-create function mesh.peer_objects(agent_ids text[], online_seconds integer)
-returns table (
-  agent_id text,
-  pubkey text,
-  endpoint text,
-  addresses text[],
-  last_seen text,
-  online boolean,
-  registered_at text,
-  updated_at text
-)
+create function mesh.map_entry_json(
+  peer mesh.peers,
+  lease mesh.address_leases,
+  liveness mesh.liveness,
+  online_seconds integer,
+  subject text,
+  psk_version integer
+) returns json
 language sql
 stable
-set search_path = ''
-as $$
-  select
-    p.agent_id,
-    p.pubkey,
-    p.endpoint,
-    array[host(a.ipv4), host(a.ipv6)],
-    agents.iso_timestamp(l.last_seen),
-    coalesce(l.last_seen > now() - make_interval(secs => peer_objects.online_seconds), false),
-    agents.iso_timestamp(p.registered_at),
-    agents.iso_timestamp(p.updated_at)
-  from mesh.peers p
-  join mesh.address_leases a on a.agent_id = p.agent_id
-  join mesh.liveness l on l.agent_id = p.agent_id
-  where p.agent_id = any (peer_objects.agent_ids)
-$$;
-comment on function mesh.peer_objects(text[], integer) is
-  'The peer objects of the wire contract, one per row, for those of the given agents that are '
-  'registered.';
+return json_build_object(
+  'agent_id', peer.agent_id,
+  'pubkey', peer.pubkey,
+  'endpoint', peer.endpoint,
+  'addresses', json_build_array(host(lease.ipv4), host(lease.ipv6)),
+  'last_seen', agents.iso_timestamp(liveness.last_seen),
+  'online', coalesce(liveness.last_seen > now() - make_interval(secs => online_seconds), false),
+  'registered_at', agents.iso_timestamp(peer.registered_at),
+  'updated_at', agents.iso_timestamp(peer.updated_at),
+  'self', peer.agent_id = subject,
+  'psk_version', psk_version,
+  'config_version_applied', case
+    when peer.agent_id <> subject then liveness.config_version_applied
+  end
+);
+comment on function mesh.map_entry_json( mesh.peers, mesh.address_leases, mesh.liveness, integer, text, integer ) is
+  'The peer object of the wire contract, with what subject sees of the peer beside it.';
 
 create function mesh.both_registered(one_agent text, other_agent text) returns boolean
 language sql
@@ -2250,17 +2684,16 @@ comment on function mesh.visible_peers(text) is
 create function mesh.see_each_other(one_agent text, other_agent text) returns boolean
 language sql
 stable
-set search_path = ''
-as $$
+begin atomic
   select exists (
       select from mesh.rules r
-      where r.active and r.from_agent = see_each_other.one_agent and r.to_agent = see_each_other.other_agent
+      where r.active and r.from_agent = one_agent and r.to_agent = other_agent
     )
     or exists (
       select from mesh.rules r
-      where r.active and r.from_agent = see_each_other.other_agent and r.to_agent = see_each_other.one_agent
-    )
-$$;
+      where r.active and r.from_agent = other_agent and r.to_agent = one_agent
+    );
+end;
 comment on function mesh.see_each_other(text, text) is
   'Whether two agents share an active rule, in either direction: if both are registered, they see '
   'each other.';
@@ -2268,13 +2701,10 @@ comment on function mesh.see_each_other(text, text) is
 create function mesh.waiting_for(rule mesh.rules) returns text
 language sql
 immutable
-set search_path = ''
-as $$
-  select case
-    when (waiting_for.rule).from_agreed_at is null then (waiting_for.rule).from_agent
-    when (waiting_for.rule).to_agreed_at is null then (waiting_for.rule).to_agent
-  end
-$$;
+return case
+  when rule.from_agreed_at is null then rule.from_agent
+  when rule.to_agreed_at is null then rule.to_agent
+end;
 comment on function mesh.waiting_for(mesh.rules) is
   'The agent that has not agreed to a rule yet; null: the rule is active.';
 
@@ -2531,6 +2961,22 @@ $$;
 comment on function mesh.lock_pairs(text, text[]) is
   'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
 
+create function mesh.pairs_of(agent_id text)
+returns table (other_agent text, psk_version integer, encrypted_psk text, made_at timestamptz)
+language sql
+stable
+begin atomic
+  -- Two ranges of two indexes, where least() and greatest() would be one look per pair.
+  select p.high_agent, p.psk_version, p.encrypted_psk, p.made_at
+  from mesh.pairs p
+  where p.low_agent = pairs_of.agent_id
+  union all
+  select p.low_agent, p.psk_version, p.encrypted_psk, p.made_at
+  from mesh.pairs p
+  where p.high_agent = pairs_of.agent_id;
+end;
+comment on function mesh.pairs_of(text) is 'The pairs that an agent makes with others.';
+
 create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
 language plpgsql
 volatile
@@ -2539,25 +2985,33 @@ set search_path = ''
 as $$
 declare
   subject text := agents.subject_of(store_psks.caller, store_psks.agent_id);
-  made record;
 begin
   perform mesh.lock_pairs(
     subject,
     array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
   );
 
-  -- One by one: in a single update the planner, which knows nothing of the list, may pair all with
-  -- all.
-  for made in
-    select m.* from jsonb_to_recordset(store_psks.psks) as m (agent_id text, psk_version integer, encrypted_psk text)
-  loop
-    update mesh.pairs p
-    set encrypted_psk = made.encrypted_psk, made_at = clock_timestamp()
-    where p.low_agent = least(made.agent_id collate "C", subject collate "C")
-      and p.high_agent = greatest(made.agent_id collate "C", subject collate "C")
-      and p.psk_version = made.psk_version
-      and p.encrypted_psk is null;
-  end loop;
+  with missing as materialized (
+    select p.ctid as row_id, m.encrypted_psk
+    from jsonb_to_recordset(store_psks.psks)
+      as m (agent_id text, psk_version integer, encrypted_psk text)
+    -- One look into the index per PSK. The planner, which knows nothing of the list, might pair all
+    -- with all otherwise.
+    cross join lateral (
+      select p.ctid
+      from mesh.pairs p
+      where p.low_agent = least(m.agent_id collate "C", subject collate "C")
+        and p.high_agent = greatest(m.agent_id collate "C", subject collate "C")
+        and p.psk_version = m.psk_version
+        and p.encrypted_psk is null
+      limit 1
+    ) p
+  )
+  update mesh.pairs p
+  set encrypted_psk = m.encrypted_psk, made_at = clock_timestamp()
+  from missing m
+  -- Locked above, so that no row has moved since.
+  where p.ctid = m.row_id;
 
   return public.read_wg_config(store_psks.caller, store_psks.agent_id);
 end
@@ -2984,8 +3438,13 @@ begin
     );
   end if;
 
-  select row_to_json(p) into answer
-  from mesh.peer_objects(array[register_peer.agent_id], register_peer.online_seconds) p;
+  select mesh.map_entry_json(p, a, l, register_peer.online_seconds, null, null)::jsonb
+    - array['self', 'psk_version', 'config_version_applied']
+  into answer
+  from mesh.peers p
+  join mesh.address_leases a on a.agent_id = p.agent_id
+  join mesh.liveness l on l.agent_id = p.agent_id
+  where p.agent_id = register_peer.agent_id;
   return answer;
 end
 $$;
@@ -3001,6 +3460,31 @@ comment on function public.register_peer(jsonb, text, text, text, inet, integer,
 -- text always belong together. Where a PSK is still to be made, it calls store_psks with one and
 -- renders what that returns: whichever side was first, both get the same.
 
+create function mesh.rule_json(rule mesh.rules) returns json
+language sql
+immutable
+return json_build_object(
+  'from_agent', rule.from_agent,
+  'to_agent', rule.to_agent,
+  'port', rule.port,
+  'proto', rule.proto
+);
+comment on function mesh.rule_json(mesh.rules) is 'An entry of `acls`.';
+
+create function mesh.rules_that_name(agent_id text, active boolean) returns setof mesh.rules
+language sql
+stable
+begin atomic
+  -- No rule names the same agent twice, so none comes twice.
+  select r.* from mesh.rules r
+  where r.from_agent = rules_that_name.agent_id and r.active = rules_that_name.active
+  union all
+  select r.* from mesh.rules r
+  where r.to_agent = rules_that_name.agent_id and r.active = rules_that_name.active;
+end;
+comment on function mesh.rules_that_name(text, boolean) is
+  'The active rules that an agent is a side of, or the requests.';
+
 create function public.read_netmap(caller jsonb, agent_id text, online_seconds integer) returns json
 language plpgsql
 stable
@@ -3008,37 +3492,35 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
+  subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
   answer json;
 begin
   with entries as (
-    select
-      p.*,
-      p.agent_id = subject as self,
-      case when pair.made_at is not null then pair.psk_version end as psk_version,
-      case when p.agent_id <> subject then l.config_version_applied end as config_version_applied
-    from mesh.peer_objects(mesh.visible_peers(subject) || subject, read_netmap.online_seconds) p
-    join mesh.liveness l on l.agent_id = p.agent_id
-    left join mesh.pairs pair
-      on pair.low_agent = least(p.agent_id collate "C", subject collate "C")
-      and pair.high_agent = greatest(p.agent_id collate "C", subject collate "C")
+    select p, a, l, pair.psk_version, pair.made_at
+    from unnest(mesh.visible_peers(subject) || subject) as v (agent_id)
+    join mesh.peers p on p.agent_id = v.agent_id
+    join mesh.address_leases a on a.agent_id = v.agent_id
+    join mesh.liveness l on l.agent_id = v.agent_id
+    left join mesh.pairs_of(subject) pair on pair.other_agent = v.agent_id
   )
   select json_build_object(
     'agent_id', subject,
     'config_version', (select v.version from mesh.config_versions v where v.agent_id = subject),
-    'peers', (select json_agg(e order by e.agent_id collate "C") from entries e),
+    'peers', (
+      select json_agg(
+        mesh.map_entry_json(
+          e.p, e.a, e.l, read_netmap.online_seconds, subject,
+          case when e.made_at is not null then e.psk_version end
+        )
+        order by (e.p).agent_id
+      )
+      from entries e
+    ),
     'acls', (
       select coalesce(
-        json_agg(
-          json_build_object(
-            'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto
-          )
-          order by r.from_agent, r.to_agent, r.proto, r.port
-        ),
-        '[]'
+        json_agg(mesh.rule_json(r) order by r.from_agent, r.to_agent, r.proto, r.port), '[]'
       )
-      from mesh.rules r
-      where (r.from_agent = subject or r.to_agent = subject) and r.active
+      from mesh.rules_that_name(subject, active => true) r
     ),
     'acl_requests', (
       select coalesce(
@@ -3051,8 +3533,7 @@ begin
         ),
         '[]'
       )
-      from mesh.rules r
-      where (r.from_agent = subject or r.to_agent = subject) and not r.active
+      from mesh.rules_that_name(subject, active => false) r
     )
   ) into answer
   from mesh.peers own
@@ -3073,18 +3554,20 @@ language sql
 stable
 set search_path = ''
 as $$
-  with visible as (
+  with inbound as (
+    select r.from_agent,
+      json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port) as rules
+    from mesh.rules r
+    where r.active and r.to_agent = configuration_state.agent_id
+    group by r.from_agent
+  ), visible as (
     select json_agg(
       json_build_object(
         'agent_id', p.agent_id,
         'pubkey', p.pubkey,
         'endpoint', p.endpoint,
         'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
-        'inbound_rules', (
-          select coalesce(json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port), '[]')
-          from mesh.rules r
-          where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = p.agent_id
-        ),
+        'inbound_rules', coalesce(i.rules, '[]'),
         'psk_version', pair.psk_version,
         'encrypted_psk', pair.encrypted_psk
       )
@@ -3092,12 +3575,11 @@ as $$
     ) as peers
     from unnest(mesh.visible_peers(configuration_state.agent_id)) as v (agent_id)
     join mesh.peers p on p.agent_id = v.agent_id
-    join mesh.address_leases a on a.agent_id = p.agent_id
+    join mesh.address_leases a on a.agent_id = v.agent_id
+    left join inbound i on i.from_agent = v.agent_id
     -- A peer without its pair cannot be; were it so, it must fail the request, not shorten the
     -- text.
-    left join mesh.pairs pair
-      on pair.low_agent = least(p.agent_id, configuration_state.agent_id collate "C")
-      and pair.high_agent = greatest(p.agent_id, configuration_state.agent_id collate "C")
+    left join mesh.pairs_of(configuration_state.agent_id) pair on pair.other_agent = v.agent_id
   )
   select json_build_object(
     'agent_id', own.agent_id,
@@ -3151,6 +3633,8 @@ grant select, insert on agents.events to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
+grant select, insert, update on artifacts.totals to service_role;
+grant select, insert, update on artifacts.walks to service_role;
 grant select on mesh.settings to service_role;
 grant select, insert, update on mesh.address_leases to service_role;
 grant select, insert, update, delete on mesh.peers to service_role;
@@ -3164,6 +3648,8 @@ alter table agents.events enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
+alter table artifacts.totals enable row level security;
+alter table artifacts.walks enable row level security;
 alter table mesh.settings enable row level security;
 alter table mesh.address_leases enable row level security;
 alter table mesh.peers enable row level security;
@@ -3196,10 +3682,13 @@ revoke all on function
   public.list_inbox(jsonb, text, integer, text),
   public.redeem_grant_token(jsonb, text, integer),
   public.open_artifact(jsonb, text, integer),
-  public.sweep_artifacts(jsonb, integer, integer, boolean),
+  public.end_artifacts(jsonb, integer, integer),
+  public.find_dead_objects(jsonb, integer, boolean),
+  public.forget_ended(jsonb, integer),
   public.schedule_sweep(text, text, text),
   public.list_artifacts_without_bytes(integer, text),
   public.list_objects_without_artifact(integer, text),
+  public.list_wrong_totals(integer, text),
   public.record_heartbeat(jsonb, text, bigint),
   public.remove_peer(jsonb, text),
   public.put_rule(jsonb, text, text, integer, text, integer, integer),
@@ -3232,10 +3721,13 @@ grant execute on function
   public.list_inbox(jsonb, text, integer, text),
   public.redeem_grant_token(jsonb, text, integer),
   public.open_artifact(jsonb, text, integer),
-  public.sweep_artifacts(jsonb, integer, integer, boolean),
+  public.end_artifacts(jsonb, integer, integer),
+  public.find_dead_objects(jsonb, integer, boolean),
+  public.forget_ended(jsonb, integer),
   public.schedule_sweep(text, text, text),
   public.list_artifacts_without_bytes(integer, text),
   public.list_objects_without_artifact(integer, text),
+  public.list_wrong_totals(integer, text),
   public.record_heartbeat(jsonb, text, bigint),
   public.remove_peer(jsonb, text),
   public.put_rule(jsonb, text, text, integer, text, integer, integer),

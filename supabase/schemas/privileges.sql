@@ -10,6 +10,8 @@ grant select, insert on agents.events to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
+grant select, insert, update on artifacts.totals to service_role;
+grant select, insert, update on artifacts.walks to service_role;
 grant select on mesh.settings to service_role;
 grant select, insert, update on mesh.address_leases to service_role;
 grant select, insert, update, delete on mesh.peers to service_role;
@@ -23,6 +25,8 @@ alter table agents.events enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
+alter table artifacts.totals enable row level security;
+alter table artifacts.walks enable row level security;
 alter table mesh.settings enable row level security;
 alter table mesh.address_leases enable row level security;
 alter table mesh.peers enable row level security;
@@ -55,10 +59,13 @@ revoke all on function
   public.list_inbox(jsonb, text, integer, text),
   public.redeem_grant_token(jsonb, text, integer),
   public.open_artifact(jsonb, text, integer),
-  public.sweep_artifacts(jsonb, integer, integer, boolean),
+  public.end_artifacts(jsonb, integer, integer),
+  public.find_dead_objects(jsonb, integer, boolean),
+  public.forget_ended(jsonb, integer),
   public.schedule_sweep(text, text, text),
   public.list_artifacts_without_bytes(integer, text),
   public.list_objects_without_artifact(integer, text),
+  public.list_wrong_totals(integer, text),
   public.record_heartbeat(jsonb, text, bigint),
   public.remove_peer(jsonb, text),
   public.put_rule(jsonb, text, text, integer, text, integer, integer),
@@ -91,10 +98,13 @@ grant execute on function
   public.list_inbox(jsonb, text, integer, text),
   public.redeem_grant_token(jsonb, text, integer),
   public.open_artifact(jsonb, text, integer),
-  public.sweep_artifacts(jsonb, integer, integer, boolean),
+  public.end_artifacts(jsonb, integer, integer),
+  public.find_dead_objects(jsonb, integer, boolean),
+  public.forget_ended(jsonb, integer),
   public.schedule_sweep(text, text, text),
   public.list_artifacts_without_bytes(integer, text),
   public.list_objects_without_artifact(integer, text),
+  public.list_wrong_totals(integer, text),
   public.record_heartbeat(jsonb, text, bigint),
   public.remove_peer(jsonb, text),
   public.put_rule(jsonb, text, text, integer, text, integer, integer),

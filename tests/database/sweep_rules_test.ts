@@ -22,16 +22,21 @@ interface Step extends Record<string, unknown> {
   readonly dead_paths: readonly string[];
 }
 
-function sweep(
+/** The SQL functions that /sweep calls, in its order, with nothing removed in between. */
+async function sweep(
   sql: postgres.Sql,
   { caller = OPERATOR, window_seconds = 60, max_entries = 100 } = {},
 ): Promise<Step> {
-  return callAsService<Step>(sql, "sweep_artifacts", {
-    caller,
-    max_entries,
-    window_seconds,
-    remove_many_orphans: false,
-  });
+  const call = (name: string, parameters: object) =>
+    callAsService<Step>(sql, name, { caller, max_entries, ...parameters });
+  const ended = await call("end_artifacts", { window_seconds });
+  const found = await call("find_dead_objects", { remove_many_orphans: false });
+  const forgotten = await call("forget_ended", {});
+  return {
+    ...ended,
+    ...found,
+    remaining: ended.remaining + found.remaining + forgotten.remaining,
+  };
 }
 
 async function endedArtifacts(sql: postgres.Sql): Promise<string[]> {
@@ -40,7 +45,7 @@ async function endedArtifacts(sql: postgres.Sql): Promise<string[]> {
   return rows.map((row) => row.key);
 }
 
-Deno.test("sweep_artifacts ends what is over, and nothing that somebody may still use", async () => {
+Deno.test("a sweep ends what is over, and nothing that somebody may still use", async () => {
   await withProjectDatabase({ defaultPrivileges: "newer" }, async (sql) => {
     const deleted = committed({ state: "deleted" });
     await seedBucket(sql, [
@@ -140,7 +145,7 @@ Deno.test("more dead objects than one step removes → the oldest go first, what
   });
 });
 
-Deno.test("sweep_artifacts by an agent → forbidden, and nothing ends", async () => {
+Deno.test("each step of the sweep by an agent → forbidden, and nothing ends", async () => {
   await withProjectDatabase({}, async (sql) => {
     await seedBucket(sql, [{
       name: "expired",
@@ -153,7 +158,16 @@ Deno.test("sweep_artifacts by an agent → forbidden, and nothing ends", async (
     });
     const [hash] = await sql`select encode(sha256(${key.key}::bytea), 'hex') as key_hash`;
     const caller = { kind: "agent", request_id: "test", key_hash: String(hash!["key_hash"]) };
-    await assert.rejects(sweep(sql, { caller }), /forbidden/);
+    const step = { caller, max_entries: 1 };
+    for (
+      const [name, parameters] of Object.entries({
+        end_artifacts: { ...step, window_seconds: 60 },
+        find_dead_objects: { ...step, remove_many_orphans: false },
+        forget_ended: step,
+      })
+    ) {
+      await assert.rejects(callAsService(sql, name, parameters), /forbidden/, name);
+    }
     assert.deepEqual(await endedArtifacts(sql), []);
   });
 });
@@ -179,10 +193,10 @@ Deno.test("tombstones go after 30 days, with their grants, once nothing lies und
       { artifact: "current", expires_at: hoursAgo(-1), revoked_at: hoursAgo(31 * DAY) },
     ];
     for (const [index, { artifact, expires_at, revoked_at }] of grants.entries()) {
-      await sql`insert into artifacts.grants (grant_id, artifact_id, to_agent, token_hash, expires_at, revoked_at)
+      await sql`insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at, revoked_at)
         values (${`grant_${String(index).padStart(32, "0")}`}, ${
         artifactIdOf(artifact, 0)
-      }, 'builder',
+      }, 'planner', 'builder',
           ${String(index).padStart(64, "0")}, ${expires_at}, ${revoked_at})`;
     }
     assert.equal((await sweep(sql)).remaining, 0);

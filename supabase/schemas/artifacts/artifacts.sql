@@ -143,11 +143,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  -- In byte order the keys with this prefix are all from the prefix itself to this, and no other key
-  -- lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
+  -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
+  -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
   last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
-  -- What one page walks at the most, so that artifacts that expired and wait for the sweep cannot hold
-  -- it up.
+  -- What one page walks at the most, so that artifacts that expired and wait for the sweep cannot
+  -- hold it up.
   entries_per_page constant integer := list_artifacts.max_entries + 1000;
   answer json;
 begin
@@ -187,7 +187,9 @@ begin
 end
 $$;
 comment on function public.list_artifacts(jsonb, text, text, integer, text) is
-  'The current artifacts of an agent under a prefix, in byte order of key, after after_key. last_key, if not null, is where the next page begins; a page may be short, or empty, before the last. Raises forbidden.';
+  'The current artifacts of an agent under a prefix, in byte order of key, after after_key. '
+  'last_key, if not null, is where the next page begins; a page may be short, or empty, before the '
+  'last. Raises forbidden.';
 
 create function public.delete_artifact(caller jsonb, artifact_id text) returns json
 language plpgsql

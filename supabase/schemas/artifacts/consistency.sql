@@ -55,7 +55,8 @@ as $$
   from judged j
 $$;
 comment on function public.list_objects_without_artifact(integer, text) is
-  'The objects that no row accounts for, whatever their age, among the max_entries objects after the given path: {found: [{path}], next: where the next page begins | null}.';
+  'The objects that no row accounts for, whatever their age, among the max_entries objects after '
+  'the given path: {found: [{path}], next: where the next page begins | null}.';
 
 create function public.list_wrong_totals(max_entries integer, after text default '') returns json
 language sql
@@ -84,4 +85,5 @@ as $$
   from examined e
 $$;
 comment on function public.list_wrong_totals(integer, text) is
-  'Agents whose totals are not what their rows come to, among the max_entries agents after the given one: {found: [{agent_id, kept, counted}], next: where the next page begins | null}.';
+  'Agents whose totals are not what their rows come to, among the max_entries agents after the '
+  'given one: {found: [{agent_id, kept, counted}], next: where the next page begins | null}.';

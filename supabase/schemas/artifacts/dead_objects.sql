@@ -1,6 +1,6 @@
--- Which of the bucket's objects are live, as far as the rows tell. Only judge_objects decides it; the
--- sweep and fsck ask. A dead object never becomes live again, so a list of them that is out of date
--- when the removal happens is harmless.
+-- Which of the bucket's objects are live, as far as the rows tell. Only judge_objects decides it;
+-- the sweep and fsck ask. A dead object never becomes live again, so a list of them that is out of
+-- date when the removal happens is harmless.
 
 create function artifacts.judge_objects(after text, up_to text, max_entries integer)
 returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
@@ -20,8 +20,8 @@ as $$
     select n.name, n.created_at, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
       held.is_content,
-      -- Of nearly all objects this is not asked. Null: none of the paths that the row has come to, as
-      -- after a restore of the database beside a newer bucket. 0: the upload itself.
+      -- Of nearly all objects this is not asked. Null: none of the paths that the row has come to,
+      -- as after a restore of the database beside a newer bucket. 0: the upload itself.
       case when held.is_content is not true then (
         select attempt
         from generate_series(0, a.commit_attempts) as attempt
@@ -55,7 +55,9 @@ as $$
   from placed p
 $$;
 comment on function artifacts.judge_objects(text, text, integer) is
-  'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a commit to come may still use the path.';
+  'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its '
+  'row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a '
+  'commit to come may still use the path.';
 
 create function artifacts.objects_of_ended(max_artifacts integer) returns text[]
 language plpgsql
@@ -99,7 +101,8 @@ begin
 end
 $$;
 comment on function artifacts.objects_of_ended(integer) is
-  'The objects of the artifacts that ended first. An artifact that has none left is marked, and not looked at again.';
+  'The objects of the artifacts that ended first. An artifact that has none left is marked, and '
+  'not looked at again.';
 
 create function artifacts.halves_of_bucket()
 returns table (half text, after text, up_to text)
@@ -107,8 +110,8 @@ language sql
 stable
 set search_path = ''
 as $$
-  -- Uploads, which are few and of which the dead ones are many, come to their turn often in a half of
-  -- their own.
+  -- Uploads, which are few and of which the dead ones are many, come to their turn often in a half
+  -- of their own.
   select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to
   from (
     values
@@ -207,4 +210,8 @@ begin
 end
 $$;
 comment on function public.find_dead_objects(jsonb, integer, boolean) is
-  'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. It looks at a bounded part of the bucket and goes on from there in the next call; remaining is about that part. An orphan is unknown for 14 days; when more than 5% of the part are, none is listed and orphans_held says how many, unless remove_many_orphans. Raises forbidden for an agent.';
+  'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
+  'It looks at a bounded part of the bucket and goes on from there in the next call; remaining is '
+  'about that part. An orphan is unknown for 14 days; when more than 5% of the part are, none is '
+  'listed and orphans_held says how many, unless remove_many_orphans. Raises forbidden for an '
+  'agent.';

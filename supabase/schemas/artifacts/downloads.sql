@@ -1,29 +1,27 @@
 -- Reading artifacts: what a download URL is made from, for whoever may have one.
 
-create function artifacts.download_json(artifact artifacts.artifacts, ends_at timestamptz, window_seconds integer)
-returns json
+create function artifacts.download_json(
+  artifact artifacts.artifacts,
+  ends_at timestamptz,
+  window_seconds integer
+) returns json
 language sql
 stable
-set search_path = ''
-as $$
-  select json_build_object(
-    'artifact_id', (download_json.artifact).artifact_id,
-    'key', (download_json.artifact).key,
-    'mime', (download_json.artifact).mime,
-    'size', (download_json.artifact).size_bytes,
-    'sha256', (download_json.artifact).sha256,
-    'sealed_path', artifacts.sealed_path(
-      (download_json.artifact).artifact_id, (download_json.artifact).sealed_attempt
-    ),
-    'window_seconds', greatest(
-      1,
-      least(
-        download_json.window_seconds::numeric,
-        floor(extract(epoch from least(download_json.ends_at, (download_json.artifact).expires_at) - clock_timestamp()))
-      )
-    )::integer
-  )
-$$;
+return json_build_object(
+  'artifact_id', artifact.artifact_id,
+  'key', artifact.key,
+  'mime', artifact.mime,
+  'size', artifact.size_bytes,
+  'sha256', artifact.sha256,
+  'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
+  'window_seconds', greatest(
+    1,
+    least(
+      window_seconds::numeric,
+      floor(extract(epoch from least(ends_at, artifact.expires_at) - clock_timestamp()))
+    )
+  )::integer
+);
 comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer) is
   'What a download URL is made from. The window is the shortest of the asked one, the time to '
   'ends_at (null: none) and the time to the artifact''s end, at least 1 second.';
@@ -84,12 +82,11 @@ begin
   end if;
 
   if caller_agent <> artifact.agent_id then
-    select max(g.expires_at) into grant_ends_at
+    select max(g.live_until) into grant_ends_at
     from artifacts.grants g
     where g.artifact_id = artifact.artifact_id
       and g.to_agent = caller_agent
-      and g.revoked_at is null
-      and g.expires_at > clock_timestamp();
+      and g.live_until > clock_timestamp();
     -- A grant ends with its artifact, and an artifact that is not the caller's any more is not
     -- there for it.
     if grant_ends_at is null or artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then

@@ -16,11 +16,12 @@ create table artifacts.grants (
   constraint token_hash_is_unique unique (token_hash)
 );
 comment on table artifacts.grants is
-  'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is kept.';
+  'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
+  'kept.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
-  'When it expires or was revoked. Rows of grants that ended stay for 30 days: an index that has this '
-  'column leads past them.';
+  'When it expires or was revoked. Rows of grants that ended stay for 30 days: an index that has '
+  'this column leads past them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
 create index grants_by_grantee on artifacts.grants (to_agent, live_until);
@@ -97,7 +98,8 @@ begin
 end
 $$;
 comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer) is
-  'Gives an agent access to an artifact until expires_at. Raises artifact_not_found, artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
+  'Gives an agent access to an artifact until expires_at. Raises artifact_not_found, '
+  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
 
 create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
 language plpgsql
@@ -153,4 +155,5 @@ begin
 end
 $$;
 comment on function public.revoke_grants(jsonb, text, text, text) is
-  'Ends one grant by its id, or every live grant of an artifact to an agent. Idempotent. Raises grant_not_found or artifact_not_found.';
+  'Ends one grant by its id, or every live grant of an artifact to an agent. Idempotent. Raises '
+  'grant_not_found or artifact_not_found.';

@@ -15,8 +15,8 @@ declare
   entries_per_page constant integer := inbox_entries.max_entries + 1000;
   live_ids text[];
 begin
-  -- Few agents have more live grants than that: then they are all found past those that ended, however
-  -- many of these there are.
+  -- Few agents have more live grants than that: then they are all found past those that ended,
+  -- however many of these there are.
   live_ids := array(
     select g.grant_id
     from artifacts.grants g
@@ -49,7 +49,8 @@ begin
 end
 $$;
 comment on function artifacts.inbox_entries(text, integer, timestamptz, text) is
-  'A bounded number of grants to an agent, in no order, among which the next page is: max_entries + 1000 of them where there may be more behind them, and then some may have ended.';
+  'A bounded number of grants to an agent, in no order, among which the next page is: max_entries '
+  '+ 1000 of them where there may be more behind them, and then some may have ended.';
 
 create function public.list_inbox(caller jsonb, agent_id text, max_entries integer, after_grant_id text) returns json
 language plpgsql
@@ -125,4 +126,5 @@ begin
 end
 $$;
 comment on function public.list_inbox(jsonb, text, integer, text) is
-  'The live grants to an agent, newest first, after the grant that an earlier page ended with; never a token. A page may be short, or empty, before the last. Raises forbidden.';
+  'The live grants to an agent, newest first, after the grant that an earlier page ended with; '
+  'never a token. A page may be short, or empty, before the last. Raises forbidden.';

@@ -23,14 +23,16 @@ create function artifacts.sealed_folder(artifact_id text) returns text
 language sql
 immutable
 return 'sealed/' || artifact_id || '/';
-comment on function artifacts.sealed_folder(text) is 'What the sealed paths of an artifact begin with.';
+comment on function artifacts.sealed_folder(text) is
+  'What the sealed paths of an artifact begin with.';
 
 create function artifacts.sealed_path(artifact_id text, attempt integer) returns text
 language sql
 immutable
 return artifacts.sealed_folder(artifact_id) || attempt;
 comment on function artifacts.sealed_path(text, integer) is
-  'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for such a path.';
+  'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for such a '
+  'path.';
 
 create function artifacts.end_of_folder(folder text) returns text
 language sql
@@ -64,7 +66,8 @@ as $$
         and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(has_objects.artifact_id))
     )
 $$;
-comment on function artifacts.has_objects(text) is 'Whether the bucket has anything of this artifact.';
+comment on function artifacts.has_objects(text) is
+  'Whether the bucket has anything of this artifact.';
 
 create function artifacts.newest_sealed_attempt(artifact artifacts.artifacts) returns integer
 language sql

@@ -1,8 +1,8 @@
 -- Retention, in steps that can be repeated after a crash at any point and run several at once. Each
 -- is a call and a transaction of its own, and touches a bounded number of rows:
---   end_artifacts     marks artifacts whose time is over; from its commit on, every operation refuses
---                     them
---   find_dead_objects says which bytes the caller is to remove, by the Storage API
+--   end_artifacts     marks artifacts whose time is over; from its commit on, every operation
+--                     refuses them find_dead_objects says which bytes the caller is to remove, by
+--                     the Storage API
 --   forget_ended      deletes tombstones that are 30 days old and have nothing under them any more
 
 -- What is over when its time has come. Pending artifacts are looked at one by one.
@@ -19,8 +19,8 @@ create table artifacts.walks (
   position jsonb not null
 );
 comment on table artifacts.walks is
-  'Where the sweep goes on, one row per walk over something that is too long for one call: over the '
-  'pending artifacts, and over the two halves of the bucket.';
+  'Where the sweep goes on, one row per walk over something that is too long for one call: over '
+  'the pending artifacts, and over the two halves of the bucket.';
 
 create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
 language sql
@@ -49,8 +49,8 @@ as $$
       where v.artifact_id = a.artifact_id
         and (v.progress_at >= now() - interval '1 day' or v.lease_expires_at > now())
     )
-    -- A sealed upload may have been committed by a later state of this database, before a backup was
-    -- restored.
+    -- A sealed upload may have been committed by a later state of this database, before a backup
+    -- was restored.
     and not exists (
       select from storage.objects o
       where o.bucket_id = artifacts.bucket()
@@ -60,7 +60,8 @@ as $$
     )
 $$;
 comment on function artifacts.abandoned_among(text[]) is
-  'Which of these artifacts the sweep may end because nobody will commit them any more, oldest first.';
+  'Which of these artifacts the sweep may end because nobody will commit them any more, oldest '
+  'first.';
 
 create function artifacts.next_pending(max_entries integer) returns text[]
 language plpgsql
@@ -174,7 +175,10 @@ begin
 end
 $$;
 comment on function public.end_artifacts(jsonb, integer, integer) is
-  'Marks artifacts that are over, with one event for each that was not deleted before. Returns {expired, abandoned, remaining}; expired counts deleted ones too, and remaining at most some thousand. window_seconds: the longest life of a download URL, at most a day. Raises forbidden for an agent.';
+  'Marks artifacts that are over, with one event for each that was not deleted before. Returns '
+  '{expired, abandoned, remaining}; expired counts deleted ones too, and remaining at most some '
+  'thousand. window_seconds: the longest life of a download URL, at most a day. Raises forbidden '
+  'for an agent.';
 
 create function public.forget_ended(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -234,4 +238,5 @@ begin
 end
 $$;
 comment on function public.forget_ended(jsonb, integer) is
-  'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';
+  'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
+  'Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';

@@ -1,5 +1,5 @@
--- What each agent holds, kept as it changes: limits, metrics and the operator's commands read it, so
--- that none of them has to count.
+-- What each agent holds, kept as it changes: limits, metrics and the operator's commands read it,
+-- so that none of them has to count.
 
 create table artifacts.totals (
   agent_id agents.agent_id primary key,
@@ -15,8 +15,8 @@ create table artifacts.totals (
 with (fillfactor = 50);
 comment on table artifacts.totals is
   'One row per agent that ever registered an artifact: how many it holds in each state, and their '
-  'registered bytes, until they are deleted or the sweep ends them; and how many grants of them have '
-  'a row, those that ended in the last 30 days included.';
+  'registered bytes, until they are deleted or the sweep ends them; and how many grants of them '
+  'have a row, those that ended in the last 30 days included.';
 
 create function artifacts.count_totals(agent_id text) returns artifacts.totals
 language sql
@@ -103,7 +103,8 @@ begin
   return null;
 end
 $$;
-comment on function artifacts.keep_totals_of_artifacts() is 'Keeps artifacts.totals as artifacts change.';
+comment on function artifacts.keep_totals_of_artifacts() is
+  'Keeps artifacts.totals as artifacts change.';
 
 create trigger inserted_artifacts_count after insert on artifacts.artifacts
   referencing new table as new_rows
@@ -132,7 +133,8 @@ begin
   return null;
 end
 $$;
-comment on function artifacts.keep_totals_of_grants() is 'Keeps artifacts.totals as grants come and go.';
+comment on function artifacts.keep_totals_of_grants() is
+  'Keeps artifacts.totals as grants come and go.';
 
 create trigger inserted_grants_count after insert on artifacts.grants
   referencing new table as new_rows

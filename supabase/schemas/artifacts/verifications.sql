@@ -239,15 +239,11 @@ begin
 
     if finish_commit.observed_size <> artifact.size_bytes then
       return json_build_object(
-        'verdict', 'size_mismatch',
-        'expected', artifact.size_bytes,
-        'actual', finish_commit.observed_size
+        'verdict', 'size_mismatch', 'expected', artifact.size_bytes, 'actual', finish_commit.observed_size
       );
     end if;
     return json_build_object(
-      'verdict', 'checksum_mismatch',
-      'expected', finish_commit.expected_sha256,
-      'actual', finish_commit.observed_sha256
+      'verdict', 'checksum_mismatch', 'expected', finish_commit.expected_sha256, 'actual', finish_commit.observed_sha256
     );
   end if;
 

@@ -3,6 +3,31 @@
 -- text always belong together. Where a PSK is still to be made, it calls store_psks with one and
 -- renders what that returns: whichever side was first, both get the same.
 
+create function mesh.rule_json(rule mesh.rules) returns json
+language sql
+immutable
+return json_build_object(
+  'from_agent', rule.from_agent,
+  'to_agent', rule.to_agent,
+  'port', rule.port,
+  'proto', rule.proto
+);
+comment on function mesh.rule_json(mesh.rules) is 'An entry of `acls`.';
+
+create function mesh.rules_that_name(agent_id text, active boolean) returns setof mesh.rules
+language sql
+stable
+begin atomic
+  -- No rule names the same agent twice, so none comes twice.
+  select r.* from mesh.rules r
+  where r.from_agent = rules_that_name.agent_id and r.active = rules_that_name.active
+  union all
+  select r.* from mesh.rules r
+  where r.to_agent = rules_that_name.agent_id and r.active = rules_that_name.active;
+end;
+comment on function mesh.rules_that_name(text, boolean) is
+  'The active rules that an agent is a side of, or the requests.';
+
 create function public.read_netmap(caller jsonb, agent_id text, online_seconds integer) returns json
 language plpgsql
 stable
@@ -10,37 +35,35 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
+  subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
   answer json;
 begin
   with entries as (
-    select
-      p.*,
-      p.agent_id = subject as self,
-      case when pair.made_at is not null then pair.psk_version end as psk_version,
-      case when p.agent_id <> subject then l.config_version_applied end as config_version_applied
-    from mesh.peer_objects(mesh.visible_peers(subject) || subject, read_netmap.online_seconds) p
-    join mesh.liveness l on l.agent_id = p.agent_id
-    left join mesh.pairs pair
-      on pair.low_agent = least(p.agent_id collate "C", subject collate "C")
-      and pair.high_agent = greatest(p.agent_id collate "C", subject collate "C")
+    select p, a, l, pair.psk_version, pair.made_at
+    from unnest(mesh.visible_peers(subject) || subject) as v (agent_id)
+    join mesh.peers p on p.agent_id = v.agent_id
+    join mesh.address_leases a on a.agent_id = v.agent_id
+    join mesh.liveness l on l.agent_id = v.agent_id
+    left join mesh.pairs_of(subject) pair on pair.other_agent = v.agent_id
   )
   select json_build_object(
     'agent_id', subject,
     'config_version', (select v.version from mesh.config_versions v where v.agent_id = subject),
-    'peers', (select json_agg(e order by e.agent_id collate "C") from entries e),
+    'peers', (
+      select json_agg(
+        mesh.map_entry_json(
+          e.p, e.a, e.l, read_netmap.online_seconds, subject,
+          case when e.made_at is not null then e.psk_version end
+        )
+        order by (e.p).agent_id
+      )
+      from entries e
+    ),
     'acls', (
       select coalesce(
-        json_agg(
-          json_build_object(
-            'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto
-          )
-          order by r.from_agent, r.to_agent, r.proto, r.port
-        ),
-        '[]'
+        json_agg(mesh.rule_json(r) order by r.from_agent, r.to_agent, r.proto, r.port), '[]'
       )
-      from mesh.rules r
-      where (r.from_agent = subject or r.to_agent = subject) and r.active
+      from mesh.rules_that_name(subject, active => true) r
     ),
     'acl_requests', (
       select coalesce(
@@ -53,8 +76,7 @@ begin
         ),
         '[]'
       )
-      from mesh.rules r
-      where (r.from_agent = subject or r.to_agent = subject) and not r.active
+      from mesh.rules_that_name(subject, active => false) r
     )
   ) into answer
   from mesh.peers own
@@ -75,18 +97,20 @@ language sql
 stable
 set search_path = ''
 as $$
-  with visible as (
+  with inbound as (
+    select r.from_agent,
+      json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port) as rules
+    from mesh.rules r
+    where r.active and r.to_agent = configuration_state.agent_id
+    group by r.from_agent
+  ), visible as (
     select json_agg(
       json_build_object(
         'agent_id', p.agent_id,
         'pubkey', p.pubkey,
         'endpoint', p.endpoint,
         'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
-        'inbound_rules', (
-          select coalesce(json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port), '[]')
-          from mesh.rules r
-          where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = p.agent_id
-        ),
+        'inbound_rules', coalesce(i.rules, '[]'),
         'psk_version', pair.psk_version,
         'encrypted_psk', pair.encrypted_psk
       )
@@ -94,12 +118,11 @@ as $$
     ) as peers
     from unnest(mesh.visible_peers(configuration_state.agent_id)) as v (agent_id)
     join mesh.peers p on p.agent_id = v.agent_id
-    join mesh.address_leases a on a.agent_id = p.agent_id
+    join mesh.address_leases a on a.agent_id = v.agent_id
+    left join inbound i on i.from_agent = v.agent_id
     -- A peer without its pair cannot be; were it so, it must fail the request, not shorten the
     -- text.
-    left join mesh.pairs pair
-      on pair.low_agent = least(p.agent_id, configuration_state.agent_id collate "C")
-      and pair.high_agent = greatest(p.agent_id, configuration_state.agent_id collate "C")
+    left join mesh.pairs_of(configuration_state.agent_id) pair on pair.other_agent = v.agent_id
   )
   select json_build_object(
     'agent_id', own.agent_id,

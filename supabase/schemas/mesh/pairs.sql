@@ -52,6 +52,22 @@ $$;
 comment on function mesh.lock_pairs(text, text[]) is
   'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
 
+create function mesh.pairs_of(agent_id text)
+returns table (other_agent text, psk_version integer, encrypted_psk text, made_at timestamptz)
+language sql
+stable
+begin atomic
+  -- Two ranges of two indexes, where least() and greatest() would be one look per pair.
+  select p.high_agent, p.psk_version, p.encrypted_psk, p.made_at
+  from mesh.pairs p
+  where p.low_agent = pairs_of.agent_id
+  union all
+  select p.low_agent, p.psk_version, p.encrypted_psk, p.made_at
+  from mesh.pairs p
+  where p.high_agent = pairs_of.agent_id;
+end;
+comment on function mesh.pairs_of(text) is 'The pairs that an agent makes with others.';
+
 create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
 language plpgsql
 volatile
@@ -60,25 +76,33 @@ set search_path = ''
 as $$
 declare
   subject text := agents.subject_of(store_psks.caller, store_psks.agent_id);
-  made record;
 begin
   perform mesh.lock_pairs(
     subject,
     array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
   );
 
-  -- One by one: in a single update the planner, which knows nothing of the list, may pair all with
-  -- all.
-  for made in
-    select m.* from jsonb_to_recordset(store_psks.psks) as m (agent_id text, psk_version integer, encrypted_psk text)
-  loop
-    update mesh.pairs p
-    set encrypted_psk = made.encrypted_psk, made_at = clock_timestamp()
-    where p.low_agent = least(made.agent_id collate "C", subject collate "C")
-      and p.high_agent = greatest(made.agent_id collate "C", subject collate "C")
-      and p.psk_version = made.psk_version
-      and p.encrypted_psk is null;
-  end loop;
+  with missing as materialized (
+    select p.ctid as row_id, m.encrypted_psk
+    from jsonb_to_recordset(store_psks.psks)
+      as m (agent_id text, psk_version integer, encrypted_psk text)
+    -- One look into the index per PSK. The planner, which knows nothing of the list, might pair all
+    -- with all otherwise.
+    cross join lateral (
+      select p.ctid
+      from mesh.pairs p
+      where p.low_agent = least(m.agent_id collate "C", subject collate "C")
+        and p.high_agent = greatest(m.agent_id collate "C", subject collate "C")
+        and p.psk_version = m.psk_version
+        and p.encrypted_psk is null
+      limit 1
+    ) p
+  )
+  update mesh.pairs p
+  set encrypted_psk = m.encrypted_psk, made_at = clock_timestamp()
+  from missing m
+  -- Locked above, so that no row has moved since.
+  where p.ctid = m.row_id;
 
   return public.read_wg_config(store_psks.caller, store_psks.agent_id);
 end

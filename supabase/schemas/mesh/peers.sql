@@ -41,38 +41,33 @@ comment on table mesh.liveness is
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last said it runs.';
 
-create function mesh.peer_objects(agent_ids text[], online_seconds integer)
-returns table (
-  agent_id text,
-  pubkey text,
-  endpoint text,
-  addresses text[],
-  last_seen text,
-  online boolean,
-  registered_at text,
-  updated_at text
-)
+create function mesh.map_entry_json(
+  peer mesh.peers,
+  lease mesh.address_leases,
+  liveness mesh.liveness,
+  online_seconds integer,
+  subject text,
+  psk_version integer
+) returns json
 language sql
 stable
-set search_path = ''
-as $$
-  select
-    p.agent_id,
-    p.pubkey,
-    p.endpoint,
-    array[host(a.ipv4), host(a.ipv6)],
-    agents.iso_timestamp(l.last_seen),
-    coalesce(l.last_seen > now() - make_interval(secs => peer_objects.online_seconds), false),
-    agents.iso_timestamp(p.registered_at),
-    agents.iso_timestamp(p.updated_at)
-  from mesh.peers p
-  join mesh.address_leases a on a.agent_id = p.agent_id
-  join mesh.liveness l on l.agent_id = p.agent_id
-  where p.agent_id = any (peer_objects.agent_ids)
-$$;
-comment on function mesh.peer_objects(text[], integer) is
-  'The peer objects of the wire contract, one per row, for those of the given agents that are '
-  'registered.';
+return json_build_object(
+  'agent_id', peer.agent_id,
+  'pubkey', peer.pubkey,
+  'endpoint', peer.endpoint,
+  'addresses', json_build_array(host(lease.ipv4), host(lease.ipv6)),
+  'last_seen', agents.iso_timestamp(liveness.last_seen),
+  'online', coalesce(liveness.last_seen > now() - make_interval(secs => online_seconds), false),
+  'registered_at', agents.iso_timestamp(peer.registered_at),
+  'updated_at', agents.iso_timestamp(peer.updated_at),
+  'self', peer.agent_id = subject,
+  'psk_version', psk_version,
+  'config_version_applied', case
+    when peer.agent_id <> subject then liveness.config_version_applied
+  end
+);
+comment on function mesh.map_entry_json( mesh.peers, mesh.address_leases, mesh.liveness, integer, text, integer ) is
+  'The peer object of the wire contract, with what subject sees of the peer beside it.';
 
 create function mesh.both_registered(one_agent text, other_agent text) returns boolean
 language sql

@@ -177,8 +177,13 @@ begin
     );
   end if;
 
-  select row_to_json(p) into answer
-  from mesh.peer_objects(array[register_peer.agent_id], register_peer.online_seconds) p;
+  select mesh.map_entry_json(p, a, l, register_peer.online_seconds, null, null)::jsonb
+    - array['self', 'psk_version', 'config_version_applied']
+  into answer
+  from mesh.peers p
+  join mesh.address_leases a on a.agent_id = p.agent_id
+  join mesh.liveness l on l.agent_id = p.agent_id
+  where p.agent_id = register_peer.agent_id;
   return answer;
 end
 $$;

@@ -58,17 +58,16 @@ comment on function mesh.visible_peers(text) is
 create function mesh.see_each_other(one_agent text, other_agent text) returns boolean
 language sql
 stable
-set search_path = ''
-as $$
+begin atomic
   select exists (
       select from mesh.rules r
-      where r.active and r.from_agent = see_each_other.one_agent and r.to_agent = see_each_other.other_agent
+      where r.active and r.from_agent = one_agent and r.to_agent = other_agent
     )
     or exists (
       select from mesh.rules r
-      where r.active and r.from_agent = see_each_other.other_agent and r.to_agent = see_each_other.one_agent
-    )
-$$;
+      where r.active and r.from_agent = other_agent and r.to_agent = one_agent
+    );
+end;
 comment on function mesh.see_each_other(text, text) is
   'Whether two agents share an active rule, in either direction: if both are registered, they see '
   'each other.';
@@ -76,13 +75,10 @@ comment on function mesh.see_each_other(text, text) is
 create function mesh.waiting_for(rule mesh.rules) returns text
 language sql
 immutable
-set search_path = ''
-as $$
-  select case
-    when (waiting_for.rule).from_agreed_at is null then (waiting_for.rule).from_agent
-    when (waiting_for.rule).to_agreed_at is null then (waiting_for.rule).to_agent
-  end
-$$;
+return case
+  when rule.from_agreed_at is null then rule.from_agent
+  when rule.to_agreed_at is null then rule.to_agent
+end;
 comment on function mesh.waiting_for(mesh.rules) is
   'The agent that has not agreed to a rule yet; null: the rule is active.';
 

@@ -14,9 +14,17 @@ const response = z.object({
   }),
 });
 
-interface Step extends Omit<z.output<typeof response>, "orphaned"> {
+interface Ended {
+  readonly expired: number;
+  readonly abandoned: number;
+  readonly remaining: number;
+}
+
+interface DeadObjects {
   readonly dead_paths: readonly string[];
   readonly orphan_paths: readonly string[];
+  readonly orphans_held: number;
+  readonly remaining: number;
 }
 
 export function createOperation({ callDatabase, settings }: Platform): Operation {
@@ -32,15 +40,26 @@ export function createOperation({ callDatabase, settings }: Platform): Operation
     response,
     errors: ["forbidden"],
     async handle({ input, caller }) {
-      const { dead_paths, orphan_paths, ...counts } = await callDatabase<Step>("sweep_artifacts", {
-        caller,
-        max_entries: input.limit,
+      const step = { caller, max_entries: input.limit };
+      // Each is a transaction of its own: what one of them did stays, whatever becomes of the next.
+      const ended = await callDatabase<Ended>("end_artifacts", {
+        ...step,
         window_seconds: settings.artifactsFetchUrlSeconds,
-        remove_many_orphans: input.remove_many_orphans,
       });
-      // If this fails or never happens, the next call lists the same paths again.
+      const { dead_paths, orphan_paths, ...dead } = await callDatabase<DeadObjects>(
+        "find_dead_objects",
+        { ...step, remove_many_orphans: input.remove_many_orphans },
+      );
+      // If this fails or never happens, a later call lists the same paths again.
       const removed = new Set(await store.remove([...dead_paths, ...orphan_paths]));
-      return { ...counts, orphaned: orphan_paths.filter((path) => removed.has(path)).length };
+      const forgotten = await callDatabase<{ readonly remaining: number }>("forget_ended", step);
+      return {
+        expired: ended.expired,
+        abandoned: ended.abandoned,
+        orphaned: orphan_paths.filter((path) => removed.has(path)).length,
+        orphans_held: dead.orphans_held,
+        remaining: ended.remaining + dead.remaining + forgotten.remaining,
+      };
     },
   });
 }
