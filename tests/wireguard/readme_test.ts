@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { type Agent, createAgent, operatorRpc, post } from "../conformance/client.ts";
-import { runAnyhow } from "./command.ts";
 import type { Host } from "./host.ts";
 import { Internet } from "./internet.ts";
 import { tunnelTest } from "./requirements.ts";
-import { ServiceDoor } from "./service_door.ts";
+import { SERVICE_ORIGIN, ServiceDoor } from "./service_door.ts";
 
 const README = new URL("../../README.md", import.meta.url);
 
-/** One of the README's two hosts: what is written there for all, in terms of this one. */
+/** A reader of the README at one of its two hosts, and what stands there in place of its names. */
 interface Reader {
   readonly host: Host;
   readonly agent: Agent;
-  /** In place of mesh0, because namespaces share /etc/wireguard and /run/wireguard. */
+  /** In place of mesh0, because namespaces share /run/wireguard. */
   readonly interfaceName: string;
 }
 
@@ -34,8 +33,8 @@ tunnelTest(
       await readerOn(await internet.addHostBehindNat("beta"), "beta"),
     ];
     await beta.host.resolve("alpha.example.com", alpha.host.address!);
-    await using _alphaDoor = await openDoor(alpha.host);
-    await using _betaDoor = await openDoor(beta.host);
+    await using _alphaDoor = await ServiceDoor.open(alpha.host);
+    await using _betaDoor = await ServiceDoor.open(beta.host);
     try {
       const paste = (reader: Reader, block: string) =>
         pasteOn(reader, { block, agents: { alpha, beta } });
@@ -43,14 +42,13 @@ tunnelTest(
       const [address] = JSON.parse(registered.slice(0, registered.indexOf("}") + 1)).addresses;
       await paste(beta, `${definitions}\n${onBeta}`);
       await paste(alpha, `${definitions}\n${alphaUp}`);
-      // A mesh that has peers already gives other addresses than an empty one.
+      // In a mesh that already has peers, alpha's address is another one.
       assert.match(ping, /10\.213\.0\.1\n/);
       const answered = await paste(beta, ping.replace("-c 3 10.213.0.1", `-c 3 -w 30 ${address}`));
       assert.match(answered, /[1-9] received/);
     } finally {
       for (const { agent, interfaceName, host } of [alpha, beta]) {
         await host.runAnyhow(["wg-quick", "down", interfaceName]);
-        await runAnyhow(["sh", "-c", `rm -f /etc/wireguard/${interfaceName}.*`]);
         await post("/agent-mesh/peer/remove", { as: "operator", body: { agent_id: agent.id } });
         await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
       }
@@ -62,27 +60,18 @@ async function readerOn(host: Host, name: string): Promise<Reader> {
   return { host, agent: await createAgent(name), interfaceName: host.namespace.slice(0, 14) };
 }
 
-/** Has every curl of this host go to the service, by a socket that its configuration names. */
-async function openDoor(host: Host): Promise<ServiceDoor> {
-  const socket = `${host.directory}/service.sock`;
-  await Deno.writeTextFile(`${host.directory}/.curlrc`, `unix-socket = "${socket}"\n`);
-  return ServiceDoor.open(socket);
-}
-
 async function pasteOn(
   { host, agent, interfaceName }: Reader,
   { block, agents }: { block: string; agents: Record<string, Reader> },
 ): Promise<string> {
   let script = block
-    .replace("https://<ref>.supabase.co", "http://localhost")
+    .replace("https://<ref>.supabase.co", SERVICE_ORIGIN)
     .replace("ak_…", agent.key)
     .replaceAll("mesh0", interfaceName);
   for (const [name, reader] of Object.entries(agents)) {
     script = script.replaceAll(`"${name}"`, `"${reader.agent.id}"`);
   }
   const { success, output, errors } = await host.runAnyhow([
-    "env",
-    `CURL_HOME=${host.directory}`,
     "bash",
     "-e",
     "-o",

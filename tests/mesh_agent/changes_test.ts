@@ -1,18 +1,30 @@
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
-import { eventually } from "./command.ts";
-import { ExampleAgent, joinWithAgents } from "./example_agent.ts";
-import { type Member, Mesh, peerField, putRule, revokeRule } from "./mesh_of_hosts.ts";
-import { answersPing, listen, Pings, reaches, socatAddress, untilPingAnswered } from "./probes.ts";
-import { tunnelTest } from "./requirements.ts";
-
-const TCP_443 = { proto: "tcp", port: 443 } as const;
-const TCP_80 = { proto: "tcp", port: 80 } as const;
+import { eventually } from "../wireguard/command.ts";
+import {
+  type Member,
+  Mesh,
+  peerField,
+  putRule,
+  revokeRule,
+  TCP_443,
+  TCP_80,
+} from "../wireguard/mesh_of_hosts.ts";
+import {
+  answersPing,
+  listen,
+  Pings,
+  reaches,
+  socatAddress,
+  untilPingAnswered,
+} from "../wireguard/probes.ts";
+import { tunnelTest } from "../wireguard/requirements.ts";
+import { joinWithAgents, ReferenceAgent } from "./reference_agent.ts";
 
 tunnelTest("/acl/revoke → an open TCP connection stops at the agent's next poll", async () => {
   await using mesh = await Mesh.create();
   const { alice, bob } = await joinWithAgents(mesh);
-  // A second rule, so that the two stay peers and only the first rule ends.
+  // A second rule keeps the two peers when the first one ends.
   await putRule({ from: alice, to: bob, ...TCP_80 });
   await listen(bob.host, TCP_443);
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
@@ -23,7 +35,7 @@ tunnelTest("/acl/revoke → an open TCP connection stops at the agent's next pol
   });
 
   await revokeRule({ from: alice, to: bob, ...TCP_443 });
-  await bob.example.untilApplied();
+  await bob.meshAgent.untilApplied();
   const linesAtRevoke = await connection.linesBack();
   await eventually("what was sent is not acknowledged", {
     withinSeconds: 20,
@@ -35,17 +47,16 @@ tunnelTest("/acl/revoke → an open TCP connection stops at the agent's next pol
 });
 
 tunnelTest(
-  "/acl/put while tunnels are up → reached within a poll, session and pings kept",
+  "/acl/put while the tunnels are up → reached at the next poll; the session stays, no ping is lost",
   async () => {
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
     await listen(bob.host, TCP_80);
-    await untilPingAnswered(alice.host, { address: bob.ipv4 });
     const handshakes = await latestHandshakes(alice, bob);
     const pings = Pings.start(alice.host, bob.ipv4);
 
     await putRule({ from: alice, to: bob, ...TCP_80 });
-    await bob.example.untilApplied();
+    await bob.meshAgent.untilApplied();
     assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
 
     const { sent, lost } = await pings.stop();
@@ -55,7 +66,7 @@ tunnelTest(
   },
 );
 
-tunnelTest("an applied change → its version is told with the next heartbeat", async () => {
+tunnelTest("an applied change → the next heartbeat reports its version", async () => {
   await using mesh = await Mesh.create();
   const { alice, bob } = await joinWithAgents(mesh);
   await putRule({ from: alice, to: bob, ...TCP_80 });
@@ -71,16 +82,15 @@ tunnelTest("an applied change → its version is told with the next heartbeat", 
 });
 
 tunnelTest(
-  "a third agent joins beside a live tunnel → both sides reach it, no ping lost",
+  "a third agent joins beside a live tunnel → it and its peer reach each other, no ping is lost",
   async () => {
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
-    await untilPingAnswered(alice.host, { address: bob.ipv4 });
     const pings = Pings.start(alice.host, bob.ipv4);
     const carol = await mesh.join("carol");
     await putRule({ from: carol, to: alice, ...TCP_80 });
-    await ExampleAgent.start(carol, { mesh });
-    await alice.example.untilApplied();
+    await ReferenceAgent.start(carol, { mesh });
+    await alice.meshAgent.untilApplied();
     await untilPingAnswered(carol.host, { address: alice.ipv4 });
     await untilPingAnswered(alice.host, { address: carol.ipv4 });
     assert.deepEqual((await pings.stop()).lost, []);
@@ -88,20 +98,19 @@ tunnelTest(
 );
 
 tunnelTest(
-  "an agent behind NAT opens the tunnel; changes elsewhere lose none of its pings",
+  "changes while an agent behind NAT is connected → none of its pings is lost",
   async () => {
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh, { behindNat: true });
-    await untilPingAnswered(alice.host, { address: bob.ipv4 });
     const learned = await peerField(bob, { peer: alice, field: "endpoints" });
     assert.match(learned ?? "", /^198\.51\.100\.\d+:\d+$/);
     const pings = Pings.start(alice.host, bob.ipv4);
 
     const carol = await mesh.join("carol");
     await putRule({ from: carol, to: bob, ...TCP_80 });
-    await bob.example.untilApplied();
+    await bob.meshAgent.untilApplied();
     await putRule({ from: bob, to: alice, ...TCP_80 });
-    await alice.example.untilApplied();
+    await alice.meshAgent.untilApplied();
     await listen(alice.host, TCP_80);
     assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }), true);
 
@@ -112,27 +121,29 @@ tunnelTest(
   },
 );
 
-tunnelTest("a peer that speaks from another port now → a change does not set it back", async () => {
-  await using mesh = await Mesh.create();
-  const { alice, bob } = await joinWithAgents(mesh);
-  await untilPingAnswered(alice.host, { address: bob.ipv4 });
-  await alice.host.run(["wg", "set", alice.interfaceName, "listen-port", "40000"]);
-  await untilPingAnswered(alice.host, { address: bob.ipv4 });
-  const learned = `${alice.host.address}:40000`;
-  assert.equal(await peerField(bob, { peer: alice, field: "endpoints" }), learned);
+tunnelTest(
+  "a peer has moved to another port, then a rule changes → it is still reached there",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    await alice.host.run(["wg", "set", alice.interfaceName, "listen-port", "40000"]);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    const learned = `${alice.host.address}:40000`;
+    assert.equal(await peerField(bob, { peer: alice, field: "endpoints" }), learned);
 
-  await putRule({ from: alice, to: bob, ...TCP_80 });
-  await bob.example.untilApplied();
-  assert.equal(await peerField(bob, { peer: alice, field: "endpoints" }), learned);
-  assert.equal(await answersPing(bob.host, alice.ipv4), true);
-});
+    await putRule({ from: alice, to: bob, ...TCP_80 });
+    await bob.meshAgent.untilApplied();
+    assert.equal(await peerField(bob, { peer: alice, field: "endpoints" }), learned);
+    assert.equal(await answersPing(bob.host, alice.ipv4), true);
+  },
+);
 
-tunnelTest("a peer without a session registers another endpoint → it is used", async () => {
+tunnelTest("a peer without a session registers another endpoint → that one is used", async () => {
   await using mesh = await Mesh.create();
   const alice = await mesh.join("alice", { endpoint: "198.51.100.250:51820" });
   const bob = await mesh.join("bob");
   await putRule({ from: bob, to: alice, ...TCP_443 });
-  await ExampleAgent.start(bob, { mesh });
+  await ReferenceAgent.start(bob, { mesh });
   assert.match(await peerField(bob, { peer: alice, field: "endpoints" }) ?? "", /\.250:51820$/);
   await succeed("/agent-mesh/peer/register", {
     as: alice.agent,
@@ -161,7 +172,7 @@ async function latestHandshakes(one: Member, other: Member) {
   ];
 }
 
-/** A connection over which alice sends a line every tenth of a second; bob sends each back. */
+/** A connection on which alice sends ten lines a second, and bob sends each back. */
 function openConnection(alice: Member, bob: Member) {
   const script = 'while sleep 0.1; do echo line; done | socat - "$0"';
   const address = socatAddress({ ...TCP_443, address: bob.ipv4 });
@@ -171,7 +182,7 @@ function openConnection(alice: Member, bob: Member) {
     async linesBack(): Promise<number> {
       return (await alice.host.readLog("lines")).split("\n").length - 1;
     },
-    /** TCP has sent something a third time. */
+    /** TCP has sent something for the third time. */
     async isUnanswered(): Promise<boolean> {
       return /timer:\(on,[^)]*,[2-9]\)/.test(await alice.host.run(connections));
     },

@@ -1,23 +1,20 @@
 import assert from "node:assert/strict";
-import { eventually } from "./command.ts";
-import { ExampleAgent } from "./example_agent.ts";
-import { untilListening } from "./host.ts";
-import { bringUp, Mesh, putRule, revokeRule } from "./mesh_of_hosts.ts";
-import { socatAddress, untilPingAnswered } from "./probes.ts";
-import { tunnelTest } from "./requirements.ts";
-
-const TCP_443 = { proto: "tcp", port: 443 } as const;
-const TCP_80 = { proto: "tcp", port: 80 } as const;
+import { eventually } from "../wireguard/command.ts";
+import { untilListening } from "../wireguard/host.ts";
+import { bringUp, Mesh, putRule, revokeRule, TCP_443, TCP_80 } from "../wireguard/mesh_of_hosts.ts";
+import { socatAddress, untilPingAnswered } from "../wireguard/probes.ts";
+import { tunnelTest } from "../wireguard/requirements.ts";
+import { ReferenceAgent } from "./reference_agent.ts";
 
 tunnelTest(
-  "a peer resets a revoked connection, the other side sends again → no answer passes",
+  "a peer resets a connection that was revoked, this side sends again → no answer gets in",
   async () => {
     await using mesh = await Mesh.create();
     const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
-    // A second rule, so that the two stay peers and only the first rule ends.
+    // A second rule keeps the two peers when the first one ends.
     for (const target of [TCP_80, TCP_443]) await putRule({ from: alice, to: bob, ...target });
     await bringUp(alice, { firewall: "none" });
-    const agent = await ExampleAgent.start(bob, { mesh });
+    const meshAgent = await ReferenceAgent.start(bob, { mesh });
     await bob.host.run(["sysctl", "-qw", "net.netfilter.nf_conntrack_tcp_timeout_close=1"]);
     const sender = "SYSTEM:while sleep 0.1; do echo line; done";
     bob.host.start(["socat", "TCP-LISTEN:443", sender], { logName: "sender" });
@@ -33,7 +30,7 @@ tunnelTest(
     });
 
     await revokeRule({ from: alice, to: bob, ...TCP_443 });
-    await agent.untilApplied();
+    await meshAgent.untilApplied();
     const connections = ["ss", "-Htno", "state", "established", "sport", "=", ":443"];
     const isUnanswered = async (times: number) => {
       const [, retries] = /timer:\(on,[^)]*,(\d+)\)/.exec(await bob.host.run(connections)) ?? [];
@@ -43,9 +40,9 @@ tunnelTest(
       withinSeconds: 10,
       condition: () => isUnanswered(1),
     });
-    // Closed with linger 0: an RST now, and one more for whatever bob sends later.
+    // Closed with linger 0, so the socket sends an RST now, and one for all that bob sends later.
     receiver.kill("SIGKILL");
-    await eventually("bob sends after his connection tracking forgot the flow, or is reset", {
+    await eventually("bob has sent after his connection tracking forgot the flow, or was reset", {
       withinSeconds: 40,
       condition: async () => await isUnanswered(5) || await bob.host.run(connections) === "",
     });
