@@ -5,6 +5,7 @@ import { startChild } from "../processes/child_process.ts";
 import { freePort } from "../processes/free_port.ts";
 import { logTail } from "../processes/log_tail.ts";
 import { stateDirectory } from "../state/state_directory.ts";
+import { readableVariables } from "./function_environment.ts";
 import { CommandError } from "../command/command_error.ts";
 
 export interface FunctionOptions {
@@ -39,15 +40,6 @@ const PATIENCE_MILLISECONDS = 120_000;
 
 const FUNCTIONS_DIRECTORY = fileURLToPath(new URL("../../supabase/functions/", import.meta.url));
 
-/** What a function may read of its environment, set or not: a name beyond these raises an error instead. */
-const READABLE_VARIABLES = [
-  "SUPABASE_*",
-  "ARTIFACTS_*",
-  "MESH_*",
-  "PSK_ENCRYPTION_KEYS",
-  "PUBLIC_SUPABASE_URL",
-];
-
 /** What Deno itself needs to find its cache and, at first use, to download the packages that a function imports. */
 const RUNTIME_VARIABLES = [
   "HOME",
@@ -77,9 +69,10 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   const supabase = new URL(options.environment["SUPABASE_URL"]!);
   const logFile = options.logFile ?? join(stateDirectory(), "logs", `${options.name}.log`);
   await mkdir(dirname(logFile), { recursive: true });
+  const directory = join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name);
   const program = options.program ?? {
     deno: Deno.execPath(),
-    args: [join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name, "index.ts")],
+    args: [join(directory, "index.ts")],
   };
   const child = await startChild({
     command: program.deno,
@@ -87,7 +80,7 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
       "run",
       "--no-prompt",
       `--allow-net=127.0.0.1:${port},${supabase.host}`,
-      `--allow-env=${READABLE_VARIABLES.join(",")}`,
+      `--allow-env=${readableVariables(options.name).join(",")}`,
       ...program.args,
     ],
     environment: {
