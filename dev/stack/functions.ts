@@ -18,7 +18,7 @@ export interface FunctionOptions {
   readonly logFile?: string;
   /** Default: the project's own. */
   readonly functionsDirectory?: string;
-  /** What is run, by which Deno, with arguments after the permissions. Default: this Deno, the function's index.ts. */
+  /** What is run, by which Deno, with arguments after the permissions. Default: this Deno, the function's index.ts and deno.json. */
   readonly program?: { readonly deno: string; readonly args: readonly string[] };
 }
 
@@ -72,7 +72,8 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   const directory = join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name);
   const program = options.program ?? {
     deno: Deno.execPath(),
-    args: [join(directory, "index.ts")],
+    // As when it is deployed: by its own imports, of which this project's deno.json has more.
+    args: [`--config=${join(directory, "deno.json")}`, join(directory, "index.ts")],
   };
   const child = await startChild({
     command: program.deno,
