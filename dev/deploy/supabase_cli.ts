@@ -1,7 +1,8 @@
 import { CommandError } from "../command/command_error.ts";
 import { locatePackageFile } from "./package_file.ts";
 
-const VERSION = "2.122.1";
+/** The one that README and docs name. */
+export const SUPABASE_CLI_VERSION = "3.1.0";
 
 export interface CliOptions {
   /** Holds the `supabase` folder; the CLI writes its notes there. */
@@ -41,5 +42,5 @@ function locateCli(): Promise<string> {
     throw new CommandError(`The Supabase CLI is not run here on ${Deno.build.os}.`);
   }
   const platform = `${Deno.build.os}-${architecture}`;
-  return locatePackageFile(`@supabase/cli-${platform}@${VERSION}`, "bin/supabase");
+  return locatePackageFile(`@supabase/cli-${platform}@${SUPABASE_CLI_VERSION}`, "bin/supabase");
 }

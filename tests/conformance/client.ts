@@ -1,5 +1,6 @@
 /** The service under test, as its callers see it: a URL and keys, nothing else. */
 import assert from "node:assert/strict";
+import { DescribedFunction } from "./described_answers.ts";
 
 /** Origin of the project under test. */
 export const SUPABASE_URL = required("SUPABASE_URL").replace(/\/$/, "");
@@ -59,13 +60,53 @@ export async function send<Body = JsonObject>(
   path: string,
   request: RequestInit,
 ): Promise<Answer<Body>> {
-  const response = await fetch(functionUrl(path), request);
+  const response = await fetchDescribed(path, request);
   const text = await response.text();
   return {
     status: response.status,
     headers: response.headers,
     body: (text === "" ? null : JSON.parse(text)) as Body,
   };
+}
+
+/** `fetch` of a function. Fails unless the function's OpenAPI document describes the answer. */
+export async function fetchDescribed(path: string, request: RequestInit): Promise<Response> {
+  const response = await fetch(functionUrl(path), request);
+  await assertDescribed({ method: request.method ?? "GET", path }, response);
+  return response;
+}
+
+/** Fails unless the OpenAPI document of the deployment's function describes the answer. */
+export async function assertDescribed(
+  { method, path }: { readonly method: string; readonly path: string },
+  response: Response,
+): Promise<void> {
+  const { pathname } = new URL(functionUrl(path));
+  const [, name, below] = /^\/functions\/v1\/([^/]+)(\/.*)$/.exec(pathname) ?? [];
+  const described = name === undefined ? null : await describedFunction(name);
+  if (described === null || below === undefined) return;
+  const text = await response.clone().text();
+  described.assertDescribed({ method, path: below }, {
+    status: response.status,
+    headers: response.headers,
+    text,
+  });
+}
+
+const describedFunctions = new Map<string, Promise<DescribedFunction | null>>();
+
+/** Fetched once; null where there is no such function, whose answers are the gateway's. */
+function describedFunction(name: string): Promise<DescribedFunction | null> {
+  const known = describedFunctions.get(name) ?? fetchDescription(name);
+  describedFunctions.set(name, known);
+  return known;
+}
+
+async function fetchDescription(name: string): Promise<DescribedFunction | null> {
+  const response = await fetch(functionUrl(`/${name}/openapi.json`));
+  if (response.status === 200) return new DescribedFunction(await response.json());
+  await response.body?.cancel();
+  return null;
 }
 
 /** As `post`, for a request that is not what a test is about: anything but 200 fails it. */

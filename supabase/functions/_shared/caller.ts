@@ -1,6 +1,6 @@
 import { ServiceError } from "./errors.ts";
 import { isOneOf, sha256Hex } from "./secrets.ts";
-import type { Settings } from "./settings.ts";
+import type { PlatformSettings } from "./settings/platform.ts";
 
 /** Who sent a request, as far as its headers tell. Whether an agent key is live is for the database to say. */
 export type Caller =
@@ -22,7 +22,7 @@ const AGENT_KEY = /^ak_[0-9a-f]{64}$/;
  * Identifies the caller by its headers, in the order that the wire contract gives. Throws unauthenticated where they
  * hold no credential, or one that cannot be valid; a credential that is wrong never falls through to another one.
  */
-export function identifyCaller(headers: Headers, settings: Settings): Caller {
+export function identifyCaller(headers: Headers, settings: PlatformSettings): Caller {
   const authorization = headers.get("authorization")?.trim() ?? "";
   const bearer = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? null;
 
@@ -53,7 +53,7 @@ export function callerArgument(caller: Caller | null, requestId: string): Caller
     : { kind: "agent", key_hash: caller.keyHash, request_id: requestId };
 }
 
-function classify(credential: string, settings: Settings): Credential {
+function classify(credential: string, settings: PlatformSettings): Credential {
   if (isOneOf(credential, settings.operatorKeys)) return "operator";
   // Publishable keys are recognised by form too: a project may make new ones that this function was not told of.
   if (credential.startsWith("sb_publishable_") || isOneOf(credential, settings.publicKeys)) {

@@ -1,8 +1,8 @@
 import { StorageApiError, StorageClient } from "@supabase/storage-js";
 import { ServiceError } from "../_shared/errors.ts";
-import type { Settings } from "../_shared/settings.ts";
-import { fetchWithDeadline, serviceHeaders } from "../_shared/upstream.ts";
-import { recordedFetch } from "../_shared/upstream_calls.ts";
+import type { PlatformSettings } from "../_shared/settings/platform.ts";
+import { fetchWithDeadline, serviceHeaders } from "../_shared/upstream/fetch.ts";
+import { recordedFetch } from "../_shared/upstream/calls.ts";
 
 /** The private bucket that a migration makes. */
 const BUCKET = "agent-artifacts";
@@ -43,7 +43,7 @@ export interface ObjectStore {
 }
 
 /** The project's Storage. Every method throws upstream_unavailable when Storage does not do its part. */
-export function createObjectStore(settings: Settings): ObjectStore {
+export function createObjectStore(settings: PlatformSettings): ObjectStore {
   const storageUrl = `${settings.supabaseUrl}/storage/v1`;
   const bucket = new StorageClient(storageUrl, serviceHeaders(settings), fetchWithDeadline)
     .from(BUCKET);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Operation, Platform } from "../../../supabase/functions/_shared/operation.ts";
-import { readSettings } from "../../../supabase/functions/_shared/settings.ts";
 import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
 import {
   isWithin,
@@ -9,8 +8,12 @@ import {
   parseIpv6,
 } from "../../../supabase/functions/_shared/wireguard/ip_address.ts";
 import { renderWgQuick } from "../../../supabase/functions/_shared/wireguard/wg_quick.ts";
-import { createOperation as createAclPut } from "../../../supabase/functions/agent-mesh/routes/acl_put.ts";
 import { createOperation as createPeerRegister } from "../../../supabase/functions/agent-mesh/routes/peer_register.ts";
+import { createOperation as createRulePut } from "../../../supabase/functions/agent-mesh/routes/rule_put.ts";
+import {
+  type MeshSettings,
+  readMeshSettings,
+} from "../../../supabase/functions/agent-mesh/settings.ts";
 import { agentIds, endpoints, ports, protocols, spoilt } from "./hostile_fields.ts";
 import { unknownLines } from "./line_grammar.ts";
 import { aliceState, configurationOf, meshNetworks, peerState } from "./states.ts";
@@ -30,7 +33,7 @@ interface Rule {
   readonly proto: string;
 }
 
-const settings = readSettings(
+const settings = readMeshSettings(
   new Map([["SUPABASE_URL", "http://127.0.0.1"], ["SUPABASE_SERVICE_ROLE_KEY", "none"]]),
 );
 
@@ -55,7 +58,7 @@ Deno.test("whatever /peer/register and /acl/put accept → known lines in its ow
       const registration = await passedOn<Registration>(createPeerRegister, hostile);
       if (registration === null || liesInsideTheMesh(registration)) return;
       accepted++;
-      const rule = await passedOn<Rule>(createAclPut, hostileRule);
+      const rule = await passedOn<Rule>(createRulePut, hostileRule);
       const { agent_id, pubkey, endpoint, listen_port } = registration;
       const inbound_rules = rule === null ? [] : [{ proto: rule.proto, port: rule.port }];
       const states = [
@@ -83,7 +86,7 @@ function hostilePorts(): fc.Arbitrary<unknown> {
 
 /** What an operation passes to the database for this body; null when it refuses the body. */
 async function passedOn<Parameters>(
-  operationOf: (platform: Platform) => Operation,
+  operationOf: (platform: Platform<MeshSettings>) => Operation,
   body: unknown,
 ): Promise<Parameters | null> {
   let parameters: unknown = null;

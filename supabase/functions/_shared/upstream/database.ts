@@ -1,7 +1,7 @@
 import { PostgrestClient, type PostgrestError } from "@supabase/postgrest-js";
-import { isErrorCode, ServiceError } from "./errors.ts";
-import type { Settings } from "./settings.ts";
-import { fetchWithDeadline, serviceHeaders } from "./upstream.ts";
+import { isErrorCode, ServiceError } from "../errors.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
+import { fetchWithDeadline, serviceHeaders } from "./fetch.ts";
 
 /** Calls one SQL function, which is one transaction, and gives back the one JSON value that it returns. */
 export type CallDatabase = <Result>(
@@ -20,11 +20,14 @@ const POSTGREST_CONNECTION_CODES: ReadonlySet<string> = new Set([
   "PGRST003",
 ]);
 
-/** PostgREST does not know the function, or does not take the key: the deployment is incomplete. */
-const POSTGREST_SETUP_CODES: ReadonlySet<string> = new Set(["PGRST202", "PGRST301", "PGRST302"]);
+/** PostgREST does not take the key: it cannot be verified, is missing, or has expired. */
+const POSTGREST_KEY_CODES: ReadonlySet<string> = new Set(["PGRST301", "PGRST302", "PGRST303"]);
+
+/** PostgREST knows no function of this name and these parameters. */
+const POSTGREST_UNKNOWN_FUNCTION = "PGRST202";
 
 /** The project's PostgREST, called with the service's own key; the functions are in `public`, wherever that is listed. */
-export function createDatabaseClient(settings: Settings): PostgrestClient {
+export function createDatabaseClient(settings: PlatformSettings): PostgrestClient {
   return new PostgrestClient(`${settings.supabaseUrl}/rest/v1`, {
     headers: serviceHeaders(settings),
     fetch: fetchWithDeadline,
@@ -53,21 +56,28 @@ export function createCallDatabase(client: PostgrestClient): CallDatabase {
 /** The catalogue's error for what PostgREST answered; exported for its test. */
 export function serviceErrorOf(error: PostgrestError, status: number): ServiceError {
   const cause = new Error(`PostgREST answered ${status} ${error.code}: ${error.message}`);
-  // `raise sqlstate 'PTnnn' using message = '<code>', detail = '<json>'`, as every function here does.
+  // `raise sqlstate 'PTnnn' using message = '<code>', detail = '<json>', hint = '<sentence>'`, as
+  // every function here does; detail and hint may be left out.
   if (/^PT\d{3}$/.test(error.code) && isErrorCode(error.message)) {
     const details = parseDetail(error.details);
-    return new ServiceError(error.message, details === undefined ? { cause } : { cause, details });
+    return new ServiceError(error.message, {
+      cause,
+      ...(details === undefined ? {} : { details }),
+      ...(error.hint ? { message: error.hint } : {}),
+    });
   }
-  if (POSTGREST_SETUP_CODES.has(error.code)) {
+  if (error.code === POSTGREST_UNKNOWN_FUNCTION) {
     return new ServiceError("misconfigured", {
       cause,
       message: "The database does not have this release's functions. Apply the migrations.",
     });
   }
-  if (!error.code && (status === 401 || status === 403)) {
+  const isRefusedByGateway = !error.code && (status === 401 || status === 403);
+  if (isRefusedByGateway || POSTGREST_KEY_CODES.has(error.code)) {
     return new ServiceError("misconfigured", {
       cause,
-      message: "The platform's gateway refuses the key that this function calls the database with.",
+      message:
+        "The project does not take the key that this function calls the database with. Deploy the functions again, so that they get the project's current keys. Where you set SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY yourself, set it to a key of this project.",
     });
   }
   // Without a code it was not PostgREST that answered, but something before it, or nothing at all.

@@ -1,5 +1,5 @@
-import type { Settings } from "./settings.ts";
-import { recordedFetch, upstreamCallName } from "./upstream_calls.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
+import { recordedFetch, upstreamCallName } from "./calls.ts";
 
 /** Longest time that one call to PostgREST or Storage may take, in milliseconds: just above the database's own 8 s. */
 const CALL_DEADLINE_MILLISECONDS = 10_000;
@@ -8,7 +8,7 @@ const CALL_DEADLINE_MILLISECONDS = 10_000;
 const MOVE_DEADLINE_MILLISECONDS = 40_000;
 
 /** The headers that let a call to PostgREST or Storage through: the service's own key, as supabase-js sends it. */
-export function serviceHeaders({ serviceKey }: Settings): Record<string, string> {
+export function serviceHeaders({ serviceKey }: PlatformSettings): Record<string, string> {
   return { apikey: serviceKey, authorization: `Bearer ${serviceKey}` };
 }
 
@@ -18,6 +18,7 @@ const REPEATABLE: ReadonlySet<string> = new Set([
   "object/sign",
   "object/info",
   "check_health",
+  "check_operator",
   "list_artifacts",
   "list_inbox",
   "read_netmap",

@@ -1,0 +1,71 @@
+import * as z from "zod";
+import {
+  type Environment,
+  parseOrigin,
+  readText,
+  readVariables,
+  SettingsError,
+  type SettingsOf,
+  type Variable,
+} from "./variables.ts";
+
+/** What every function reads beside what the platform itself sets. */
+export const PLATFORM_VARIABLES = {
+  publicSupabaseUrl: {
+    name: "PUBLIC_SUPABASE_URL",
+    default: null,
+    meaning: "The origin to put into upload and download URLs, where the service cannot tell it.",
+    parse: (text) => parseOrigin("PUBLIC_SUPABASE_URL", text),
+  } satisfies Variable<string | null>,
+};
+
+/** What every function needs to know of the project. Read and checked once, when it starts. */
+export interface PlatformSettings extends SettingsOf<typeof PLATFORM_VARIABLES> {
+  readonly supabaseUrl: string;
+  /** The key that the functions themselves call PostgREST and Storage with. */
+  readonly serviceKey: string;
+  /** Every key that makes its holder the operator. */
+  readonly operatorKeys: readonly string[];
+  /** Publishable and anon keys: known to everybody, so they identify nobody. */
+  readonly publicKeys: readonly string[];
+}
+
+const KEYS_BY_NAME = z.record(z.string(), z.string().min(1));
+
+/** Reads what the platform sets, and PLATFORM_VARIABLES. Throws SettingsError. */
+export function readPlatformSettings(environment: Environment): PlatformSettings {
+  const secretKeys = readKeys("SUPABASE_SECRET_KEYS", environment);
+  const publishableKeys = readKeys("SUPABASE_PUBLISHABLE_KEYS", environment);
+  const serviceRoleKey = readText("SUPABASE_SERVICE_ROLE_KEY", environment);
+  const anonKey = readText("SUPABASE_ANON_KEY", environment);
+  const serviceKey = secretKeys["default"] ?? Object.values(secretKeys)[0] ?? serviceRoleKey;
+  if (serviceKey === null) {
+    throw new SettingsError(
+      "SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY must be set; the platform gives them to every function.",
+    );
+  }
+  const supabaseUrl = readText("SUPABASE_URL", environment);
+  if (supabaseUrl === null) {
+    throw new SettingsError("SUPABASE_URL must be set; the platform gives it to every function.");
+  }
+  return {
+    supabaseUrl: parseOrigin("SUPABASE_URL", supabaseUrl),
+    serviceKey,
+    operatorKeys: [
+      ...Object.values(secretKeys),
+      ...(serviceRoleKey === null ? [] : [serviceRoleKey]),
+    ],
+    publicKeys: [...Object.values(publishableKeys), ...(anonKey === null ? [] : [anonKey])],
+    ...readVariables(PLATFORM_VARIABLES, environment),
+  };
+}
+
+function readKeys(name: string, environment: Environment): Record<string, string> {
+  const text = readText(name, environment);
+  if (text === null) return {};
+  try {
+    return KEYS_BY_NAME.parse(JSON.parse(text));
+  } catch {
+    throw new SettingsError(`${name} must be a JSON object of keys, such as {"default": "sb_…"}.`);
+  }
+}
