@@ -18,9 +18,7 @@ export interface PackedFunction {
   readonly deployment: Deployment;
 }
 
-/**
- * Copies what the CLI reads of this project, without secrets. The CLI writes its notes into the copy.
- */
+/** Copies what the CLI reads of this project, without secrets: the CLI writes notes beside it. */
 export async function copyProject(directory: string): Promise<void> {
   await cp(join(PROJECT, "supabase"), join(directory, "supabase"), {
     recursive: true,
@@ -29,8 +27,8 @@ export async function copyProject(directory: string): Promise<void> {
 }
 
 /**
- * Deploys every function of the project by the real CLI to a stand-in of the management API, and writes what was
- * uploaded into folders below `directory`. Throws CommandError.
+ * Deploys every function by the real CLI to a stand-in for the management API, and writes what the
+ * CLI uploaded into folders below `directory`. Throws CommandError.
  */
 export async function packFunctions(directory: string): Promise<PackedFunction[]> {
   const projectDirectory = join(directory, "project");

@@ -5,7 +5,7 @@ import { locatePackageFile } from "./package_file.ts";
 export const SUPABASE_CLI_VERSION = "3.1.0";
 
 export interface CliOptions {
-  /** Holds the `supabase` folder; the CLI writes its notes there. */
+  /** Has the `supabase` folder. The CLI writes its notes there. */
   readonly projectDirectory: string;
   /** Where the CLI keeps what it remembers of its user. */
   readonly homeDirectory: string;
@@ -18,7 +18,7 @@ export interface CliRun {
   readonly output: string;
 }
 
-/** Runs the real Supabase CLI, which npm has for every platform, without an account and without questions. */
+/** Runs the real Supabase CLI, which npm has, without an account and without questions. */
 export async function runSupabase(args: readonly string[], options: CliOptions): Promise<CliRun> {
   const { code, stdout, stderr } = await new Deno.Command(await locateCli(), {
     args: ["--workdir", options.projectDirectory, "--yes", ...args],

@@ -5,7 +5,7 @@ import { DescribedFunction } from "./described_answers.ts";
 /** Origin of the project under test. */
 export const SUPABASE_URL = required("SUPABASE_URL").replace(/\/$/, "");
 export const SECRET_KEY = required("SUPABASE_SECRET_KEY");
-/** Keys that not every deployment has, or tells; tests that need them say so where they are missing. */
+/** Keys that not every deployment has or tells. The tests that need a missing one are skipped. */
 export const PUBLISHABLE_KEY = Deno.env.get("SUPABASE_PUBLISHABLE_KEY");
 export const SERVICE_ROLE_KEY = Deno.env.get("SUPABASE_SERVICE_ROLE_KEY");
 export const ANON_KEY = Deno.env.get("SUPABASE_ANON_KEY");
@@ -28,7 +28,7 @@ export interface Agent {
   readonly keyId: string;
 }
 
-/** Who sends a request: an agent, the operator by the secret key, nobody, or whatever these headers say. */
+/** Who sends a request: an agent, the operator by the secret key, nobody, or who has `headers`. */
 export type Sender = Agent | "operator" | "nobody" | { readonly headers: Record<string, string> };
 
 export function functionUrl(path: string): string {
@@ -109,7 +109,7 @@ async function fetchDescription(name: string): Promise<DescribedFunction | null>
   return null;
 }
 
-/** As `post`, for a request that is not what a test is about: anything but 200 fails it. */
+/** `post` for a request that a test only needs: any status but 200 fails the test. */
 export async function succeed<Body = JsonObject>(
   path: string,
   request: { as: Sender; body?: unknown },
@@ -137,7 +137,7 @@ export async function operatorRpc<Body = JsonObject>(
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** A fresh agent, `name` with something random behind it, and one key for it. */
+/** A new agent and a key for it. Its identifier is `name` and something random. */
 export async function createAgent(name: string): Promise<Agent> {
   const id = `${name}-${crypto.randomUUID().slice(0, 13)}`;
   const created = await operatorRpc<{ key: string; key_id: string }>("create_agent_key", {
@@ -157,7 +157,7 @@ interface ErrorBody extends JsonObject {
   };
 }
 
-/** Asserts that `answer` is this error, in the envelope that every error has; returns its details. */
+/** Asserts that `answer` is this error, in the envelope of every error. Returns its details. */
 export function assertError(answer: Answer<unknown>, status: number, code: string): JsonObject {
   const { error } = answer.body as ErrorBody;
   assert.equal(`${answer.status} ${error?.code}`, `${status} ${code}`, JSON.stringify(answer.body));

@@ -1,4 +1,4 @@
-/** One entry for each error code of the wire contract: its status, its sentence, and whether repeating can help. */
+/** What an error code of the wire contract stands for. */
 interface ErrorEntry {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 422 | 500 | 503;
   readonly message: string;

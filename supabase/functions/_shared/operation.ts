@@ -19,7 +19,7 @@ export interface OperationContext<Input> {
   readonly request: Request;
 }
 
-/** What one path of the wire contract is: who may call it, what it takes and gives, what it does. */
+/** One path of the wire contract: who may call it, what it takes and gives, and what it does. */
 export interface Operation {
   /** One line. */
   readonly summary: string;
@@ -39,7 +39,7 @@ export interface Operation {
   readonly response: z.ZodType;
   /** The body of a 202, where there can be one: not done yet, send the same request again. */
   readonly accepted?: z.ZodType;
-  /** The text of a 200 where the request's `accept` asks for text/plain, if the handler heeds it. */
+  /** What a 200 is where the request's `accept` asks for text, if the handler heeds that. */
   readonly plainText?: z.ZodType;
   /** The errors of its own, besides those that every operation has. */
   readonly errors: readonly ErrorCode[];
@@ -53,9 +53,9 @@ export interface OperationModule<Settings extends PlatformSettings> {
 }
 
 /**
- * The operations of a function by their paths. Each module is loaded by the first request for its
- * path: a cold start pays for what it serves and no more. The specifiers are literals, so that every
- * module is deployed.
+ * The operations of a function by their paths. The first request for a path loads its module: a
+ * cold start pays for what it serves and no more. The specifiers are literals, so that every module
+ * is deployed.
  */
 export type Operations<Settings extends PlatformSettings> = Readonly<
   Record<`/${string}`, () => Promise<OperationModule<Settings>>>

@@ -1,9 +1,10 @@
 import type { PlatformSettings } from "./settings/platform.ts";
 
 /**
- * The origin that callers reach this project at, for upload and fetch URLs: what the operator configured; else
- * SUPABASE_URL, unless that is a name that only containers know (`http://kong:8000` under `supabase start`): then
- * the origin that the request came to, as the gateway reports it.
+ * The origin at which callers reach this project, for upload and download URLs: the one that the
+ * operator configured, else SUPABASE_URL. Where that is a name that only containers know
+ * (`http://kong:8000` under `supabase start`), it is the origin that the request came to, as the
+ * gateway reports it.
  */
 function publicOrigin(request: Request, settings: PlatformSettings): string {
   if (settings.publicSupabaseUrl !== null) return settings.publicSupabaseUrl;

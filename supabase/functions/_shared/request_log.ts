@@ -6,7 +6,7 @@ export interface RequestLogEntry {
   readonly requestId: string;
   readonly functionName: string;
   readonly method: string;
-  /** The operation's path, or null where the request matched none: what a stranger sent is not logged. */
+  /** The operation's path; null where the request matched none. No other path is logged. */
   readonly path: string | null;
   readonly callerKind: "agent" | "operator" | "none";
   readonly status: number;

@@ -73,7 +73,8 @@ Deno.test("whatever /peer/register and /acl/put accept → known lines in its ow
     }),
     { numRuns: 2_000 },
   );
-  assert.ok(accepted > 300, `only ${accepted} were accepted: too few to show anything`);
+  // About one in seven is.
+  assert.ok(accepted > 150, `only ${accepted} were accepted: too few to show anything`);
 });
 
 /** Not even all numbers. */

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import {
   type Environment,
   parseOrigin,
@@ -14,7 +13,7 @@ export const PLATFORM_VARIABLES = {
   publicSupabaseUrl: {
     name: "PUBLIC_SUPABASE_URL",
     default: null,
-    meaning: "The origin to put into upload and download URLs, where the service cannot tell it.",
+    meaning: "The origin for upload and download URLs, in place of what the service works out.",
     parse: (text) => parseOrigin("PUBLIC_SUPABASE_URL", text),
   } satisfies Variable<string | null>,
 };
@@ -29,8 +28,6 @@ export interface PlatformSettings extends SettingsOf<typeof PLATFORM_VARIABLES> 
   /** Publishable and anon keys: known to everybody, so they identify nobody. */
   readonly publicKeys: readonly string[];
 }
-
-const KEYS_BY_NAME = z.record(z.string(), z.string().min(1));
 
 /** Reads what the platform sets, and PLATFORM_VARIABLES. Throws SettingsError. */
 export function readPlatformSettings(environment: Environment): PlatformSettings {
@@ -60,12 +57,25 @@ export function readPlatformSettings(environment: Environment): PlatformSettings
   };
 }
 
-function readKeys(name: string, environment: Environment): Record<string, string> {
+function readKeys(name: string, environment: Environment): Readonly<Record<string, string>> {
   const text = readText(name, environment);
-  if (text === null) return {};
-  try {
-    return KEYS_BY_NAME.parse(JSON.parse(text));
-  } catch {
+  const keys = text === null ? {} : parseJson(text);
+  if (!isKeysByName(keys)) {
     throw new SettingsError(`${name} must be a JSON object of keys, such as {"default": "sb_…"}.`);
   }
+  return keys;
+}
+
+/** Null where `text` is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isKeysByName(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) &&
+    Object.values(value).every((key) => typeof key === "string" && key !== "");
 }

@@ -3,7 +3,7 @@ export interface Environment {
   get(name: string): string | undefined;
 }
 
-/** A variable that is missing or cannot be used. The message names the variable, never its value. */
+/** A variable is missing or cannot be used. The message names the variable, never its value. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** One call to PostgREST or Storage, as the log tells it: what for, never with what. */
+/** One call to PostgREST or Storage, as the log has it: what for, never with what. */
 export interface UpstreamCall {
   /** The SQL function, or the Storage call, such as `object/move`. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface UpstreamCall {
 
 const callsOfRequest = new AsyncLocalStorage<UpstreamCall[]>();
 
-/** Runs `handle`, the handling of one request; every `recordedFetch` within it is added to `calls`. */
+/** Runs `handle`, which handles one request. Adds every `recordedFetch` within it to `calls`. */
 export function recordUpstreamCalls<Result>(
   calls: UpstreamCall[],
   handle: () => Promise<Result>,
@@ -19,7 +19,7 @@ export function recordUpstreamCalls<Result>(
   return callsOfRequest.run(calls, handle);
 }
 
-/** `fetch`, noted for the log of the request that it is a part of. The duration is that until the headers came. */
+/** `fetch`, noted for the log of the request that it serves, with the time until the headers. */
 export async function recordedFetch(
   input: RequestInfo | URL,
   init: RequestInit = {},

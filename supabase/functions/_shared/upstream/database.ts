@@ -3,16 +3,19 @@ import { isErrorCode, ServiceError } from "../errors.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import { fetchWithDeadline, serviceHeaders } from "./fetch.ts";
 
-/** Calls one SQL function, which is one transaction, and gives back the one JSON value that it returns. */
+/** Calls one SQL function, in one transaction. Gives back the one JSON value that it returns. */
 export type CallDatabase = <Result>(
   functionName: string,
   parameters: Readonly<Record<string, unknown>>,
 ) => Promise<Result>;
 
-/** Deadlock, lock not available, statement timeout: the transaction was rolled back whole, and may go through later. */
+/**
+ * Deadlock, lock not available, statement timeout: the whole transaction was rolled back, and may
+ * succeed later.
+ */
 const TRANSIENT_SQLSTATES: ReadonlySet<string> = new Set(["40P01", "55P03", "57014"]);
 
-/** PostgREST could not reach the database, or had no free connection (its error codes of group 0). */
+/** PostgREST could not reach the database, or had no free connection (its errors of group 0). */
 const POSTGREST_CONNECTION_CODES: ReadonlySet<string> = new Set([
   "PGRST000",
   "PGRST001",
@@ -26,7 +29,10 @@ const POSTGREST_KEY_CODES: ReadonlySet<string> = new Set(["PGRST301", "PGRST302"
 /** PostgREST knows no function of this name and these parameters. */
 const POSTGREST_UNKNOWN_FUNCTION = "PGRST202";
 
-/** The project's PostgREST, called with the service's own key; the functions are in `public`, wherever that is listed. */
+/**
+ * The project's PostgREST, called with the service's own key. The SQL functions are in `public`,
+ * which the project need not list first.
+ */
 export function createDatabaseClient(settings: PlatformSettings): PostgrestClient {
   return new PostgrestClient(`${settings.supabaseUrl}/rest/v1`, {
     headers: serviceHeaders(settings),
@@ -36,8 +42,8 @@ export function createDatabaseClient(settings: PlatformSettings): PostgrestClien
 }
 
 /**
- * Calls SQL functions by PostgREST. Domain errors that SQL raises come out as ServiceError; a transient failure of
- * the database is repeated once, then upstream_unavailable.
+ * Calls SQL functions by PostgREST. Throws ServiceError for the errors that they raise. After a
+ * transient failure of the database it calls once more, then throws upstream_unavailable.
  */
 export function createCallDatabase(client: PostgrestClient): CallDatabase {
   return async <Result>(
@@ -53,7 +59,7 @@ export function createCallDatabase(client: PostgrestClient): CallDatabase {
   };
 }
 
-/** The catalogue's error for what PostgREST answered; exported for its test. */
+/** The catalogue's error for what PostgREST answered. Exported for its test. */
 export function serviceErrorOf(error: PostgrestError, status: number): ServiceError {
   const cause = new Error(`PostgREST answered ${status} ${error.code}: ${error.message}`);
   // `raise sqlstate 'PTnnn' using message = '<code>', detail = '<json>', hint = '<sentence>'`, as
@@ -80,11 +86,11 @@ export function serviceErrorOf(error: PostgrestError, status: number): ServiceEr
         "The project does not take the key that this function calls the database with. Deploy the functions again, so that they get the project's current keys. Where you set SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY yourself, set it to a key of this project.",
     });
   }
-  // Without a code it was not PostgREST that answered, but something before it, or nothing at all.
+  // Without a code, something before PostgREST answered, or nothing at all.
   const unanswered = !error.code && (status === 0 || status === 429 || status >= 500);
   const unreachable = unanswered ||
     TRANSIENT_SQLSTATES.has(error.code) || POSTGREST_CONNECTION_CODES.has(error.code) ||
-    // SQLSTATE classes 08 (connection), 53 (resources) and 57P (the server is going down or coming up).
+    // SQLSTATE classes 08 (connection), 53 (resources), 57P (the server goes down or comes up).
     /^(08|53|57P)/.test(error.code);
   return new ServiceError(unreachable ? "upstream_unavailable" : "internal", { cause });
 }

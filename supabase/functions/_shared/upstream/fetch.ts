@@ -1,13 +1,13 @@
 import type { PlatformSettings } from "../settings/platform.ts";
 import { recordedFetch, upstreamCallName } from "./calls.ts";
 
-/** Longest time that one call to PostgREST or Storage may take, in milliseconds: just above the database's own 8 s. */
+/** The longest that a call to PostgREST or Storage may take: just above the database's own 8 s. */
 const CALL_DEADLINE_MILLISECONDS = 10_000;
 
-/** For moving a large object, which Storage may do by copying it. Below the lease of a commit. */
+/** For moving a large object, which Storage may copy. Shorter than the lease of a commit. */
 const MOVE_DEADLINE_MILLISECONDS = 40_000;
 
-/** The headers that let a call to PostgREST or Storage through: the service's own key, as supabase-js sends it. */
+/** The credential of a call to PostgREST or Storage: the service's key, as supabase-js sends it. */
 export function serviceHeaders({ serviceKey }: PlatformSettings): Record<string, string> {
   return { apikey: serviceKey, authorization: `Bearer ${serviceKey}` };
 }
@@ -25,10 +25,10 @@ const REPEATABLE: ReadonlySet<string> = new Set([
   "read_wg_config",
 ]);
 
-/** Too much to do, or out of reach for a moment; 544 is Storage's own. */
+/** Overloaded, or out of reach for a moment. 544 is Storage's own. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504, 544]);
 
-/** `fetch` for the clients of PostgREST and Storage: every call ends by a deadline, and is noted for the log. */
+/** `fetch` for PostgREST and Storage: every call has a deadline, and is noted for the log. */
 export async function fetchWithDeadline(
   input: RequestInfo | URL,
   init: RequestInit = {},
