@@ -3,14 +3,14 @@ import { runCommand } from "../command/run_command.ts";
 import { readConnection } from "../operator/operator_call.ts";
 import { addCounts, describeCounts } from "./test_counts.ts";
 
-/** Keys that a deployment may have; checks that need one are left out without it. */
+/** Keys that a deployment may have. The checks that need a missing one are skipped. */
 const OPTIONAL_KEYS = [
   "SUPABASE_PUBLISHABLE_KEY",
   "SUPABASE_SERVICE_ROLE_KEY",
   "SUPABASE_ANON_KEY",
 ];
 
-/** Runs the black-box suite against a deployment, over HTTP alone; arguments go to `deno test`. */
+/** Runs the black-box suite against a deployment, over HTTP alone. `deno test` gets the arguments. */
 await runCommand(async () => {
   const sections = await runConformance({
     connection: { ...optionalKeys(), ...await readConnection() },

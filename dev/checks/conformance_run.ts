@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { PROJECT } from "../command/project.ts";
 import { countTests, type TestCounts } from "./test_counts.ts";
 
-/** What the checks of one section of the wire contract came to. */
+/** How many checks of one section of the wire contract passed, failed and were skipped. */
 export interface Section extends TestCounts {
   readonly title: string;
 }
 
 const SUITE = join(PROJECT, "tests", "conformance");
 
-/** Which files of the suite belong to which section: each to the first that matches its path. */
+/** Each file of the suite belongs to the first section that matches its path. */
 const SECTIONS: readonly { readonly title: string; readonly files: RegExp }[] = [
   { title: "Conventions", files: /^conventions_/ },
   { title: "Who is calling", files: /callers_test|agent_keys/ },
@@ -20,17 +20,20 @@ const SECTIONS: readonly { readonly title: string; readonly files: RegExp }[] = 
 ];
 
 export interface ConformanceOptions {
-  /** SUPABASE_URL, SUPABASE_SECRET_KEY, and what else is known; the suite sees no other variable of that prefix. */
+  /**
+   * SUPABASE_URL, SUPABASE_SECRET_KEY and the other keys that are known. The suite sees no other
+   * variable whose name begins with SUPABASE_.
+   */
   readonly connection: Readonly<Record<string, string>>;
   /** Further arguments of `deno test`. */
   readonly testArguments?: readonly string[];
-  /** Takes what `deno test` prints, section by section. */
+  /** Is given what `deno test` prints, section by section. */
   readonly onOutput: (text: string) => void;
 }
 
 /**
- * Runs the black-box suite against a deployment, all sections at once: most of their time is the network's. Resolves to
- * what each section came to.
+ * Runs the black-box suite against a deployment. All sections run at once, because they mostly wait
+ * for the network. Resolves to the counts of each section.
  */
 export async function runConformance(options: ConformanceOptions): Promise<Section[]> {
   const remaining = (await readdir(SUITE, { recursive: true }))
@@ -66,7 +69,7 @@ async function runFiles(
     const text = new TextDecoder();
     onOutput(text.decode(stdout) + text.decode(stderr));
     const counts = countTests(await readFile(report, "utf8"));
-    // A file that does not even load has no test to count.
+    // A file that cannot be loaded has no test to count.
     return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
   } finally {
     await rm(report, { force: true });

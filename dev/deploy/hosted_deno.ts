@@ -6,7 +6,10 @@ const VERSION = "2.1.4";
 
 const PLATFORMS = ["linux-x64-glibc", "linux-arm64-glibc", "darwin-x64", "darwin-arm64"];
 
-/** The path of the Deno that hosted functions run on. Throws CommandError where npm has none for this platform. */
+/**
+ * The path of the Deno that hosted functions run on. Throws CommandError where npm has none for
+ * this machine.
+ */
 export function locateHostedDeno(): Promise<string> {
   const architecture = Deno.build.arch === "aarch64" ? "arm64" : "x64";
   const platform = PLATFORMS.find((name) => name.startsWith(`${Deno.build.os}-${architecture}`));
@@ -16,7 +19,7 @@ export function locateHostedDeno(): Promise<string> {
   return locatePackageFile(`@deno/${platform}@${VERSION}`, "deno");
 }
 
-/** Trusts what either list of authorities has: this Deno looks only into its own unless it is told. */
+/** Trusts the system's certificate authorities too: by default this Deno knows only its own. */
 export const HOSTED_DENO_ENVIRONMENT: Readonly<Record<string, string>> = {
   DENO_TLS_CA_STORE: Deno.env.get("DENO_TLS_CA_STORE") ?? "mozilla,system",
 };

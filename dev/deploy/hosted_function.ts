@@ -6,10 +6,10 @@ import type { PackedFunction } from "./pack.ts";
 
 const SERVE_ON_PORT = fileURLToPath(new URL("./serve_on_port.ts", import.meta.url));
 
-/** What of a packed function it takes to run it. */
+/** What running a packed function takes. */
 export type Runnable = Pick<PackedFunction, "name" | "directory" | "entryPoint" | "configFile">;
 
-/** As `startFunction`, of packed files alone, by the Deno and the configuration that the platform would use. */
+/** `startFunction` for packed files alone, by the Deno and the deno.json that the platform uses. */
 export async function startHostedFunction(
   packed: Runnable,
   options: FunctionOptions,
@@ -24,8 +24,9 @@ export async function startHostedFunction(
 }
 
 /**
- * Deno's arguments, behind `run` and the permissions, that make a packed function listen on a loopback port. A lock
- * file has to be one that the hosted Deno wrote: it cannot read the newer form. Without one, exact pins decide.
+ * The arguments of `deno run`, behind the permissions, that make a packed function listen on a
+ * loopback port. The hosted Deno reads only lock files that it wrote itself. Without one, the exact
+ * pins decide which packages it gets.
  */
 export function hostedArguments(packed: Runnable, port: number, lockFile?: string): string[] {
   return [

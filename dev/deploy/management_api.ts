@@ -22,8 +22,8 @@ export interface ManagementApi extends AsyncDisposable {
 }
 
 /**
- * A stand-in, on loopback, for what `supabase functions deploy --use-api` asks of the platform's management API: an
- * upload of each function's files, then one update that makes them live.
+ * Stands for the platform's management API, on loopback, as far as `supabase functions deploy
+ * --use-api` needs it: it takes each function's files, then one update that makes them live.
  */
 export function startManagementApi(accessToken: string): ManagementApi {
   const deployments = new Map<string, Deployment>();

@@ -18,7 +18,7 @@ interface Graph {
   >;
 }
 
-/** The modules and the npm packages of a function; a package counts whole, as it is bundled on the platform. */
+/** The modules and npm packages of a function. The platform bundles whole packages. */
 export async function readDependencies(packed: Runnable): Promise<Dependencies> {
   const graph = await info<Graph>(packed, [packed.entryPoint]);
   const { npmCache } = await info<{ readonly npmCache: string }>(packed, []);

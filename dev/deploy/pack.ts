@@ -18,9 +18,8 @@ export interface PackedFunction {
   readonly deployment: Deployment;
 }
 
-/** Copies what the CLI reads of this project, so that its notes and nobody's secrets get into the way. */
+/** Copies what the CLI reads of this project, without secrets: the CLI writes notes beside it. */
 export async function copyProject(directory: string): Promise<void> {
-  await cp(join(PROJECT, "deno.json"), join(directory, "deno.json"));
   await cp(join(PROJECT, "supabase"), join(directory, "supabase"), {
     recursive: true,
     filter: (path) => !/^\.(?:env|temp|branches)/.test(basename(path)),
@@ -28,8 +27,8 @@ export async function copyProject(directory: string): Promise<void> {
 }
 
 /**
- * Deploys every function of the project by the real CLI to a stand-in of the management API, and writes what was
- * uploaded into folders below `directory`. Throws CommandError.
+ * Deploys every function by the real CLI to a stand-in for the management API, and writes what the
+ * CLI uploaded into folders below `directory`. Throws CommandError.
  */
 export async function packFunctions(directory: string): Promise<PackedFunction[]> {
   const projectDirectory = join(directory, "project");
@@ -54,7 +53,7 @@ export async function packFunctions(directory: string): Promise<PackedFunction[]
       environment: { SUPABASE_ACCESS_TOKEN: accessToken },
     },
   );
-  // A warning is of an import that it could not follow, which depends on the machine that it runs on.
+  // It warns of an import that it could not follow, whose file is then missing from the upload.
   if (code !== 0 || output.includes("WARN")) {
     const reasons = output.split("\n").filter((line) => !/^(?:Deploy|Upload|$)/.test(line));
     throw new CommandError(`supabase functions deploy did not go well: ${reasons.join(" ")}`);

@@ -1,4 +1,7 @@
-/** Prints the path of a file, the second argument, beside an npm package's manifest, the first, in Deno's cache. */
+/**
+ * Prints the path, in Deno's cache, of a file of an npm package. Arguments: the specifier of the
+ * package's manifest, and the file's path beside it.
+ */
 import { fileURLToPath } from "node:url";
 
 const [manifest, file] = Deno.args as [string, string];

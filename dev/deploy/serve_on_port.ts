@@ -1,6 +1,6 @@
 /**
- * Runs the module that its second argument names, with `Deno.serve` listening on the loopback port of its first: the
- * platform's older Deno takes no address from the environment.
+ * Runs a module whose `Deno.serve` then listens on a loopback port. Arguments: the port, and the
+ * module's path. The platform's older Deno takes no address from the environment.
  */
 const [port, entryPoint] = Deno.args;
 const serve = Deno.serve;

@@ -1,10 +1,11 @@
 import { CommandError } from "../command/command_error.ts";
 import { locatePackageFile } from "./package_file.ts";
 
-const VERSION = "2.122.1";
+/** The one that README and docs name. */
+export const SUPABASE_CLI_VERSION = "3.1.0";
 
 export interface CliOptions {
-  /** Holds the `supabase` folder; the CLI writes its notes there. */
+  /** Has the `supabase` folder. The CLI writes its notes there. */
   readonly projectDirectory: string;
   /** Where the CLI keeps what it remembers of its user. */
   readonly homeDirectory: string;
@@ -17,7 +18,7 @@ export interface CliRun {
   readonly output: string;
 }
 
-/** Runs the real Supabase CLI, which npm has for every platform, without an account and without questions. */
+/** Runs the real Supabase CLI, which npm has, without an account and without questions. */
 export async function runSupabase(args: readonly string[], options: CliOptions): Promise<CliRun> {
   const { code, stdout, stderr } = await new Deno.Command(await locateCli(), {
     args: ["--workdir", options.projectDirectory, "--yes", ...args],
@@ -41,5 +42,5 @@ function locateCli(): Promise<string> {
     throw new CommandError(`The Supabase CLI is not run here on ${Deno.build.os}.`);
   }
   const platform = `${Deno.build.os}-${architecture}`;
-  return locatePackageFile(`@supabase/cli-${platform}@${VERSION}`, "bin/supabase");
+  return locatePackageFile(`@supabase/cli-${platform}@${SUPABASE_CLI_VERSION}`, "bin/supabase");
 }

@@ -9,6 +9,7 @@ import {
   parseEncryptionKeys,
 } from "../../supabase/functions/_shared/wireguard/encryption_key.ts";
 import { runCommand } from "../command/run_command.ts";
+import { callFunctionAsOperator } from "./function_call.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { CommandError } from "../command/command_error.ts";
 
@@ -22,15 +23,18 @@ interface EncryptedPair {
 }
 
 /**
- * Encrypts every PSK under the newest of PSK_ENCRYPTION_KEYS, after which the older ones can be dropped. The PSKs stay as
- * they are; one that cannot be opened stays as it is encrypted, and is told of. Can be stopped and run again at any time.
+ * Encrypts every PSK under the newest of PSK_ENCRYPTION_KEYS, after which the older keys can be
+ * dropped. The PSKs themselves stay. One that cannot be decrypted is left alone and reported. Can be
+ * stopped and run again at any time.
  */
 async function reencryptPsks(): Promise<void> {
   const encryptionKeys = readEncryptionKeys();
+  const newest = `key ${encryptionKeys[0].id}, the first of PSK_ENCRYPTION_KEYS`;
   const obstacles = new Map<string, string>();
   let total = 0;
   for (;;) {
-    // What is reencrypted drops out of the list, and what was replaced meanwhile is encrypted under the functions' newest key.
+    await assertFunctionsEncryptUnder(encryptionKeys[0].id, { reencrypted: total });
+    // What is reencrypted drops out of this list, and so does what the functions encrypt meanwhile.
     const batch = await callAsOperator("list_psks_to_reencrypt", {
       newest_key_id: encryptionKeys[0].id,
       max_entries: BATCH_SIZE + obstacles.size,
@@ -50,7 +54,6 @@ async function reencryptPsks(): Promise<void> {
     };
     total += reencrypted;
   }
-  const newest = `key ${encryptionKeys[0].id}, the first of PSK_ENCRYPTION_KEYS`;
   if (obstacles.size === 0) {
     console.log(`${total} PSKs reencrypted; all are encrypted under ${newest}, now.`);
     return;
@@ -58,6 +61,27 @@ async function reencryptPsks(): Promise<void> {
   for (const [pair, obstacle] of obstacles) console.error(`The PSK of ${pair} ${obstacle}.`);
   throw new CommandError(
     `${total} PSKs reencrypted under ${newest}; ${obstacles.size} were not. Where their key is lost, rotate them; agents that share no active rule need one for that.`,
+  );
+}
+
+/**
+ * A function cannot decrypt what is encrypted under a key that it does not have: /wg_config would be
+ * misconfigured for that pair. And where another key is its newest, it goes on encrypting under that
+ * one, which must then not be dropped. Throws CommandError.
+ */
+async function assertFunctionsEncryptUnder(
+  keyId: string,
+  { reencrypted }: { readonly reencrypted: number },
+): Promise<void> {
+  const { key_ids } = await callFunctionAsOperator("/agent-mesh/psk/keys") as { key_ids: string[] };
+  if (key_ids[0] === keyId) return;
+  const done = reencrypted === 0 ? "Nothing was changed" : `${reencrypted} PSKs were reencrypted`;
+  throw new CommandError(
+    `${done}: the newest key of the functions is ${
+      key_ids[0]
+    }, not ${keyId}, the first of PSK_ENCRYPTION_KEYS here. ` +
+      "First set PSK_ENCRYPTION_KEYS of the functions to the new key, a comma, the old keys (the local stack reads it when it starts). " +
+      "Then run this command with the same list. Drop the old keys only after that.",
   );
 }
 
@@ -84,7 +108,7 @@ function obstacleOf({ encrypted_psk }: EncryptedPair, { reason }: PskDecryptionE
     : `is damaged (${reason})`;
 }
 
-/** Nothing but the environment tells what the functions run with. Throws CommandError. */
+/** From the environment alone, which is in nobody's shell history. Throws CommandError. */
 function readEncryptionKeys(): EncryptionKeys {
   const secretText = Deno.env.get("PSK_ENCRYPTION_KEYS");
   if (!secretText) {

@@ -1,13 +1,23 @@
+import { PLATFORM_VARIABLES } from "../../supabase/functions/_shared/settings/platform.ts";
+import { ARTIFACTS_VARIABLES } from "../../supabase/functions/agent-artifacts/settings.ts";
+import { MESH_VARIABLES } from "../../supabase/functions/agent-mesh/settings.ts";
 import type { ProjectKeys } from "../state/project_keys.ts";
 
-/** What the functions get of the starting process's environment, beside what the platform gives. */
-const PASSED_ON = /^(?:ARTIFACTS_|MESH_|PSK_ENCRYPTION_KEYS$|PUBLIC_SUPABASE_URL$)/;
+/** What the operator may set of each function, by the function's name. */
+const VARIABLES: Readonly<Record<string, Readonly<Record<string, { readonly name: string }>>>> = {
+  "agent-artifacts": { ...PLATFORM_VARIABLES, ...ARTIFACTS_VARIABLES },
+  "agent-mesh": { ...PLATFORM_VARIABLES, ...MESH_VARIABLES },
+};
 
-/** The whole environment of an edge function: what Supabase gives it, and the project's own settings. */
+/** What a function may read of its environment, set or not: any other name raises an error. */
+export function readableVariables(functionName: string): string[] {
+  return ["SUPABASE_*", ...variableNames(VARIABLES[functionName] ?? {})];
+}
+
+/** The environment of the edge functions: what Supabase gives, and what the operator has set. */
 export function functionEnvironment(
   { url, keys }: { readonly url: string; readonly keys: ProjectKeys },
 ): Record<string, string> {
-  const passedOn = Object.entries(Deno.env.toObject()).filter(([name]) => PASSED_ON.test(name));
   return {
     SUPABASE_URL: url,
     SUPABASE_SECRET_KEYS: JSON.stringify({ default: keys.secretKey }),
@@ -15,6 +25,18 @@ export function functionEnvironment(
     SUPABASE_ANON_KEY: keys.anonKey,
     SUPABASE_SERVICE_ROLE_KEY: keys.serviceRoleKey,
     PSK_ENCRYPTION_KEYS: keys.pskEncryptionKeys,
-    ...Object.fromEntries(passedOn),
+    ...setByOperator(),
   };
+}
+
+function setByOperator(): Record<string, string> {
+  const names = new Set(Object.values(VARIABLES).flatMap(variableNames));
+  return Object.fromEntries(
+    Array.from(names, (name) => [name, Deno.env.get(name)])
+      .filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+function variableNames(variables: Readonly<Record<string, { readonly name: string }>>): string[] {
+  return Object.values(variables).map(({ name }) => name);
 }

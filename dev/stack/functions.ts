@@ -6,6 +6,7 @@ import { freePort } from "../processes/free_port.ts";
 import { logTail } from "../processes/log_tail.ts";
 import { stateDirectory } from "../state/state_directory.ts";
 import { stateFiles } from "../state/state_files.ts";
+import { readableVariables } from "./function_environment.ts";
 import { CommandError } from "../command/command_error.ts";
 
 export interface FunctionOptions {
@@ -19,8 +20,8 @@ export interface FunctionOptions {
   /** Default: the project's own. */
   readonly functionsDirectory?: string;
   /**
-   * Which Deno runs what: the arguments after the permissions. Default: this Deno and the
-   * function's index.ts.
+   * Which Deno runs what: the arguments after the permissions. Default: this Deno, the function's
+   * index.ts and its deno.json.
    */
   readonly program?: { readonly deno: string; readonly args: readonly string[] };
 }
@@ -42,18 +43,6 @@ export interface RunningFunction {
 const PATIENCE_MILLISECONDS = 120_000;
 
 const FUNCTIONS_DIRECTORY = fileURLToPath(new URL("../../supabase/functions/", import.meta.url));
-
-/**
- * What a function may read of its environment. A variable of another name raises an error, even
- * when it is not set.
- */
-const READABLE_VARIABLES = [
-  "SUPABASE_*",
-  "ARTIFACTS_*",
-  "MESH_*",
-  "PSK_ENCRYPTION_KEYS",
-  "PUBLIC_SUPABASE_URL",
-];
 
 /**
  * What Deno itself needs to find its cache and to download the packages that a function imports.
@@ -86,9 +75,11 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   const supabase = new URL(options.environment["SUPABASE_URL"]!);
   const logFile = options.logFile ?? stateFiles(stateDirectory()).logFile(options.name);
   await mkdir(dirname(logFile), { recursive: true });
+  const directory = join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name);
   const program = options.program ?? {
     deno: Deno.execPath(),
-    args: [join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name, "index.ts")],
+    // As when it is deployed: by its own imports, of which this project's deno.json has more.
+    args: [`--config=${join(directory, "deno.json")}`, join(directory, "index.ts")],
   };
   const child = await startChild({
     command: program.deno,
@@ -96,7 +87,7 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
       "run",
       "--no-prompt",
       `--allow-net=127.0.0.1:${port},${supabase.host}`,
-      `--allow-env=${READABLE_VARIABLES.join(",")}`,
+      `--allow-env=${readableVariables(options.name).join(",")}`,
       ...program.args,
     ],
     environment: {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Joins this host to the mesh and keeps it there: see README.md for the settings.
+# Joins this host to the mesh and keeps it there. README.md lists the settings. This file talks to
+# the service and decides when; tunnel.sh, beside it, does what has to be done on the host.
 set -euo pipefail
 export LC_ALL=C
 umask 077
@@ -12,59 +13,53 @@ CONFIG_DIR=${CONFIG_DIR:-/etc/wireguard}
 FIREWALL=${FIREWALL:-nftables}
 POLL_SECONDS=${POLL_SECONDS:-}
 
-readonly CONFIG=$CONFIG_DIR/$INTERFACE.conf
-readonly PRIVATE_KEY=$CONFIG_DIR/$INTERFACE.key
 readonly LONGEST_PAUSE_SECONDS=300
-# WireGuard gives a session up after this long (REJECT_AFTER_TIME).
-readonly SESSION_SECONDS=180
 
-if [[ -n $POLL_SECONDS && ! $POLL_SECONDS =~ ^[1-9][0-9]{0,3}$ ]]; then
-  echo "POLL_SECONDS: a number from 1 to 9999 without leading zeros, not $POLL_SECONDS" >&2
-  exit 1
-fi
+# shellcheck source-path=SCRIPTDIR source=tunnel.sh
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/tunnel.sh"
 
-# Held by this shell until it ends, however it ends. The file stays: whoever removed it would let two
-# agents in, one with the old file and one with a new one.
-exec 9>>"$CONFIG_DIR/$INTERFACE.lock"
-flock -n 9 || {
-  echo "$INTERFACE: another agent runs for this interface: it holds $CONFIG_DIR/$INTERFACE.lock" >&2
-  exit 1
-}
-
-# Beside the configuration, so that a new one replaces it whole; what a killed run left goes first.
-work=$CONFIG_DIR/.$INTERFACE.mesh-agent
-rm -rf "$work"
-mkdir "$work"
+# The last answer's HTTP status, or 000 where there was none.
 status=
 heartbeat_seconds=30
 registered_pubkey=
+# The config_version that runs; empty while the tunnel is down.
 applied_version=
-lookups=
+# The config_version that the last heartbeat was told.
+served_version=
+
+log() {
+  printf '%s: %s\n' "$INTERFACE" "$*" >&2
+}
 
 # --- talking to the service ---------------------------------------------------------------------
 
-# request <path> <json>: sets status (000: no answer), leaves the answer in $work/answer. curl takes
-# its time, so not in a subshell, which would hold the lock for as long.
+# request <path> <json>: sets status, leaves the answer in $WORK/answer, and fails unless it is 200.
+# curl must not run in a subshell: that would hold the lock until curl ends, even after this shell.
 request() {
-  : >"$work/answer"
+  : >"$WORK/answer"
   curl --silent --show-error --connect-timeout 5 --max-time 15 \
     --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")") \
     --header 'content-type: application/json' --data @- \
-    --output "$work/answer" --dump-header "$work/headers" --write-out '%{http_code}' \
-    "$MESH_URL$1" <<<"$2" >"$work/status" && status=$(<"$work/status") || status=000
+    --output "$WORK/answer" --dump-header "$WORK/headers" --write-out '%{http_code}' \
+    "$MESH_URL$1" <<<"$2" >"$WORK/status" && status=$(<"$WORK/status") || status=000
   [[ $status == 200 ]] && return
-  log "$1: $status $(jq -r '.error.message // empty' "$work/answer" 2>/dev/null || true)"
+  local reason="no answer"
+  [[ $status == 000 ]] ||
+    reason="$status $(jq -r '.error.message // empty' "$WORK/answer" 2>/dev/null || true)"
+  log "$1: $reason"
   return 1
 }
 
-# answered_number <field>: jq alone, in older versions, takes an empty answer for a good one.
+# answered_number <field>: prints it. The pattern is needed because older versions of jq succeed on
+# an empty answer.
 answered_number() {
-  jq -r ".$1" "$work/answer" 2>"$work/errors" | grep -xE '[0-9]{1,15}' || {
-    log "an answer without $1"
+  jq -r ".$1" "$WORK/answer" 2>"$WORK/errors" | grep -xE '[0-9]{1,15}' || {
+    log "the answer has no $1"
     return 1
   }
 }
 
+# register <public key>
 register() {
   request /peer/register "$(jq -n --arg agent_id "$AGENT_ID" --arg pubkey "$1" \
     --arg endpoint "${ENDPOINT:-}" --arg listen_port "${LISTEN_PORT:-}" \
@@ -72,14 +67,15 @@ register() {
       + if $listen_port == "" then {} else {listen_port: ($listen_port | tonumber)} end')" || return
   registered_pubkey=$1
   applied_version=
-  log "registered: $(jq -r '.addresses | join(", ")' "$work/answer")"
+  log "registered with $(jq -r '.addresses | join(", ")' "$WORK/answer")"
 }
 
-# Sets served_version and heartbeat_seconds.
+# Says which version runs; sets served_version and heartbeat_seconds.
 heartbeat() {
-  if ! request /peer/heartbeat "$(jq -n --arg agent_id "$AGENT_ID" --arg version "$applied_version" \
+  if ! request /peer/heartbeat "$(jq -n \
+    --arg agent_id "$AGENT_ID" --arg version "$applied_version" \
     '{$agent_id} + if $version == "" then {} else {config_version: ($version | tonumber)} end')"; then
-    # The operator removed this peer; it comes back without a rule, so nothing is open to it.
+    # The operator removed this peer. It may register again: it comes back without a rule.
     [[ $status != 404 ]] || registered_pubkey=
     return 1
   fi
@@ -89,167 +85,72 @@ heartbeat() {
   [[ ! $asked =~ ^[1-9][0-9]{0,3}$ ]] || heartbeat_seconds=$asked
 }
 
-# Fetches the configuration and applies it. Only a whole answer gets as far as the tunnel. Names are
-# hidden from the hook that looks them up: refresh_endpoints does that, and stops when peers change.
+# Fetches the configuration and applies it.
 update() {
   request /wg_config "$(jq -n --arg agent_id "$AGENT_ID" --arg private_key_file "$PRIVATE_KEY" \
     --arg firewall "$FIREWALL" '{$agent_id, $private_key_file, $firewall}')" || return
   local version
   version=$(answered_number config_version) || return
-  jq -ej '.config' "$work/answer" | sed 's/^#endpoint /#name /' >"$work/new" || return
-  grep -q '^\[Interface\]$' "$work/new" || return
-  # One that ended later would bring a peer back that the new configuration does not have.
-  stop_lookups
-  if ! is_up; then
-    bring_up
-  elif [[ -e $CONFIG ]] && has_same_interface; then
-    apply_in_place
-  else
-    take_down
-    bring_up
-  fi || return
+  apply "$WORK/answer" || return
   applied_version=$version
   log "config_version $version is applied"
 }
 
-# --- the tunnel ---------------------------------------------------------------------------------
-
-is_up() {
-  wg show "$INTERFACE" >/dev/null 2>&1
-}
-
-bring_up() {
-  mv "$work/new" "$CONFIG" || return
-  wg-quick up "$CONFIG" 2>"$work/errors" || { log "$(without_keys | tail -n 3)"; return 1; }
-}
-
-# wg repeats a line that it does not take, and the line may hold a secret.
-without_keys() {
-  sed 's|[A-Za-z0-9+/]\{40,\}=*|(a key)|g' "$work/errors"
-}
-
-# With the file that it came up with, whose PostDown belongs to it.
-take_down() {
-  wg-quick down "$CONFIG" >/dev/null 2>&1 || ip link delete "$INTERFACE" 2>/dev/null || true
-}
-
-# Whether the new file changes only what can change under a live tunnel: not the addresses, and not
-# the port, which the firewall knows.
-has_same_interface() {
-  local kept='^(Address|MTU|Table|PostDown) = |^PostUp = (ip -6 address|wg set)' port
-  port=$(sed -n 's/^ListenPort = //p' "$work/new")
-  [[ $(grep -E "$kept" "$CONFIG") == "$(grep -E "$kept" "$work/new")" &&
-    $(wg show "$INTERFACE" public-key) == "$(wg pubkey <"$PRIVATE_KEY")" &&
-    ${port:-any} =~ ^(any|$(wg show "$INTERFACE" listen-port))$ ]]
-}
-
-# The firewall before the peers. What goes into syncconf needs what the file leaves out, or the
-# tunnel would lose its private key and its port; and it must not hold an endpoint, or a peer that
-# has moved would be lost until it speaks again. It is whole before it is piped: wg would take the
-# peers that a cut one leaves out for removed.
-apply_in_place() {
-  local peers
-  sed '/^Endpoint = /d' "$work/new" >"$work/$INTERFACE.conf" || return
-  run_hooks "$work/new" || return
-  peers=$(wg-quick strip "$work/$INTERFACE.conf") || return
-  printf '[Interface]\nPrivateKey = %s\nListenPort = %s\n%s\n' \
-    "$(<"$PRIVATE_KEY")" "$(wg show "$INTERFACE" listen-port)" "$peers" |
-    wg syncconf "$INTERFACE" /dev/stdin 2>"$work/errors" || { log "$(without_keys)"; return 1; }
-  mv "$work/new" "$CONFIG"
-}
-
-# Somebody's `nft flush ruleset` would leave the tunnel open to every peer.
-keep_firewall() {
-  ! is_up || nft -t list table inet "agent_mesh_${INTERFACE//[+=]/_}" >/dev/null 2>&1 && return
-  log "the firewall is gone: it is loaded again"
-  [[ -e $CONFIG ]] && run_hooks "$CONFIG" && return
-  log "the firewall does not load: the tunnel goes down"
-  take_down
-}
-
-# As wg-quick runs them, which leaves them out of `strip`.
-run_hooks() {
-  # shellcheck disable=SC2034 # the hooks read it
-  local CONFIG_FILE=$1 hook
-  while IFS= read -r hook; do
-    (eval "${hook//%i/$INTERFACE}") </dev/null || { log "failed: $hook"; return 1; }
-  done < <(sed -n 's/^PostUp = //p' "$1")
-}
-
-# Gives the registered endpoint to every peer that has no live session and is not there already; a
-# name is looked up again. In the background, since a lookup can take a minute, and shuffled: names
-# that take it must not always come before the same others.
-refresh_endpoints() {
-  [[ -e $CONFIG ]] || return 0
-  {
-    wg show "$INTERFACE" latest-handshakes | sed 's/^/handshake /'
-    wg show "$INTERFACE" endpoints | sed 's/^/current /'
-    sed -n -e 's/^PublicKey = /registered /p' -e 's/^Endpoint = /address /p' \
-      -e 's/^#name [^ ]* endpoint /name /p' "$CONFIG"
-  } | awk -v now="$(date +%s)" -v session="$SESSION_SECONDS" '
-    $1 == "handshake" { live[$2] = now - $3 < session; next }
-    $1 == "current" { current[$2] = $3; next }
-    $1 == "registered" { key = $2; next }
-    (key in live) && !live[key] && current[key] != $2 { print $1, key, "endpoint", $2 }
-  ' >"$work/endpoints" || return
-  sed -n 's/^address //p' "$work/endpoints" |
-    timeout 10 xargs -r -L 1 wg set "$INTERFACE" peer >/dev/null 2>&1 || true
-  if looks_up; then return; fi
-  sed -n 's/^name //p' "$work/endpoints" | shuf >"$work/names" || return
-  timeout 60 xargs -r -P 64 -L 1 wg set "$INTERFACE" peer <"$work/names" >/dev/null 2>&1 &
-  lookups=$!
-}
-
-# The shell's own word: once they have ended, any process may have their number.
-looks_up() {
-  [[ -n $lookups ]] && grep -qx "$lookups" <<<"$(jobs -pr)"
-}
-
-# Waits for their end: what is killed may be about to set a peer.
-stop_lookups() {
-  if looks_up; then
-    { kill "$lookups" && wait "$lookups"; } 2>/dev/null || true
-  fi
-  lookups=
-}
-
 # --- the loop -----------------------------------------------------------------------------------
-
-log() {
-  printf '%s: %s\n' "$INTERFACE" "$*" >&2
-}
 
 # One round with the service.
 meet() {
   local pubkey
   status=
   is_up || applied_version=
-  pubkey=$(wg pubkey <"$PRIVATE_KEY") || return
+  pubkey=$(public_key) || return
   [[ $registered_pubkey == "$pubkey" ]] || register "$pubkey" || return
   heartbeat || return
   [[ $applied_version == "$served_version" ]] || update
 }
 
-# What was last applied still connects the peers while the service gives nothing that is usable,
-# unless it says that this agent has no place in the mesh any more.
+# While the service gives no usable answer, the last configuration still connects the peers. The
+# tunnel stays down when the answer was that this agent has no place in the mesh any more.
 fall_back() {
   [[ $status != 40[134] ]] && ! is_up && [[ -e $CONFIG ]] || return 0
-  cp "$CONFIG" "$work/new" && bring_up && log "the last configuration is up"
+  bring_up_again && log "the last configuration is up"
 }
 
-# pause <seconds>: a tenth more or less, so that agents do not come in step.
+# pause <seconds>: a tenth more or less, so that agents do not fall into step.
 pause() {
   local milliseconds=$(($1 * (900 + RANDOM % 201)))
   sleep "$((milliseconds / 1000)).$(printf %03d $((milliseconds % 1000)))" &
   wait $! || true
 }
 
-# How long the service asked to be left alone. With leading zeros it would be an octal number.
+# How many seconds the service asked to be left alone, within LONGEST_PAUSE_SECONDS.
 retry_after() {
   local seconds
-  seconds=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,4\}\).*/\1/p' "$work/headers" | tail -n 1) || true
+  seconds=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,4\}\).*/\1/p' "$WORK/headers" |
+    tail -n 1) || true
+  # In base 10: bash takes a number with a leading zero for an octal one.
   seconds=$((10#${seconds:-0}))
   echo "$((seconds < LONGEST_PAUSE_SECONDS ? seconds : LONGEST_PAUSE_SECONDS))"
+}
+
+stay() {
+  local failures=0 pause_seconds asked
+  while true; do
+    : >"$WORK/headers"
+    keep_firewall
+    if meet; then
+      failures=0
+      pause_seconds=${POLL_SECONDS:-$heartbeat_seconds}
+    else
+      fall_back || log "the last configuration cannot be brought up"
+      failures=$((failures + 1))
+      pause_seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS))
+      asked=$(retry_after)
+      ((pause_seconds >= asked)) || pause_seconds=$asked
+    fi
+    if is_up; then refresh_endpoints || log "the endpoints of the peers cannot be refreshed"; fi
+    pause "$pause_seconds"
+  done
 }
 
 # A second signal must not end this half-way.
@@ -257,35 +158,35 @@ leave() {
   trap '' TERM INT
   trap - EXIT
   ! is_up || take_down
-  rm -rf "$work"
+  rm -rf "$WORK"
   # shellcheck disable=SC2046 # one argument for each job
   kill $(jobs -pr) 2>/dev/null || true
 }
 
-stay() {
-  local failures=0 pause_seconds asked
-  while true; do
-    : >"$work/headers"
-    keep_firewall
-    if meet; then
-      failures=0
-      pause_seconds=${POLL_SECONDS:-$heartbeat_seconds}
-    else
-      fall_back || log "the last configuration does not come up"
-      failures=$((failures + 1))
-      pause_seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS))
-      asked=$(retry_after)
-      ((pause_seconds >= asked)) || pause_seconds=$asked
-    fi
-    if is_up; then refresh_endpoints || log "the endpoints are not refreshed"; fi
-    pause "$pause_seconds"
-  done
+# --- the start ----------------------------------------------------------------------------------
+
+if [[ -n $POLL_SECONDS && ! $POLL_SECONDS =~ ^[1-9][0-9]{0,3}$ ]]; then
+  log "POLL_SECONDS must be a number from 1 to 9999 without leading zeros, not $POLL_SECONDS"
+  exit 1
+fi
+require_privileges || exit
+
+# Held by this shell until it ends, however it ends. The file stays: removing it would let two
+# agents in, one with the old file and one with a new one.
+exec 9>>"$CONFIG_DIR/$INTERFACE.lock"
+flock -n 9 || {
+  log "another agent runs for this interface: it holds $CONFIG_DIR/$INTERFACE.lock"
+  exit 1
 }
+
+# An agent that was killed left its directory behind.
+rm -rf "$WORK"
+mkdir "$WORK"
 
 trap leave EXIT
 trap 'trap "" TERM INT; exit 0' TERM INT
 
 [[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY"
 
-# What it starts does not get the lock, which a tunnel or a lookup would hold after this shell's end.
+# Without the lock for what it starts: a tunnel or a lookup would hold it after this shell's end.
 stay 9>&-

@@ -1,10 +1,11 @@
 /** The service under test, as its callers see it: a URL and keys, nothing else. */
 import assert from "node:assert/strict";
+import { DescribedFunction } from "./described_answers.ts";
 
 /** Origin of the project under test. */
 export const SUPABASE_URL = required("SUPABASE_URL").replace(/\/$/, "");
 export const SECRET_KEY = required("SUPABASE_SECRET_KEY");
-/** Keys that not every deployment has, or tells; tests that need them say so where they are missing. */
+/** Keys that not every deployment has or tells. The tests that need a missing one are skipped. */
 export const PUBLISHABLE_KEY = Deno.env.get("SUPABASE_PUBLISHABLE_KEY");
 export const SERVICE_ROLE_KEY = Deno.env.get("SUPABASE_SERVICE_ROLE_KEY");
 export const ANON_KEY = Deno.env.get("SUPABASE_ANON_KEY");
@@ -27,7 +28,7 @@ export interface Agent {
   readonly keyId: string;
 }
 
-/** Who sends a request: an agent, the operator by the secret key, nobody, or whatever these headers say. */
+/** Who sends a request: an agent, the operator by the secret key, nobody, or who has `headers`. */
 export type Sender = Agent | "operator" | "nobody" | { readonly headers: Record<string, string> };
 
 export function functionUrl(path: string): string {
@@ -59,7 +60,7 @@ export async function send<Body = JsonObject>(
   path: string,
   request: RequestInit,
 ): Promise<Answer<Body>> {
-  const response = await fetch(functionUrl(path), request);
+  const response = await fetchDescribed(path, request);
   const text = await response.text();
   return {
     status: response.status,
@@ -68,7 +69,47 @@ export async function send<Body = JsonObject>(
   };
 }
 
-/** As `post`, for a request that is not what a test is about: anything but 200 fails it. */
+/** `fetch` of a function. Fails unless the function's OpenAPI document describes the answer. */
+export async function fetchDescribed(path: string, request: RequestInit): Promise<Response> {
+  const response = await fetch(functionUrl(path), request);
+  await assertDescribed({ method: request.method ?? "GET", path }, response);
+  return response;
+}
+
+/** Fails unless the OpenAPI document of the deployment's function describes the answer. */
+export async function assertDescribed(
+  { method, path }: { readonly method: string; readonly path: string },
+  response: Response,
+): Promise<void> {
+  const { pathname } = new URL(functionUrl(path));
+  const [, name, below] = /^\/functions\/v1\/([^/]+)(\/.*)$/.exec(pathname) ?? [];
+  const described = name === undefined ? null : await describedFunction(name);
+  if (described === null || below === undefined) return;
+  const text = await response.clone().text();
+  described.assertDescribed({ method, path: below }, {
+    status: response.status,
+    headers: response.headers,
+    text,
+  });
+}
+
+const describedFunctions = new Map<string, Promise<DescribedFunction | null>>();
+
+/** Fetched once; null where there is no such function, whose answers are the gateway's. */
+function describedFunction(name: string): Promise<DescribedFunction | null> {
+  const known = describedFunctions.get(name) ?? fetchDescription(name);
+  describedFunctions.set(name, known);
+  return known;
+}
+
+async function fetchDescription(name: string): Promise<DescribedFunction | null> {
+  const response = await fetch(functionUrl(`/${name}/openapi.json`));
+  if (response.status === 200) return new DescribedFunction(await response.json());
+  await response.body?.cancel();
+  return null;
+}
+
+/** `post` for a request that a test only needs: any status but 200 fails the test. */
 export async function succeed<Body = JsonObject>(
   path: string,
   request: { as: Sender; body?: unknown },
@@ -96,7 +137,7 @@ export async function operatorRpc<Body = JsonObject>(
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** A fresh agent, `name` with something random behind it, and one key for it. */
+/** A new agent and a key for it. Its identifier is `name` and something random. */
 export async function createAgent(name: string): Promise<Agent> {
   const id = `${name}-${crypto.randomUUID().slice(0, 13)}`;
   const created = await operatorRpc<{ key: string; key_id: string }>("create_agent_key", {
@@ -116,7 +157,7 @@ interface ErrorBody extends JsonObject {
   };
 }
 
-/** Asserts that `answer` is this error, in the envelope that every error has; returns its details. */
+/** Asserts that `answer` is this error, in the envelope of every error. Returns its details. */
 export function assertError(answer: Answer<unknown>, status: number, code: string): JsonObject {
   const { error } = answer.body as ErrorBody;
   assert.equal(`${answer.status} ${error?.code}`, `${status} ${code}`, JSON.stringify(answer.body));

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { startFunction } from "../../dev/stack/functions.ts";
 import { SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 
-/** What functions know the gateway by under `supabase start`; outside of its containers nobody does. */
+/** The gateway's name for functions under `supabase start`. Only its containers know it. */
 const NAME_INSIDE = "http://kong:8000";
 
 /**
- * Stands for the network of containers: a function whose HTTP proxy this is finds the stack behind NAME_INSIDE. Requests
- * to a proxy name the whole URL, so no name has to be resolved.
+ * Stands for the network of containers: it is the HTTP proxy of a function, and passes on to the
+ * stack what is for NAME_INSIDE. Requests to a proxy name the whole URL, so nothing is resolved.
  */
 function startContainerNetwork() {
   return serve((request) => {
@@ -19,7 +19,7 @@ function startContainerNetwork() {
   });
 }
 
-/** Stands for Kong as `supabase start` runs it: it forwards the caller's host without its port, which has its own header. */
+/** Stands for the gateway under `supabase start`: the caller's host and port come in two headers. */
 function startOuterGateway(functionUrl: () => string) {
   return serve((request) => {
     const { pathname, search, hostname, port } = new URL(request.url);
@@ -88,7 +88,7 @@ Deno.test("/register and /open where the functions know the gateway as kong:8000
   }
 });
 
-/** As the operator; anything but 200 fails the test. */
+/** Asks as the operator. Any status but 200 fails the test. */
 async function ask(origin: string, path: string, body: object): Promise<Record<string, string>> {
   const response = await fetch(`${origin}/functions/v1/agent-artifacts/${path}`, {
     method: "POST",

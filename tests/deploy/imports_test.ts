@@ -1,57 +1,51 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { PROJECT } from "../../dev/command/project.ts";
+import { FUNCTION_NAMES, readModules } from "./module_graph.ts";
 
-const FUNCTIONS = fileURLToPath(new URL("../../supabase/functions", import.meta.url));
-const DENO_JSON = new URL("../../deno.json", import.meta.url);
+const FUNCTIONS = join(PROJECT, "supabase", "functions");
 
-interface Import {
-  readonly file: string;
-  readonly specifier: string;
+interface DenoConfiguration {
+  readonly lock?: unknown;
+  readonly imports: Readonly<Record<string, string>>;
 }
 
-interface ModuleGraph {
-  readonly modules: readonly {
-    readonly local?: string;
-    readonly dependencies?: readonly { readonly specifier: string }[];
-  }[];
+async function readConfiguration(file: string): Promise<DenoConfiguration> {
+  return JSON.parse(await readFile(file, "utf8"));
 }
 
-/** Every import, of whatever kind, of the modules that the function's deployment is made of. */
-async function readImports(name: string): Promise<Import[]> {
-  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", join(FUNCTIONS, name, "index.ts")],
-  }).output();
-  assert.equal(code, 0, name);
-  const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as ModuleGraph;
-  return modules.flatMap(({ local: file, dependencies = [] }) =>
-    file?.startsWith(FUNCTIONS) ? dependencies.map(({ specifier }) => ({ file, specifier })) : []
-  );
-}
+for (const name of FUNCTION_NAMES) {
+  const file = join(FUNCTIONS, name, "deno.json");
 
-Deno.test("the functions' imports → their own files, built-in modules, and names that deno.json pins", async () => {
-  const { imports: pins } = JSON.parse(await readFile(DENO_JSON, "utf8")) as {
-    imports: Record<string, string>;
-  };
-  const imports = (await Promise.all(["agent-artifacts", "agent-mesh"].map(readImports))).flat();
-  assert.ok(imports.length > 100);
-  const foreign = imports.filter(({ file, specifier }) => {
-    if (specifier.startsWith(".")) {
-      return !resolve(dirname(file), specifier).startsWith(FUNCTIONS);
-    }
-    return !specifier.startsWith("node:") && !(specifier in pins);
+  Deno.test(`the imports of ${name} → its own files, built-in modules, and all that its deno.json lists`, async () => {
+    const { imports } = await readConfiguration(file);
+    const { foreignImports } = await readModules(name);
+    const packages = foreignImports.filter(({ specifier }) => !specifier.startsWith("node:"));
+    assert.ok(packages.length > 10);
+    assert.deepEqual(
+      [...new Set(packages.map(({ specifier }) => specifier))].sort(),
+      Object.keys(imports).sort(),
+    );
   });
-  assert.deepEqual(foreign, []);
-});
+
+  Deno.test(`the deno.json of ${name} → the pins of the project's deno.json, and no lock file`, async () => {
+    const { imports, ...rest } = await readConfiguration(file);
+    const { imports: pins } = await readConfiguration(join(PROJECT, "deno.json"));
+    assert.deepEqual(
+      imports,
+      Object.fromEntries(Object.keys(imports).map((specifier) => [specifier, pins[specifier]])),
+    );
+    // Edge runtimes in use have refused lock files of this Deno's form.
+    assert.deepEqual(rest, { lock: false });
+  });
+}
 
 Deno.test("the pins of deno.json → npm packages of one exact version each", async () => {
-  const { imports } = JSON.parse(await readFile(DENO_JSON, "utf8")) as {
-    imports: Record<string, string>;
-  };
+  const { imports } = await readConfiguration(join(PROJECT, "deno.json"));
   // No mapping of a whole folder of a package: the platform's bundler has refused those.
   const exact =
-    /^npm:(?:@[a-z0-9-]+\/)?[a-z0-9-]+@\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\/[a-z/]*[a-z])?$/;
+    /^npm:(?:@[a-z0-9-]+\/)?[a-z0-9-]+@\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\/[a-z0-9/]*[a-z0-9](?:\.js)?)?$/;
   assert.deepEqual(Object.values(imports).filter((specifier) => !exact.test(specifier)), []);
 });
 

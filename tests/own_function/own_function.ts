@@ -1,7 +1,13 @@
 /** One more function beside the stack's own: to configure, to watch and to kill. */
 import { join } from "node:path";
 import { type RunningFunction, startFunction } from "../../dev/stack/functions.ts";
-import { type Agent, type Answer, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
+import {
+  type Agent,
+  type Answer,
+  assertDescribed,
+  SECRET_KEY,
+  SUPABASE_URL,
+} from "../conformance/client.ts";
 
 const STATE_DIR = Deno.env.get("STATE_DIR");
 if (!STATE_DIR) throw new Error("Run these tests by `deno task test`: they need its stack.");
@@ -39,6 +45,7 @@ export async function startOwnFunction(
         headers: as === "nobody" ? {} : { authorization: `Bearer ${as.key}` },
         body: JSON.stringify(body),
       });
+      await assertDescribed({ method: "POST", path: `/${name}${path}` }, response);
       return {
         status: response.status,
         headers: response.headers,

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { eventually } from "../wireguard/command.ts";
-import { ExampleAgent, joinWithAgents } from "../wireguard/example_agent.ts";
-import { Mesh, putRule } from "../wireguard/mesh_of_hosts.ts";
+import { joinWithAgents, ReferenceAgent } from "../mesh_agent/reference_agent.ts";
+import { Mesh, putRule, TCP_443 } from "../wireguard/mesh_of_hosts.ts";
 import { Pings, untilPingAnswered } from "../wireguard/probes.ts";
 import { tunnelTest } from "../wireguard/requirements.ts";
 import { handshakeOf, pskOf, rotate, SESSION_LIFE_SECONDS } from "./pair.ts";
 
-tunnelTest("/psk/rotate of two pairs that ping 10 times a second → none lost", async () => {
+tunnelTest("/psk/rotate of two pairs that ping 10 times a second → no ping is lost", async () => {
   await using mesh = await Mesh.create();
   const { alice, bob } = await joinWithAgents(mesh, { pollSeconds: 5 });
   const carol = await mesh.join("carol", { behindNat: true });
-  await putRule({ from: carol, to: bob, proto: "tcp", port: 443 });
-  await ExampleAgent.start(carol, { mesh, pollSeconds: 5 });
+  await putRule({ from: carol, to: bob, ...TCP_443 });
+  await ReferenceAgent.start(carol, { mesh, pollSeconds: 5 });
 
   await Promise.all([alice, carol].map(async (member) => {
     await untilPingAnswered(member.host, { address: bob.ipv4 });
@@ -25,7 +25,7 @@ tunnelTest("/psk/rotate of two pairs that ping 10 times a second → none lost",
         return psks[0] === psks[1] && psks[0] !== oldPsk;
       },
     });
-    // A PSK first counts in the handshake of the next session.
+    // A PSK takes effect with the handshake of the next session.
     await eventually("a new session began", {
       withinSeconds: SESSION_LIFE_SECONDS,
       condition: async () => await handshakeOf(member, bob) > oldHandshake,

@@ -117,6 +117,7 @@ Deno.test("start with a function that does not start → names it and its error,
   await using state = await openStateDirectory();
   await using functions = await openStateDirectory();
   await mkdir(join(functions.path, "broken"));
+  await writeFile(join(functions.path, "broken", "deno.json"), "{}");
   await writeFile(join(functions.path, "broken", "index.ts"), 'throw new Error("no luck");');
   await assert.rejects(
     startStack({

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { createApp } from "../../supabase/functions/_shared/app.ts";
+import { type AppDescription, createApp } from "../../supabase/functions/_shared/app.ts";
 import { defineOperation, type Operation } from "../../supabase/functions/_shared/operation.ts";
+import {
+  type MeshSettings,
+  readMeshSettings,
+} from "../../supabase/functions/agent-mesh/settings.ts";
 
 const ENVIRONMENT = new Map([
   ["SUPABASE_URL", "http://127.0.0.1:1"],
@@ -11,7 +15,9 @@ const ENVIRONMENT = new Map([
 function operationThat(handle: () => Promise<Record<string, unknown>>): Operation {
   return defineOperation({
     summary: "Try.",
-    access: "the operator",
+    tag: "Tests",
+    callers: "the operator",
+    identification: "required",
     request: z.object({}),
     response: z.looseObject({}),
     errors: [],
@@ -23,13 +29,21 @@ function operationThat(handle: () => Promise<Record<string, unknown>>): Operatio
 function appWith(handle: () => Promise<Record<string, unknown>>, environment = ENVIRONMENT) {
   const operation = operationThat(handle);
   return createApp(
-    {
-      name: "agent-mesh",
-      title: "Test",
-      operations: { "/try": () => Promise.resolve({ createOperation: () => operation }) },
-    },
+    describe(() => Promise.resolve({ createOperation: () => operation })),
     environment,
   );
+}
+
+/** A function with one operation, which `load` gives. */
+function describe(
+  load: () => Promise<{ createOperation: () => Operation }>,
+): AppDescription<MeshSettings> {
+  return {
+    name: "agent-mesh",
+    readSettings: readMeshSettings,
+    operations: { "/try": load },
+    loadDocumentation: () => Promise.reject(new Error("nobody asked for it")),
+  };
 }
 
 function post(path = "/agent-mesh/try"): Request {
@@ -40,7 +54,7 @@ function post(path = "/agent-mesh/try"): Request {
   });
 }
 
-/** What is logged while `run` runs, a parsed line each. */
+/** The parsed lines that are logged while `run` runs. */
 async function logged(run: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
   const lines: string[] = [];
   const { log, error } = console;
@@ -54,7 +68,7 @@ async function logged(run: () => Promise<unknown>): Promise<Record<string, unkno
   return lines.map((line) => JSON.parse(line));
 }
 
-Deno.test("a handler that throws what nobody foresaw → 500 internal that tells nothing; the log has the cause", async () => {
+Deno.test("a handler that throws an unexpected error → 500 internal that tells nothing; the log has the cause", async () => {
   const app = appWith(() => Promise.reject(new TypeError("secret detail of the inside")));
   const [line] = await logged(async () => {
     const response = await app.fetch(post());
@@ -70,16 +84,14 @@ Deno.test("a handler that throws what nobody foresaw → 500 internal that tells
 
 Deno.test("a route that cannot be loaded once → 500 internal; the next request has it", async () => {
   let loads = 0;
-  const app = createApp({
-    name: "agent-mesh",
-    title: "Test",
-    operations: {
-      "/try": () =>
-        loads++ === 0
-          ? Promise.reject(new TypeError("not now"))
-          : Promise.resolve({ createOperation: () => operationThat(() => Promise.resolve({})) }),
-    },
-  }, ENVIRONMENT);
+  const app = createApp(
+    describe(() =>
+      loads++ === 0
+        ? Promise.reject(new TypeError("not now"))
+        : Promise.resolve({ createOperation: () => operationThat(() => Promise.resolve({})) })
+    ),
+    ENVIRONMENT,
+  );
   await logged(async () => {
     assert.equal((await app.fetch(post())).status, 500);
     assert.equal((await app.fetch(post())).status, 200);
@@ -115,7 +127,7 @@ Deno.test("a database that cannot be reached → /health is 503 upstream_unavail
   });
 });
 
-Deno.test("one JSON line a request, with nothing of its body, its credential or an unknown path", async () => {
+Deno.test("one JSON line per request, with nothing of its body, its credential or an unknown path", async () => {
   const app = appWith(() => Promise.resolve({ done: true }));
   const lines = await logged(async () => {
     await app.fetch(post());

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import {
   createCallDatabase,
   createDatabaseClient,
-} from "../../supabase/functions/_shared/database.ts";
-import { readSettings } from "../../supabase/functions/_shared/settings.ts";
+} from "../../supabase/functions/_shared/upstream/database.ts";
+import { readPlatformSettings } from "../../supabase/functions/_shared/settings/platform.ts";
 
 Deno.test("a call → the function in the schema public, whichever the API lists first, with the service's key", async () => {
   const calls: Record<string, unknown>[] = [];
@@ -22,7 +22,7 @@ Deno.test("a call → the function in the schema public, whichever the API lists
       return Response.json({ done: true });
     },
   );
-  const settings = readSettings(
+  const settings = readPlatformSettings(
     new Map([
       ["SUPABASE_URL", `http://127.0.0.1:${upstream.addr.port}`],
       ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_own"}'],

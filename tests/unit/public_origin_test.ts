@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { publicUrl } from "../../supabase/functions/_shared/public_origin.ts";
-import { readSettings } from "../../supabase/functions/_shared/settings.ts";
+import { readPlatformSettings } from "../../supabase/functions/_shared/settings/platform.ts";
 
 interface Situation {
   readonly supabaseUrl: string;
@@ -10,7 +10,7 @@ interface Situation {
 
 /** The public form of an upload URL that Storage made for the service itself. */
 function published({ supabaseUrl, publicSupabaseUrl = "", headers = {} }: Situation): string {
-  const settings = readSettings(
+  const settings = readPlatformSettings(
     new Map([
       ["SUPABASE_URL", supabaseUrl],
       ["SUPABASE_SERVICE_ROLE_KEY", "key"],

@@ -1,4 +1,7 @@
-/** Runs a program to its end and returns what it wrote. Throws, with its errors, unless it exits with 0. */
+/**
+ * Runs a program to its end and returns what it wrote. Throws, with its errors, unless it exits
+ * with 0.
+ */
 export async function run(
   command: readonly string[],
   { input = "" }: { input?: string } = {},
@@ -12,7 +15,7 @@ export async function run(
 export async function runAnyhow(
   [program = "", ...args]: readonly string[],
   { input = "" }: { input?: string } = {},
-): Promise<{ success: boolean; output: string; errors: string }> {
+): Promise<{ success: boolean; code: number; output: string; errors: string }> {
   const child = new Deno.Command(program, {
     args,
     stdin: "piped",
@@ -21,11 +24,11 @@ export async function runAnyhow(
   })
     .spawn();
   const written = new Blob([input]).stream().pipeTo(child.stdin).catch(() => {
-    // The program ended before it had read everything.
+    // The program has ended without reading everything.
   });
-  const [{ success, stdout, stderr }] = await Promise.all([child.output(), written]);
+  const [{ success, code, stdout, stderr }] = await Promise.all([child.output(), written]);
   const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  return { success, output: output ?? "", errors: errors ?? "" };
+  return { success, code, output: output ?? "", errors: errors ?? "" };
 }
 
 /** Waits until `condition` holds. Throws when it still does not after `withinSeconds`. */

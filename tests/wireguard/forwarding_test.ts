@@ -13,7 +13,7 @@ import { tunnelTest } from "./requirements.ts";
 const BEHIND = { address: "192.168.77.2", port: 8080, proto: "tcp" } as const;
 const PUBLISHED_PORT = 18080;
 
-/** bob forwards for a host behind him, and publishes its port 8080 as his own 18080. */
+/** bob routes for a host behind him, and publishes its port 8080 as his own 18080. */
 const PUBLISH = `table ip published {
   chain prerouting {
     type nat hook prerouting priority dstnat;
@@ -23,11 +23,11 @@ const PUBLISH = `table ip published {
 `;
 
 tunnelTest(
-  "a peer with wider AllowedIPs → neither the network behind a host nor its DNAT",
+  "a peer with wider AllowedIPs → reaches neither the network behind a host nor its published port",
   async () => {
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinBesidePublisher(mesh);
-    // The same port of bob himself is allowed.
+    // bob's own port of the same number is allowed.
     await putRule({ from: alice, to: bob, proto: "tcp", port: BEHIND.port });
     await bringUp(bob);
     await bringUpWithWiderPeers(alice);
@@ -40,7 +40,7 @@ tunnelTest(
   },
 );
 
-tunnelTest("a rule for a published port → reached through the tunnel", async () => {
+tunnelTest("a rule for a published port → the port is reached through the tunnel", async () => {
   await using mesh = await Mesh.create();
   const { alice, bob } = await joinBesidePublisher(mesh);
   await putRule({ from: alice, to: bob, proto: "tcp", port: PUBLISHED_PORT });
@@ -49,7 +49,7 @@ tunnelTest("a rule for a published port → reached through the tunnel", async (
   assert.equal(await reaches(alice.host, publishedBy(bob.ipv4)), true);
 });
 
-tunnelTest("the same without the firewall → both are reached: the test can fail", async () => {
+tunnelTest("wider AllowedIPs, no firewall → both are reached: the test can fail", async () => {
   await using mesh = await Mesh.create();
   const { alice, bob } = await joinBesidePublisher(mesh);
   await putRule({ from: alice, to: bob, proto: "tcp", port: 443 });
@@ -61,7 +61,7 @@ tunnelTest("the same without the firewall → both are reached: the test can fai
   assert.equal(await reaches(alice.host, publishedBy(bob.ipv4)), true);
 });
 
-tunnelTest("a flow that a host behind a member began → its replies come back to it", async () => {
+tunnelTest("a host behind a member begins a flow → the replies reach it", async () => {
   await using mesh = await Mesh.create();
   const { alice, bob, behind } = await joinBesidePublisher(mesh);
   await putRule({ from: bob, to: alice, proto: "tcp", port: 443 });
@@ -88,7 +88,7 @@ async function joinBesidePublisher(mesh: Mesh) {
   return { alice, bob, behind };
 }
 
-/** As an agent that edits its own file: everything goes into the tunnel to its only peer. */
+/** As an agent would that edits its own file to route more into the tunnel to its only peer. */
 async function bringUpWithWiderPeers(member: Member): Promise<void> {
   const text = (await servedConfiguration(member))
     .replace(/^AllowedIPs = .*$/m, `$&, ${BEHIND.address}/32`);

@@ -17,13 +17,18 @@ export class Host implements AsyncDisposable {
   static async create(namespace: string, address: string | null): Promise<Host> {
     const directory = await Deno.makeTempDir({ prefix: `${namespace}-` });
     const host = new Host(namespace, address, directory);
-    await Deno.mkdir(`/etc/netns/${namespace}`, { recursive: true });
+    await Deno.mkdir(host.wireguardDirectory, { recursive: true, mode: 0o700 });
     await host.resolve("localhost", "127.0.0.1");
-    // Nobody answers there, as when a resolver is out of reach.
+    // Nobody answers there: the resolver is out of reach.
     await Deno.writeTextFile(`/etc/netns/${namespace}/resolv.conf`, "nameserver 192.0.2.53\n");
     await run(["ip", "netns", "add", namespace]);
     await host.run(["ip", "link", "set", "lo", "up"]);
     return host;
+  }
+
+  /** What the host's programs see as /etc/wireguard, by way of `ip netns exec`. */
+  get wireguardDirectory(): string {
+    return `/etc/netns/${this.namespace}/wireguard`;
   }
 
   run(command: readonly string[], options: { input?: string } = {}): Promise<string> {
@@ -49,12 +54,12 @@ export class Host implements AsyncDisposable {
     return child;
   }
 
-  /** What a started program wrote so far. */
+  /** What a started program has written so far. */
   readLog(logName: string): Promise<string> {
     return Deno.readTextFile(`${this.directory}/${logName}`).catch(() => "");
   }
 
-  /** What runs here: a line for each process, with its arguments. */
+  /** What runs here: one line per process, with its arguments. */
   async processes(): Promise<string> {
     const script =
       'for pid in $(ip netns pids "$0"); do tr "\\0" " " </proc/$pid/cmdline; echo; done 2>/dev/null';
@@ -71,12 +76,12 @@ export class Host implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#children) endProcess(() => child.kill("SIGKILL"));
     await Promise.all(this.#children.map((child) => child.status));
-    // An agent's wg-quick would put an interface back that is deleted under it.
+    // An agent brings an interface up again that is deleted under it.
     await eventually(`${this.namespace} runs nothing but tunnels`, {
       withinSeconds: 10,
       condition: () => this.#endProcessesBut(WIREGUARD_GO),
     });
-    // wireguard-go ends with its interface; killed, it would leave its socket in /run/wireguard.
+    // wireguard-go ends with its interface. Killed, it would leave its socket in /run/wireguard.
     const links = JSON.parse((await this.runAnyhow(["ip", "-j", "link"])).output || "[]");
     for (const { ifname } of links as { ifname: string }[]) {
       if (ifname !== "lo") await this.runAnyhow(["ip", "link", "delete", ifname]);
@@ -117,7 +122,7 @@ export async function untilListening(
   });
 }
 
-/** One that has ended already is not an error: Deno says NotFound, or TypeError of its own child. */
+/** For a process that has ended, Deno throws NotFound, or TypeError if it was its own child. */
 function endProcess(kill: () => void): void {
   try {
     kill();

@@ -8,6 +8,7 @@ import {
   type PeerState,
 } from "../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
 import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
+import { agentIds, endpoints, ports, protocols, spoilt } from "../unit/wireguard/hostile_fields.ts";
 import { unknownLines } from "../unit/wireguard/line_grammar.ts";
 import { aliceState, configurationOf, meshNetworks } from "../unit/wireguard/states.ts";
 import type { Host } from "./host.ts";
@@ -18,7 +19,7 @@ const RUNS = 20;
 const REGISTRATIONS_PER_RUN = 500;
 
 tunnelTest(
-  "10,000 hostile registrations → refused, or loaded by wg-quick, wg and nft",
+  "10,000 hostile registrations → each is refused, or loads with wg-quick, wg and nft",
   async () => {
     await using internet = await Internet.create();
     const host = await internet.addHost("alice");
@@ -26,77 +27,45 @@ tunnelTest(
     await host.run(["sh", "-c", 'wg genkey >"$0"', `${host.directory}/key`]);
     let acceptedCount = 0;
 
-    const registrations = fc.array(registration(host.directory), {
+    const run = fc.array(registrations(host.directory), {
       minLength: REGISTRATIONS_PER_RUN,
       maxLength: REGISTRATIONS_PER_RUN,
     });
     await fc.assert(
-      fc.asyncProperty(registrations, async (registrations) => {
+      fc.asyncProperty(run, async (registrations) => {
         const peers = withoutDoubles(registrations).filter(isAccepted).map(withAddresses);
         acceptedCount += peers.length;
         await assertLoads(neighbour, peers);
       }),
       { numRuns: RUNS, endOnFailure: true },
     );
-    assert.ok(acceptedCount > 1_500, `only ${acceptedCount} were accepted: that shows little`);
+    assert.ok(
+      acceptedCount > 1_500,
+      `only ${acceptedCount} were accepted: too few to show anything`,
+    );
   },
 );
 
 type Registration = Omit<PeerState, "addresses">;
 
-/** Half of each field is well-formed, so that what is hostile in one is not refused for another. */
-function registration(directory: string): fc.Arbitrary<Registration> {
-  const injection = fc.constantFrom(
-    `\nPostUp = touch ${directory}/injected`,
-    `;touch ${directory}/injected;`,
-    `$(touch ${directory}/injected)`,
-    "\n[Interface]\nPrivateKey = x",
-    "\r\n[Peer]\n",
-    "\u2028",
-    "\u0000",
-    "#",
-    "%i",
-    " ",
-    "}",
-  );
+/** Mostly well-formed, so that what is hostile in one field is not refused for another. */
+function registrations(directory: string): fc.Arbitrary<Registration> {
   const spoil = (wellFormed: fc.Arbitrary<string>) =>
-    fc.oneof(
-      { weight: 6, arbitrary: wellFormed },
-      { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
-      {
-        weight: 1,
-        arbitrary: fc.tuple(wellFormed, injection, fc.nat(50)).map(([text, injected, at]) =>
-          text.slice(0, at) + injected + text.slice(at)
-        ),
-      },
-    );
-  const host = fc.oneof(
-    fc.ipV4(),
-    fc.ipV4Extended(),
-    fc.ipV6().map((address) => `[${address}]`),
-    fc.domain(),
-    fc.stringMatching(/^[a-z0-9.-]{1,300}$/),
-  );
+    spoilt(wellFormed, { command: `touch ${directory}/injected` });
+  // With the highest bit set, a key is not in its canonical form.
   const key = fc.tuple(
     fc.uint8Array({ minLength: 31, maxLength: 31 }),
     fc.oneof({ weight: 9, arbitrary: fc.nat(127) }, { weight: 1, arbitrary: fc.nat(255) }),
   ).map(([low, highest]) => new Uint8Array([...low, highest]));
-  const port = fc.oneof(
-    { weight: 9, arbitrary: fc.integer({ min: 1, max: 65535 }) },
-    { weight: 1, arbitrary: fc.constantFrom(0, 65536, 2 ** 32 + 1, -1, 0.5) },
-  );
   return fc.record({
-    agent_id: spoil(fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/)),
+    agent_id: spoil(agentIds),
     pubkey: spoil(key.map(encodeBase64)),
-    endpoint: fc.option(spoil(fc.tuple(host, port).map(([host, port]) => `${host}:${port}`))),
-    inbound_rules: fc.array(
-      fc.record({ proto: spoil(fc.constantFrom("tcp", "udp")), port }),
-      { maxLength: 2 },
-    ),
+    endpoint: fc.option(spoil(endpoints)),
+    inbound_rules: fc.array(fc.record({ proto: spoil(protocols), port: ports }), { maxLength: 2 }),
   });
 }
 
-/** The database holds no two peers with one identifier or one key. */
+/** In the database, no two peers have the same identifier or the same key. */
 function withoutDoubles(registrations: readonly Registration[]): Registration[] {
   const byKey = new Map(registrations.map((registration) => [registration.pubkey, registration]));
   return [...new Map([...byKey.values()].map((peer) => [peer.agent_id, peer])).values()];

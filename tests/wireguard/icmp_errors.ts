@@ -1,7 +1,7 @@
 import { parseIpv4, parseIpv6 } from "../../supabase/functions/_shared/wireguard/ip_address.ts";
 import type { Host } from "./host.ts";
 
-/** A packet that an error tells about. */
+/** The packet that an error is about. */
 export interface Quoted {
   readonly source: string;
   readonly destination: string;
@@ -13,8 +13,8 @@ const ICMPV6 = { protocol: 58, echoReply: 129 };
 const UDP = 17;
 
 /**
- * Sends "fragmentation needed", or for IPv6 "packet too big", to `to`: what it quotes was never
- * sent, and `mtu` is the sender's own idea. By `device`, whatever the routes say.
+ * Sends "fragmentation needed", or for IPv6 "packet too big", to `to` by `device`, whatever the
+ * routes say. The quoted packet was never sent, and `mtu` is made up.
  */
 export async function sendForgedError(
   host: Host,
@@ -41,7 +41,7 @@ function ipv4Error({ mtu, quoted }: { mtu: number; quoted: Quoted }): Uint8Array
   );
 }
 
-/** Packet too big (RFC 4443). The kernel puts the checksum in. */
+/** Packet too big (RFC 4443). The kernel fills in the checksum. */
 function ipv6Error({ mtu, quoted }: { mtu: number; quoted: Quoted }): Uint8Array {
   const { protocol, bytes } = payload(quoted, ICMPV6);
   const [source, destination] = addresses(quoted, parseIpv6);

@@ -1,6 +1,6 @@
 import { Host } from "./host.ts";
 
-/** A router, and hosts around it that reach each other through it and nothing else. */
+/** A router and hosts around it, which reach each other through it alone. */
 export class Internet implements AsyncDisposable {
   readonly #hosts: Host[] = [];
   #links = 0;
@@ -25,14 +25,14 @@ export class Internet implements AsyncDisposable {
     return host;
   }
 
-  /** A host behind a router of its own that masquerades: it reaches the others, they not it. */
+  /** A host behind its own masquerading router: it reaches the others, but they do not reach it. */
   async addHostBehindNat(name: string): Promise<Host> {
     const nat = await this.addHost(`${name}-nat`);
     await nat.run(["nft", "-f", "-"], { input: MASQUERADE });
     return this.addHostBehind(nat, name);
   }
 
-  /** A host at 192.168.77.2 that only `router` is linked to, which forwards for it. */
+  /** A host at 192.168.77.2, linked to `router` alone, which forwards for it. */
   async addHostBehind(router: Host, name: string): Promise<Host> {
     const host = await Host.create(`${this.id}-${name}`, null);
     this.#hosts.push(host);

@@ -5,6 +5,11 @@ import { Internet } from "./internet.ts";
 
 export const TUNNEL_PORT = 51820;
 
+/** What most rules of the tests open. */
+export const TCP_80 = { proto: "tcp", port: 80 } as const;
+export const TCP_443 = { proto: "tcp", port: 443 } as const;
+export const UDP_443 = { proto: "udp", port: 443 } as const;
+
 /** An agent on its own host, registered as a peer. */
 export interface Member {
   readonly agent: Agent;
@@ -22,7 +27,7 @@ export interface AccessRule {
   readonly port: number;
 }
 
-/** A mesh of fresh agents on the service under test, and the hosts that they live on. */
+/** A mesh of fresh agents on the service under test, with the hosts that they run on. */
 export class Mesh implements AsyncDisposable {
   readonly #members: Member[] = [];
   readonly #attached: AsyncDisposable[] = [];
@@ -60,7 +65,7 @@ export class Mesh implements AsyncDisposable {
     return member;
   }
 
-  /** Has something end with the mesh, before its hosts do. */
+  /** Makes something end with the mesh, before the hosts do. */
   attach<Thing extends AsyncDisposable>(thing: Thing): Thing {
     this.#attached.push(thing);
     return thing;
@@ -88,7 +93,7 @@ export function ruleBody({ from, to, proto, port }: AccessRule) {
   return { from_agent: from.agent.id, to_agent: to.agent.id, proto, port };
 }
 
-/** What /wg_config serves a member now, as the member itself asks for it. */
+/** The configuration that a member gets from /wg_config now. */
 export async function servedConfiguration(
   { agent, host }: Member,
   options: { firewall?: "none" } = {},
@@ -100,7 +105,7 @@ export async function servedConfiguration(
   return config;
 }
 
-/** Writes a configuration where wg-quick takes it from; returns the path. */
+/** Writes a configuration to the file that wg-quick takes it from; returns the path. */
 export async function writeConfiguration(
   { host, interfaceName }: Member,
   text: string,
@@ -110,7 +115,7 @@ export async function writeConfiguration(
   return path;
 }
 
-/** `wg-quick up` with the configuration that the service gives. */
+/** `wg-quick up` with the configuration that the service serves. */
 export async function bringUp(
   member: Member,
   options: { firewall?: "none" } = {},
@@ -126,7 +131,7 @@ export async function takeDown({ host, interfaceName }: Member): Promise<void> {
 export const FIREWALL_HOOK = /^PostUp = (.* nft -f - .*)$/m;
 export const NAMES_HOOK = /^PostUp = (.*getent.*)$/m;
 
-/** Runs one hook of a configuration as wg-quick does. */
+/** Runs one hook of a configuration as wg-quick would. */
 export async function runHook(
   member: Member,
   { text, hook }: { text: string; hook: RegExp },
@@ -138,7 +143,7 @@ export async function runHook(
   return await member.host.runAnyhow(["bash", "-c", script, path, command]);
 }
 
-/** Not by `wg show interfaces`: without the kernel module that shows those of every namespace. */
+/** By `ip`: without the kernel module, `wg show interfaces` lists those of every namespace. */
 export async function hasInterface({ host, interfaceName }: Member): Promise<boolean> {
   return (await host.runAnyhow(["ip", "link", "show", "dev", interfaceName])).success;
 }

@@ -9,19 +9,18 @@ import {
   putRule,
   runHook,
   servedConfiguration,
+  TCP_443,
   TUNNEL_PORT,
 } from "./mesh_of_hosts.ts";
 import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 
-const RULE = { proto: "tcp", port: 443 } as const;
-
-tunnelTest("an endpoint name that resolves → the tunnel opens by it", async () => {
+tunnelTest("an endpoint name that resolves → the tunnel opens", async () => {
   await using mesh = await Mesh.create();
   const bob = await mesh.join("bob", { endpoint: `bob.example:${TUNNEL_PORT}` });
   const alice = await mesh.join("alice", { behindNat: true });
   await alice.host.resolve("bob.example", bob.host.address ?? "");
-  await putRule({ from: alice, to: bob, ...RULE });
+  await putRule({ from: alice, to: bob, ...TCP_443 });
   for (const member of [alice, bob]) await bringUp(member);
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
 });
@@ -31,20 +30,20 @@ tunnelTest("a peer's name that does not resolve → wg-quick up does not wait fo
   const alice = await mesh.join("alice");
   const bob = await mesh.join("bob");
   const carol = await mesh.join("carol", { endpoint: `carol.invalid:${TUNNEL_PORT}` });
-  for (const to of [bob, carol]) await putRule({ from: alice, to, ...RULE });
+  for (const to of [bob, carol]) await putRule({ from: alice, to, ...TCP_443 });
   for (const member of [alice, bob]) await bringUp(member);
-  // Still looking it up while wg-quick has ended and the other tunnel works.
+  // The lookup goes on after wg-quick has ended, and the other tunnel works.
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
   assert.match(await alice.host.processes(), /getent ahosts carol\.invalid/);
   assert.equal(await peerField(alice, { peer: carol, field: "endpoints" }), "(none)");
 });
 
 tunnelTest(
-  "an endpoint inside the mesh, firewall none → one ping is not sent in a loop",
+  "an endpoint inside the mesh, firewall none → a ping is not sent in a loop",
   async () => {
     await using mesh = await Mesh.create();
     const [alice, mallory] = [await mesh.join("alice"), await mesh.join("mallory")];
-    await putRule({ from: alice, to: mallory, ...RULE });
+    await putRule({ from: alice, to: mallory, ...TCP_443 });
     await bringUp(alice, { firewall: "none" });
     await bringUp(mallory);
     await untilPingAnswered(mallory.host, { address: alice.ipv4 });
@@ -54,29 +53,32 @@ tunnelTest(
   },
 );
 
-tunnelTest("a peer has moved and its name is looked up again → it stays where it is", async () => {
-  await using mesh = await Mesh.create();
-  const alice = await mesh.join("alice");
-  const bob = await mesh.join("bob", { endpoint: `bob.example:${TUNNEL_PORT}` });
-  await putRule({ from: alice, to: bob, ...RULE });
-  await alice.host.resolve("bob.example", bob.host.address ?? "");
-  for (const member of [alice, bob]) await bringUp(member);
-  await untilPingAnswered(alice.host, { address: bob.ipv4 });
-  await bob.host.run(["wg", "set", bob.interfaceName, "listen-port", "40000"]);
-  await untilPingAnswered(bob.host, { address: alice.ipv4 });
+tunnelTest(
+  "a peer has moved, then its name is looked up again → its new endpoint stays",
+  async () => {
+    await using mesh = await Mesh.create();
+    const alice = await mesh.join("alice");
+    const bob = await mesh.join("bob", { endpoint: `bob.example:${TUNNEL_PORT}` });
+    await putRule({ from: alice, to: bob, ...TCP_443 });
+    await alice.host.resolve("bob.example", bob.host.address ?? "");
+    for (const member of [alice, bob]) await bringUp(member);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    await bob.host.run(["wg", "set", bob.interfaceName, "listen-port", "40000"]);
+    await untilPingAnswered(bob.host, { address: alice.ipv4 });
 
-  await runHook(alice, { text: await servedConfiguration(alice), hook: NAMES_HOOK });
-  assert.equal(
-    await peerField(alice, { peer: bob, field: "endpoints" }),
-    `${bob.host.address}:40000`,
-  );
-});
+    await runHook(alice, { text: await servedConfiguration(alice), hook: NAMES_HOOK });
+    assert.equal(
+      await peerField(alice, { peer: bob, field: "endpoints" }),
+      `${bob.host.address}:40000`,
+    );
+  },
+);
 
-tunnelTest("a peer is gone when its name resolves → it does not come back", async () => {
+tunnelTest("a peer has been removed when its name resolves → it does not come back", async () => {
   await using mesh = await Mesh.create();
   const alice = await mesh.join("alice");
   const carol = await mesh.join("carol", { endpoint: `carol.example:${TUNNEL_PORT}` });
-  await putRule({ from: alice, to: carol, ...RULE });
+  await putRule({ from: alice, to: carol, ...TCP_443 });
   await bringUp(alice);
   await alice.host.run(["wg", "set", alice.interfaceName, "peer", carol.publicKey, "remove"]);
   await alice.host.resolve("carol.example", carol.host.address ?? "");
@@ -89,13 +91,13 @@ tunnelTest("a peer is gone when its name resolves → it does not come back", as
 });
 
 tunnelTest(
-  "an endpoint inside the mesh → nothing is sent in a loop, and others are reached",
+  "an endpoint inside the mesh → nothing is sent in a loop, and other peers are reached",
   async () => {
     await using mesh = await Mesh.create();
     const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
     const mallory = await mesh.join("mallory");
-    for (const to of [bob, mallory]) await putRule({ from: alice, to, ...RULE });
-    await listen(bob.host, RULE);
+    for (const to of [bob, mallory]) await putRule({ from: alice, to, ...TCP_443 });
+    await listen(bob.host, TCP_443);
     for (const member of [alice, bob, mallory]) await bringUp(member);
     // The loop needs a session.
     await untilPingAnswered(mallory.host, { address: alice.ipv4 });
@@ -104,11 +106,11 @@ tunnelTest(
     assert.equal(await answersPing(alice.host, mallory.ipv4), false);
     assert.ok(await sentBytes(alice) < 10_000);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
-    assert.equal(await reaches(alice.host, { ...RULE, address: bob.ipv4 }), true);
+    assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), true);
   },
 );
 
-/** As a name of mallory's would that resolves to her address in the mesh. */
+/** As a name would that mallory registers and lets resolve to her address in the mesh. */
 async function setEndpointInsideMesh({ host, interfaceName }: Member, mallory: Member) {
   const endpoint = `${mallory.ipv4}:${TUNNEL_PORT}`;
   await host.run(["wg", "set", interfaceName, "peer", mallory.publicKey, "endpoint", endpoint]);

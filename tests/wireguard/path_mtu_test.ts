@@ -3,15 +3,21 @@ import { eventually } from "./command.ts";
 import type { Host } from "./host.ts";
 import { untilListening } from "./host.ts";
 import { type Quoted, sendForgedError } from "./icmp_errors.ts";
-import { bringUp, type Member, Mesh, putRule, TUNNEL_PORT } from "./mesh_of_hosts.ts";
+import {
+  bringUp,
+  type Member,
+  Mesh,
+  putRule,
+  TCP_443,
+  TUNNEL_PORT,
+  UDP_443,
+} from "./mesh_of_hosts.ts";
 import { answersPing, socatAddress, type Target, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 
-const TCP_443 = { proto: "tcp", port: 443 } as const;
-const UDP_443 = { proto: "udp", port: 443 } as const;
 const PUBLISHED = { proto: "udp", port: 18080 } as const;
 
-/** More than 1280, IPv6's least, so that what fits the tunnel can be too long for the next link. */
+/** More than IPv6's minimum of 1280, so that what fits the tunnel can be too long for a link. */
 const TUNNEL_MTU = 1420;
 const NEXT_LINK_MTU = 1300;
 const LONG_DATAGRAM = 1350;
@@ -33,7 +39,7 @@ const ROUTER = `table inet router {
 `;
 
 tunnelTest(
-  "a peer without a rule forges path-MTU errors about no flow → no path narrows",
+  "a peer without a rule forges path-MTU errors about flows that do not exist → no path narrows",
   async () => {
     await using mesh = await Mesh.create();
     const members = await joinWithMallory(mesh);
@@ -50,21 +56,24 @@ tunnelTest(
   },
 );
 
-tunnelTest("the same without the firewall → every path narrows: the test can fail", async () => {
-  await using mesh = await Mesh.create();
-  const members = await joinWithMallory(mesh);
-  const { alice, bob } = members;
-  await alice.host.run(["nft", "flush", "ruleset"]);
-  const { ipv4, ipv6, host } = bob;
-  assert.deepEqual(await narrowedBy(aboutNoFlow(members), members), [ipv4, host.address, ipv6]);
+tunnelTest(
+  "the same errors without the firewall → every path narrows: the test can fail",
+  async () => {
+    await using mesh = await Mesh.create();
+    const members = await joinWithMallory(mesh);
+    const { alice, bob } = members;
+    await alice.host.run(["nft", "flush", "ruleset"]);
+    const { ipv4, ipv6, host } = bob;
+    assert.deepEqual(await narrowedBy(aboutNoFlow(members), members), [ipv4, host.address, ipv6]);
 
-  await alice.host.run(["ip", "route", "flush", "cache"]);
-  const outer = aboutOuterDatagrams(members);
-  assert.deepEqual(await narrowedBy(outer, members), [host.address]);
-});
+    await alice.host.run(["ip", "route", "flush", "cache"]);
+    const outer = aboutOuterDatagrams(members);
+    assert.deepEqual(await narrowedBy(outer, members), [host.address]);
+  },
+);
 
 tunnelTest(
-  "replies meet a narrower link behind the peer that began → its errors narrow the path",
+  "replies are too long for a link behind the peer that began → its errors narrow the path",
   async () => {
     await using mesh = await Mesh.create();
     const { alice, bob, behind } = await joinBesideNarrowLink(mesh);
@@ -83,7 +92,7 @@ tunnelTest(
 );
 
 tunnelTest(
-  "datagrams meet a narrower link behind the peer that publishes → its errors narrow the path",
+  "datagrams are too long for a link behind the peer that publishes → its errors narrow the path",
   async () => {
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinBesideNarrowLink(mesh);
@@ -100,7 +109,7 @@ tunnelTest(
 interface Members {
   readonly alice: Member;
   readonly bob: Member;
-  /** A peer of alice's, by a rule of the other direction. */
+  /** A peer of alice, who may reach mallory but not the other way round. */
   readonly mallory: Member;
 }
 
@@ -114,12 +123,12 @@ async function joinWithMallory(mesh: Mesh): Promise<Members> {
   const mallory = await mesh.join("mallory");
   for (const to of [bob, mallory]) await putRule({ from: alice, to, ...TCP_443 });
   await bringUpWide(alice);
-  // The datagrams between the two are a flow that alice began.
+  // This makes the datagrams between the two a flow that alice began.
   assert.equal(await answersPing(alice.host, bob.ipv4), false);
   for (const member of [bob, mallory]) await bringUpWide(member);
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
   await untilPingAnswered(mallory.host, { address: alice.ipv4 });
-  // Hers to choose: what she sends to alice's other address goes by the tunnel too.
+  // On her own host mallory sends what is for alice's other address through the tunnel too.
   const reachable = `${alice.ipv4}/32,${alice.ipv6}/128,${alice.host.address}/32`;
   const peer = ["peer", alice.publicKey, "allowed-ips", reachable];
   await mallory.host.run(["wg", "set", mallory.interfaceName, ...peer]);
@@ -144,7 +153,7 @@ function echoReply(source: string | null, destination: string | null): Quoted {
   return { source: source ?? "", destination: destination ?? "", flow: "echo reply" };
 }
 
-/** Of the paths that mallory's errors are about, those that have become narrower for alice. */
+/** Sends the errors as mallory; returns those of their paths that became narrower for alice. */
 async function narrowedBy(
   errors: readonly ForgedError[],
   { alice, mallory }: Members,
@@ -153,7 +162,7 @@ async function narrowedBy(
     const { host, interfaceName } = mallory;
     await sendForgedError(host, { ...error, device: interfaceName, mtu: FORGED_MTU });
   }
-  // The tunnel keeps the order, so alice has had them by then.
+  // The tunnel keeps the order, so alice has had the errors when she answers.
   assert.equal(await answersPing(mallory.host, alice.ipv4), true);
   const paths = new Set(errors.map(({ quoted }) => quoted.destination));
   const narrowed: string[] = [];
@@ -187,12 +196,12 @@ async function bringUpWide(member: Member): Promise<void> {
   await host.run(["ip", "link", "set", interfaceName, "mtu", `${TUNNEL_MTU}`]);
 }
 
-/** Its socket is open for a second more, since an error is for a socket that is there. */
+/** The socket stays open for another second: an error is only for a socket that exists. */
 async function sendDatagram(
   host: Host,
   { to, length }: { to: Target; length: number },
 ): Promise<void> {
-  // An error makes it fail.
+  // The error that is expected makes socat fail.
   await host.runAnyhow(["socat", "-t1", "-", socatAddress(to)], { input: "x".repeat(length) });
 }
 

@@ -8,7 +8,7 @@ export interface Target {
   readonly port: number;
 }
 
-/** Starts a server on all of the host's addresses that sends back what it gets. */
+/** Starts a server on all addresses of the host that sends back what it gets. */
 export async function listen(
   host: Host,
   { proto, port }: { proto: "tcp" | "udp"; port: number },
@@ -28,7 +28,7 @@ export async function reaches(host: Host, target: Target): Promise<boolean> {
   return success && output === "hello";
 }
 
-/** `socat`'s words for a connection to `target`. */
+/** A connection to `target`, as socat spells it. */
 export function socatAddress({ proto, address, port }: Target): string {
   const family = address.includes(":") ? "6" : "4";
   const host = family === "6" ? `[${address}]` : address;
@@ -68,8 +68,8 @@ export class Pings {
   }
 
   /**
-   * How many were sent, and the numbers of those that were not answered. Without the last one,
-   * which may be on its way.
+   * How many were sent, and the numbers of those that were not answered. The last one does not
+   * count, because its answer may be on its way.
    */
   async stop(): Promise<{ sent: number; lost: number[] }> {
     this.#child.kill("SIGINT");

@@ -1,6 +1,18 @@
-/** What real tunnels need of the machine, and the tests that are left out where it is missing. */
+/** What real tunnels need of the machine, and tests that are left out where it is missing. */
 
-const PROGRAMS = ["wg", "wg-quick", "ip", "nft", "ping", "socat", "ss", "sysctl", "jq", "curl"];
+const PROGRAMS = [
+  "wg",
+  "wg-quick",
+  "ip",
+  "nft",
+  "ping",
+  "socat",
+  "ss",
+  "sysctl",
+  "jq",
+  "curl",
+  "setpriv",
+];
 
 const missing = await missingRequirements();
 const mustRun = Deno.env.get("CI") === "true";
@@ -32,7 +44,7 @@ async function missingRequirements(): Promise<string[]> {
   return required.flatMap(([what, isThere]) => isThere ? [] : [what]);
 }
 
-/** A container's root may not. */
+/** Root in a container may not. */
 async function canMakeNamespaces(): Promise<boolean> {
   const unshare = new Deno.Command("unshare", { args: ["--net", "true"], stderr: "null" });
   return await unshare.output().then(({ success }) => success, () => false);

@@ -11,52 +11,55 @@ import {
   runHook,
   servedConfiguration,
   takeDown,
+  TCP_443,
+  UDP_443,
 } from "./mesh_of_hosts.ts";
 import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
 
-const TCP_443 = { proto: "tcp", port: 443 } as const;
-const UDP_443 = { proto: "udp", port: 443 } as const;
 const TCP_444 = { proto: "tcp", port: 444 } as const;
 
-tunnelTest("rule alice → bob tcp 443 → that connection and no other of six", async () => {
-  await using mesh = await Mesh.create();
-  const [alice, bob, carol] = [
-    await mesh.join("alice"),
-    await mesh.join("bob"),
-    await mesh.join("carol"),
-  ];
-  await putRule({ from: alice, to: bob, ...TCP_443 });
-  // carol is bob's peer, but has no rule towards him.
-  await putRule({ from: bob, to: carol, ...TCP_444 });
-  for (const member of [alice, bob, carol]) {
-    for (const target of [TCP_443, UDP_443, TCP_444]) await listen(member.host, target);
-    await bringUp(member);
-  }
-  await untilPingAnswered(alice.host, { address: bob.ipv4 });
-  await untilPingAnswered(carol.host, { address: bob.ipv4 });
+tunnelTest(
+  "rules alice → bob tcp 443 and bob → carol tcp 444 → these two of seven connections, IPv4 and IPv6",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob, carol] = [
+      await mesh.join("alice"),
+      await mesh.join("bob"),
+      await mesh.join("carol"),
+    ];
+    await putRule({ from: alice, to: bob, ...TCP_443 });
+    // carol is bob's peer, but no rule lets her reach him.
+    await putRule({ from: bob, to: carol, ...TCP_444 });
+    for (const member of [alice, bob, carol]) {
+      for (const target of [TCP_443, UDP_443, TCP_444]) await listen(member.host, target);
+      await bringUp(member);
+    }
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    await untilPingAnswered(carol.host, { address: bob.ipv4 });
 
-  const outcomes = await Promise.all([
-    attempt(alice, bob, TCP_443),
-    attempt(alice, bob, TCP_444),
-    attempt(alice, bob, UDP_443),
-    attempt(bob, alice, TCP_443),
-    attempt(carol, bob, TCP_443),
-    attempt(bob, carol, TCP_444),
-    attempt(alice, carol, TCP_443),
-  ]);
-  assert.deepEqual(outcomes, [
-    "alice → bob tcp 443: IPv4 reaches, IPv6 reaches",
-    "alice → bob tcp 444: IPv4 is cut off, IPv6 is cut off",
-    "alice → bob udp 443: IPv4 is cut off, IPv6 is cut off",
-    "bob → alice tcp 443: IPv4 is cut off, IPv6 is cut off",
-    "carol → bob tcp 443: IPv4 is cut off, IPv6 is cut off",
-    "bob → carol tcp 444: IPv4 reaches, IPv6 reaches",
-    "alice → carol tcp 443: IPv4 is cut off, IPv6 is cut off",
-  ]);
-});
+    const outcomes = await Promise.all([
+      attempt(alice, bob, TCP_443),
+      attempt(alice, bob, TCP_444),
+      attempt(alice, bob, UDP_443),
+      attempt(bob, alice, TCP_443),
+      attempt(carol, bob, TCP_443),
+      attempt(bob, carol, TCP_444),
+      attempt(alice, carol, TCP_443),
+    ]);
+    assert.deepEqual(outcomes, [
+      "alice → bob tcp 443: IPv4 reaches, IPv6 reaches",
+      "alice → bob tcp 444: IPv4 is cut off, IPv6 is cut off",
+      "alice → bob udp 443: IPv4 is cut off, IPv6 is cut off",
+      "bob → alice tcp 443: IPv4 is cut off, IPv6 is cut off",
+      "carol → bob tcp 443: IPv4 is cut off, IPv6 is cut off",
+      "bob → carol tcp 444: IPv4 reaches, IPv6 reaches",
+      "alice → carol tcp 443: IPv4 is cut off, IPv6 is cut off",
+    ]);
+  },
+);
 
-tunnelTest("rule alice → bob udp 53 → datagrams and their replies, nothing by tcp", async () => {
+tunnelTest("rule alice → bob udp 53 → datagrams and their replies pass, TCP does not", async () => {
   await using mesh = await Mesh.create();
   const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
   await putRule({ from: alice, to: bob, proto: "udp", port: 53 });
@@ -72,7 +75,7 @@ tunnelTest("rule alice → bob udp 53 → datagrams and their replies, nothing b
   ]);
 });
 
-tunnelTest("tunnel up with a firewall → other interfaces are open as before", async () => {
+tunnelTest("a tunnel with its firewall → ports on other interfaces stay open", async () => {
   await using mesh = await Mesh.create();
   const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
   await putRule({ from: alice, to: bob, ...TCP_443 });
@@ -86,7 +89,7 @@ tunnelTest("tunnel up with a firewall → other interfaces are open as before", 
   assert.equal(await reaches(bob.host, { ...TCP_444, address: "127.0.0.1" }), true);
 });
 
-tunnelTest("wg-quick down → no nftables table and no interface is left", async () => {
+tunnelTest("wg-quick down → no nftables table and no interface is left over", async () => {
   await using mesh = await Mesh.create();
   const alice = await mesh.join("alice");
   await bringUp(alice);
@@ -98,7 +101,7 @@ tunnelTest("wg-quick down → no nftables table and no interface is left", async
 });
 
 tunnelTest(
-  "an interface name that nft cannot take → up with another table name, and down",
+  "an interface name that nft refuses → up and down, with another name for the table",
   async () => {
     await using mesh = await Mesh.create();
     const joined = await mesh.join("alice");
@@ -115,7 +118,7 @@ tunnelTest(
   },
 );
 
-tunnelTest("firewall none → up, with every port open", async () => {
+tunnelTest("firewall none → up, and every port is open", async () => {
   await using mesh = await Mesh.create();
   const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
   await putRule({ from: alice, to: bob, ...TCP_443 });
@@ -137,7 +140,7 @@ tunnelTest("no private key file → wg-quick up fails and leaves no interface", 
 });
 
 tunnelTest(
-  "a file without its comments → wg-quick up fails: no tunnel without firewall",
+  "a file without its comments → wg-quick up fails: no tunnel without a firewall",
   async () => {
     await using mesh = await Mesh.create();
     const alice = await mesh.join("alice");
@@ -150,7 +153,7 @@ tunnelTest(
 );
 
 tunnelTest(
-  "a file without its comments beside an older table → its first hook fails, the table stays",
+  "a file without its comments beside a loaded table → its first hook fails, the table stays",
   async () => {
     await using mesh = await Mesh.create();
     const alice = await mesh.join("alice");
@@ -164,7 +167,7 @@ tunnelTest(
   },
 );
 
-tunnelTest("a host without IPv6 → wg-quick up comes up, and IPv4 works", async () => {
+tunnelTest("a host without IPv6 → wg-quick up succeeds, and IPv4 works", async () => {
   await using mesh = await Mesh.create();
   const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
   await putRule({ from: alice, to: bob, ...TCP_443 });
@@ -175,7 +178,7 @@ tunnelTest("a host without IPv6 → wg-quick up comes up, and IPv4 works", async
 });
 
 tunnelTest(
-  "one side's put is a request and moves no packet; the other side's opens it",
+  "/acl/put by one side → no packet passes; by the other side too → the port is open",
   async () => {
     await using mesh = await Mesh.create();
     const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];

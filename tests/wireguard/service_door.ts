@@ -1,16 +1,25 @@
 import { SUPABASE_URL } from "../conformance/client.ts";
+import { type Host, untilListening } from "./host.ts";
+
+const PORT = 8000;
+/** Stands in place of the project's origin for every program of a host that has a door. */
+export const SERVICE_ORIGIN = `http://127.0.0.1:${PORT}`;
 
 /**
- * The service as one agent reaches it: at a socket in the file system, which namespaces share, so
- * that no packet leaves the test's internet. A test can have it fail.
+ * The service as one host reaches it: at a port of its own loopback. From there requests go by a
+ * socket in the file system, which namespaces share, so that none crosses the test's internet. A
+ * test can see what was asked, and can have it fail.
  */
 export class ServiceDoor implements AsyncDisposable {
+  /** The path of every request so far. */
+  readonly paths: string[] = [];
   readonly #server: Deno.HttpServer;
   #failure: { path: string; answer: () => Response } | null = null;
   #failuresGiven = 0;
 
   private constructor(socket: string) {
     this.#server = Deno.serve({ path: socket, onListen: () => {} }, (request) => {
+      this.paths.push(new URL(request.url).pathname);
       const failure = this.#failure;
       if (failure === null || !request.url.endsWith(failure.path)) return forward(request);
       this.#failuresGiven += 1;
@@ -18,7 +27,11 @@ export class ServiceDoor implements AsyncDisposable {
     });
   }
 
-  static open(socket: string): ServiceDoor {
+  static async open(host: Host): Promise<ServiceDoor> {
+    const socket = `${host.directory}/service.sock`;
+    const listener = `TCP-LISTEN:${PORT},bind=127.0.0.1,fork,reuseaddr`;
+    host.start(["socat", listener, `UNIX-CONNECT:${socket}`], { logName: "relay" });
+    await untilListening(host, { proto: "tcp", port: PORT });
     return new ServiceDoor(socket);
   }
 

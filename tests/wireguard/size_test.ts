@@ -5,7 +5,7 @@ import { configurationOf, largeState } from "../unit/wireguard/states.ts";
 import { Internet } from "./internet.ts";
 import { tunnelTest } from "./requirements.ts";
 
-tunnelTest("1,000 peers and 5,000 rules → wg-quick up has every one of them", async () => {
+tunnelTest("1,000 peers and 5,000 rules → wg-quick up loads every one of them", async () => {
   await using internet = await Internet.create();
   const host = await internet.addHost("alice");
   const interfaceName = `${internet.id}-0`;

@@ -3,13 +3,15 @@ import { cors } from "hono/cors";
 // Its router is the one that costs least to set up, for a process that lives for a few requests.
 import { Hono } from "hono/quick";
 import { type Caller, callerArgument, identifyCaller } from "./caller.ts";
-import { createCallDatabase, createDatabaseClient } from "./database.ts";
+import { createCallDatabase, createDatabaseClient } from "./upstream/database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
+import type { Documentation } from "./openapi/document.ts";
 import type { Operation, Operations, Platform } from "./operation.ts";
 import { discardBody, parseBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
-import { type Environment, readSettings, type Settings, SettingsError } from "./settings.ts";
-import { recordUpstreamCalls, type UpstreamCall } from "./upstream_calls.ts";
+import type { PlatformSettings } from "./settings/platform.ts";
+import { recordUpstreamCalls, type UpstreamCall } from "./upstream/calls.ts";
+import { type Environment, SettingsError } from "./settings/variables.ts";
 
 interface Variables {
   requestId: string;
@@ -21,25 +23,29 @@ interface Variables {
 
 type AppContext = Context<{ Variables: Variables }>;
 
-export interface AppDescription {
+export interface AppDescription<Settings extends PlatformSettings> {
   /** The function's name, which is also the first segment of every path that it sees. */
   readonly name: "agent-artifacts" | "agent-mesh";
-  readonly title: string;
-  readonly operations: Operations;
+  /** Throws SettingsError. */
+  readonly readSettings: (environment: Environment) => Settings;
+  readonly operations: Operations<Settings>;
+  /** What only the OpenAPI document needs, loaded with it. */
+  readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
 }
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,64}$/;
 
 /**
- * The whole pipeline of a function: request id, CORS, identification, body, schema, handler, errors, log. Settings
- * that cannot be used do not keep the function from starting: every request is then told which variable is wrong.
+ * The whole pipeline of a function: request id, CORS, identification, body, schema, handler,
+ * errors, log. Settings that cannot be used do not keep the function from starting: every request
+ * is then told which variable is wrong.
  */
-export function createApp(
-  description: AppDescription,
+export function createApp<Settings extends PlatformSettings>(
+  description: AppDescription<Settings>,
   environment: Environment,
 ): Hono<{ Variables: Variables }> {
   const app = new Hono<{ Variables: Variables }>().basePath(`/${description.name}`);
-  const settings = settingsOrError(environment);
+  const settings = settingsOrError(description, environment);
 
   app.use(async (context, next) => {
     const startedAt = performance.now();
@@ -91,8 +97,10 @@ export function createApp(
   for (const [path, operationOf] of operations) {
     app.post(path, async (context) => {
       context.set("path", path);
-      const { access, request, handle } = await operationOf();
-      const caller = access === "anyone" ? null : identifyCaller(context.req.raw.headers, settings);
+      const { identification, request, handle } = await operationOf();
+      const caller = identification === "none"
+        ? null
+        : identifyCaller(context.req.raw.headers, settings);
       context.set("caller", caller);
       const input = parseBody(request, await readJsonObject(context.req.raw));
       const answer = await handle({
@@ -118,9 +126,14 @@ export function createApp(
   app.get("/openapi.json", async (context) => {
     context.set("path", "/openapi.json");
     // Loaded by the first who asks: no other request should wait for it.
-    const { openApiDocument } = await import("./openapi.ts");
-    const { name, title } = description;
-    return Response.json(openApiDocument({ name, title, operations: await loadAll(operations) }));
+    const [{ openApiDocument }, { documentation }, described] = await Promise.all([
+      import("./openapi/document.ts"),
+      description.loadDocumentation(),
+      loadAll(operations),
+    ]);
+    return Response.json(
+      openApiDocument({ name: description.name, documentation, operations: described }),
+    );
   });
   for (const path of ["/health", "/openapi.json"]) {
     app.all(path, methodNotAllowed("GET, OPTIONS"));
@@ -129,9 +142,9 @@ export function createApp(
 }
 
 /** By path, what gives the operation, made when it is first asked for. */
-function createOperations(
-  operations: Operations,
-  platform: Platform,
+function createOperations<Settings extends PlatformSettings>(
+  operations: Operations<Settings>,
+  platform: Platform<Settings>,
 ): Map<string, () => Promise<Operation>> {
   return new Map(
     Object.entries(operations).map(([path, load]) => {
@@ -166,7 +179,8 @@ function methodNotAllowed(allow: string): (context: AppContext) => Response {
   };
 }
 
-function settingsOrError(
+function settingsOrError<Settings extends PlatformSettings>(
+  { readSettings }: AppDescription<Settings>,
   environment: Environment,
 ): Settings | SettingsError {
   try {

@@ -1,8 +1,8 @@
 import { ServiceError } from "./errors.ts";
 import { isOneOf, sha256Hex } from "./secrets.ts";
-import type { Settings } from "./settings.ts";
+import type { PlatformSettings } from "./settings/platform.ts";
 
-/** Who sent a request, as far as its headers tell. Whether an agent key is live is for the database to say. */
+/** Who sent a request, by its headers. The database says whether an agent key is live. */
 export type Caller =
   | { readonly kind: "agent"; readonly keyHash: string }
   | { readonly kind: "operator" };
@@ -19,10 +19,11 @@ type Credential = "operator" | "public" | "unknown";
 const AGENT_KEY = /^ak_[0-9a-f]{64}$/;
 
 /**
- * Identifies the caller by its headers, in the order that the wire contract gives. Throws unauthenticated where they
- * hold no credential, or one that cannot be valid; a credential that is wrong never falls through to another one.
+ * Identifies the caller by its headers, in the order that the wire contract gives. Throws
+ * unauthenticated where they have no credential, or one that cannot be valid. Where one credential
+ * is wrong, no other one counts.
  */
-export function identifyCaller(headers: Headers, settings: Settings): Caller {
+export function identifyCaller(headers: Headers, settings: PlatformSettings): Caller {
   const authorization = headers.get("authorization")?.trim() ?? "";
   const bearer = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? null;
 
@@ -33,7 +34,7 @@ export function identifyCaller(headers: Headers, settings: Settings): Caller {
 
   const credentials: Credential[] = [];
   if (authorization !== "") {
-    // User tokens of the project (JWTs) are not accepted yet: they are unknown here, whatever `apikey` says.
+    // User tokens of the project (JWTs) are not accepted yet, whatever `apikey` says.
     credentials.push(bearer === null ? "unknown" : classify(bearer, settings));
   }
   const apikey = headers.get("apikey")?.trim() ?? "";
@@ -45,7 +46,7 @@ export function identifyCaller(headers: Headers, settings: Settings): Caller {
   return { kind: "operator" };
 }
 
-/** `caller` as SQL functions take it. Null, who was not identified, has nothing but the grant token in its body. */
+/** `caller` as SQL functions take it. Null was not identified: a grant token is its credential. */
 export function callerArgument(caller: Caller | null, requestId: string): CallerArgument {
   if (caller === null) return { kind: "grant_token", request_id: requestId };
   return caller.kind === "operator"
@@ -53,9 +54,9 @@ export function callerArgument(caller: Caller | null, requestId: string): Caller
     : { kind: "agent", key_hash: caller.keyHash, request_id: requestId };
 }
 
-function classify(credential: string, settings: Settings): Credential {
+function classify(credential: string, settings: PlatformSettings): Credential {
   if (isOneOf(credential, settings.operatorKeys)) return "operator";
-  // Publishable keys are recognised by form too: a project may make new ones that this function was not told of.
+  // By its form too: a project can make publishable keys that this function was not given.
   if (credential.startsWith("sb_publishable_") || isOneOf(credential, settings.publicKeys)) {
     return "public";
   }

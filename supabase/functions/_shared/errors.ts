@@ -1,4 +1,4 @@
-/** One entry for each error code of the wire contract: its status, its sentence, and whether repeating can help. */
+/** What an error code of the wire contract stands for. */
 interface ErrorEntry {
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 422 | 500 | 503;
   readonly message: string;
@@ -103,7 +103,7 @@ export function errorEntry(code: ErrorCode): ErrorEntry {
   return CATALOGUE[code];
 }
 
-/** The error envelope of the wire contract, with the headers that belong to its status. */
+/** The response of an error, with the headers that belong to its status. */
 export function errorResponse(error: ServiceError, requestId: string): Response {
   const entry = errorEntry(error.code);
   const headers = new Headers();
@@ -111,14 +111,18 @@ export function errorResponse(error: ServiceError, requestId: string): Response 
   if (entry.retryAfterSeconds !== undefined) {
     headers.set("retry-after", String(entry.retryAfterSeconds));
   }
-  const body = {
+  return Response.json(errorBody(error, requestId), { status: entry.status, headers });
+}
+
+/** The error envelope of the wire contract. */
+export function errorBody({ code, message, details }: ServiceError, requestId: string): object {
+  return {
     error: {
-      code: error.code,
-      message: error.message,
-      retryable: entry.retryAfterSeconds !== undefined,
+      code,
+      message,
+      retryable: errorEntry(code).retryAfterSeconds !== undefined,
       request_id: requestId,
-      ...(error.details === undefined ? {} : { details: error.details }),
+      ...(details === undefined ? {} : { details }),
     },
   };
-  return Response.json(body, { status: entry.status, headers });
 }

@@ -1,4 +1,4 @@
-/** The field rules of the wire contract that both functions share, as zod schemas: what passes is trusted inside. */
+/** The field rules that both functions share. What these schemas let pass is trusted inside. */
 import * as z from "zod";
 import { AGENT_ID } from "./agent_id.ts";
 
@@ -17,14 +17,20 @@ export const agentId = z.string()
 
 const TIMESTAMP = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|\+00:00)$/;
 
-/** ISO 8601, UTC. What comes out has milliseconds and `Z`; finer digits are cut off. */
+/** ISO 8601 in UTC. What comes out has milliseconds and `Z`; finer digits are cut off. */
 export const timestamp = z.string()
+  // Before the transformation: what is said after it describes what comes out.
+  .meta({ format: "date-time", examples: ["2026-02-07T09:30:00Z"] })
   .refine(
     (text) => normaliseTimestamp(text) !== null,
     "Must be an ISO 8601 timestamp in UTC, such as 2026-01-31T09:30:00Z.",
   )
-  .transform((text) => normaliseTimestamp(text) ?? text)
-  .meta({ format: "date-time", examples: ["2026-01-31T09:30:00Z"] });
+  .transform((text) => normaliseTimestamp(text) ?? text);
+
+/** A timestamp as every answer has it. */
+export const sentTimestamp = z.string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+  .meta({ format: "date-time", examples: ["2026-01-31T09:30:00.000Z"] });
 
 function normaliseTimestamp(text: string): string | null {
   const parts = TIMESTAMP.exec(text);
@@ -32,7 +38,7 @@ function normaliseTimestamp(text: string): string | null {
   const milliseconds = (parts[7] ?? "").slice(0, 3).padEnd(3, "0");
   const normalised = `${text.slice(0, 19)}.${milliseconds}Z`;
   const instant = new Date(normalised);
-  // Date rolls some impossible days over (February 30 becomes March 2): only what comes back unchanged is a date.
+  // Date makes March 2 of February 30: only what comes back unchanged is a date.
   if (Number.isNaN(instant.getTime()) || instant.toISOString() !== normalised) return null;
   return normalised;
 }

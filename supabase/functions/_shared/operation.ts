@@ -1,11 +1,11 @@
 import type * as z from "zod";
 import type { CallerArgument } from "./caller.ts";
-import type { CallDatabase } from "./database.ts";
+import type { CallDatabase } from "./upstream/database.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { Settings } from "./settings.ts";
+import type { PlatformSettings } from "./settings/platform.ts";
 
-/** What operations are made from: the configuration, and what they may call. */
-export interface Platform {
+/** What operations are made from: the settings of their function, and what they may call. */
+export interface Platform<Settings extends PlatformSettings = PlatformSettings> {
   readonly settings: Settings;
   readonly callDatabase: CallDatabase;
 }
@@ -19,45 +19,61 @@ export interface OperationContext<Input> {
   readonly request: Request;
 }
 
-/** What one path of the wire contract is: who may call it, what it takes and gives, and what it does. */
+/** One path of the wire contract: who may call it, what it takes and gives, and what it does. */
 export interface Operation {
+  /** One line. */
   readonly summary: string;
-  /** Who may call, for readers and for OpenAPI; "anyone" also switches identification off. */
-  readonly access: string;
+  /** What a caller has to know beyond the summary and the schemas. */
+  readonly description?: string;
+  /** Which group of the OpenAPI document it belongs to. */
+  readonly tag: string;
+  /** Who may call it, for readers; the SQL function decides. The operator may call everything. */
+  readonly callers: string;
+  /** Whether the pipeline looks for a credential in the headers, and refuses requests without. */
+  readonly identification: "required" | "none";
+  /** Only this project's own commands call it. It is no part of the contract that others read. */
+  readonly isUnlisted?: true;
   readonly request: z.ZodType;
+  /** For the OpenAPI document, where the examples of the fields together make no sense. */
+  readonly requestExample?: object;
   readonly response: z.ZodType;
   /** The body of a 202, where there can be one: not done yet, send the same request again. */
   readonly accepted?: z.ZodType;
+  /** What a 200 is where the request's `accept` asks for text, if the handler heeds that. */
+  readonly plainText?: z.ZodType;
   /** The errors of its own, besides those that every operation has. */
   readonly errors: readonly ErrorCode[];
-  /** Answers with a JSON object (status 200), or with a Response where another status or type is needed. */
+  /** Answers with a JSON object (status 200), or with a Response of another status or type. */
   readonly handle: (context: OperationContext<unknown>) => Promise<object>;
 }
 
 /** The module of an operation. */
-export interface OperationModule {
-  readonly createOperation: (platform: Platform) => Operation;
+export interface OperationModule<Settings extends PlatformSettings> {
+  readonly createOperation: (platform: Platform<Settings>) => Operation;
 }
 
 /**
- * The operations of a function by their paths. Each module is loaded by the first request for its path: a cold start
- * pays for what it serves, and no more. The specifiers are literals, so that what is deployed has every module.
+ * The operations of a function by their paths. The first request for a path loads its module: a
+ * cold start pays for what it serves and no more. The specifiers are literals, so that every module
+ * is deployed.
  */
-export type Operations = Readonly<Record<`/${string}`, () => Promise<OperationModule>>>;
+export type Operations<Settings extends PlatformSettings> = Readonly<
+  Record<`/${string}`, () => Promise<OperationModule<Settings>>>
+>;
 
-interface OperationDefinition<Request extends z.ZodType, Response extends z.ZodType>
+interface OperationDefinition<RequestSchema extends z.ZodType, ResponseSchema extends z.ZodType>
   extends Omit<Operation, "request" | "response" | "handle"> {
-  readonly request: Request;
-  readonly response: Response;
+  readonly request: RequestSchema;
+  readonly response: ResponseSchema;
   readonly handle: (
-    context: OperationContext<z.output<Request>>,
-  ) => Promise<z.output<Response> & object | globalThis.Response>;
+    context: OperationContext<z.output<RequestSchema>>,
+  ) => Promise<z.output<ResponseSchema> & object | Response>;
 }
 
 /** Defines an operation whose handler is typed by its schemas. */
-export function defineOperation<Request extends z.ZodType, Response extends z.ZodType>(
-  definition: OperationDefinition<Request, Response>,
+export function defineOperation<RequestSchema extends z.ZodType, ResponseSchema extends z.ZodType>(
+  definition: OperationDefinition<RequestSchema, ResponseSchema>,
 ): Operation {
-  // The pipeline passes to `handle` only what `request` has parsed, which is what makes this cast right.
+  // The pipeline passes to `handle` only what `request` has parsed, which makes this cast right.
   return definition as unknown as Operation;
 }

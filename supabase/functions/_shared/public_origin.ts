@@ -1,11 +1,12 @@
-import type { Settings } from "./settings.ts";
+import type { PlatformSettings } from "./settings/platform.ts";
 
 /**
- * The origin that callers reach this project at, for upload and fetch URLs: what the operator configured; else
- * SUPABASE_URL, unless that is a name that only containers know (`http://kong:8000` under `supabase start`): then
- * the origin that the request came to, as the gateway reports it.
+ * The origin at which callers reach this project, for upload and download URLs: the one that the
+ * operator configured, else SUPABASE_URL. Where that is a name that only containers know
+ * (`http://kong:8000` under `supabase start`), it is the origin that the request came to, as the
+ * gateway reports it.
  */
-function publicOrigin(request: Request, settings: Settings): string {
+function publicOrigin(request: Request, settings: PlatformSettings): string {
   if (settings.publicSupabaseUrl !== null) return settings.publicSupabaseUrl;
   const { hostname } = new URL(settings.supabaseUrl);
   const isContainerName = !hostname.includes(".") && !hostname.includes(":") &&
@@ -31,6 +32,6 @@ function first(value: string | null): string | null {
 }
 
 /** `url`, a URL of this project, as callers can reach it. */
-export function publicUrl(url: URL, request: Request, settings: Settings): string {
+export function publicUrl(url: URL, request: Request, settings: PlatformSettings): string {
   return publicOrigin(request, settings) + url.href.slice(url.origin.length);
 }

@@ -5,14 +5,14 @@ import { ServiceError } from "./errors.ts";
 /** Longest request body, in bytes. */
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** How much of a body that nobody wants is still read, and for how long. */
+/** How much of an unwanted body is still read, and for how long. */
 const MAX_DISCARDED_BYTES = 1024 ** 2;
 const MAX_DISCARDING_MILLISECONDS = 250;
 
 /**
- * Reads what a refusal left unread of a body, as far as it is there already: the platform's Deno (2.1) resets a
- * connection whose body was not read to its end, and the sender then loses the answer too. Nobody's answer waits for a
- * body that does not come. Never throws.
+ * Reads the rest of a request's body that a refusal left unread. The platform's Deno (2.1) resets a
+ * connection whose body was not read to its end, and the sender then loses the answer too. It does
+ * not wait long for a body that does not come. Never throws.
  */
 export async function discardBody({ body }: Request): Promise<void> {
   if (body === null || body.locked) return;
@@ -20,7 +20,7 @@ export async function discardBody({ body }: Request): Promise<void> {
   const timeIsOver = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, MAX_DISCARDING_MILLISECONDS);
   });
-  // A sender that goes away meanwhile loses nothing that it still wanted.
+  // A sender that goes away meanwhile does not want the answer any more.
   await Promise.race([drain(body).catch(() => {}), timeIsOver]);
   clearTimeout(timer);
 }
@@ -34,8 +34,8 @@ async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
 }
 
 /**
- * The request's body as a JSON object, whatever its Content-Type; nothing at all counts as `{}`. Throws body_too_large
- * or invalid_json.
+ * The request's body as a JSON object, whatever its Content-Type. An empty body counts as `{}`.
+ * Throws body_too_large or invalid_json.
  */
 export async function readJsonObject(request: Request): Promise<object> {
   let body: unknown;
@@ -56,7 +56,7 @@ export async function readJsonObject(request: Request): Promise<object> {
 async function readBody({ body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Not cancelled when too much comes, so that the rest can be discarded.
+  // Not cancelled when it is too large, so that the rest can be discarded.
   for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
     size += chunk.byteLength;
     if (size > MAX_BODY_BYTES) throw new ServiceError("body_too_large");

@@ -1,12 +1,12 @@
 import { ServiceError } from "./errors.ts";
-import type { UpstreamCall } from "./upstream_calls.ts";
+import type { UpstreamCall } from "./upstream/calls.ts";
 
 /** What is known of a request when it ends. Nothing here comes from a body or a credential. */
 export interface RequestLogEntry {
   readonly requestId: string;
   readonly functionName: string;
   readonly method: string;
-  /** The operation's path, or null where the request matched none: what a stranger sent is not logged. */
+  /** The operation's path; null where the request matched none. No other path is logged. */
   readonly path: string | null;
   readonly callerKind: "agent" | "operator" | "none";
   readonly status: number;

@@ -6,7 +6,7 @@ export function sha256Hex(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Whether `text` is one of `secrets`, in a time that tells neither which nor how much of it matched. */
+/** Whether `text` is one of `secrets`. The time it takes does not tell which, or how much of it. */
 export function isOneOf(text: string, secrets: readonly string[]): boolean {
   const digest = createHash("sha256").update(text).digest();
   let found = false;

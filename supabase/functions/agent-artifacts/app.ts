@@ -1,22 +1,24 @@
 import { createApp } from "../_shared/app.ts";
-import type { Environment } from "../_shared/settings.ts";
+import type { Environment } from "../_shared/settings/variables.ts";
+import { readArtifactsSettings } from "./settings.ts";
 
-/** Hands files from agent to agent. Each path, and who may call it, stands in its own file under `routes/`. */
+/** Hands files from agent to agent. What a path takes and gives stands in its file in `routes/`. */
 export function artifactsApp(environment: Environment) {
   return createApp({
     name: "agent-artifacts",
-    title: "Agent artifacts",
+    readSettings: readArtifactsSettings,
     operations: {
       "/register": () => import("./routes/register.ts"), // the agent itself
       "/commit": () => import("./routes/commit.ts"), //     the owner
       "/grant": () => import("./routes/grant.ts"), //       the owner
       "/revoke": () => import("./routes/revoke.ts"), //     the owner
-      "/fetch": () => import("./routes/fetch.ts"), //       anyone with the grant token
+      "/fetch": () => import("./routes/fetch.ts"), //       whoever has the token
       "/open": () => import("./routes/open.ts"), //         the owner, an agent with a live grant
       "/inbox": () => import("./routes/inbox.ts"), //       the agent itself
       "/list": () => import("./routes/list.ts"), //         the agent itself
       "/delete": () => import("./routes/delete.ts"), //     the owner
-      "/sweep": () => import("./routes/sweep.ts"), //       nobody
+      "/sweep": () => import("./routes/sweep.ts"), //       the operator
     }, //                                                   and the operator, everything
+    loadDocumentation: () => import("./documentation.ts"),
   }, environment);
 }

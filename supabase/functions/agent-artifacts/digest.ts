@@ -5,14 +5,14 @@ import type { ObjectStore } from "./object_store.ts";
 
 const BUFFER_BYTES = 64 * 1024;
 
-/** Where the hashing of one object has come to. */
+/** How far the hashing of one object has come. */
 export interface Progress {
   readonly verified_bytes: number;
-  /** The SHA-256 state of as many bytes, in base64. */
+  /** The state of SHA-256 after these bytes, in base64. */
   readonly hash_state: string;
 }
 
-/** The whole object was seen, or enough of it to tell that it is wrong. */
+/** The whole object was read, or its size alone shows that it is wrong. */
 export interface Observation {
   readonly complete: true;
   /** In bytes. */
@@ -21,7 +21,7 @@ export interface Observation {
   readonly sha256: string | null;
 }
 
-/** There is more to read than one call may. */
+/** There is more to read than one call may read. */
 export interface PartialObservation extends Progress {
   readonly complete: false;
   readonly object_id: string;
@@ -31,18 +31,18 @@ export interface PartialObservation extends Progress {
 export interface DigestOptions {
   /** In bytes. */
   readonly expectedSize: number;
-  /** Of this very object; null: from its beginning. */
+  /** Of this very object. Null: none is read yet. */
   readonly progress: Progress | null;
   readonly maxBytesPerCall: number;
-  /** After this, what was read so far is given back as it is, and the next call goes on from there. */
+  /** After this, the call ends with the progress that it has made, and the next one goes on. */
   readonly maxMillisecondsPerCall: number;
   /** Ends the reading without a result. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads the object at `path` in constant memory and says what is there, or how far it came. Null when there is no
- * object. Throws upstream_unavailable.
+ * Reads the object at `path` in constant memory and says what it is, or how far the reading came.
+ * Null when there is no object. Throws upstream_unavailable.
  */
 export async function digestObject(
   store: ObjectStore,
@@ -59,7 +59,7 @@ export async function digestObject(
   if (progress !== null) hasher.load(Buffer.from(progress.hash_state, "base64"));
   const start = progress?.verified_bytes ?? 0;
   const end = Math.min(expectedSize, start + maxBytesPerCall);
-  // Without a range where one would name everything: an object of no bytes has no range at all.
+  // Without a range where all is read: an empty object has no range at all.
   const isWhole = start === 0 && end === expectedSize;
   const stream = await store.read(path, isWhole ? { signal } : { range: { start, end }, signal });
 
@@ -73,7 +73,7 @@ export async function digestObject(
     if (isOutOfTime || verifiedBytes > end) break;
   }
   if (verifiedBytes !== end && !isOutOfTime) {
-    // Storage has just said otherwise: this download went wrong, which says nothing about the object.
+    // Storage has just told another size: the download went wrong, the object may be right.
     throw new ServiceError("upstream_unavailable", {
       cause: new Error("download of another length than asked for"),
     });
@@ -91,8 +91,8 @@ export async function digestObject(
 }
 
 /**
- * The stream's chunks, each valid until the next is asked for: all are read into one buffer, which keeps memory
- * flat, where the stream's own chunks would pile up faster than they are collected.
+ * The stream's chunks, each valid until the next is asked for. All are read into one buffer: chunks
+ * of their own would pile up faster than they are collected.
  */
 async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader({ mode: "byob" });
@@ -107,7 +107,7 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
   } catch (cause) {
     throw new ServiceError("upstream_unavailable", { cause });
   } finally {
-    // Ends the download where it was not read to its end; it may be broken already, which is no further news.
+    // Ends a download that was not read to its end. That it is broken already does not matter.
     await reader.cancel().catch(() => {});
   }
 }

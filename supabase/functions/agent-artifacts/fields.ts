@@ -1,6 +1,6 @@
 /** The field rules of artifacts and grants, and the shapes that several operations answer with. */
 import * as z from "zod";
-import { agentId, wellFormedText } from "../_shared/fields.ts";
+import { agentId, sentTimestamp, wellFormedText } from "../_shared/fields.ts";
 
 const MAX_KEY_BYTES = 1024;
 
@@ -56,42 +56,79 @@ export const mime = z.string()
   .regex(MEDIA_TYPE, "Must be a media type, such as application/pdf or text/plain; charset=utf-8.")
   .meta({ examples: ["application/pdf"] });
 
+const SHA256_EXAMPLE = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
+
 export const sha256 = z.string()
+  .meta({ description: "SHA-256 of the bytes.", examples: [SHA256_EXAMPLE] })
   .regex(/^[0-9A-Fa-f]{64}$/, "Must be 64 hex digits.")
-  .transform((text) => text.toLowerCase())
-  .meta({ description: "SHA-256 of the bytes." });
+  .transform((text) => text.toLowerCase());
 
 /**
- * An identifier or token of another form names nothing. It becomes the empty text, which names nothing either, so
- * that the database, which authenticates first, is the one to say so.
+ * An identifier or token of another form names nothing. It becomes the empty text, which names
+ * nothing either, so that the database, which authenticates first, is the one to say so.
  */
-function nameOf(form: RegExp) {
-  return wellFormedText.transform((text) => form.test(text) ? text : "");
+function nameOf(form: RegExp, described: { description: string; examples: string[] }) {
+  return wellFormedText.meta(described).transform((text) => form.test(text) ? text : "");
 }
 
-export const artifactId = nameOf(/^art_[0-9a-f]{32}$/).meta({ examples: ["art_…"] });
-export const grantId = nameOf(/^grant_[0-9a-f]{32}$/).meta({ examples: ["grant_…"] });
-export const grantToken = nameOf(/^g_[A-Za-z0-9_-]{43}$/).meta({ examples: ["g_…"] });
+export const ARTIFACT_ID = {
+  description: "Names one content, which never changes.",
+  examples: ["art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"],
+};
+const GRANT_ID = {
+  description: "Names a grant, and gives access to nothing.",
+  examples: ["grant_0b7e4d1c9a2f48f6b3d5e6c7a8f90122"],
+};
+const GRANT_TOKEN = {
+  description: "The capability that /fetch takes. Whoever has it has the access.",
+  examples: ["g_qk0vXy3Jw7nRZb2LhT8sUe5CfA1dGmPiOo4NtK6WxYz"],
+};
+
+export const artifactId = nameOf(/^art_[0-9a-f]{32}$/, ARTIFACT_ID);
+export const grantId = nameOf(/^grant_[0-9a-f]{32}$/, GRANT_ID);
+export const grantToken = nameOf(/^g_[A-Za-z0-9_-]{43}$/, GRANT_TOKEN);
 
 export const limit = z.int("Must be a whole number from 1 to 1000.")
   .min(1, "Must be a whole number from 1 to 1000.")
   .max(1000, "Must be a whole number from 1 to 1000.")
   .default(100);
 
-export const artifact = z.object({
-  artifact_id: z.string(),
-  agent_id: z.string(),
-  key: z.string(),
-  mime: z.string(),
-  size: z.int(),
-  ttl_days: z.int(),
-  sha256: z.string().nullable(),
-  state: z.enum(["pending", "committed", "superseded", "deleted"]),
-  created_at: z.string(),
-  committed_at: z.string().nullable(),
-  expires_at: z.string().nullable(),
+export const owner = agentId.meta({ description: "The owning agent." });
+
+/** The fields of an answer that several operations have. */
+export const sentArtifactId = z.string().meta(ARTIFACT_ID);
+export const sentGrantId = z.string().meta(GRANT_ID);
+export const sentGrantToken = z.string().meta(GRANT_TOKEN);
+export const sentKey = z.string().meta({ examples: ["reports/2026/july.pdf"] });
+export const sentMime = z.string().meta({ examples: ["application/pdf"] });
+export const sentSize = z.int().meta({ description: "In bytes.", examples: [48_213] });
+export const sentSha256 = z.string().regex(/^[0-9a-f]{64}$/).meta({ examples: [SHA256_EXAMPLE] });
+export const sentExpiry = sentTimestamp.meta({ examples: ["2026-02-07T09:30:00.000Z"] });
+export const nextCursor = z.string().nullable().meta({
+  description: "The `cursor` of the next page; null: this is the last.",
+  examples: [null],
 });
+
+export const artifact = z.object({
+  artifact_id: sentArtifactId,
+  agent_id: z.string().meta({ examples: ["planner"] }),
+  key: sentKey,
+  mime: sentMime,
+  size: sentSize,
+  ttl_days: z.int().meta({ examples: [7] }),
+  sha256: sentSha256.nullable(),
+  state: z.enum(["pending", "committed", "superseded", "deleted"])
+    .meta({ examples: ["committed"] }),
+  created_at: sentTimestamp.meta({ examples: ["2026-01-31T09:29:58.120Z"] }),
+  committed_at: sentTimestamp.nullable(),
+  expires_at: sentExpiry.nullable(),
+}).meta({ id: "Artifact" });
 
 export type Artifact = z.output<typeof artifact>;
 
-export const owner = agentId.meta({ description: "The owning agent." });
+/** What an artifact's fields are before its commit, for examples. */
+export const uncommitted = {
+  sha256: artifact.shape.sha256.meta({ examples: [null] }),
+  committed_at: artifact.shape.committed_at.meta({ examples: [null] }),
+  expires_at: artifact.shape.expires_at.meta({ examples: [null] }),
+};

@@ -1,8 +1,8 @@
 import { StorageApiError, StorageClient } from "@supabase/storage-js";
 import { ServiceError } from "../_shared/errors.ts";
-import type { Settings } from "../_shared/settings.ts";
-import { fetchWithDeadline, serviceHeaders } from "../_shared/upstream.ts";
-import { recordedFetch } from "../_shared/upstream_calls.ts";
+import type { PlatformSettings } from "../_shared/settings/platform.ts";
+import { fetchWithDeadline, serviceHeaders } from "../_shared/upstream/fetch.ts";
+import { recordedFetch } from "../_shared/upstream/calls.ts";
 
 /** The private bucket that a migration makes. */
 const BUCKET = "agent-artifacts";
@@ -13,7 +13,7 @@ export interface SignedUrl {
   readonly expiresAt: Date;
 }
 
-/** What Storage says about an object. `id` and `version` together are of one upload and of no other. */
+/** What Storage says about an object. No two uploads have the same `id` and `version`. */
 export interface StoredObject {
   readonly id: string;
   readonly version: string;
@@ -22,7 +22,7 @@ export interface StoredObject {
 }
 
 export interface ReadOptions {
-  /** The bytes from `start` up to, not including, `end`; default: all. */
+  /** The bytes from `start` to before `end`. Default: all. */
   readonly range?: { readonly start: number; readonly end: number };
   /** Ends the reading too. */
   readonly signal: AbortSignal;
@@ -38,12 +38,12 @@ export interface ObjectStore {
   describe(path: string): Promise<StoredObject | null>;
   /** The bytes, unaltered. */
   read(path: string, options: ReadOptions): Promise<ReadableStream<Uint8Array>>;
-  /** At most 1000 paths. Gives back those where there was something, and that this call removed. */
+  /** At most 1000 paths. Gives back those at which this call removed something. */
   remove(paths: readonly string[]): Promise<string[]>;
 }
 
-/** The project's Storage. Every method throws upstream_unavailable when Storage does not do its part. */
-export function createObjectStore(settings: Settings): ObjectStore {
+/** The project's Storage. Every method throws upstream_unavailable when Storage fails. */
+export function createObjectStore(settings: PlatformSettings): ObjectStore {
   const storageUrl = `${settings.supabaseUrl}/storage/v1`;
   const bucket = new StorageClient(storageUrl, serviceHeaders(settings), fetchWithDeadline)
     .from(BUCKET);
@@ -56,7 +56,7 @@ export function createObjectStore(settings: Settings): ObjectStore {
 
     async signDownload(path, { seconds, fileName }) {
       const { data, error } = await bucket.createSignedUrl(path, seconds);
-      // Bytes that the database says are there: sending the request again brings nothing.
+      // The database says that the bytes are there: sending the request again does not help.
       if (error && isNotFound(error)) throw new ServiceError("internal", { cause: error });
       if (error) throw storageFailure(error);
       const signed = signedUrl(data.signedUrl);
@@ -111,7 +111,7 @@ export function createObjectStore(settings: Settings): ObjectStore {
   };
 }
 
-/** Storage answers HTTP 400 to nearly everything; the real status is the string in the body. */
+/** Storage answers HTTP 400 to nearly every error. The real status is a string in the body. */
 function isNotFound(error: unknown): boolean {
   return error instanceof StorageApiError && String(error.statusCode) === "404";
 }
@@ -120,7 +120,7 @@ function storageFailure(cause: unknown): ServiceError {
   return new ServiceError("upstream_unavailable", { cause });
 }
 
-/** A signed URL's token is a JWT that this project's Storage made: its `exp` is read, and nothing is trusted to it. */
+/** The token of a signed URL is a JWT of this project's Storage. Only its `exp` is read. */
 function signedUrl(text: string): SignedUrl {
   const url = new URL(text);
   const claims = url.searchParams.get("token")?.split(".")[1] ?? "";

@@ -1,5 +1,5 @@
 import type { CallerArgument } from "../_shared/caller.ts";
-import type { CallDatabase } from "../_shared/database.ts";
+import type { CallDatabase } from "../_shared/upstream/database.ts";
 import { ServiceError } from "../_shared/errors.ts";
 import {
   type MeshConfiguration,
@@ -16,6 +16,7 @@ import {
 } from "../_shared/wireguard/psk_encryption.ts";
 import type { EncryptionKeys } from "../_shared/wireguard/encryption_key.ts";
 import { configVersion } from "./config_version.ts";
+import { requireEncryptionKeys } from "./encryption_keys.ts";
 
 interface EncryptedPeerState extends PeerState {
   readonly psk_version: number;
@@ -30,18 +31,17 @@ export interface ConfigurationState extends Omit<MeshState, "peers"> {
 }
 
 /**
- * How many versions of a missing PSK each storing round offers, of which the database keeps the one that the pair is
- * at. One is enough, unless the other side makes and rotates PSKs in between. So that it cannot keep this side waiting
- * by going on so, the next rounds also offer the versions that it may have got to by then.
+ * How many versions of a missing PSK each storing round offers. The database keeps the one that the
+ * pair is at. One is enough, unless the other side makes and rotates PSKs in between. It could keep
+ * this side waiting by going on so; therefore the next rounds also offer later versions.
  */
 const VERSIONS_OFFERED_IN_ROUND = [1, 16, 64, 64];
 
-const KEY_COMMAND = "supabase secrets set PSK_ENCRYPTION_KEYS=<key>";
-
 /**
- * One agent's configuration and its version, from one state of the database. Makes the PSKs that are still missing;
- * where two callers make one at once, the database keeps one and both read that.
- * Throws what read_wg_config raises, misconfigured, and upstream_unavailable when there are new pairs in every round.
+ * One agent's configuration and its version, from one state of the database. Makes the PSKs that
+ * are still missing; where two callers make one at once, the database keeps one and both read it.
+ * Throws what read_wg_config raises, misconfigured, and upstream_unavailable when PSKs are still
+ * missing after the last round.
  */
 export async function readConfiguration(
   callDatabase: CallDatabase,
@@ -54,7 +54,7 @@ export async function readConfiguration(
 ): Promise<{ agentId: string; version: number; configuration: MeshConfiguration }> {
   const parameters = { caller, agent_id: agentId };
   let state = await callDatabase<ConfigurationState>("read_wg_config", parameters);
-  const encryptionKeys = required(pskEncryptionKeys);
+  const encryptionKeys = requireEncryptionKeys(pskEncryptionKeys);
 
   for (const versionsOffered of VERSIONS_OFFERED_IN_ROUND) {
     const psks = missingPsks(state, { versionsOffered, encryptionKeys });
@@ -110,18 +110,8 @@ function openPsk(
     throw new ServiceError("misconfigured", {
       cause,
       message:
-        "A PSK is encrypted under a key that PSK_ENCRYPTION_KEYS does not list any more. Put that key back, behind the newest one, and run `deno task psk:reencrypt` before you drop it; if it is lost, rotate the PSK with this peer.",
+        "A PSK is encrypted under a key that PSK_ENCRYPTION_KEYS does not list any more. Put that key back, behind the newest one, and run `deno task psk:reencrypt` before you drop it. If it is lost, rotate the PSK with this peer.",
       details: { agent_id },
     });
   }
-}
-
-function required(pskEncryptionKeys: EncryptionKeys | null): EncryptionKeys {
-  if (pskEncryptionKeys === null) {
-    throw new ServiceError("misconfigured", {
-      message:
-        `PSK_ENCRYPTION_KEYS is not set. Make a key by \`openssl rand -base64 32\`, keep it in a safe place, and set it: ${KEY_COMMAND}.`,
-    });
-  }
-  return pskEncryptionKeys;
 }

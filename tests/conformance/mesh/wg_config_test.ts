@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertError, assertInvalid, functionUrl, headersOf, post } from "../client.ts";
+import { assertError, assertInvalid, fetchDescribed, headersOf, post } from "../client.ts";
 import {
   agree,
   configOf,
@@ -182,5 +182,5 @@ meshTest(
 );
 
 function fetchConfig(headers: Record<string, string>): Promise<Response> {
-  return fetch(functionUrl("/agent-mesh/wg_config"), { method: "POST", headers });
+  return fetchDescribed("/agent-mesh/wg_config", { method: "POST", headers });
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Operation, Platform } from "../../../supabase/functions/_shared/operation.ts";
-import { readSettings } from "../../../supabase/functions/_shared/settings.ts";
 import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
 import {
   isWithin,
@@ -9,8 +8,13 @@ import {
   parseIpv6,
 } from "../../../supabase/functions/_shared/wireguard/ip_address.ts";
 import { renderWgQuick } from "../../../supabase/functions/_shared/wireguard/wg_quick.ts";
-import { createOperation as createAclPut } from "../../../supabase/functions/agent-mesh/routes/acl_put.ts";
 import { createOperation as createPeerRegister } from "../../../supabase/functions/agent-mesh/routes/peer_register.ts";
+import { createOperation as createRulePut } from "../../../supabase/functions/agent-mesh/routes/rule_put.ts";
+import {
+  type MeshSettings,
+  readMeshSettings,
+} from "../../../supabase/functions/agent-mesh/settings.ts";
+import { agentIds, endpoints, ports, protocols, spoilt } from "./hostile_fields.ts";
 import { unknownLines } from "./line_grammar.ts";
 import { aliceState, configurationOf, meshNetworks, peerState } from "./states.ts";
 
@@ -29,55 +33,32 @@ interface Rule {
   readonly proto: string;
 }
 
-const settings = readSettings(
+const settings = readMeshSettings(
   new Map([["SUPABASE_URL", "http://127.0.0.1"], ["SUPABASE_SERVICE_ROLE_KEY", "none"]]),
 );
 
-const INJECTIONS = [
-  "\nPostUp = id",
-  "\r\n[Peer]\n",
-  ";id;",
-  "$(id)",
-  "\u2028",
-  "\0",
-  "#",
-  "%i",
-  " ",
-];
-
 const hostileRegistrations = fc.record({
-  agent_id: spoilt(fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/)),
+  agent_id: spoilt(agentIds),
   pubkey: spoilt(fc.uint8Array({ minLength: 32, maxLength: 32 }).map(encodeBase64)),
-  endpoint: fc.option(spoilt(
-    fc.tuple(
-      fc.oneof(
-        fc.ipV4(),
-        fc.ipV4Extended(),
-        fc.ipV6().map((address) => `[${address}]`),
-        fc.domain(),
-        fc.stringMatching(/^[A-Za-z0-9._-]{1,260}$/),
-      ),
-      fc.integer({ min: 0, max: 65536 }),
-    ).map(([host, port]) => `${host}:${port}`),
-  )),
-  listen_port: fc.option(ports(), { nil: undefined }),
+  endpoint: fc.option(spoilt(endpoints)),
+  listen_port: fc.option(hostilePorts(), { nil: undefined }),
 });
 
 const hostileRules = fc.record({
   from_agent: fc.constant("bob"),
   to_agent: fc.constant("alice"),
-  port: ports(),
-  proto: spoilt(fc.constantFrom("tcp", "udp")),
+  port: hostilePorts(),
+  proto: spoilt(protocols),
 });
 
-Deno.test("whatever /peer/register and /acl/put accept → a configuration of known lines, its own and the neighbour's", async () => {
+Deno.test("whatever /peer/register and /acl/put accept → known lines in its own configuration and in its peer's", async () => {
   let accepted = 0;
   await fc.assert(
     fc.asyncProperty(hostileRegistrations, hostileRules, async (hostile, hostileRule) => {
       const registration = await passedOn<Registration>(createPeerRegister, hostile);
       if (registration === null || liesInsideTheMesh(registration)) return;
       accepted++;
-      const rule = await passedOn<Rule>(createAclPut, hostileRule);
+      const rule = await passedOn<Rule>(createRulePut, hostileRule);
       const { agent_id, pubkey, endpoint, listen_port } = registration;
       const inbound_rules = rule === null ? [] : [{ proto: rule.proto, port: rule.port }];
       const states = [
@@ -92,33 +73,21 @@ Deno.test("whatever /peer/register and /acl/put accept → a configuration of kn
     }),
     { numRuns: 2_000 },
   );
-  assert.ok(accepted > 300, `only ${accepted} were accepted: that shows little`);
+  // About one in seven is.
+  assert.ok(accepted > 150, `only ${accepted} were accepted: too few to show anything`);
 });
 
-/** Mostly well-formed, so that what is hostile in one field is not refused for another. */
-function spoilt(wellFormed: fc.Arbitrary<string>): fc.Arbitrary<string> {
-  return fc.oneof(
-    { weight: 8, arbitrary: wellFormed },
-    { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
-    {
-      weight: 1,
-      arbitrary: fc.tuple(wellFormed, fc.constantFrom(...INJECTIONS), fc.nat(60)).map(
-        ([text, injection, at]) => text.slice(0, at) + injection + text.slice(at),
-      ),
-    },
-  );
+/** Not even all numbers. */
+function hostilePorts(): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: 9, arbitrary: ports }, {
+    weight: 1,
+    arbitrary: fc.constantFrom("51820", null),
+  });
 }
 
-function ports(): fc.Arbitrary<unknown> {
-  return fc.oneof(
-    { weight: 8, arbitrary: fc.integer({ min: 1, max: 65535 }) },
-    { weight: 1, arbitrary: fc.constantFrom(0, 65536, -1, 0.5, 2 ** 32 + 1, NaN, "51820", null) },
-  );
-}
-
-/** What an operation hands to the database for this body; null when it refuses the body. */
+/** What an operation passes to the database for this body; null when it refuses the body. */
 async function passedOn<Parameters>(
-  operationOf: (platform: Platform) => Operation,
+  operationOf: (platform: Platform<MeshSettings>) => Operation,
   body: unknown,
 ): Promise<Parameters | null> {
   let parameters: unknown = null;
@@ -139,7 +108,7 @@ async function passedOn<Parameters>(
   return parameters as Parameters;
 }
 
-/** What register_peer itself refuses: only the database knows the networks. */
+/** Only register_peer refuses these: only the database knows the networks. */
 function liesInsideTheMesh({ endpoint_ip }: Registration): boolean {
   const address = parseIpv4(endpoint_ip ?? "") ?? parseIpv6(endpoint_ip ?? "");
   return address !== null && meshNetworks.some((network) => isWithin(address, network));

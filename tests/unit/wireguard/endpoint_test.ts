@@ -36,7 +36,7 @@ Deno.test("parseEndpoint() of what is not <host>:<port> → refused", () => {
   }
 });
 
-Deno.test("parseEndpoint() of a host that is no name and no strict address → refused", () => {
+Deno.test("parseEndpoint() of a host that is neither a name nor a strict address → refused", () => {
   const numbers = ["127.1", "1", "0x7f.1", "0x7f.0x1", "a.0x7f", "a.0X", "3232235521", "1.2.3"];
   const octets = ["01.2.3.4", "1.2.3.256", "1.2.3.4.5", "1.2.3.4."];
   const names = [

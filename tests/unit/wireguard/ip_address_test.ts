@@ -18,7 +18,7 @@ const addressLike = fc.oneof(
   ),
 );
 
-Deno.test("parseIpv4() and parseIpv6() take what node:net takes, but for a zone", () => {
+Deno.test("parseIpv4() and parseIpv6() of any text → accepted if node:net takes it, except with a zone", () => {
   fc.assert(
     fc.property(addressLike, (text) => {
       assert.equal(parseIpv4(text) !== null, isIPv4(text));
@@ -40,7 +40,7 @@ Deno.test("parseIpv6() of any spelling → one text, which parses to the same by
   assert.equal(parseIpv6("2001:DB8:0:0:1:0:0:1")?.text, "2001:db8::1:0:0:1");
 });
 
-Deno.test("isWithin() compares the bits before the prefix length and no other", () => {
+Deno.test("isWithin() compares the bits of the prefix and no others", () => {
   const bytes = fc.uint8Array({ minLength: 4, maxLength: 4 });
   fc.assert(fc.property(bytes, bytes, fc.nat(32), (one, other, prefixLength) => {
     const network = parseNetwork(`${one.join(".")}/${prefixLength}`);
@@ -62,7 +62,7 @@ Deno.test("isWithin() of an address of the other family → false", () => {
   assert.equal(isWithin(address, network), false);
 });
 
-Deno.test("parseNetwork() of what is no network → null", () => {
+Deno.test("parseNetwork() of what is not a network → null", () => {
   for (const text of ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/08", "fd00::/129", "/8", "a/8"]) {
     assert.equal(parseNetwork(text), null, text);
   }

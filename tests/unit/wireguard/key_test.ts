@@ -50,7 +50,7 @@ Deno.test("parsePublicKey() of any text → a key that reads back as itself, or 
   }));
 });
 
-Deno.test("storedPublicKey() checks the form alone", () => {
+Deno.test("storedPublicKey() checks only the form", () => {
   const [key = ""] = readVectors("public_keys.txt");
   assert.equal(storedPublicKey(key), key);
   assert.equal(storedPublicKey(`${key}\n`), null);

@@ -51,9 +51,9 @@ const LINES = [
 const KNOWN_LINE = new RegExp(`^(?:${LINES.join("|")})$`);
 const LONGEST_LINE_BYTES = 1000;
 
-/** The lines of a rendered configuration that its grammar does not allow; none is as it should be. */
+/** The lines of a rendered configuration that its grammar does not allow: there should be none. */
 export function unknownLines(text: string): string[] {
-  if (!text.endsWith("\n")) return ["(the last line does not end)"];
+  if (!text.endsWith("\n")) return ["(the last line has no line break)"];
   return text.slice(0, -1).split("\n").filter((line) =>
     line.length > LONGEST_LINE_BYTES || !KNOWN_LINE.test(line)
   );

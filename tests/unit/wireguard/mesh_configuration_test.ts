@@ -25,7 +25,7 @@ Deno.test("peers and rules in any order → peers in byte order, rules by protoc
   ]);
 });
 
-Deno.test("listen_port → it; without it none", () => {
+Deno.test("listen_port → listenPort; none → null", () => {
   assert.equal(configurationOf(aliceState({ listen_port: 51820 })).listenPort, 51820);
   assert.equal(configurationOf(aliceState()).listenPort, null);
 });

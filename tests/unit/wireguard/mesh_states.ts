@@ -4,11 +4,10 @@ import type {
   MeshState,
   PeerState,
 } from "../../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
+import { agentIds, protocols } from "./hostile_fields.ts";
 import { aliceState, meshNetworks, peerState } from "./states.ts";
 
-const agentIds = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/);
-
-const endpoints = fc.option(
+const acceptableEndpoints = fc.option(
   fc.tuple(
     fc.oneof(fc.ipV4(), fc.ipV6().map((address) => `[${address}]`), fc.domain()),
     fc.integer({ min: 1, max: 65535 }),
@@ -17,7 +16,7 @@ const endpoints = fc.option(
 );
 
 const rules = fc.uniqueArray(
-  fc.record({ proto: fc.constantFrom("tcp", "udp"), port: fc.integer({ min: 1, max: 65535 }) }),
+  fc.record({ proto: protocols, port: fc.integer({ min: 1, max: 65535 }) }),
   { maxLength: 30, selector: ({ proto, port }) => `${proto} ${port}` },
 );
 
@@ -26,7 +25,7 @@ export const meshStates: fc.Arbitrary<MeshState> = fc.record({
   agent_id: agentIds,
   listen_port: fc.option(fc.integer({ min: 1, max: 65535 })),
   peers: fc.uniqueArray(
-    fc.record({ agent_id: agentIds, endpoint: endpoints, inbound_rules: rules }),
+    fc.record({ agent_id: agentIds, endpoint: acceptableEndpoints, inbound_rules: rules }),
     { maxLength: 20, selector: ({ agent_id }) => agent_id },
   ).map((peers): PeerState[] => peers.map((peer, index) => peerState(index + 2, peer))),
 }).map(aliceState);

@@ -11,7 +11,7 @@ Deno.test("parsePrivateKeyFile() of a plain absolute path → itself", () => {
   }
 });
 
-Deno.test("parsePrivateKeyFile() of what a shell could read otherwise → refused", () => {
+Deno.test("parsePrivateKeyFile() of what a shell could take for something else → refused", () => {
   const relative = ["", "key", "./key", "~/key", "/"];
   const shell = [
     "/a b",

@@ -69,7 +69,7 @@ Deno.test("a PSK encrypted under a key that is not in the list → unknown_encry
   assert.equal(reasonOf(encrypted, { encryptionKeys: keys(newKey) }), "unknown_encryption_key");
 });
 
-Deno.test("an encrypted PSK put into another row → not_authentic", () => {
+Deno.test("an encrypted PSK moved to another row → not_authentic", () => {
   const encrypted = encryptPresharedKey(generatePresharedKey(), {
     owner,
     encryptionKeys: keys(newKey),
@@ -122,7 +122,7 @@ Deno.test("printing or serialising a PSK or an encryption key shows nothing secr
   }
 });
 
-Deno.test("a PSK of another length → TypeError", () => {
+Deno.test("a PSK of another length than 32 bytes → TypeError", () => {
   assert.throws(() => new PresharedKey(new Uint8Array(31)), TypeError);
 });
 

@@ -5,13 +5,13 @@ import { RENDERING_REVISION } from "../../../supabase/functions/agent-mesh/confi
 
 const GOLDEN = new URL("./golden/", import.meta.url);
 
-/** What the golden configurations are at this revision. */
+/** The golden configurations at this revision. */
 const RENDERED = {
   revision: 1,
   sha256: "8619dd439c5c1ec4a483afb359eb2d6e11d43b46053469e33a04eac7cee46d6c",
 };
 
-Deno.test("the golden configurations → those of this RENDERING_REVISION; another text needs a higher one", async () => {
+Deno.test("the golden configurations → unchanged, or RENDERING_REVISION has been raised", async () => {
   const hash = createHash("sha256");
   for (const name of (await readdir(GOLDEN)).sort()) {
     hash.update(await readFile(new URL(name, GOLDEN)));

@@ -19,7 +19,7 @@ export const meshNetworks = networks.map((text) => {
 
 const publicKeys = readVectors("public_keys.txt");
 
-/** The peer with the number `host` in the mesh's networks, 2 to 25. */
+/** A peer whose number in the mesh's networks is `host`, from 2 to 25. */
 export function peerState(host: number, rest: Partial<PeerState> = {}): PeerState {
   return {
     agent_id: `agent-${host}`,
@@ -31,7 +31,7 @@ export function peerState(host: number, rest: Partial<PeerState> = {}): PeerStat
   };
 }
 
-/** alice, with the number 1. */
+/** alice, whose number is 1. */
 export function aliceState(rest: Partial<MeshState> = {}): MeshState {
   return {
     agent_id: "alice",
@@ -43,7 +43,7 @@ export function aliceState(rest: Partial<MeshState> = {}): MeshState {
   };
 }
 
-/** alice with so many peers, up to 1,000, that each have an IP endpoint and rules towards her. */
+/** alice with up to 1,000 peers, each with an address as its endpoint and rules towards her. */
 export function largeState(
   { peers, rulesPerPeer }: { peers: number; rulesPerPeer: number },
 ): MeshState {
@@ -66,7 +66,7 @@ export function largeState(
   });
 }
 
-/** Parsed, with a PSK for each peer that is the last byte of its address, 32 times. */
+/** Parses a state; the PSK of each peer is the last byte of its address, 32 times. */
 export function configurationOf(state: MeshState): MeshConfiguration {
   return parseMeshConfiguration(state, ({ addresses }) => {
     return new PresharedKey(new Uint8Array(32).fill(Number(addresses[0]?.split(".")[3])));

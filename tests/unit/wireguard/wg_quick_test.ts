@@ -33,7 +33,7 @@ Deno.test("an agent behind NAT that shares no rule → golden/alone.conf", () =>
   assert.equal(renderWgQuick(configurationOf(aliceState())), readText("golden/alone.conf"));
 });
 
-Deno.test("firewall none and another key file → the loop guard alone, golden/no_firewall.conf", () => {
+Deno.test("firewall none and another key file → golden/no_firewall.conf, with only the loop guard", () => {
   const privateKeyFile = parsePrivateKeyFile("/run/keys/%i");
   assert.ok(privateKeyFile.ok);
   const text = renderWgQuick(configurationOf(everyKindOfPeer), {
@@ -44,13 +44,13 @@ Deno.test("firewall none and another key file → the loop guard alone, golden/n
   assert.ok(!text.includes("from_tunnel"));
 });
 
-Deno.test("the private key is set by the last hook, behind the firewall", () => {
+Deno.test("the private key is set by the last hook, after the firewall", () => {
   const hooks = renderWgQuick(configurationOf(everyKindOfPeer)).match(/^PostUp = .*$/gm) ?? [];
   assert.match(hooks[0] ?? "", /nft -f/);
   assert.equal(hooks.at(-1), "PostUp = wg set %i private-key /etc/wireguard/%i.key");
 });
 
-Deno.test("a rule of the other direction only → the peer, and no port of this host", () => {
+Deno.test("a rule for the other direction alone → the peer, and no open port on this host", () => {
   const text = renderWgQuick(configurationOf(aliceState({ peers: [peerState(2)] })));
   assert.match(text, /^AllowedIPs = 10\.213\.0\.2\/32, /m);
   assert.match(text, /set rules_ipv4 \{\n#nft {5}type .*\n#nft {3}\}/);

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { decodeKey } from "./base64.ts";
 import { accepted, type Parsed, refused } from "./parsed.ts";
 
-/** One of PSK_ENCRYPTION_KEYS. Printing or serialising it shows only its id. */
+/** One key of PSK_ENCRYPTION_KEYS. Printing or serialising it shows only its id. */
 export class EncryptionKey {
-  /** 16 hex digits of the key's SHA-512, stored beside what it encrypted. */
+  /** The first 16 hex digits of the key's SHA-512; stored beside every PSK that it encrypted. */
   readonly id: string;
   readonly #secretBytes: Uint8Array;
 
@@ -18,10 +18,10 @@ export class EncryptionKey {
   }
 }
 
-/** Newest first: the first encrypts, every one opens. */
+/** Newest first. The first one encrypts; every one decrypts what it encrypted. */
 export type EncryptionKeys = readonly [EncryptionKey, ...EncryptionKey[]];
 
-/** PSK_ENCRYPTION_KEYS: base64 of 32 bytes each, comma-separated, newest first. */
+/** Reads PSK_ENCRYPTION_KEYS: the base64 of 32 bytes per key, comma-separated, newest first. */
 export function parseEncryptionKeys(secretText: string): Parsed<EncryptionKeys> {
   const decoded = secretText.split(",").map((part) => decodeKey(part.trim()));
   const keys = decoded.flatMap((bytes) => bytes === null ? [] : [new EncryptionKey(bytes)]);

@@ -9,7 +9,7 @@ import {
 } from "./ip_address.ts";
 import { accepted, type Parsed, refused } from "./parsed.ts";
 
-/** Where a peer listens for WireGuard. `host` is canonical: lower-case name, IPv6 unbracketed. */
+/** Where a peer listens. `host` is canonical: a name in lower case, IPv6 without brackets. */
 export interface Endpoint {
   readonly kind: "ipv4" | "ipv6" | "name";
   readonly host: string;
@@ -32,9 +32,9 @@ const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const DNS_NAME = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
 
 /**
- * `<host>:<port>` of a registration. An IPv4 address spelled as IPv6 (`::ffff:…`) becomes plain
- * IPv4. An address inside `meshNetworks` is refused, since every neighbour would encrypt its own
- * ciphertext in a loop; a name can still resolve there, which the rendered firewall stops.
+ * Parses the `<host>:<port>` of a registration. An IPv4 address spelled as IPv6 (`::ffff:…`)
+ * becomes plain IPv4. An address inside `meshNetworks` is refused: every neighbour would encrypt
+ * its own ciphertext in a loop. A name may still resolve to one; the rendered firewall stops that.
  */
 export function parseEndpoint(text: string, meshNetworks: readonly Network[]): Parsed<Endpoint> {
   const match = /^(?:\[([^\]]*)\]|([^\[\]:]+)):([1-9][0-9]{0,4})$/.exec(text);
@@ -51,13 +51,13 @@ export function parseEndpoint(text: string, meshNetworks: readonly Network[]): P
     return refused("Must have an IPv6 address, without a zone, between the brackets.");
   }
   const name = plain.toLowerCase();
-  // Before it is in lower case: that makes an ASCII letter of U+212A, the Kelvin sign.
+  // isAscii sees the original: in lower case U+212A, the Kelvin sign, is an ASCII letter.
   return isAscii(plain) && isDnsName(name)
     ? accepted({ kind: "name", host: name, port })
     : refused("Must have a DNS name or a dotted-quad IPv4 address as its host.");
 }
 
-/** As `wg` reads it, and as `parseEndpoint` gives it back. */
+/** The text that `wg` reads, and that `parseEndpoint` turns into the same endpoint. */
 export function formatEndpoint({ kind, host, port }: Endpoint): string {
   return kind === "ipv6" ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -76,7 +76,7 @@ function addressEndpoint(
 
 function required(text: string): Network {
   const network = parseNetwork(text);
-  if (network === null) throw new TypeError(`${text} is no network`);
+  if (network === null) throw new TypeError(`${text} is not a network`);
   return network;
 }
 
@@ -85,8 +85,8 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * RFC 1123 names. A last label that is a number, decimal or `0x…`, is none: resolvers take such a
- * text (`127.1`, `0x7f.0x1`) for an IPv4 address.
+ * Whether it is a name by RFC 1123. Its last label must not be a number, decimal or `0x…`:
+ * resolvers take such a text (`127.1`, `0x7f.0x1`) for an IPv4 address.
  */
 function isDnsName(name: string): boolean {
   const lastLabel = name.slice(name.lastIndexOf(".") + 1);

@@ -1,4 +1,4 @@
-/** An address in the one spelling that this project writes: dotted quad, or RFC 5952 for IPv6. */
+/** `text` is the one spelling that this project writes: dotted quad, or RFC 5952 for IPv6. */
 export interface IpAddress {
   readonly family: "ipv4" | "ipv6";
   /** Network byte order: 4 bytes, or 16. */
@@ -15,7 +15,7 @@ export interface Network {
 const OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const DOTTED_QUAD = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`);
 
-/** Four decimal octets without leading zeros, or null: not the older forms that `inet_aton` takes. */
+/** Four decimal octets without leading zeros; null for the older forms that `inet_aton` takes. */
 export function parseIpv4(text: string): IpAddress | null {
   if (!DOTTED_QUAD.test(text)) return null;
   return { family: "ipv4", bytes: text.split(".").map(Number), text };
@@ -23,7 +23,7 @@ export function parseIpv4(text: string): IpAddress | null {
 
 /** An IPv6 address without brackets and without a zone, or null. */
 export function parseIpv6(text: string): IpAddress | null {
-  // Only these characters reach the URL parser, so that nothing but a host can be read into it.
+  // With only these characters, the URL parser can read nothing but a host.
   if (!/^[0-9A-Fa-f:.]{2,45}$/.test(text)) return null;
   const url = `http://[${text}]/`;
   if (!URL.canParse(url)) return null;
@@ -31,7 +31,7 @@ export function parseIpv6(text: string): IpAddress | null {
   return { family: "ipv6", bytes: bytesOfCanonicalIpv6(canonical), text: canonical };
 }
 
-/** `<address>/<prefix length>`, or null. Bits behind the prefix are allowed and ignored. */
+/** `<address>/<prefix length>`, else null. Bits after the prefix may be set and are ignored. */
 export function parseNetwork(text: string): Network | null {
   const match = /^([^/]+)\/(0|[1-9][0-9]{0,2})$/.exec(text);
   if (match === null) return null;
@@ -50,7 +50,7 @@ export function isWithin(address: IpAddress, network: Network): boolean {
   });
 }
 
-/** The IPv4 address inside `::ffff:0:0/96` (RFC 4291, 2.5.5.2), else the address itself. */
+/** The IPv4 address that `::ffff:0:0/96` maps (RFC 4291, 2.5.5.2), else the address itself. */
 export function withoutIpv4Mapping(address: IpAddress): IpAddress {
   const [mappedPrefix, embedded] = [address.bytes.slice(0, 12), address.bytes.slice(12)];
   const isMapped = mappedPrefix.every((byte, index) => byte === (index < 10 ? 0 : 0xff));

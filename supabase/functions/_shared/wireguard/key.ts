@@ -8,12 +8,12 @@ export type PublicKey = string & { readonly brand: "PublicKey" };
 const FIELD_PRIME = 2n ** 255n - 19n;
 
 /**
- * Every clamped scalar sends the points of low order to zero, and no other point (RFC 7748,
- * section 6.1), so one fixed scalar decides.
+ * Every clamped scalar sends the points of low order, and no others, to zero (RFC 7748, section
+ * 6.1). So any one scalar tells them apart.
  */
 const ANY_SCALAR = new Uint8Array(32);
 
-/** The public key of a registration. Costs one scalar multiplication, about a millisecond. */
+/** Parses the public key of a registration. Costs one scalar multiplication, about 1 ms. */
 export function parsePublicKey(text: string): Parsed<PublicKey> {
   const bytes = decodeKey(text);
   if (bytes === null) {
@@ -29,8 +29,8 @@ export function parsePublicKey(text: string): Parsed<PublicKey> {
 }
 
 /**
- * A key that `parsePublicKey` accepted when it was stored: only its form is checked again, since a
- * map of a thousand peers would otherwise cost a second of curve arithmetic. Null when malformed.
+ * Parses a key that `parsePublicKey` accepted when it was stored; null when it is malformed. Only
+ * the form is checked again: the curve arithmetic for a thousand peers would take a second.
  */
 export function storedPublicKey(text: string): PublicKey | null {
   return decodeKey(text) === null ? null : text as PublicKey;

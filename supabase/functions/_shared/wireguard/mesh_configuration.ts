@@ -4,16 +4,16 @@ import { type IpAddress, type Network, parseIpv4, parseIpv6, parseNetwork } from
 import { type PublicKey, storedPublicKey } from "./key.ts";
 import type { PresharedKey } from "./psk.ts";
 
-/** What the database says about one agent's place in the mesh: one snapshot, still to be parsed. */
+/** One snapshot of an agent's place in the mesh, as the database gives it: still to be parsed. */
 export interface MeshState {
   readonly agent_id: string;
   /** The agent's own tunnel addresses: IPv4, then IPv6. */
   readonly addresses: readonly string[];
   /** The mesh's networks with prefix length: IPv4, then IPv6. */
   readonly networks: readonly string[];
-  /** Null: any port. The database has already put the endpoint's port where none was registered. */
+  /** Null: any port. Where none was registered, the database gives the endpoint's port. */
   readonly listen_port: number | null;
-  /** Every visible registered peer, in any order. */
+  /** Every registered peer that the agent sees, in any order. */
   readonly peers: readonly PeerState[];
 }
 
@@ -22,18 +22,18 @@ export interface PeerState {
   readonly pubkey: string;
   readonly endpoint: string | null;
   readonly addresses: readonly string[];
-  /** The active rules from this peer towards the agent: what it may reach there. */
+  /** The active rules from this peer to the agent: what the peer may reach. */
   readonly inbound_rules: readonly { readonly proto: string; readonly port: number }[];
 }
 
-/** All that a rendered configuration depends on. */
+/** Everything that a rendered configuration depends on. */
 export interface MeshConfiguration {
   readonly agentId: string;
   readonly addresses: AddressPair;
   readonly networks: { readonly ipv4: Network; readonly ipv6: Network };
   /** Null behind NAT: WireGuard then picks a port. */
   readonly listenPort: number | null;
-  /** In byte order of their identifiers. */
+  /** Sorted by the bytes of their identifiers. */
   readonly peers: readonly PeerConfiguration[];
 }
 
@@ -43,7 +43,7 @@ export interface PeerConfiguration {
   readonly presharedKey: PresharedKey;
   readonly endpoint: Endpoint | null;
   readonly addresses: AddressPair;
-  /** Sorted. */
+  /** Sorted by protocol, then by port. */
   readonly inboundRules: readonly InboundRule[];
 }
 
@@ -57,15 +57,14 @@ export interface AddressPair {
   readonly ipv6: IpAddress;
 }
 
-/** The database holds what no registration could have put there. */
+/** The database holds a value that no registration could have stored. */
 export class MeshStateError extends Error {
   override name = "MeshStateError";
 }
 
 /**
- * Parses every value again, so that nothing unparsed is ever rendered, and sorts what the text
- * lists. Throws `MeshStateError` for the whole state: a configuration with one peer left out would
- * cut that peer off.
+ * Parses every value again, so that nothing unparsed is ever rendered, and sorts the lists. One bad
+ * value makes it throw `MeshStateError`: a configuration that left out a peer would cut it off.
  */
 export function parseMeshConfiguration<Peer extends PeerState>(
   state: Omit<MeshState, "peers"> & { readonly peers: readonly Peer[] },

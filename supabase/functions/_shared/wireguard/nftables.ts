@@ -1,23 +1,25 @@
 import type { InboundRule, MeshConfiguration } from "./mesh_configuration.ts";
 
 /**
- * The rendered lines do not know the interface: wg-quick takes its name from the file's name. The
- * hook that loads them puts the table's name, the interface's and the tunnel's UDP port in.
+ * The rendered lines cannot name the interface: wg-quick takes its name from the file's name. The
+ * hook that loads them fills in the table's name, the interface's name and the tunnel's UDP port.
  */
 export const PLACEHOLDERS = { table: "<table>", interface: "<interface>", port: "<port>" } as const;
 
-/** Keeps the longest line, of IPv6 tuples, under a kilobyte. */
+/** Keeps the longest lines, those of IPv6 tuples, under a kilobyte. */
 const ELEMENTS_PER_LINE = 12;
 
 /**
  * The access rules as an nftables ruleset that replaces its predecessor in one transaction.
  *
- * It decides in prerouting, after connection tracking (-200) and before destination NAT (-100): on
- * the input hook a published container port is already rewritten and forwarded packets never show.
- * Only the reply direction of a known flow passes without a rule, so that a revoked rule stops a
- * flow that is open. An ICMP error passes when it is about a known flow, in either direction:
- * without those that are about replies, what answers a peer would never learn a path's MTU. The
- * kernel believes the others too, and any peer could narrow the path to any address.
+ * It decides in prerouting, after connection tracking (-200) and before destination NAT (-100). The
+ * input hook would be too late: published container ports are rewritten by then, and forwarded
+ * packets never get there.
+ *
+ * Without a rule, only the reply direction of a known flow passes, so that a revoked rule also
+ * stops open flows. An ICMP error passes when it is about a known flow, in either direction: errors
+ * about replies are how this host learns the MTU of the path to a peer. Other errors are dropped:
+ * the kernel believes them, so any peer could narrow the path to any address.
  */
 export function renderRuleset({ addresses, peers }: MeshConfiguration): string[] {
   return replaceTable([
@@ -53,37 +55,38 @@ export function renderRuleset({ addresses, peers }: MeshConfiguration): string[]
   ]);
 }
 
-/** The ruleset of an agent that enforces its access rules itself: what keeps its host out of a loop. */
+/** The ruleset of an agent that enforces its access rules itself: only the guard against loops. */
 export function renderLoopGuard(): string[] {
   return replaceTable(renderIntoTunnel([LOOP_GUARD]));
 }
 
 /**
- * What the tunnel's own port would send through the tunnel goes to an endpoint that resolves into
- * the mesh, and would be encrypted in a loop.
+ * The tunnel's own port sends into the tunnel only when an endpoint resolves into the mesh. Such a
+ * packet would be encrypted again and again.
  */
 const LOOP_GUARD = `oifname "${PLACEHOLDERS.interface}" udp sport ${PLACEHOLDERS.port} drop`;
 
 /**
- * Connection tracking sees a peer's packets before they are dropped, so the peer of a revoked flow
- * can have it forgotten, with one RST that never reaches the socket. What this host then sends
- * again would be picked up in the middle (nf_conntrack_tcp_loose) as a flow that this host began,
- * and the peer's packets would pass as its replies. A datagram that this host sends of its own
- * accord is no such case: it begins a flow.
+ * Keeps a revoked flow from coming back as one that this host began. Connection tracking sees a
+ * peer's packets before they are dropped. So a peer can make it forget the flow, by an RST that
+ * never reaches the socket. The next segment that this host sends would then count as the start of
+ * a flow (nf_conntrack_tcp_loose), and the peer's packets would pass as its replies. UDP needs no
+ * such guard: a datagram that this host sends by itself does begin a flow.
  */
 const PICKUP_GUARD = `oifname "${PLACEHOLDERS.interface}" ct state new ` +
   "tcp flags & (fin | syn | rst | ack) != syn drop";
 
 /**
- * What an error is about is for its sender to write. The datagrams that carry the tunnels are flows
- * whose addresses and ports every peer knows; an error from inside the tunnel is never about these.
+ * Drops errors about flows outside the mesh. The sender of an error writes what it is about, and
+ * every peer knows the addresses and ports of the datagrams that carry the tunnels. A true error
+ * about those never comes out of the tunnel.
  */
 function foreignErrorGuard(family: "ip" | "ip6", peers: string): string {
   return `ct state related ct original ${family} saddr != @${peers} ` +
     `ct reply ${family} saddr != @${peers} drop`;
 }
 
-/** Postrouting, since what is forwarded never shows on the output hook. */
+/** In postrouting: forwarded packets never get to the output hook. */
 function renderIntoTunnel(rules: readonly string[]): string[] {
   return [
     "  chain into_tunnel {",
@@ -93,7 +96,7 @@ function renderIntoTunnel(rules: readonly string[]): string[] {
   ];
 }
 
-/** In one transaction, whether there was one or not. */
+/** Replaces the table in one transaction, whether it exists or not. */
 function replaceTable(body: readonly string[]): string[] {
   const { table } = PLACEHOLDERS;
   return [
@@ -113,7 +116,7 @@ function tuples(source: string, rules: readonly InboundRule[]): string[] {
   return rules.map(({ proto, port }) => `${source} . ${proto} . ${port}`);
 }
 
-/** nft refuses an empty list of elements. */
+/** Leaves out an empty list of elements, which nft refuses. */
 function renderSet(
   name: string,
   { type, elements }: { type: string; elements: readonly string[] },

@@ -1,4 +1,4 @@
-/** What parsing a value from outside gives: the trusted form, or why it was refused, as a sentence. */
+/** What parsing a value from outside gives: its trusted form, or what is wrong, as a sentence. */
 export type Parsed<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly refusal: string };

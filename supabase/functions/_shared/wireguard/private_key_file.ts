@@ -3,9 +3,9 @@ import { accepted, type Parsed, refused } from "./parsed.ts";
 /** A path that is safe, unquoted, in a hook that wg-quick hands to a root shell. */
 export type PrivateKeyFile = string & { readonly brand: "PrivateKeyFile" };
 
-/** wg-quick puts the interface's name in the place of `%i`. */
+/** wg-quick replaces `%i` with the name of the interface. */
 const DEFAULT_PRIVATE_KEY_FILE = "/etc/wireguard/%i.key" as PrivateKeyFile;
-// By itself: what deploys reads `export` with a literal on one line as an import of that path.
+// Exported apart: the deploy tool takes `export` and a literal on one line for an import.
 export { DEFAULT_PRIVATE_KEY_FILE };
 
 export function parsePrivateKeyFile(text: string): Parsed<PrivateKeyFile> {

@@ -1,13 +1,13 @@
 import nacl from "tweetnacl";
 import { encodeBase64 } from "./base64.ts";
 
-/** Two agents in byte order of their identifiers: a pair has one PSK, whichever side asks. */
+/** Two agents, sorted by the bytes of their identifiers: a pair has one PSK, whoever asks. */
 export interface AgentPair {
   readonly lowAgent: string;
   readonly highAgent: string;
 }
 
-/** A WireGuard preshared key in the clear. Printing or serialising it shows nothing. */
+/** A WireGuard preshared key in the clear. Printing or serialising it shows nothing of it. */
 export class PresharedKey {
   readonly #secretBytes: Uint8Array;
 
@@ -20,7 +20,7 @@ export class PresharedKey {
     return this.#secretBytes;
   }
 
-  /** As a `PresharedKey =` line takes it. */
+  /** The text of a `PresharedKey =` line. */
   revealBase64(): string {
     return encodeBase64(this.#secretBytes);
   }
@@ -30,7 +30,7 @@ export function generatePresharedKey(): PresharedKey {
   return new PresharedKey(nacl.randomBytes(32));
 }
 
-/** Agent identifiers are ASCII, so JavaScript's order of code units is their byte order. */
+/** Identifiers are ASCII, so JavaScript's order of code units is the order of their bytes. */
 export function pairOf(oneAgent: string, otherAgent: string): AgentPair {
   return oneAgent < otherAgent
     ? { lowAgent: oneAgent, highAgent: otherAgent }

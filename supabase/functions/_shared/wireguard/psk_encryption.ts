@@ -3,7 +3,7 @@ import { decodeBase64, encodeBase64 } from "./base64.ts";
 import { type AgentPair, PresharedKey } from "./psk.ts";
 import type { EncryptionKeys } from "./encryption_key.ts";
 
-/** Whose PSK it is and which of theirs: encrypted in with it, so that rows cannot be exchanged. */
+/** Whose PSK it is, and which one. Encrypted together with it, so that rows cannot be swapped. */
 export interface PskOwner extends AgentPair {
   /** The pair's psk_version. */
   readonly version: number;
@@ -11,17 +11,20 @@ export interface PskOwner extends AgentPair {
 
 export class PskDecryptionError extends Error {
   constructor(readonly reason: "malformed" | "unknown_encryption_key" | "not_authentic") {
-    super(`The encrypted PSK cannot be opened: ${reason}.`);
+    super(`The encrypted PSK cannot be decrypted: ${reason}.`);
     this.name = "PskDecryptionError";
   }
 }
 
-/** The key that an encrypted PSK needs, to find those that a new key has not re-encrypted; or null. */
+/** The id of the key that an encrypted PSK was encrypted under; null when it is malformed. */
 export function encryptionKeyIdOf(encrypted: string): string | null {
   return splitEncrypted(encrypted)?.keyId ?? null;
 }
 
-/** `v1.<encryption key id>.<base64 of nonce and secretbox>`; the box holds the PSK, then its owner. */
+/**
+ * Encrypts a PSK under the newest key, as `v1.<encryption key id>.<base64 of nonce and secretbox>`.
+ * The box holds the PSK and, after it, the owner.
+ */
 export function encryptPresharedKey(
   psk: PresharedKey,
   { owner, encryptionKeys: [newest] }: { owner: PskOwner; encryptionKeys: EncryptionKeys },
@@ -32,7 +35,7 @@ export function encryptPresharedKey(
   return `v1.${newest.id}.${encodeBase64(new Uint8Array([...nonce, ...box]))}`;
 }
 
-/** Throws `PskDecryptionError`. */
+/** Throws `PskDecryptionError` unless it was encrypted for this owner under one of these keys. */
 export function decryptPresharedKey(
   encrypted: string,
   { owner, encryptionKeys }: { owner: PskOwner; encryptionKeys: EncryptionKeys },
@@ -60,7 +63,7 @@ function splitEncrypted(encrypted: string) {
   return { keyId, nonce: bytes.subarray(0, nonceLength), box: bytes.subarray(nonceLength) };
 }
 
-/** Identifiers hold no line break, so no two owners give the same bytes. */
+/** Identifiers have no line breaks, so no two owners give the same bytes. */
 function ownerBytes({ lowAgent, highAgent, version }: PskOwner): Uint8Array {
   return new TextEncoder().encode([version, lowAgent, highAgent].join("\n"));
 }

@@ -5,27 +5,27 @@ import { DEFAULT_PRIVATE_KEY_FILE, type PrivateKeyFile } from "./private_key_fil
 
 export interface RenderOptions {
   /**
-   * `none`: the access rules are the agent's to enforce. A table of the same name is there all the
-   * same, with nothing but the guard against loops: a peer's name may resolve into the mesh.
+   * `none`: the agent enforces the access rules itself. The table is loaded all the same, but holds
+   * only the guard against loops: a peer's name may resolve into the mesh.
    */
   readonly firewall?: "nftables" | "none";
   readonly privateKeyFile?: PrivateKeyFile;
 }
 
-/** The smallest that IPv6 allows, so that it passes wherever the outer packet does. */
+/** The smallest that IPv6 allows, so that its packets fit wherever the tunnel's datagrams go. */
 const MTU = 1280;
 
 /** wg-quick replaces `%i` in hooks; nft takes neither `+` nor `=` in a name. */
 const NAME_TABLE = "i=%i; t=agent_mesh_${i//[+=]/_}";
 
-/** After this long WireGuard gives a session up (REJECT_AFTER_TIME). */
+/** WireGuard gives up a session after this long (REJECT_AFTER_TIME). */
 const SESSION_SECONDS = 180;
 
 /**
- * Reads the `#nft` lines out of the file: as a hook they would take wg-quick minutes, which parses
- * hooks in quadratic time. A file whose comments somebody cut off fails here, before the private
- * key is set, instead of coming up without a firewall, or staying with its predecessor's: nft takes
- * nothing at all for a ruleset, so the last line is looked for. No `#`: wg-quick cuts hooks there.
+ * Loads the `#nft` lines of the file. As hooks they would take minutes: wg-quick parses hooks in
+ * quadratic time. The last of the lines is looked for first, because nft takes an empty input for
+ * a ruleset: a file without its comments would come up with no firewall, or with the previous one.
+ * So it fails, before the private key is set. A hook must not have a `#`: wg-quick cuts it there.
  */
 const LOAD_FIREWALL = `${NAME_TABLE}; grep -q "^.nft }$" "$CONFIG_FILE" && sed -n "/^.nft /{s///` +
   `;s/${PLACEHOLDERS.table}/$t/;s/${PLACEHOLDERS.interface}/$i/` +
@@ -35,9 +35,10 @@ const LOAD_FIREWALL = `${NAME_TABLE}; grep -q "^.nft }$" "$CONFIG_FILE" && sed -
 const REMOVE_FIREWALL = `${NAME_TABLE}; nft delete table inet "$t" 2>/dev/null || true`;
 
 /**
- * One name of `LOOK_UP_ENDPOINTS`, as `sh -c <this> <public key> <host> <port>`. `wg set` makes a
- * peer that is not there, without a PSK; so it is given an address, and only once `wg` still shows
- * the peer. One with a session has spoken from where it is, which is better than what is registered.
+ * Looks up one name of `LOOK_UP_ENDPOINTS`, as `sh -c <this> <public key> <host> <port>`. `wg set`
+ * would create a peer that has been removed meanwhile, without a PSK. So the name is resolved
+ * first, and set only if `wg` still shows the peer. A peer with a session keeps its endpoint: it
+ * has spoken from there, which is better than what is registered.
  */
 const LOOK_UP_ENDPOINT =
   `for n in 1 2 3 4 5 6 7 8; do a=$(getent ahosts "$1") && break; sleep 5; ` +
@@ -47,19 +48,19 @@ const LOOK_UP_ENDPOINT =
   `wg set %i peer "$k" endpoint "$a:$2"; done`;
 
 /**
- * Names are looked up behind wg-quick's back, side by side: on an Endpoint line one that does not
- * resolve fails the whole file, and one that times out holds it up for more than a minute. The
- * limit ends what is left of it, which would otherwise outlive the interface. Shuffled: 64 that time
- * out take all the time there is, and whose names came behind theirs in the file would never be had.
+ * Looks up names in the background, 64 at a time. On an Endpoint line, a name that does not resolve
+ * would fail the whole file, and one that times out would hold it up for more than a minute. The
+ * time limit ends lookups that would outlive the interface. The order is random: 64 names that time
+ * out use up all the time, and must not shut out the same others at every start.
  */
 const LOOK_UP_ENDPOINTS =
   `{ sed -n "s/^.endpoint \\(.*\\) endpoint \\(.*\\):/\\1 \\2 /p" "$CONFIG_FILE"` +
   ` | shuf | timeout 120 xargs -r -P 64 -L 1 sh -c '${LOOK_UP_ENDPOINT}'; } </dev/null >/dev/null 2>&1 &`;
 
 /**
- * The text of `/etc/wireguard/<interface>.conf`. Equal configurations give equal text. The hooks
- * can be run again at any time. The private key comes last: before it no packet can arrive, so
- * nothing slips past a firewall that is not there yet.
+ * Renders the text of `/etc/wireguard/<interface>.conf`. Equal configurations give equal text. The
+ * hooks can be run again at any time. The private key comes last: no packet can arrive before it is
+ * set, so nothing slips in before the firewall is loaded.
  */
 export function renderWgQuick(
   configuration: MeshConfiguration,
@@ -88,7 +89,7 @@ export function renderWgQuick(
   return lines.join("\n") + "\n";
 }
 
-/** Keys in the order of `wg showconf`. */
+/** The keys are in the order of `wg showconf`. */
 function renderPeer({ agentId, publicKey, presharedKey, addresses, endpoint }: PeerConfiguration) {
   return [
     "",

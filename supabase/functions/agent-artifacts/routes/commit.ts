@@ -1,23 +1,23 @@
 import * as z from "zod";
 import { ServiceError } from "../../_shared/errors.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import type { Settings } from "../../_shared/settings.ts";
 import {
   digestObject,
   type Observation,
   type PartialObservation,
   type Progress,
 } from "../digest.ts";
-import { type Artifact, artifact, artifactId, sha256 } from "../fields.ts";
+import { type Artifact, artifact, artifactId, sha256, uncommitted } from "../fields.ts";
 import { createObjectStore, type ObjectStore } from "../object_store.ts";
+import type { ArtifactsSettings } from "../settings.ts";
 
-/** How long a commit keeps others out; after a crash, also how long the next one waits at most. */
+/** How long a commit keeps others out, and so the longest that the next one waits after a crash. */
 const LEASE_SECONDS = 60;
 
-/** A verifier stops itself well before its lease ends, so that what it observed is still its own to decide on. */
+/** A verifier stops itself while it still has its lease, which it needs to decide anything. */
 const VERIFY_DEADLINE_MILLISECONDS = 50_000;
 
-/** Reading goes on no longer than this in one call, however slow Storage is; the next call goes on from there. */
+/** How long one call reads, however slow Storage is. The next call goes on from there. */
 const READ_MILLISECONDS_PER_CALL = 25_000;
 
 type Begun =
@@ -41,14 +41,27 @@ type Verdict =
     readonly actual: number | string;
   };
 
-export function createOperation({ callDatabase, settings }: Platform): Operation {
+const verifyingArtifact = artifact.extend({
+  ...uncommitted,
+  state: z.literal("verifying"),
+  verified_bytes: z.int().meta({ examples: [32_768] }),
+}).meta({ id: "VerifyingArtifact" });
+
+export function createOperation(
+  { callDatabase, settings }: Platform<ArtifactsSettings>,
+): Operation {
   const store = createObjectStore(settings);
   return defineOperation({
     summary: "Verify the uploaded bytes and make them the artifact's content, for good.",
-    access: "the owner, the operator",
+    description: "A large file is verified over several calls: the answer is 202 until the last. " +
+      "Where size or digest is wrong, the bytes are gone, the artifact stays `pending`, and its " +
+      "`upload_url` takes a new PUT while it lasts.",
+    tag: "Artifacts",
+    callers: "the owner",
+    identification: "required",
     request: z.object({ artifact_id: artifactId, sha256 }),
     response: artifact,
-    accepted: artifact.extend({ state: z.literal("verifying"), verified_bytes: z.int() }),
+    accepted: verifyingArtifact,
     errors: [
       "artifact_not_found",
       "upload_missing",
@@ -86,15 +99,15 @@ export function createOperation({ callDatabase, settings }: Platform): Operation
           observed_sha256: observed.sha256,
         });
       } catch (error) {
-        // Spares the next commit the wait for the lease's end, no more: whatever this one still had under way decides
-        // nothing without the lease. So its own failure is nothing to report.
+        // It only spares the next commit the wait for the lease's end: without the lease, whatever
+        // this one still has under way decides nothing. So a failure here is not reported.
         await callDatabase("release_commit", lease).catch(() => {});
         throw error;
       }
       if (verdict.verdict === "committed") return verdict.artifact;
 
-      // The database has decided, and will not take this object up again: now it may go. If it cannot go now, it
-      // is a dead object that retention removes, and the answer stays the same.
+      // The database has decided, and will not take this object up again: now it may go. If it
+      // cannot go now, retention removes it later, and the answer stays the same.
       await store.remove([begun.sealed_path]).catch(() => {});
       throw new ServiceError(verdict.verdict, {
         details: { expected: verdict.expected, actual: verdict.actual },
@@ -103,7 +116,7 @@ export function createOperation({ callDatabase, settings }: Platform): Operation
   });
 }
 
-/** 202: not all bytes are verified yet, and the same request sent again goes on. */
+/** 202: some bytes are not verified yet; the same request, sent again, goes on with them. */
 function stillVerifying(saved: Artifact, verifiedBytes: number): Response {
   return Response.json(
     { ...saved, state: "verifying", verified_bytes: verifiedBytes },
@@ -112,17 +125,17 @@ function stillVerifying(saved: Artifact, verifiedBytes: number): Response {
 }
 
 /**
- * Moves the upload out of the reach of its URL, to a path for which none was ever signed, and only there reads it:
- * what is observed cannot change any more.
+ * Moves the upload to a path for which no URL was ever signed, and reads it there: what is observed
+ * cannot change any more.
  */
 async function sealAndDigest(
   store: ObjectStore,
   { incoming_path, sealed_path, size, progress }: Verification,
-  settings: Settings,
+  settings: ArtifactsSettings,
 ): Promise<Observation | PartialObservation> {
   const signal = AbortSignal.timeout(VERIFY_DEADLINE_MILLISECONDS);
   if (incoming_path !== null && !await store.move(incoming_path, sealed_path)) {
-    // A move of an earlier attempt, given up on here, happened there after all: the next attempt finds its result.
+    // An earlier attempt gave up on a move that Storage then made: the next one finds its result.
     throw new ServiceError("upstream_unavailable", {
       cause: new Error("the upload was moved away"),
     });

@@ -1,16 +1,25 @@
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { type Artifact, artifact, artifactId } from "../fields.ts";
+import { artifact, artifactId } from "../fields.ts";
+
+const deletedArtifact = artifact.extend({ state: z.literal("deleted") })
+  .meta({ id: "DeletedArtifact" });
 
 export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End an artifact, and with it its grants.",
-    access: "the owner, the operator",
+    description: "Deleting the current artifact of a key does not bring back the one before it.",
+    tag: "Artifacts",
+    callers: "the owner",
+    identification: "required",
     request: z.object({ artifact_id: artifactId }),
-    response: artifact,
+    response: deletedArtifact,
     errors: ["artifact_not_found", "artifact_expired"],
     handle({ input, caller }) {
-      return callDatabase<Artifact>("delete_artifact", { caller, ...input });
+      return callDatabase<z.output<typeof deletedArtifact>>("delete_artifact", {
+        caller,
+        ...input,
+      });
     },
   });
 }

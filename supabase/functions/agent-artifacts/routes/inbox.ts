@@ -1,29 +1,41 @@
 import * as z from "zod";
-import { agentId } from "../../_shared/fields.ts";
+import { agentId, sentTimestamp } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { limit } from "../fields.ts";
+import {
+  limit,
+  nextCursor,
+  sentArtifactId,
+  sentExpiry,
+  sentGrantId,
+  sentKey,
+  sentMime,
+  sentSha256,
+  sentSize,
+} from "../fields.ts";
 
-const response = z.object({
-  grants: z.array(z.object({
-    grant_id: z.string(),
-    artifact_id: z.string(),
-    from_agent: z.string(),
-    key: z.string(),
-    mime: z.string(),
-    size: z.int(),
-    sha256: z.string(),
-    granted_at: z.string(),
-    expires_at: z.string(),
-  })),
-  next_cursor: z.string().nullable(),
-});
+const inboxEntry = z.object({
+  grant_id: sentGrantId,
+  artifact_id: sentArtifactId,
+  from_agent: z.string().meta({ examples: ["planner"] }),
+  key: sentKey,
+  mime: sentMime,
+  size: sentSize,
+  sha256: sentSha256,
+  granted_at: sentTimestamp,
+  expires_at: sentExpiry,
+}).meta({ id: "InboxEntry" });
+
+const response = z.object({ grants: z.array(inboxEntry), next_cursor: nextCursor });
 
 export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
     summary: "The live grants to an agent, newest first.",
-    access: "the agent itself, the operator",
+    description: "It never shows a token: an agent opens what was granted to it with /open.",
+    tag: "Grants",
+    callers: "the agent itself",
+    identification: "required",
     request: z.object({
-      agent_id: agentId,
+      agent_id: agentId.meta({ examples: ["builder"] }),
       limit,
       cursor: z.string()
         // The grant that the page before ended with.

@@ -1,17 +1,14 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { artifact, key, limit, owner, prefix } from "../fields.ts";
+import { artifact, key, limit, nextCursor, owner, prefix } from "../fields.ts";
 
 /** The key that the page before ended with, in base64url. */
 const cursor = z.string()
   .transform((text) => decodeCursor(text))
   .refine((lastKey) => lastKey !== null, "Must be the next_cursor of an earlier answer.");
 
-const response = z.object({
-  artifacts: z.array(artifact),
-  next_cursor: z.string().nullable(),
-});
+const response = z.object({ artifacts: z.array(artifact), next_cursor: nextCursor });
 
 interface Page {
   readonly artifacts: z.output<typeof artifact>[];
@@ -21,7 +18,10 @@ interface Page {
 export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
     summary: "The current artifacts of an agent under a prefix, in byte order of key.",
-    access: "the agent itself, the operator",
+    description: "Committed and not expired, one per key.",
+    tag: "Artifacts",
+    callers: "the agent itself",
+    identification: "required",
     request: z.object({
       agent_id: owner,
       prefix: prefix.default(""),

@@ -1,24 +1,29 @@
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { access, type GivenAccess, signAccess } from "../access.ts";
+import { type AllowedDownload, download, makeDownload } from "../download.ts";
 import { artifactId } from "../fields.ts";
 import { createObjectStore } from "../object_store.ts";
+import type { ArtifactsSettings } from "../settings.ts";
 
-export function createOperation({ callDatabase, settings }: Platform): Operation {
+export function createOperation(
+  { callDatabase, settings }: Platform<ArtifactsSettings>,
+): Operation {
   const store = createObjectStore(settings);
   return defineOperation({
     summary: "Get a short-lived download URL by one's own credential.",
-    access: "the owner, an agent with a live grant, the operator",
+    tag: "Artifacts",
+    callers: "the owner, an agent with a live grant",
+    identification: "required",
     request: z.object({ artifact_id: artifactId }),
-    response: access,
+    response: download,
     errors: ["artifact_not_found", "artifact_not_committed", "artifact_expired"],
     async handle({ input, caller, request }) {
-      const given = await callDatabase<GivenAccess>("open_artifact", {
+      const allowed = await callDatabase<AllowedDownload>("open_artifact", {
         caller,
         ...input,
         window_seconds: settings.artifactsFetchUrlSeconds,
       });
-      return await signAccess(given, { store, request, settings });
+      return await makeDownload(allowed, { store, request, settings });
     },
   });
 }

@@ -1,34 +1,51 @@
 import * as z from "zod";
 import { ServiceError } from "../../_shared/errors.ts";
+import { sentTimestamp } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { publicUrl } from "../../_shared/public_origin.ts";
 import { newIdentifier } from "../../_shared/secrets.ts";
-import { type Artifact, artifact, key, mime, owner } from "../fields.ts";
+import { type Artifact, artifact, key, mime, owner, uncommitted } from "../fields.ts";
 import { createObjectStore } from "../object_store.ts";
+import type { ArtifactsSettings } from "../settings.ts";
 
-export function createOperation({ callDatabase, settings }: Platform): Operation {
+const response = artifact.extend({
+  ...uncommitted,
+  state: artifact.shape.state.meta({ examples: ["pending"] }),
+  upload_url: z.url().meta({
+    description: "PUT the bytes here until `upload_expires_at`; no credential is needed.",
+    examples: [
+      "https://project.supabase.co/storage/v1/object/upload/sign/agent-artifacts/incoming/art?token=the-token",
+    ],
+  }),
+  upload_expires_at: sentTimestamp.meta({ examples: ["2026-01-31T11:29:58.000Z"] }),
+}).meta({ id: "RegisteredArtifact" });
+
+export function createOperation(
+  { callDatabase, settings }: Platform<ArtifactsSettings>,
+): Operation {
   const store = createObjectStore(settings);
   const request = z.object({
     agent_id: owner,
     key,
     mime,
-    size: z.int().min(0).max(settings.artifactsMaxSizeBytes).meta({ description: "In bytes." }),
-    ttl_days: z.int().min(1).max(settings.artifactsMaxTtlDays),
-  });
-  const response = artifact.extend({
-    upload_url: z.url().meta({ description: "PUT the bytes here; no credential is needed." }),
-    upload_expires_at: z.string(),
+    size: z.int().min(0).max(settings.artifactsMaxSizeBytes)
+      .meta({ description: "In bytes.", examples: [48_213] }),
+    ttl_days: z.int().min(1).max(settings.artifactsMaxTtlDays).meta({ examples: [7] }),
   });
 
   return defineOperation({
     summary: "Register a file under a key and get the URL to PUT its bytes to.",
-    access: "the agent itself, the operator",
+    description: "Two artifacts may be registered under one key at once: the key points at the " +
+      "one that is committed last.",
+    tag: "Artifacts",
+    callers: "the agent itself",
+    identification: "required",
     request,
     response,
     errors: ["quota_exceeded", "limit_exceeded"],
     async handle({ input, caller, request }) {
       const artifactId = newIdentifier("art_");
-      // Side by side: a URL that was signed for a row that is then refused is known to nobody.
+      // Side by side: if the row is refused, nobody learns of the URL that was signed for it.
       const [registered, upload] = await Promise.allSettled([
         callDatabase<Artifact>("register_artifact", {
           caller,
@@ -47,7 +64,7 @@ export function createOperation({ callDatabase, settings }: Platform): Operation
         };
       }
       if (registered.status === "fulfilled" || isUnavailable(registered.reason)) {
-        // A row that nobody was told of would count against the agent's limits until it is swept.
+        // Nobody was told of the row, and until it is swept it counts against the agent's limits.
         await callDatabase("discard_registration", { caller, artifact_id: artifactId })
           .catch(() => {});
       }
@@ -58,7 +75,7 @@ export function createOperation({ callDatabase, settings }: Platform): Operation
   });
 }
 
-/** Whether it is open what became of a call. */
+/** Whether nobody knows what became of a call. */
 function isUnavailable(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "upstream_unavailable";
 }

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { agentId, timestamp } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { artifactId, grantId } from "../fields.ts";
+import { ARTIFACT_ID, artifactId, grantId, sentGrantId } from "../fields.ts";
 
 const REQUIRED_WITHOUT_GRANT_ID = {
   message: "Required, unless grant_id is given.",
-  // Also beside other bad fields: each is to be named at once.
+  // Also beside other bad fields: all are named at once.
   when: () => true,
 };
 
@@ -13,7 +13,7 @@ const request = z.object({
   artifact_id: artifactId.optional(),
   to_agent: agentId.optional(),
   grant_id: grantId.optional(),
-  // Taken so that the request of /grant can be sent as it is; it does not narrow what is revoked.
+  // Taken so that the request of /grant can be sent as it is; it narrows nothing.
   expires_at: timestamp.optional(),
 })
   .refine((input) => input.grant_id !== undefined || input.artifact_id !== undefined, {
@@ -25,13 +25,21 @@ const request = z.object({
     ...REQUIRED_WITHOUT_GRANT_ID,
   });
 
-const response = z.object({ revoked: z.int(), grant_ids: z.array(z.string()) });
+const response = z.object({
+  revoked: z.int().meta({ description: "How many grants this call ended.", examples: [1] }),
+  grant_ids: z.array(sentGrantId),
+});
 
 export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End one grant, or every live grant of an artifact to an agent.",
-    access: "the owner, the operator",
+    description: "Send `artifact_id` and `to_agent`, or `grant_id` alone. A request that begins " +
+      "after the answer is refused; a download URL that was issued before works until it ends.",
+    tag: "Grants",
+    callers: "the owner",
+    identification: "required",
     request,
+    requestExample: { artifact_id: ARTIFACT_ID.examples[0], to_agent: "builder" },
     response,
     errors: ["artifact_not_found", "grant_not_found"],
     handle({ input, caller }) {

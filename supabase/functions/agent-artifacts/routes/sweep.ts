@@ -2,15 +2,30 @@ import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { limit } from "../fields.ts";
 import { createObjectStore } from "../object_store.ts";
+import type { ArtifactsSettings } from "../settings.ts";
 
 const response = z.object({
-  expired: z.int().meta({ description: "Artifacts that ended: expired, or deleted before." }),
-  abandoned: z.int().meta({ description: "Artifacts that ended without ever being committed." }),
-  orphaned: z.int().meta({ description: "Objects removed that no artifact accounts for." }),
-  remaining: z.int().meta({ description: "What is left for the next call; 0: nothing." }),
+  expired: z.int().meta({
+    description: "Artifacts that ended: expired, or deleted before.",
+    examples: [12],
+  }),
+  abandoned: z.int().meta({
+    description: "Artifacts that ended without ever being committed.",
+    examples: [1],
+  }),
+  orphaned: z.int().meta({
+    description: "Objects removed that no artifact accounts for.",
+    examples: [0],
+  }),
+  remaining: z.int().meta({
+    description: "What is left for the next call; 0: nothing.",
+    examples: [0],
+  }),
   orphans_held: z.int().meta({
-    description:
-      "Orphans kept, and not counted in `remaining`, because they are more than 5% of the bucket: the database may be older than the bucket. Look at them with `deno task fsck`, then send `remove_many_orphans`.",
+    description: "Objects that no artifact accounts for, kept and not counted in `remaining` " +
+      "because they are more than 5% of the bucket: the database may be older than the bucket. " +
+      "Look at them with `deno task fsck`, then send `remove_many_orphans`.",
+    examples: [0],
   }),
 });
 
@@ -27,18 +42,26 @@ interface DeadObjects {
   readonly remaining: number;
 }
 
-export function createOperation({ callDatabase, settings }: Platform): Operation {
+export function createOperation(
+  { callDatabase, settings }: Platform<ArtifactsSettings>,
+): Operation {
   const store = createObjectStore(settings);
   return defineOperation({
-    summary:
-      "Retention: end what is over, remove the bytes of what has ended. Repeat until 0 remain.",
-    access: "the operator",
+    summary: "End what is over, and remove the bytes of what has ended.",
+    description: "One call takes a bounded step. Repeat it until 0 `remaining`.",
+    tag: "Retention",
+    callers: "the operator",
+    identification: "required",
     request: z.object({
-      limit: limit.meta({ description: "The most artifacts to end, and objects to remove." }),
-      remove_many_orphans: z.boolean().default(false),
+      limit: limit.meta({
+        description: "The most artifacts to end, and objects to remove.",
+        examples: [1000],
+      }),
+      remove_many_orphans: z.boolean().default(false)
+        .meta({ description: "Also remove what would be counted in `orphans_held`." }),
     }),
     response,
-    errors: ["forbidden"],
+    errors: [],
     async handle({ input, caller }) {
       const step = { caller, max_entries: input.limit };
       // Each is a transaction of its own: what one of them did stays, whatever becomes of the next.

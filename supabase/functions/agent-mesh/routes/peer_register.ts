@@ -3,28 +3,39 @@ import { agentId } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { formatEndpoint, parseEndpoint } from "../../_shared/wireguard/endpoint.ts";
 import { parsePublicKey } from "../../_shared/wireguard/key.ts";
-import { parsedBy, peer, port } from "../fields.ts";
+import { parsedBy, peer, port, PUBKEY_EXAMPLE } from "../fields.ts";
+import type { MeshSettings } from "../settings.ts";
 
-const pubkey = parsedBy(parsePublicKey)
-  .meta({ description: "WireGuard public key: base64 of 32 bytes." });
+const pubkey = parsedBy(parsePublicKey, {
+  description: "WireGuard public key: base64 of 32 bytes.",
+  examples: [PUBKEY_EXAMPLE],
+});
 
-/** Whether an address lies in the mesh's own networks is for the database to say, which alone knows them. */
-const endpoint = parsedBy((text) => parseEndpoint(text, []))
-  .meta({ description: "<host>:<port>", examples: ["203.0.113.7:51820", "[2001:db8::7]:51820"] });
+/** The database says whether an address lies in the mesh's own networks: it alone knows them. */
+const endpoint = parsedBy((text) => parseEndpoint(text, []), {
+  description: "<host>:<port>",
+  examples: ["203.0.113.7:51820", "[2001:db8::7]:51820"],
+});
 
 const request = z.object({
   agent_id: agentId,
   pubkey,
-  endpoint: endpoint.nullish()
-    .meta({ description: "Null or left out: not reachable from outside, such as behind NAT." }),
-  listen_port: port.optional()
-    .meta({ description: "Where the host listens, if that is not the endpoint's port." }),
+  endpoint: endpoint.nullish().meta({
+    description: "Null or left out: not reachable from outside, such as behind NAT.",
+  }),
+  listen_port: port.optional().meta({
+    description: "Where the host listens, if that is not the endpoint's port.",
+    examples: [51820],
+  }),
 });
 
-export function createOperation({ callDatabase, settings }: Platform): Operation {
+export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
     summary: "Join the mesh, or change the pubkey or endpoint.",
-    access: "the agent itself, the operator",
+    description: "An agent keeps the addresses that it is given here.",
+    tag: "Peers",
+    callers: "the agent itself",
+    identification: "required",
     request,
     response: peer,
     errors: ["pubkey_in_use", "network_full"],

@@ -2,12 +2,17 @@ import * as z from "zod";
 import { agentId } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 
-const response = z.object({ agent_id: z.string(), removed: z.boolean() });
+const response = z.object({
+  agent_id: z.string().meta({ examples: ["planner"] }),
+  removed: z.boolean().meta({ description: "False: there was no peer.", examples: [true] }),
+});
 
 export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
     summary: "Leave the mesh: the peer, its rules and its PSKs are gone.",
-    access: "the agent itself, the operator",
+    tag: "Peers",
+    callers: "the agent itself",
+    identification: "required",
     request: z.object({ agent_id: agentId }),
     response,
     errors: [],

@@ -1,19 +1,21 @@
 import * as z from "zod";
-import { agentId } from "../../_shared/fields.ts";
+import { agentId, sentTimestamp } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 
 const response = z.object({
-  a: z.string(),
-  b: z.string(),
-  psk_version: z.int(),
-  rotated_at: z.string(),
+  a: z.string().meta({ examples: ["planner"] }),
+  b: z.string().meta({ examples: ["builder"] }),
+  psk_version: z.int().meta({ examples: [2] }),
+  rotated_at: sentTimestamp,
 });
 
 export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
     summary: "Replace the PSK of a pair; both then call /wg_config.",
-    access: "either agent of the pair, the operator",
-    request: z.object({ a: agentId, b: agentId }),
+    tag: "PSKs",
+    callers: "either agent of the pair",
+    identification: "required",
+    request: z.object({ a: agentId, b: agentId.meta({ examples: ["builder"] }) }),
     response,
     errors: ["peer_not_found"],
     handle({ input, caller }) {

@@ -4,32 +4,45 @@ import { defineOperation, type Operation, type Platform } from "../../_shared/op
 import { parsePrivateKeyFile } from "../../_shared/wireguard/private_key_file.ts";
 import { renderWgQuick } from "../../_shared/wireguard/wg_quick.ts";
 import { readConfiguration } from "../configuration.ts";
-import { parsedBy, subject } from "../fields.ts";
+import { parsedBy, sentConfigVersion, subject } from "../fields.ts";
+import type { MeshSettings } from "../settings.ts";
 
-const privateKeyFile = parsedBy(parsePrivateKeyFile)
-  .meta({ description: "Where the agent keeps its private key." });
+const privateKeyFile = parsedBy(parsePrivateKeyFile, {
+  description: "Where the agent keeps its private key. Default: /etc/wireguard/%i.key.",
+  examples: ["/etc/wireguard/%i.key"],
+});
 
 const request = z.object({
   agent_id: subject,
   private_key_file: privateKeyFile.optional(),
   firewall: z.enum(["nftables", "none"], "Must be nftables or none.").default("nftables").meta({
-    description:
-      "none: the access rules are for the host itself to enforce. What keeps the tunnel from carrying its own packets is loaded all the same, and needs nft.",
+    description: "With none, the host itself has to enforce the access rules. What keeps the " +
+      "tunnel from carrying its own packets is loaded all the same, and needs nft.",
   }),
 });
 
-const response = z.object({
-  agent_id: z.string(),
-  config_version: z.int(),
-  config: z.string().meta({ description: "The text of /etc/wireguard/<interface>.conf." }),
+const config = z.string().meta({
+  description: "The text of /etc/wireguard/<interface>.conf.",
+  examples: ["[Interface]\nAddress = 10.213.0.1/16\n"],
 });
 
-export function createOperation({ callDatabase, settings }: Platform): Operation {
+const response = z.object({
+  agent_id: z.string().meta({ examples: ["planner"] }),
+  config_version: sentConfigVersion,
+  config,
+});
+
+export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
     summary: "The agent's wg-quick configuration; with `accept: text/plain`, nothing else.",
-    access: "the agent itself, the operator",
+    description: "It has the PSKs of the agent's pairs, and makes those that are still missing. " +
+      "The private key is the agent's own: the configuration names its file.",
+    tag: "Configuration",
+    callers: "the agent itself",
+    identification: "required",
     request,
     response,
+    plainText: config,
     errors: ["peer_not_found"],
     async handle({ input, caller, request }) {
       const { agentId, version, configuration } = await readConfiguration(callDatabase, {
@@ -48,7 +61,7 @@ export function createOperation({ callDatabase, settings }: Platform): Operation
   });
 }
 
-/** Who also takes JSON gets JSON: HTTP clients that list everything by default have not asked for text. */
+/** Who also takes JSON gets JSON: many HTTP clients list every type by default. */
 function wantsPlainText(request: Request): boolean {
   const types = parseAccept((request.headers.get("accept") ?? "").toLowerCase())
     .filter(({ q }) => q > 0)

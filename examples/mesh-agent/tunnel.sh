@@ -1,0 +1,172 @@
+# shellcheck shell=bash
+# The tunnel of one interface: takes in the configuration that the service gave, brings it up,
+# changes it in place, watches its firewall, and looks up the names of its peers. It knows nothing
+# of the service. To be sourced: that defines functions and changes nothing on the host.
+#
+# The caller sets INTERFACE and CONFIG_DIR, defines `log`, and makes the directory WORK.
+
+readonly CONFIG=$CONFIG_DIR/$INTERFACE.conf
+readonly PRIVATE_KEY=$CONFIG_DIR/$INTERFACE.key
+# Beside the configuration, so that a new one replaces it in one step, by a rename.
+readonly WORK=$CONFIG_DIR/.$INTERFACE.mesh-agent
+# WireGuard gives up a session after this long (REJECT_AFTER_TIME).
+readonly SESSION_SECONDS=180
+
+# The process that looks up names, if one was started.
+lookups=
+
+# Says what is missing and fails, unless this process may make tunnels and firewalls here. The
+# kernel is asked: in a container root may lack the capability, and in a user namespace root may
+# have one that does not count for this network.
+require_privileges() {
+  if ((EUID != 0)); then
+    log "root is needed to make the tunnel and its firewall; this is user $EUID"
+    return 1
+  fi
+  local reason
+  reason=$(nft list tables 2>&1 >/dev/null) && return
+  log "CAP_NET_ADMIN is needed to make the tunnel and its firewall; nft says: ${reason%%$'\n'*}"
+  return 1
+}
+
+# --- up, down, and changes ----------------------------------------------------------------------
+
+is_up() {
+  wg show "$INTERFACE" >/dev/null 2>&1
+}
+
+# The public key that belongs to the private key on this host now.
+public_key() {
+  wg pubkey <"$PRIVATE_KEY"
+}
+
+# apply <file>: applies the configuration in this answer of /wg_config, if the answer is whole.
+apply() {
+  take_in "$1" || return
+  # A lookup that ended later could bring back a peer that the new configuration does not have.
+  stop_lookups
+  if ! is_up; then
+    bring_up
+  elif [[ -e $CONFIG ]] && has_same_interface; then
+    change_in_place
+  else
+    take_down
+    bring_up
+  fi
+}
+
+# Brings up what was applied last. Fails where nothing was.
+bring_up_again() {
+  [[ -e $CONFIG ]] && cp "$CONFIG" "$WORK/new" && bring_up
+}
+
+# With the file that the tunnel came up with, because its PostDown belongs to it.
+take_down() {
+  wg-quick down "$CONFIG" >/dev/null 2>&1 || ip link delete "$INTERFACE" 2>/dev/null || true
+}
+
+# Leaves the new configuration in $WORK/new. Names are hidden from the hook that would look them up:
+# refresh_endpoints does that, and can be stopped when the peers change.
+take_in() {
+  jq -ej '.config' "$1" | sed 's/^#endpoint /#name /' >"$WORK/new" || return
+  grep -q '^\[Interface\]$' "$WORK/new"
+}
+
+bring_up() {
+  mv "$WORK/new" "$CONFIG" || return
+  wg-quick up "$CONFIG" 2>"$WORK/errors" || { log "$(errors_without_keys | tail -n 3)"; return 1; }
+}
+
+# Whether the new file changes only what can change under a live tunnel. The addresses cannot, nor
+# can the port, which the firewall knows.
+has_same_interface() {
+  local kept='^(Address|MTU|Table|PostDown) = |^PostUp = (ip -6 address|wg set)' port
+  port=$(sed -n 's/^ListenPort = //p' "$WORK/new")
+  [[ $(grep -E "$kept" "$CONFIG") == "$(grep -E "$kept" "$WORK/new")" &&
+    $(wg show "$INTERFACE" public-key) == "$(public_key)" &&
+    ${port:-any} =~ ^(any|$(wg show "$INTERFACE" listen-port))$ ]]
+}
+
+# The firewall changes before the peers do. syncconf resets what its input leaves out, so the input
+# gets the private key and the port, which the file does not have. Endpoints are taken out of it: a
+# peer that has moved would be lost until it speaks again. The list of peers is complete before
+# syncconf starts: it would remove every peer that a truncated list leaves out.
+change_in_place() {
+  local peers
+  sed '/^Endpoint = /d' "$WORK/new" >"$WORK/$INTERFACE.conf" || return
+  run_hooks "$WORK/new" || return
+  peers=$(wg-quick strip "$WORK/$INTERFACE.conf") || return
+  printf '[Interface]\nPrivateKey = %s\nListenPort = %s\n%s\n' \
+    "$(<"$PRIVATE_KEY")" "$(wg show "$INTERFACE" listen-port)" "$peers" |
+    wg syncconf "$INTERFACE" /dev/stdin 2>"$WORK/errors" || {
+    log "$(errors_without_keys)"
+    return 1
+  }
+  mv "$WORK/new" "$CONFIG"
+}
+
+# wg repeats a line that it refuses, and the line may hold a secret.
+errors_without_keys() {
+  sed 's|[A-Za-z0-9+/]\{40,\}=*|(a key)|g' "$WORK/errors"
+}
+
+# --- the firewall -------------------------------------------------------------------------------
+
+# Loads the firewall again when it is gone: after somebody's `nft flush ruleset` every port of this
+# host would be open to every peer.
+keep_firewall() {
+  ! is_up || nft -t list table inet "agent_mesh_${INTERFACE//[+=]/_}" >/dev/null 2>&1 && return
+  log "the firewall is gone; loading it again"
+  [[ -e $CONFIG ]] && run_hooks "$CONFIG" && return
+  log "the firewall cannot be loaded; taking the tunnel down"
+  take_down
+}
+
+# run_hooks <configuration>: as wg-quick runs them, which leaves them out of `strip`.
+run_hooks() {
+  # shellcheck disable=SC2034 # the hooks read it
+  local CONFIG_FILE=$1 hook
+  while IFS= read -r hook; do
+    (eval "${hook//%i/$INTERFACE}") </dev/null || { log "this hook failed: $hook"; return 1; }
+  done < <(sed -n 's/^PostUp = //p' "$1")
+}
+
+# --- endpoints and names ------------------------------------------------------------------------
+
+# Gives its registered endpoint to every peer that has no live session and another endpoint. Names
+# are looked up again, in the background because one can take a minute, and in random order: slow
+# names must not hold up the same others each time.
+refresh_endpoints() {
+  [[ -e $CONFIG ]] || return 0
+  {
+    wg show "$INTERFACE" latest-handshakes | sed 's/^/handshake /'
+    wg show "$INTERFACE" endpoints | sed 's/^/current /'
+    sed -n -e 's/^PublicKey = /registered /p' -e 's/^Endpoint = /address /p' \
+      -e 's/^#name [^ ]* endpoint /name /p' "$CONFIG"
+  } | awk -v now="$(date +%s)" -v session="$SESSION_SECONDS" '
+    $1 == "handshake" { live[$2] = now - $3 < session; next }
+    $1 == "current" { current[$2] = $3; next }
+    $1 == "registered" { key = $2; next }
+    (key in live) && !live[key] && current[key] != $2 { print $1, key, "endpoint", $2 }
+  ' >"$WORK/endpoints" || return
+  sed -n 's/^address //p' "$WORK/endpoints" |
+    timeout 10 xargs -r -L 1 wg set "$INTERFACE" peer >/dev/null 2>&1 || true
+  if looks_up; then return; fi
+  sed -n 's/^name //p' "$WORK/endpoints" | shuf >"$WORK/names" || return
+  timeout 60 xargs -r -P 64 -L 1 wg set "$INTERFACE" peer <"$WORK/names" >/dev/null 2>&1 &
+  lookups=$!
+}
+
+# Whether names are being looked up. The shell is asked for its own jobs: after they have ended, any
+# process may get their number.
+looks_up() {
+  [[ -n $lookups ]] && grep -qx "$lookups" <<<"$(jobs -pr)"
+}
+
+# Waits until they have ended: one that is being killed may be about to set a peer.
+stop_lookups() {
+  if looks_up; then
+    { kill "$lookups" && wait "$lookups"; } 2>/dev/null || true
+  fi
+  lookups=
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# The least that keeps a host in the mesh: heartbeat → /wg_config → wg-quick, over and over. Read
+# it to learn the protocol, or as the start of an agent of your own. It needs Linux, root, bash,
+# curl, jq, wireguard-tools and nftables. When the operator has made a key, run as root:
+#
+#   MESH_URL=https://<project>.supabase.co/functions/v1/agent-mesh AGENT_ID=planner \
+#     AGENT_KEY_FILE=/etc/mesh-agent.key ENDPOINT=planner.example.com:51820 ./minimal-mesh-agent.sh
+#
+# To keep a real host in the mesh, take the reference agent in mesh-agent/. Left out here is:
+# - changing a live tunnel: each change takes the tunnel down and up again. Every session starts
+#   anew, and a peer may be out of reach for half a minute, or until it speaks if it is behind NAT;
+# - backing off: after an error it asks again at the same pace, whatever `retry-after` says;
+# - watching: a firewall or an interface that somebody removes stays away until the next change;
+# - looking names up again, registering again after the operator removed the peer, coming up while
+#   the service is away, and a lock against a second agent.
+set -euo pipefail
+umask 077
+
+: "${MESH_URL:?the URL of the function}" "${AGENT_ID:?the identifier of this agent}"
+: "${AGENT_KEY_FILE:?a file that holds the agent key}"
+INTERFACE=${INTERFACE:-mesh0}
+CONFIG=/etc/wireguard/$INTERFACE.conf
+PRIVATE_KEY=/etc/wireguard/$INTERFACE.key # where the configuration expects it
+
+# body [--arg <name> <value>]…: these fields and agent_id, as JSON.
+body() {
+  jq --null-input --arg agent_id "$AGENT_ID" "$@" '$ARGS.named'
+}
+
+# post <path> <body>: prints the answer. Fails unless the status is 2xx, which curl reports then.
+post() {
+  curl --silent --show-error --fail-with-body --max-time 15 "$MESH_URL$1" --data "$2" \
+    --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")")
+}
+
+take_down() {
+  wg-quick down "$CONFIG" 2>/dev/null || true # nothing is up the first time
+}
+
+[[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY" # it never leaves this host
+post /peer/register "$(body --arg pubkey "$(wg pubkey <"$PRIVATE_KEY")" \
+  ${ENDPOINT:+--arg endpoint "$ENDPOINT"})"
+
+trap take_down EXIT
+trap 'exit 0' TERM INT
+running= # the config_version that runs; none yet
+while true; do
+  # Keeps this agent online, says which version runs, and learns which one should.
+  if heartbeat=$(post /peer/heartbeat "$(body ${running:+--argjson config_version "$running"})") &&
+    [[ $(jq .config_version <<<"$heartbeat") != "$running" ]] &&
+    answer=$(post /wg_config "$(body)") &&
+    jq --exit-status --join-output .config <<<"$answer" >"$CONFIG.new"; then
+    take_down # with the old file, whose hooks remove the old firewall
+    mv "$CONFIG.new" "$CONFIG"
+    wg-quick up "$CONFIG"
+    running=$(jq .config_version <<<"$answer")
+  fi
+  sleep "${POLL_SECONDS:-30}" & wait $! # in the background, so that a signal need not wait
+done

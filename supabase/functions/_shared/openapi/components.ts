@@ -1,0 +1,26 @@
+import * as z from "zod";
+import { exampleOf, type JsonSchema } from "./example.ts";
+
+/** What a document defines once and refers to from its operations. */
+export class Components {
+  /** `#/components/schemas`: the schemas that have a name (`id`). */
+  readonly schemas: Record<string, JsonSchema> = {};
+  /** `#/components/responses`. */
+  readonly responses: Record<string, object> = {};
+
+  /** A body of this schema: JSON Schema, and an example. */
+  body(schema: z.ZodType, io: "input" | "output"): object {
+    const written = this.schema(schema, io);
+    return { schema: written, example: exampleOf(written, this.schemas) };
+  }
+
+  /** The schema as JSON Schema. Those in it that have a name are referred to. */
+  schema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
+    const text = JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: "any" }));
+    const { $schema: _dialect, $defs, ...written } = JSON.parse(
+      text.replaceAll('"#/$defs/', '"#/components/schemas/'),
+    );
+    Object.assign(this.schemas, $defs);
+    return written;
+  }
+}

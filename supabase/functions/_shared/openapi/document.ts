@@ -1,0 +1,135 @@
+import * as z from "zod";
+import type { ErrorCode } from "../errors.ts";
+import type { Operation } from "../operation.ts";
+import { Components } from "./components.ts";
+import {
+  acceptedResponse,
+  errorResponses,
+  HEADERS,
+  jsonResponse,
+  textOrJsonResponse,
+} from "./responses.ts";
+
+/** What the document of a function says beside its operations. */
+export interface Documentation {
+  readonly title: string;
+  readonly description: string;
+  /** What each group of operations is about, by its tag. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** The errors that every operation can answer with. */
+const COMMON_ERRORS: readonly ErrorCode[] = [
+  "invalid_json",
+  // To any method but POST.
+  "method_not_allowed",
+  "body_too_large",
+  "invalid_request",
+  "internal",
+  "upstream_unavailable",
+  "misconfigured",
+];
+
+const health = z.object({ status: z.literal("ok") });
+
+/** The OpenAPI 3.1 document of a function, made from the schemas that validate its requests. */
+export function openApiDocument(
+  { name, documentation, operations }: {
+    /** The function's. */
+    readonly name: string;
+    readonly documentation: Documentation;
+    readonly operations: readonly (readonly [path: string, operation: Operation])[];
+  },
+): object {
+  const components = new Components();
+  const paths = Object.fromEntries(
+    operations
+      .filter(([, { isUnlisted }]) => !isUnlisted)
+      .map(([path, operation]) => [path, { post: describe(path, operation, components) }]),
+  );
+  const { title, description, tags } = documentation;
+  return {
+    openapi: "3.1.0",
+    info: { title, description, version: "1" },
+    servers: [{ url: `/functions/v1/${name}` }],
+    security: [{ agentKey: [] }, { secretKey: [] }],
+    tags: Object.entries({ ...tags, Health: "Whether the function can serve." })
+      .map(([name, description]) => ({ name, description })),
+    paths: { ...paths, "/health": { get: describeHealth(components) } },
+    components: {
+      securitySchemes: {
+        agentKey: { type: "http", scheme: "bearer", description: "An agent key, `ak_…`." },
+        secretKey: {
+          type: "apiKey",
+          in: "header",
+          name: "apikey",
+          description: "The project's secret key: the operator.",
+        },
+      },
+      headers: HEADERS,
+      responses: components.responses,
+      schemas: components.schemas,
+    },
+  };
+}
+
+function describe(path: string, operation: Operation, components: Components): object {
+  const { summary, tag, identification, request, requestExample } = operation;
+  const { response, accepted, plainText } = operation;
+  const isOpen = identification === "none";
+  return {
+    operationId: operationId(path),
+    tags: [tag],
+    summary,
+    description: describeInWords(operation),
+    ...(isOpen && { security: [] }),
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          ...components.body(request, "input"),
+          ...(requestExample && { example: requestExample }),
+        },
+      },
+    },
+    responses: {
+      "200": plainText === undefined
+        ? jsonResponse("Done.", response, components)
+        : textOrJsonResponse("Done.", { json: response, text: plainText }, components),
+      ...(accepted && { "202": acceptedResponse(accepted, components) }),
+      ...errorResponses([
+        ...COMMON_ERRORS,
+        ...(isOpen ? [] : ["unauthenticated", "forbidden"] as const),
+        ...operation.errors,
+      ], components),
+    },
+  };
+}
+
+function describeInWords({ description, callers, identification }: Operation): string {
+  const isForEverybodyElse = identification === "none" || callers === "the operator";
+  const who = isForEverybodyElse ? callers : `${callers}; the operator`;
+  return [description, `Who may call it: ${who}.`].filter(Boolean).join(" ");
+}
+
+function describeHealth(components: Components): object {
+  return {
+    operationId: "health",
+    tags: ["Health"],
+    summary: "Whether the database answers.",
+    description: "Who may call it: anybody.",
+    security: [],
+    responses: {
+      "200": jsonResponse("It does.", health, components),
+      ...errorResponses(
+        ["method_not_allowed", "upstream_unavailable", "misconfigured"],
+        components,
+      ),
+    },
+  };
+}
+
+/** `/peer/register` → `peerRegister`. */
+function operationId(path: string): string {
+  return path.slice(1).replace(/[/_](.)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,157 @@
+import * as z from "zod";
+import { ERROR_CODES, errorBody, type ErrorCode, errorEntry, ServiceError } from "../errors.ts";
+import type { Components } from "./components.ts";
+
+export const HEADERS = {
+  RequestId: {
+    description: "The request's own, if that is a sane token; else one that is made here.",
+    required: true,
+    schema: { type: "string", pattern: "^[A-Za-z0-9._:-]{1,64}$" },
+    example: "b3c1d2e4-5f60-4718-92a3-b4c5d6e7f809",
+  },
+  CacheControl: {
+    description: "Nothing is to be kept.",
+    required: true,
+    schema: { type: "string", const: "no-store" },
+    example: "no-store",
+  },
+  RetryAfter: {
+    description: "Seconds to wait before the same request is sent again. Where that can help.",
+    schema: { type: "integer", minimum: 0 },
+    example: 2,
+  },
+  WwwAuthenticate: {
+    description: "The scheme of agent keys.",
+    required: true,
+    schema: { type: "string", const: "Bearer" },
+    example: "Bearer",
+  },
+  Allow: {
+    description: "The methods that the path answers.",
+    required: true,
+    schema: { type: "string" },
+    example: "POST, OPTIONS",
+  },
+} as const;
+
+/** What every response has. */
+const COMMON_HEADERS = {
+  "x-request-id": headerReference("RequestId"),
+  "cache-control": headerReference("CacheControl"),
+};
+
+/** What `details` holds, of the codes that have them. */
+const DETAILS: Partial<Record<ErrorCode, object>> = {
+  invalid_request: { issues: [{ path: "agent_id", message: "Must be a text." }] },
+  limit_exceeded: { limit: "grants", maximum: 1000 },
+  size_mismatch: { expected: 48_213, actual: 48_000 },
+  checksum_mismatch: { expected: "b94d27…", actual: "2cf24d…" },
+};
+
+const errorEnvelope = z.object({
+  error: z.object({
+    code: z.enum(ERROR_CODES as [ErrorCode, ...ErrorCode[]])
+      .meta({ description: "Does not change between releases." }),
+    message: z.string().meta({ description: "A sentence for a person." }),
+    retryable: z.boolean()
+      .meta({ description: "Whether the same request can succeed later, unchanged." }),
+    request_id: z.string().meta({ description: "As in `x-request-id`, for the log." }),
+    details: z.unknown().optional()
+      .meta({ description: "Facts for the caller's program; what they are depends on `code`." }),
+  }),
+}).meta({ id: "Error" });
+
+export function jsonResponse(description: string, body: z.ZodType, components: Components): object {
+  return {
+    description,
+    headers: COMMON_HEADERS,
+    content: { "application/json": components.body(body, "output") },
+  };
+}
+
+/** A 200 that is JSON, or text where the request asks for text. */
+export function textOrJsonResponse(
+  description: string,
+  { json, text }: { readonly json: z.ZodType; readonly text: z.ZodType },
+  components: Components,
+): object {
+  return {
+    description,
+    headers: COMMON_HEADERS,
+    content: {
+      "application/json": components.body(json, "output"),
+      "text/plain": components.body(text, "output"),
+    },
+  };
+}
+
+/** The 202 of a request that is to be sent again. */
+export function acceptedResponse(body: z.ZodType, components: Components): object {
+  return {
+    ...jsonResponse("Not done yet: send the same request again.", body, components),
+    headers: { ...COMMON_HEADERS, "retry-after": { ...HEADERS.RetryAfter, required: true } },
+  };
+}
+
+/** One response per status of these errors, defined once for all operations that have the same. */
+export function errorResponses(
+  codes: readonly ErrorCode[],
+  components: Components,
+): Record<string, object> {
+  const codesByStatus = new Map<number, Set<ErrorCode>>();
+  for (const code of codes) {
+    const { status } = errorEntry(code);
+    codesByStatus.set(status, (codesByStatus.get(status) ?? new Set()).add(code));
+  }
+  return Object.fromEntries(Array.from(codesByStatus, ([status, names]) => {
+    const name = [...names].map(pascalCase).join("Or");
+    const description = [...names].map((code) => `\`${code}\``).join(", ");
+    components.responses[name] ??= errorResponse(status, { names, description, components });
+    return [status, { $ref: `#/components/responses/${name}`, description }];
+  }));
+}
+
+function errorResponse(
+  status: number,
+  { names, description, components }: {
+    readonly names: ReadonlySet<ErrorCode>;
+    readonly description: string;
+    readonly components: Components;
+  },
+): object {
+  return {
+    description,
+    headers: errorHeaders(status, names),
+    content: {
+      "application/json": {
+        schema: components.schema(errorEnvelope, "output"),
+        // One per code.
+        examples: Object.fromEntries(Array.from(names, (code) => [code, errorExample(code)])),
+      },
+    },
+  };
+}
+
+function errorHeaders(status: number, codes: ReadonlySet<ErrorCode>): object {
+  const isRetryable = [...codes].some((code) => errorEntry(code).retryAfterSeconds !== undefined);
+  return {
+    ...COMMON_HEADERS,
+    ...(isRetryable && { "retry-after": headerReference("RetryAfter") }),
+    ...(status === 401 && { "www-authenticate": headerReference("WwwAuthenticate") }),
+    ...(status === 405 && { allow: headerReference("Allow") }),
+  };
+}
+
+function errorExample(code: ErrorCode): object {
+  const error = new ServiceError(code, { details: DETAILS[code] });
+  return { value: errorBody(error, HEADERS.RequestId.example) };
+}
+
+function headerReference(name: keyof typeof HEADERS): object {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+/** `peer_not_found` → `PeerNotFound`. */
+function pascalCase(code: ErrorCode): string {
+  return code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,81 @@
+import {
+  type Environment,
+  parseOrigin,
+  readText,
+  readVariables,
+  SettingsError,
+  type SettingsOf,
+  type Variable,
+} from "./variables.ts";
+
+/** What every function reads beside what the platform itself sets. */
+export const PLATFORM_VARIABLES = {
+  publicSupabaseUrl: {
+    name: "PUBLIC_SUPABASE_URL",
+    default: null,
+    meaning: "The origin for upload and download URLs, in place of what the service works out.",
+    parse: (text) => parseOrigin("PUBLIC_SUPABASE_URL", text),
+  } satisfies Variable<string | null>,
+};
+
+/** What every function needs to know of the project. Read and checked once, when it starts. */
+export interface PlatformSettings extends SettingsOf<typeof PLATFORM_VARIABLES> {
+  readonly supabaseUrl: string;
+  /** The key that the functions themselves call PostgREST and Storage with. */
+  readonly serviceKey: string;
+  /** Every key that makes its holder the operator. */
+  readonly operatorKeys: readonly string[];
+  /** Publishable and anon keys: known to everybody, so they identify nobody. */
+  readonly publicKeys: readonly string[];
+}
+
+/** Reads what the platform sets, and PLATFORM_VARIABLES. Throws SettingsError. */
+export function readPlatformSettings(environment: Environment): PlatformSettings {
+  const secretKeys = readKeys("SUPABASE_SECRET_KEYS", environment);
+  const publishableKeys = readKeys("SUPABASE_PUBLISHABLE_KEYS", environment);
+  const serviceRoleKey = readText("SUPABASE_SERVICE_ROLE_KEY", environment);
+  const anonKey = readText("SUPABASE_ANON_KEY", environment);
+  const serviceKey = secretKeys["default"] ?? Object.values(secretKeys)[0] ?? serviceRoleKey;
+  if (serviceKey === null) {
+    throw new SettingsError(
+      "SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY must be set; the platform gives them to every function.",
+    );
+  }
+  const supabaseUrl = readText("SUPABASE_URL", environment);
+  if (supabaseUrl === null) {
+    throw new SettingsError("SUPABASE_URL must be set; the platform gives it to every function.");
+  }
+  return {
+    supabaseUrl: parseOrigin("SUPABASE_URL", supabaseUrl),
+    serviceKey,
+    operatorKeys: [
+      ...Object.values(secretKeys),
+      ...(serviceRoleKey === null ? [] : [serviceRoleKey]),
+    ],
+    publicKeys: [...Object.values(publishableKeys), ...(anonKey === null ? [] : [anonKey])],
+    ...readVariables(PLATFORM_VARIABLES, environment),
+  };
+}
+
+function readKeys(name: string, environment: Environment): Readonly<Record<string, string>> {
+  const text = readText(name, environment);
+  const keys = text === null ? {} : parseJson(text);
+  if (!isKeysByName(keys)) {
+    throw new SettingsError(`${name} must be a JSON object of keys, such as {"default": "sb_…"}.`);
+  }
+  return keys;
+}
+
+/** Null where `text` is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isKeysByName(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) &&
+    Object.values(value).every((key) => typeof key === "string" && key !== "");
+}

@@ -1,0 +1,81 @@
+/** Where settings are read from: `Deno.env`, or a Map in a test. */
+export interface Environment {
+  get(name: string): string | undefined;
+}
+
+/** A variable is missing or cannot be used. The message names the variable, never its value. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+}
+
+/** One variable that the operator may set. Its name, default and bounds stand nowhere else. */
+export interface Variable<Value> {
+  readonly name: string;
+  /** The value where the variable is not set; null where nothing takes its place. */
+  readonly default: Value;
+  /** One sentence, which `.env.example` repeats. */
+  readonly meaning: string;
+  /** Throws SettingsError. */
+  readonly parse: (text: string) => Value;
+}
+
+/** Variables, each by the name of the setting that it becomes. */
+export type Variables = Readonly<Record<string, Variable<unknown>>>;
+
+/** The settings that variables become. */
+export type SettingsOf<Declared extends Variables> = {
+  readonly [Name in keyof Declared]:
+    | Declared[Name]["default"]
+    | ReturnType<Declared[Name]["parse"]>;
+};
+
+/** Reads every one of `variables`; blank counts as not set. Throws SettingsError. */
+export function readVariables<Declared extends Variables>(
+  variables: Declared,
+  environment: Environment,
+): SettingsOf<Declared> {
+  const settings = Object.entries(variables).map(([setting, variable]) => {
+    const text = readText(variable.name, environment);
+    return [setting, text === null ? variable.default : variable.parse(text)];
+  });
+  return Object.fromEntries(settings) as SettingsOf<Declared>;
+}
+
+/** The text of a variable without the white space around it; null where it is not set or blank. */
+export function readText(name: string, environment: Environment): string | null {
+  return environment.get(name)?.trim() || null;
+}
+
+/** A whole number within bounds, which are inclusive. */
+export function integer(
+  declared: Omit<Variable<number>, "parse"> & {
+    /** Default: 1. */
+    readonly minimum?: number;
+    readonly maximum: number;
+  },
+): Variable<number> {
+  const { name, minimum = 1, maximum } = declared;
+  return {
+    ...declared,
+    parse(text) {
+      const value = Number(text);
+      if (!/^[0-9]+$/.test(text) || value < minimum || value > maximum) {
+        throw new SettingsError(`${name} must be a whole number from ${minimum} to ${maximum}.`);
+      }
+      return value;
+    },
+  };
+}
+
+/** Parses an http or https origin, with or without a slash at its end. Throws SettingsError. */
+export function parseOrigin(name: string, text: string): string {
+  const url = URL.parse(text);
+  if (
+    url === null || !/^https?:$/.test(url.protocol) || url.pathname !== "/" || url.search !== ""
+  ) {
+    throw new SettingsError(
+      `${name} must be an origin with nothing behind it, such as https://project.supabase.co.`,
+    );
+  }
+  return url.origin;
+}

@@ -1,0 +1,51 @@
+import type { PlatformSettings } from "../settings/platform.ts";
+import { recordedFetch, upstreamCallName } from "./calls.ts";
+
+/** The longest that a call to PostgREST or Storage may take: just above the database's own 8 s. */
+const CALL_DEADLINE_MILLISECONDS = 10_000;
+
+/** For moving a large object, which Storage may copy. Shorter than the lease of a commit. */
+const MOVE_DEADLINE_MILLISECONDS = 40_000;
+
+/** The credential of a call to PostgREST or Storage: the service's key, as supabase-js sends it. */
+export function serviceHeaders({ serviceKey }: PlatformSettings): Record<string, string> {
+  return { apikey: serviceKey, authorization: `Bearer ${serviceKey}` };
+}
+
+/** Calls that change nothing, so that a second one does no harm. */
+const REPEATABLE: ReadonlySet<string> = new Set([
+  "object/upload/sign",
+  "object/sign",
+  "object/info",
+  "check_health",
+  "check_operator",
+  "list_artifacts",
+  "list_inbox",
+  "read_netmap",
+  "read_wg_config",
+]);
+
+/** Overloaded, or out of reach for a moment. 544 is Storage's own. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504, 544]);
+
+/** `fetch` for PostgREST and Storage: every call has a deadline, and is noted for the log. */
+export async function fetchWithDeadline(
+  input: RequestInfo | URL,
+  init: RequestInit = {},
+): Promise<Response> {
+  const name = upstreamCallName(input);
+  const deadline = AbortSignal.timeout(
+    name === "object/move" ? MOVE_DEADLINE_MILLISECONDS : CALL_DEADLINE_MILLISECONDS,
+  );
+  const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
+  const attempt = () => recordedFetch(input, { ...init, signal });
+  if (!REPEATABLE.has(name)) return await attempt();
+  try {
+    const response = await attempt();
+    if (!PASSING_STATUSES.has(response.status)) return response;
+    await response.body?.cancel();
+  } catch (error) {
+    if (signal.aborted) throw error;
+  }
+  return await attempt();
+}

@@ -1,0 +1,27 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { requireEncryptionKeys } from "../encryption_keys.ts";
+import type { MeshSettings } from "../settings.ts";
+
+const response = z.object({
+  /** Newest first. An id tells nothing of its key. */
+  key_ids: z.array(z.string()),
+});
+
+export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
+  return defineOperation({
+    summary: "Which keys the function can decrypt PSKs with, by their ids.",
+    tag: "PSKs",
+    callers: "the operator",
+    identification: "required",
+    // `deno task psk:reencrypt` asks it.
+    isUnlisted: true,
+    request: z.object({}),
+    response,
+    errors: [],
+    async handle({ caller }) {
+      await callDatabase("check_operator", { caller });
+      return { key_ids: requireEncryptionKeys(settings.pskEncryptionKeys).map(({ id }) => id) };
+    },
+  });
+}

@@ -1,0 +1,33 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { rule, ruleOfTwo } from "../fields.ts";
+import type { MeshSettings } from "../settings.ts";
+
+const response = rule.extend({
+  created: z.boolean().meta({ description: "Whether this call made it.", examples: [true] }),
+  active: z.boolean().meta({ description: "Whether both have agreed.", examples: [false] }),
+  waiting_for: z.string().nullable()
+    .meta({ description: "The agent that has not agreed yet.", examples: ["builder"] }),
+});
+
+export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
+  return defineOperation({
+    summary: "Agree to an access rule; it is active once both of its agents have.",
+    description: "Put by one agent alone it is a request, which gives nobody anything. The " +
+      "operator agrees for both.",
+    tag: "Rules",
+    callers: "either agent of the rule",
+    identification: "required",
+    request: ruleOfTwo,
+    response,
+    errors: ["limit_exceeded"],
+    handle({ input, caller }) {
+      return callDatabase<z.output<typeof response>>("put_rule", {
+        caller,
+        ...input,
+        max_rules: settings.meshMaxRules,
+        max_requests: settings.meshMaxRequests,
+      });
+    },
+  });
+}

@@ -1,0 +1,21 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { rule, ruleOfTwo } from "../fields.ts";
+
+const response = rule.extend({ revoked: z.boolean().meta({ examples: [true] }) });
+
+export function createOperation({ callDatabase }: Platform): Operation {
+  return defineOperation({
+    summary: "End an access rule, or a request for one, for both of its agents.",
+    description: "To have the rule again, both have to agree anew.",
+    tag: "Rules",
+    callers: "either agent of the rule",
+    identification: "required",
+    request: ruleOfTwo,
+    response,
+    errors: [],
+    handle({ input, caller }) {
+      return callDatabase<z.output<typeof response>>("revoke_rule", { caller, ...input });
+    },
+  });
+}

@@ -1,0 +1,56 @@
+import { type PlatformSettings, readPlatformSettings } from "../_shared/settings/platform.ts";
+import {
+  type Environment,
+  integer,
+  readVariables,
+  SettingsError,
+  type SettingsOf,
+  type Variable,
+} from "../_shared/settings/variables.ts";
+import { type EncryptionKeys, parseEncryptionKeys } from "../_shared/wireguard/encryption_key.ts";
+
+/** What the operator may set of agent-mesh. */
+export const MESH_VARIABLES = {
+  pskEncryptionKeys: {
+    name: "PSK_ENCRYPTION_KEYS",
+    // Only /wg_config and /psk/keys mind where it is not set.
+    default: null,
+    meaning: "The keys that encrypt PSKs: base64 of 32 bytes each, comma-separated, newest first.",
+    parse(secretText) {
+      const parsed = parseEncryptionKeys(secretText);
+      if (parsed.ok) return parsed.value;
+      throw new SettingsError(`PSK_ENCRYPTION_KEYS cannot be used. ${parsed.refusal}`);
+    },
+  } satisfies Variable<EncryptionKeys | null>,
+  meshOnlineSeconds: integer({
+    name: "MESH_ONLINE_SECONDS",
+    default: 90,
+    maximum: 86_400,
+    meaning: "How long after its last heartbeat a peer counts as online, in seconds.",
+  }),
+  meshHeartbeatSeconds: integer({
+    name: "MESH_HEARTBEAT_SECONDS",
+    default: 30,
+    maximum: 86_400,
+    meaning: "How long /peer/heartbeat tells agents to wait before the next one, in seconds.",
+  }),
+  meshMaxRules: integer({
+    name: "MESH_MAX_RULES",
+    default: 10_000,
+    maximum: 1_000_000,
+    meaning: "The most active rules that one agent may have agreed to.",
+  }),
+  meshMaxRequests: integer({
+    name: "MESH_MAX_REQUESTS",
+    default: 1000,
+    maximum: 1_000_000,
+    meaning: "The most requests of one agent that wait for the other side.",
+  }),
+};
+
+export interface MeshSettings extends PlatformSettings, SettingsOf<typeof MESH_VARIABLES> {}
+
+/** Throws SettingsError. */
+export function readMeshSettings(environment: Environment): MeshSettings {
+  return { ...readPlatformSettings(environment), ...readVariables(MESH_VARIABLES, environment) };
+}

@@ -1,0 +1,151 @@
+/** Holds answers against the OpenAPI documents that the deployment itself gives. */
+import assert from "node:assert/strict";
+import { Ajv2020, type AnySchemaObject } from "ajv/2020";
+import addFormats from "ajv-formats";
+
+/** An answer as it was received. */
+export interface ReceivedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+interface Reference {
+  readonly $ref: string;
+}
+
+interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: AnySchemaObject;
+}
+
+interface OperationObject {
+  readonly responses: Readonly<Record<string, ResponseObject | Reference>>;
+}
+
+interface ResponseObject {
+  readonly headers?: Readonly<Record<string, HeaderObject | Reference>>;
+  readonly content?: Readonly<Record<string, MediaTypeObject>>;
+}
+
+interface MediaTypeObject {
+  readonly schema: AnySchemaObject;
+  /** Of an error: one per code. */
+  readonly examples?: Readonly<Record<string, unknown>>;
+}
+
+interface HeaderObject {
+  readonly required?: boolean;
+  readonly schema: AnySchemaObject;
+}
+
+/** Headers that say something about the answer: where they are, the document has to say so. */
+const MEANINGFUL_HEADERS = ["retry-after", "www-authenticate", "allow", "x-request-id"];
+
+/** What is answered and not in the document: the document itself, and what only commands call. */
+const UNLISTED = ["/openapi.json", "/psk/keys"];
+
+/** Where the document has the envelope of every error. */
+const ERROR_SCHEMA = "#/components/schemas/Error";
+
+/** One function's document, ready to validate with. */
+export class DescribedFunction {
+  readonly #ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+
+  constructor(readonly document: OpenApiDocument) {
+    addFormats.default(this.#ajv);
+    this.#ajv.addVocabulary(["components", "paths"]);
+    const { paths, components } = document;
+    this.#ajv.addSchema({ $id: "document", paths, components });
+  }
+
+  /** Fails unless the document has this answer to this request. `path` is below the function's. */
+  assertDescribed(
+    { method, path }: { readonly method: string; readonly path: string },
+    answer: ReceivedAnswer,
+  ): void {
+    const request = `${method} ${path} → ${answer.status}`;
+    const operations = this.document.paths[path];
+    if (operations === undefined) return this.#assertUnlisted(request, path, answer);
+    const describedMethod = Object.keys(operations)[0]!;
+    if (method.toLowerCase() !== describedMethod) {
+      assert.equal(answer.status, 405, `${request}: the document has no ${method} of it`);
+    }
+    const pointer = `#/paths/${escape(path)}/${describedMethod}/responses/${answer.status}`;
+    const described = operations[describedMethod]!.responses[answer.status];
+    assert.ok(described, `${request}: no such status in the document`);
+    const [response, responsePointer] = this.#resolve(described, pointer);
+    this.#assertHeaders(request, response, answer.headers);
+    this.#assertBody(request, { response, pointer: responsePointer }, answer);
+  }
+
+  #assertUnlisted(request: string, path: string, answer: ReceivedAnswer): void {
+    if (answer.status < 400) {
+      assert.ok(UNLISTED.includes(path), `${request}: the document has no such path`);
+      return;
+    }
+    this.#assertValid(request, ERROR_SCHEMA, JSON.parse(answer.text));
+  }
+
+  #assertHeaders(request: string, response: ResponseObject, headers: Headers): void {
+    for (const [name, described] of Object.entries(response.headers ?? {})) {
+      const [header] = this.#resolve(described, "");
+      const text = headers.get(name);
+      if (text === null) {
+        assert.ok(header.required !== true, `${request}: has no ${name}`);
+        continue;
+      }
+      const value = header.schema["type"] === "integer" ? Number(text) : text;
+      const isValid = this.#ajv.validate(header.schema, value);
+      assert.ok(isValid, `${request}: ${name}: ${this.#ajv.errorsText()}`);
+    }
+    const undescribed = MEANINGFUL_HEADERS.filter((name) =>
+      headers.has(name) && response.headers?.[name] === undefined
+    );
+    assert.deepEqual(undescribed, [], `${request}: headers that the document does not have`);
+  }
+
+  #assertBody(
+    request: string,
+    { response, pointer }: { readonly response: ResponseObject; readonly pointer: string },
+    { headers, text }: ReceivedAnswer,
+  ): void {
+    const type = headers.get("content-type")?.split(";")[0] ?? "";
+    const content = response.content?.[type];
+    assert.ok(content, `${request}: the document has no ${type || "empty body"} of it`);
+    const body = type === "application/json" ? JSON.parse(text) : text;
+    this.#assertValid(request, `${pointer}/content/${escape(type)}/schema`, body);
+    const code: string | undefined = body.error?.code;
+    if (code === undefined) return;
+    const { examples = {} } = content;
+    assert.ok(code in examples, `${request}: the document has no ${code} of it`);
+    assert.equal(body.error.retryable, headers.has("retry-after"), `${request}: retry-after`);
+  }
+
+  #assertValid(request: string, pointer: string, body: unknown): void {
+    const validate = this.#ajv.getSchema(`document${pointer}`);
+    assert.ok(validate, `${pointer} is not in the document`);
+    assert.ok(
+      validate(body),
+      `${request}: ${this.#ajv.errorsText(validate.errors)} in ${JSON.stringify(body)}`,
+    );
+  }
+
+  /** What is described, and its JSON pointer, which is `pointer` where it is no reference. */
+  #resolve<Described extends object>(
+    described: Described | Reference,
+    pointer: string,
+  ): [Described, string] {
+    if (!("$ref" in described)) return [described, pointer];
+    const resolved = described.$ref.split("/").slice(1).reduce<unknown>(
+      (value, name) => (value as Record<string, unknown>)[name],
+      this.document,
+    );
+    return [resolved as Described, described.$ref];
+  }
+}
+
+/** A name as a JSON pointer spells it (RFC 6901). */
+function escape(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { PROJECT } from "../../../dev/command/project.ts";
+import { documentedBlock } from "../documentation.ts";
+import { Terminal } from "../terminal.ts";
+
+Deno.test("docs/deployment.md, Check it → the suite passes against the deployment of the environment", async () => {
+  await using terminal = await Terminal.open();
+  const printed = await terminal.paste(await documentedBlock("docs/deployment.md, Check it, 1"));
+  assert.match(printed.trimEnd(), /\n[1-9]\d* passed, 0 failed[^\n]*$/);
+});
+
+Deno.test("CONTRIBUTING, Working on this → one test runs, and one folder does", async () => {
+  await using terminal = await Terminal.open({ folder: PROJECT });
+  const printed = await terminal.paste(
+    await documentedBlock("CONTRIBUTING.md, Working on this, 2"),
+  );
+  const counts = printed.match(/^[1-9]\d* passed, 0 failed/gm);
+  assert.equal(counts?.length, 2, printed);
+});

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { succeed } from "../conformance/client.ts";
+import { eventually } from "../wireguard/command.ts";
+import {
+  type Member,
+  Mesh,
+  peerField,
+  putRule,
+  revokeRule,
+  TCP_443,
+  TCP_80,
+} from "../wireguard/mesh_of_hosts.ts";
+import {
+  answersPing,
+  listen,
+  Pings,
+  reaches,
+  socatAddress,
+  untilPingAnswered,
+} from "../wireguard/probes.ts";
+import { tunnelTest } from "../wireguard/requirements.ts";
+import { joinWithAgents, ReferenceAgent } from "./reference_agent.ts";
+
+tunnelTest("/acl/revoke → an open TCP connection stops at the agent's next poll", async () => {
+  await using mesh = await Mesh.create();
+  const { alice, bob } = await joinWithAgents(mesh);
+  // A second rule keeps the two peers when the first one ends.
+  await putRule({ from: alice, to: bob, ...TCP_80 });
+  await listen(bob.host, TCP_443);
+  await untilPingAnswered(alice.host, { address: bob.ipv4 });
+  const connection = openConnection(alice, bob);
+  await eventually("the connection carries lines", {
+    withinSeconds: 10,
+    condition: async () => await connection.linesBack() > 2,
+  });
+
+  await revokeRule({ from: alice, to: bob, ...TCP_443 });
+  await bob.meshAgent.untilApplied();
+  const linesAtRevoke = await connection.linesBack();
+  await eventually("what was sent is not acknowledged", {
+    withinSeconds: 20,
+    condition: () => connection.isUnanswered(),
+  });
+  assert.ok(await connection.linesBack() <= linesAtRevoke + 1);
+  assert.equal(await reaches(alice.host, { ...TCP_443, address: bob.ipv4 }), false);
+  assert.equal(await answersPing(alice.host, bob.ipv4), true);
+});
+
+tunnelTest(
+  "/acl/put while the tunnels are up → reached at the next poll; the session stays, no ping is lost",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    await listen(bob.host, TCP_80);
+    const handshakes = await latestHandshakes(alice, bob);
+    const pings = Pings.start(alice.host, bob.ipv4);
+
+    await putRule({ from: alice, to: bob, ...TCP_80 });
+    await bob.meshAgent.untilApplied();
+    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
+
+    const { sent, lost } = await pings.stop();
+    assert.ok(sent > 10);
+    assert.deepEqual(lost, []);
+    assert.deepEqual(await latestHandshakes(alice, bob), handshakes);
+  },
+);
+
+tunnelTest("an applied change → the next heartbeat reports its version", async () => {
+  await using mesh = await Mesh.create();
+  const { alice, bob } = await joinWithAgents(mesh);
+  await putRule({ from: alice, to: bob, ...TCP_80 });
+  const { config_version } = await netmapOf(bob);
+  await eventually("alice sees that bob runs this version", {
+    withinSeconds: 20,
+    condition: async () => {
+      const { peers } = await netmapOf(alice);
+      const { config_version_applied } = peers.find(({ self }) => !self) ?? {};
+      return config_version_applied === config_version;
+    },
+  });
+});
+
+tunnelTest(
+  "a third agent joins beside a live tunnel → it and its peer reach each other, no ping is lost",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    const pings = Pings.start(alice.host, bob.ipv4);
+    const carol = await mesh.join("carol");
+    await putRule({ from: carol, to: alice, ...TCP_80 });
+    await ReferenceAgent.start(carol, { mesh });
+    await alice.meshAgent.untilApplied();
+    await untilPingAnswered(carol.host, { address: alice.ipv4 });
+    await untilPingAnswered(alice.host, { address: carol.ipv4 });
+    assert.deepEqual((await pings.stop()).lost, []);
+  },
+);
+
+tunnelTest(
+  "changes while an agent behind NAT is connected → none of its pings is lost",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh, { behindNat: true });
+    const learned = await peerField(bob, { peer: alice, field: "endpoints" });
+    assert.match(learned ?? "", /^198\.51\.100\.\d+:\d+$/);
+    const pings = Pings.start(alice.host, bob.ipv4);
+
+    const carol = await mesh.join("carol");
+    await putRule({ from: carol, to: bob, ...TCP_80 });
+    await bob.meshAgent.untilApplied();
+    await putRule({ from: bob, to: alice, ...TCP_80 });
+    await alice.meshAgent.untilApplied();
+    await listen(alice.host, TCP_80);
+    assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }), true);
+
+    const { sent, lost } = await pings.stop();
+    assert.ok(sent > 20);
+    assert.deepEqual(lost, []);
+    assert.equal(await peerField(bob, { peer: alice, field: "endpoints" }), learned);
+  },
+);
+
+tunnelTest(
+  "a peer has moved to another port, then a rule changes → it is still reached there",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    await alice.host.run(["wg", "set", alice.interfaceName, "listen-port", "40000"]);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    const learned = `${alice.host.address}:40000`;
+    assert.equal(await peerField(bob, { peer: alice, field: "endpoints" }), learned);
+
+    await putRule({ from: alice, to: bob, ...TCP_80 });
+    await bob.meshAgent.untilApplied();
+    assert.equal(await peerField(bob, { peer: alice, field: "endpoints" }), learned);
+    assert.equal(await answersPing(bob.host, alice.ipv4), true);
+  },
+);
+
+tunnelTest("a peer without a session registers another endpoint → that one is used", async () => {
+  await using mesh = await Mesh.create();
+  const alice = await mesh.join("alice", { endpoint: "198.51.100.250:51820" });
+  const bob = await mesh.join("bob");
+  await putRule({ from: bob, to: alice, ...TCP_443 });
+  await ReferenceAgent.start(bob, { mesh });
+  assert.match(await peerField(bob, { peer: alice, field: "endpoints" }) ?? "", /\.250:51820$/);
+  await succeed("/agent-mesh/peer/register", {
+    as: alice.agent,
+    body: { agent_id: alice.agent.id, pubkey: alice.publicKey, endpoint: "198.51.100.251:51820" },
+  });
+  await eventually("bob sends to the other endpoint", {
+    withinSeconds: 20,
+    condition: async () =>
+      await peerField(bob, { peer: alice, field: "endpoints" }) === "198.51.100.251:51820",
+  });
+});
+
+interface Netmap {
+  readonly config_version: number;
+  readonly peers: readonly { self: boolean; config_version_applied: number | null }[];
+}
+
+function netmapOf({ agent }: Member): Promise<Netmap> {
+  return succeed<Netmap>("/agent-mesh/netmap", { as: agent });
+}
+
+async function latestHandshakes(one: Member, other: Member) {
+  return [
+    await peerField(one, { peer: other, field: "latest-handshakes" }),
+    await peerField(other, { peer: one, field: "latest-handshakes" }),
+  ];
+}
+
+/** A connection on which alice sends ten lines a second, and bob sends each back. */
+function openConnection(alice: Member, bob: Member) {
+  const script = 'while sleep 0.1; do echo line; done | socat - "$0"';
+  const address = socatAddress({ ...TCP_443, address: bob.ipv4 });
+  alice.host.start(["sh", "-c", script, address], { logName: "lines" });
+  const connections = ["ss", "-Htno", "state", "established", "dport", "=", ":443"];
+  return {
+    async linesBack(): Promise<number> {
+      return (await alice.host.readLog("lines")).split("\n").length - 1;
+    },
+    /** TCP has sent something for the third time. */
+    async isUnanswered(): Promise<boolean> {
+      return /timer:\(on,[^)]*,[2-9]\)/.test(await alice.host.run(connections));
+    },
+  };
+}

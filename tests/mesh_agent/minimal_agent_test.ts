@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { succeed } from "../conformance/client.ts";
+import { eventually } from "../wireguard/command.ts";
+import {
+  hasInterface,
+  type Member,
+  Mesh,
+  putRule,
+  revokeRule,
+  TCP_443,
+  TCP_80,
+} from "../wireguard/mesh_of_hosts.ts";
+import { answersPing, listen, reaches, untilPingAnswered } from "../wireguard/probes.ts";
+import { tunnelTest } from "../wireguard/requirements.ts";
+import { ServiceDoor } from "../wireguard/service_door.ts";
+import { agentSettings, EXAMPLES } from "./agent_settings.ts";
+
+const SCRIPT = `${EXAMPLES}/minimal-mesh-agent.sh`;
+const LONGEST_LINES = 60;
+/** A peer notices after 15 s that the other side has started anew, and tries again every 5 s. */
+const RECONNECT_SECONDS = 60;
+
+tunnelTest(
+  "the minimal agent on two hosts → up; a new rule is reached, a revoked one is not; SIGTERM → down",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob] = [await mesh.join("alice", { behindNat: true }), await mesh.join("bob")];
+    await putRule({ from: alice, to: bob, ...TCP_443 });
+    await listen(bob.host, TCP_80);
+    const atAlice = await startMinimalAgent(alice, mesh);
+    await startMinimalAgent(bob, mesh);
+    await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
+    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), false);
+
+    await putRule({ from: alice, to: bob, ...TCP_80 });
+    await untilReplaced([alice, bob]);
+    await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
+    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
+
+    await revokeRule({ from: alice, to: bob, ...TCP_80 });
+    await untilReplaced([alice, bob]);
+    await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
+    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), false);
+
+    await revokeRule({ from: alice, to: bob, ...TCP_443 });
+    await untilReplaced([alice, bob]);
+    await eventually("alice's tunnel is up again", {
+      withinSeconds: 10,
+      condition: () => hasInterface(alice),
+    });
+    assert.equal(await answersPing(alice.host, bob.ipv4), false);
+
+    atAlice.agent.kill("SIGTERM");
+    assert.equal((await atAlice.agent.status).code, 0);
+    assert.equal(await hasInterface(alice), false);
+    assert.equal(await alice.host.run(["nft", "list", "tables"]), "");
+  },
+);
+
+tunnelTest(
+  "the minimal agent while the service answers 503 → the tunnel stays, later changes are applied",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+    await putRule({ from: alice, to: bob, ...TCP_443 });
+    await startMinimalAgent(alice, mesh);
+    const { door } = await startMinimalAgent(bob, mesh);
+    await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
+
+    for (const path of ["/peer/heartbeat", "/wg_config"]) {
+      const given = door.failuresGiven;
+      door.failWith(path, () => new Response("", { status: 503 }));
+      await putRule({ from: alice, to: bob, proto: "tcp", port: given + 1000 });
+      await eventually(`bob has asked twice and got no answer from ${path}`, {
+        withinSeconds: 20,
+        condition: () => Promise.resolve(door.failuresGiven > given + 1),
+      });
+      await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
+      door.recover();
+      await untilReplaced([alice, bob]);
+      await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
+    }
+  },
+);
+
+Deno.test(`minimal-mesh-agent.sh → at most ${LONGEST_LINES} lines`, async () => {
+  const lines = (await Deno.readTextFile(SCRIPT)).trimEnd().split("\n").length;
+  assert.ok(lines <= LONGEST_LINES, `${lines} lines`);
+});
+
+/** As its header says, with another interface: namespaces share /run/wireguard. */
+async function startMinimalAgent(
+  member: Member,
+  mesh: Mesh,
+): Promise<{ agent: Deno.ChildProcess; door: ServiceDoor }> {
+  const door = mesh.attach(await ServiceDoor.open(member.host));
+  const agent = member.host.start([SCRIPT], {
+    logName: "agent.log",
+    env: { ...await agentSettings(member), POLL_SECONDS: "1" },
+  });
+  return { agent, door };
+}
+
+/** Waits until each has put what the service serves it now in place of the file before. */
+async function untilReplaced(members: readonly Member[]): Promise<void> {
+  for (const { agent, host, interfaceName } of members) {
+    const path = `${host.wireguardDirectory}/${interfaceName}.conf`;
+    await eventually(`${agent.id} has its newest configuration`, {
+      withinSeconds: 20,
+      condition: async () => {
+        const { config } = await succeed<{ config: string }>("/agent-mesh/wg_config", {
+          as: agent,
+        });
+        return await Deno.readTextFile(path) === config;
+      },
+    });
+  }
+}

@@ -1,0 +1,156 @@
+import { succeed } from "../conformance/client.ts";
+import { eventually } from "../wireguard/command.ts";
+import type { Host } from "../wireguard/host.ts";
+import { type Member, type Mesh, putRule, TCP_443 } from "../wireguard/mesh_of_hosts.ts";
+import { untilPingAnswered } from "../wireguard/probes.ts";
+import { ServiceDoor } from "../wireguard/service_door.ts";
+import { agentSettings, EXAMPLES } from "./agent_settings.ts";
+
+const SCRIPT = `${EXAMPLES}/mesh-agent/mesh-agent.sh`;
+const LOG = "agent.log";
+const SECOND_AGENT_SECONDS = 10;
+
+/** The reference agent on a member's host, where it reaches the service by a door of its own. */
+export class ReferenceAgent {
+  #process: Deno.ChildProcess | null = null;
+
+  private constructor(
+    readonly member: Member,
+    readonly door: ServiceDoor,
+    private readonly started: {
+      readonly settings: Record<string, string>;
+      readonly pollSeconds: number;
+    },
+  ) {}
+
+  /** Its tunnel is up when this returns; it ends with `mesh`. */
+  static async start(
+    member: Member,
+    { mesh, pollSeconds = 2 }: { mesh: Mesh; pollSeconds?: number },
+  ): Promise<ReferenceAgent> {
+    const door = mesh.attach(await ServiceDoor.open(member.host));
+    const settings = { ...await agentSettings(member), CONFIG_DIR: member.host.directory };
+    const meshAgent = new ReferenceAgent(member, door, { settings, pollSeconds });
+    meshAgent.restart();
+    await meshAgent.untilApplied();
+    return meshAgent;
+  }
+
+  /** With `pollSeconds` null it sends heartbeats as often as the service asks. */
+  restart(
+    { pollSeconds = this.started.pollSeconds }: { pollSeconds?: number | null } = {},
+  ): void {
+    this.#process = this.#start({ logName: LOG, pollSeconds });
+  }
+
+  /** Runs one more on the same host and interface until it ends, or until the limit ends it. */
+  async runSecond(): Promise<{ code: number; log: string }> {
+    const logName = "second-agent.log";
+    const second = this.#start({ logName, pollSeconds: this.started.pollSeconds });
+    const limit = setTimeout(() => second.kill("SIGKILL"), SECOND_AGENT_SECONDS * 1000);
+    const { code } = await second.status.finally(() => clearTimeout(limit));
+    return { code, log: await this.member.host.readLog(logName) };
+  }
+
+  #start(
+    { logName, pollSeconds }: { logName: string; pollSeconds: number | null },
+  ): Deno.ChildProcess {
+    const poll = pollSeconds === null ? {} : { POLL_SECONDS: String(pollSeconds) };
+    return this.member.host.start([SCRIPT], {
+      logName,
+      env: { ...this.started.settings, ...poll },
+    });
+  }
+
+  /** Ends the agent alone, not what it started; returns its exit code. */
+  async stop(signal: "SIGTERM" | "SIGKILL"): Promise<number | undefined> {
+    this.#process?.kill(signal);
+    return (await this.#process?.status)?.code;
+  }
+
+  /** SIGTERM again and again until it has ended; returns its exit code. */
+  async stopImpatiently(): Promise<number | undefined> {
+    const repeated = setInterval(() => this.#process?.kill("SIGTERM"), 20);
+    return await this.stop("SIGTERM").finally(() => clearInterval(repeated));
+  }
+
+  /** Until `resume` it neither sends heartbeats nor fetches. Its tunnel stays. */
+  pause(): void {
+    this.#process?.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#process?.kill("SIGCONT");
+  }
+
+  readLog(): Promise<string> {
+    return this.member.host.readLog(LOG);
+  }
+
+  /** Waits until the agent has said that it runs what the service has for it now. */
+  async untilApplied(): Promise<void> {
+    const { agent } = this.member;
+    await eventually(`${agent.id} has applied its configuration`, {
+      withinSeconds: 20,
+      condition: async () => {
+        const { config_version } = await succeed<{ config_version: number }>("/agent-mesh/netmap", {
+          as: agent,
+        });
+        return (await this.readLog()).includes(`config_version ${config_version} is applied`);
+      },
+    });
+  }
+
+  /** Gives the host another private key, which the agent finds; returns the public key. */
+  async replacePrivateKey(): Promise<string> {
+    const { host, interfaceName } = this.member;
+    const privateKey = await host.run(["wg", "genkey"]);
+    await Deno.writeTextFile(`${host.directory}/${interfaceName}.key`, privateKey);
+    return await host.run(["wg", "pubkey"], { input: privateKey });
+  }
+
+  async untilRunsWith(publicKey: string): Promise<void> {
+    const { agent, host, interfaceName } = this.member;
+    await eventually(`${agent.id} runs with its new key`, {
+      withinSeconds: 20,
+      condition: async () => {
+        const shown = await host.runAnyhow(["wg", "show", interfaceName, "public-key"]);
+        return shown.output === publicKey;
+      },
+    });
+  }
+
+  /** Files beside the configuration whose names begin with a dot, as those of the agent's work. */
+  hiddenFiles(): string[] {
+    return [...Deno.readDirSync(this.member.host.directory)].map(({ name }) => name)
+      .filter((name) => name.startsWith(".")).toSorted();
+  }
+}
+
+/** alice and bob, who agreed on alice → bob tcp 443, each with the reference agent; connected. */
+export async function joinWithAgents(
+  mesh: Mesh,
+  { behindNat = false, pollSeconds = 2 }: { behindNat?: boolean; pollSeconds?: number } = {},
+): Promise<Record<"alice" | "bob", Member & { meshAgent: ReferenceAgent }>> {
+  const [alice, bob] = [await mesh.join("alice", { behindNat }), await mesh.join("bob")];
+  await putRule({ from: alice, to: bob, ...TCP_443 });
+  const joined = {
+    alice: { ...alice, meshAgent: await ReferenceAgent.start(alice, { mesh, pollSeconds }) },
+    bob: { ...bob, meshAgent: await ReferenceAgent.start(bob, { mesh, pollSeconds }) },
+  };
+  await untilPingAnswered(alice.host, { address: bob.ipv4 });
+  return joined;
+}
+
+/** From now on each request of this host hangs. */
+export async function hangRequests(host: Host): Promise<void> {
+  await host.run(["nft", "-f", "-"], {
+    input: `table inet silence {
+      chain output { type filter hook output priority filter; oifname "lo" drop; }
+    }`,
+  });
+}
+
+export async function letRequestsPass(host: Host): Promise<void> {
+  await host.run(["nft", "delete", "table", "inet", "silence"]);
+}

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { eventually } from "../wireguard/command.ts";
+import { untilListening } from "../wireguard/host.ts";
+import { bringUp, Mesh, putRule, revokeRule, TCP_443, TCP_80 } from "../wireguard/mesh_of_hosts.ts";
+import { socatAddress, untilPingAnswered } from "../wireguard/probes.ts";
+import { tunnelTest } from "../wireguard/requirements.ts";
+import { ReferenceAgent } from "./reference_agent.ts";
+
+tunnelTest(
+  "a peer resets a connection that was revoked, this side sends again → no answer gets in",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+    // A second rule keeps the two peers when the first one ends.
+    for (const target of [TCP_80, TCP_443]) await putRule({ from: alice, to: bob, ...target });
+    await bringUp(alice, { firewall: "none" });
+    const meshAgent = await ReferenceAgent.start(bob, { mesh });
+    await bob.host.run(["sysctl", "-qw", "net.netfilter.nf_conntrack_tcp_timeout_close=1"]);
+    const sender = "SYSTEM:while sleep 0.1; do echo line; done";
+    bob.host.start(["socat", "TCP-LISTEN:443", sender], { logName: "sender" });
+    await untilListening(bob.host, TCP_443);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    const target = socatAddress({ ...TCP_443, address: bob.ipv4 });
+    const receiver = alice.host.start(["socat", "-u", `${target},linger=0`, "-"], {
+      logName: "received",
+    });
+    await eventually("the connection carries lines", {
+      withinSeconds: 10,
+      condition: async () => (await alice.host.readLog("received")).includes("line"),
+    });
+
+    await revokeRule({ from: alice, to: bob, ...TCP_443 });
+    await meshAgent.untilApplied();
+    const connections = ["ss", "-Htno", "state", "established", "sport", "=", ":443"];
+    const isUnanswered = async (times: number) => {
+      const [, retries] = /timer:\(on,[^)]*,(\d+)\)/.exec(await bob.host.run(connections)) ?? [];
+      return Number(retries) >= times;
+    };
+    await eventually("bob gets no acknowledgement", {
+      withinSeconds: 10,
+      condition: () => isUnanswered(1),
+    });
+    // Closed with linger 0, so the socket sends an RST now, and one for all that bob sends later.
+    receiver.kill("SIGKILL");
+    await eventually("bob has sent after his connection tracking forgot the flow, or was reset", {
+      withinSeconds: 40,
+      condition: async () => await isUnanswered(5) || await bob.host.run(connections) === "",
+    });
+    assert.notEqual(await bob.host.run(connections), "", "alice's RST has reached bob's socket");
+  },
+);

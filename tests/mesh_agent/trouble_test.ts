@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { eventually } from "../wireguard/command.ts";
+import { hasInterface, Mesh, TCP_80 } from "../wireguard/mesh_of_hosts.ts";
+import { listen, reaches, untilPingAnswered } from "../wireguard/probes.ts";
+import { tunnelTest } from "../wireguard/requirements.ts";
+import { joinWithAgents } from "./reference_agent.ts";
+
+tunnelTest(
+  "nft flush ruleset → the same firewall is loaded again, and closes the same ports",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    await listen(bob.host, TCP_80);
+    const table = await bob.host.run(["nft", "list", "ruleset"]);
+    await bob.host.run(["nft", "flush", "ruleset"]);
+    await eventually("bob's firewall is back", {
+      withinSeconds: 20,
+      condition: async () => await bob.host.run(["nft", "list", "ruleset"]) === table,
+    });
+    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), false);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+  },
+);
+
+tunnelTest("a firewall that is gone and cannot be loaded → the tunnel goes down", async () => {
+  await using mesh = await Mesh.create();
+  const { bob } = await joinWithAgents(mesh);
+  const path = `${bob.host.directory}/${bob.interfaceName}.conf`;
+  const text = await Deno.readTextFile(path);
+  // The service gives no configuration either: with one, the tunnel would be up again at once.
+  bob.meshAgent.door.failWith("", () => new Response("", { status: 401 }));
+  await Deno.writeTextFile(path, text.replaceAll(/^#nft .*\n/gm, ""));
+  await bob.host.run(["nft", "flush", "ruleset"]);
+  await eventually("bob's tunnel is down", {
+    withinSeconds: 20,
+    condition: async () => !await hasInterface(bob),
+  });
+  assert.match(await bob.meshAgent.readLog(), /the firewall cannot be loaded/);
+});
+
+tunnelTest("ip link delete → the agent brings the same version up again", async () => {
+  await using mesh = await Mesh.create();
+  const { alice, bob } = await joinWithAgents(mesh);
+  await bob.host.run(["ip", "link", "delete", bob.interfaceName]);
+  await untilPingAnswered(alice.host, { address: bob.ipv4 });
+});
+
+tunnelTest(
+  "SIGTERM again and again → the tunnel is taken down, and no file is left over",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice } = await joinWithAgents(mesh);
+    assert.equal(await alice.meshAgent.stopImpatiently(), 0);
+    assert.equal(await hasInterface(alice), false);
+    assert.equal(await alice.host.run(["nft", "list", "tables"]), "");
+    assert.deepEqual(alice.meshAgent.hiddenFiles(), []);
+  },
+);
+
+tunnelTest("SIGKILL and a restart → what the killed agent left over is removed", async () => {
+  await using mesh = await Mesh.create();
+  const { alice } = await joinWithAgents(mesh);
+  await alice.meshAgent.stop("SIGKILL");
+  const [left, ...more] = alice.meshAgent.hiddenFiles();
+  assert.deepEqual(more, []);
+  const leftOver = `${alice.host.directory}/${left}/left-over`;
+  await Deno.writeTextFile(leftOver, "");
+  alice.meshAgent.restart();
+  await eventually("the restarted agent has removed it", {
+    withinSeconds: 10,
+    condition: () => Deno.stat(leftOver).then(() => false, () => true),
+  });
+  assert.deepEqual(alice.meshAgent.hiddenFiles(), [left]);
+});
+
+const USELESS_ANSWERS: Record<string, () => Response> = {
+  "503": () => new Response("", { status: 503 }),
+  "429": () => new Response("", { status: 429 }),
+  "200 and nothing else": () => new Response(""),
+};
+
+for (const [what, answer] of Object.entries(USELESS_ANSWERS)) {
+  tunnelTest(
+    `started while the service answers ${what} → the last configuration is up`,
+    async () => {
+      await using mesh = await Mesh.create();
+      const { alice, bob } = await joinWithAgents(mesh);
+      await alice.meshAgent.stop("SIGTERM");
+      alice.meshAgent.door.failWith("", answer);
+      alice.meshAgent.restart();
+      await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    },
+  );
+}
+
+tunnelTest("started while the service answers 401 → the tunnel stays down", async () => {
+  await using mesh = await Mesh.create();
+  const { alice } = await joinWithAgents(mesh);
+  await alice.meshAgent.stop("SIGTERM");
+  alice.meshAgent.door.failWith("", () => new Response("", { status: 401 }));
+  alice.meshAgent.restart();
+  await eventually("the agent has tried twice", {
+    withinSeconds: 20,
+    condition: () => Promise.resolve(alice.meshAgent.door.failuresGiven > 1),
+  });
+  assert.equal(await hasInterface(alice), false);
+});
+
+tunnelTest(
+  "no POLL_SECONDS, the service asks for 1 → heartbeats more often than by default",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice } = await joinWithAgents(mesh);
+    await alice.meshAgent.stop("SIGTERM");
+    alice.meshAgent.door.failWith(
+      "/peer/heartbeat",
+      () => Response.json({ config_version: 1, heartbeat_interval_seconds: 1 }),
+    );
+    alice.meshAgent.restart({ pollSeconds: null });
+    // The default is one in thirty seconds.
+    await eventually("three heartbeats", {
+      withinSeconds: 20,
+      condition: () => Promise.resolve(alice.meshAgent.door.failuresGiven > 2),
+    });
+  },
+);

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../../dev/command/project.ts";
+import type { Operation } from "../../../supabase/functions/_shared/operation.ts";
+import { readPages, rowsUnder } from "./pages.ts";
+
+const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
+
+interface ListedOperation {
+  readonly path: string;
+  /** What app.ts says behind it. */
+  readonly comment: string;
+  readonly operation: Operation;
+}
+
+/** The operations that a function's app.ts lists, each loaded from the module that it names. */
+async function readOperations(functionName: string): Promise<ListedOperation[]> {
+  const directory = join(PROJECT, "supabase/functions", functionName);
+  const source = await readFile(join(directory, "app.ts"), "utf8");
+  const lines = source.matchAll(/^ +"(\/\S+)": \(\) => import\("\.\/(\S+)"\), \/\/ +(.+)$/gm);
+  return await Promise.all(
+    Array.from(lines, async ([, path = "", module = "", comment = ""]) => ({
+      path,
+      comment,
+      operation: (await import(`file://${directory}/${module}`)).createOperation({
+        settings: { supabaseUrl: "http://127.0.0.1" },
+      }),
+    })),
+  );
+}
+
+for (const name of FUNCTIONS) {
+  Deno.test(`the table in app.ts of ${name} → who may call each path, as its operation says`, async () => {
+    const operations = await readOperations(name);
+    const source = await readFile(join(PROJECT, "supabase/functions", name, "app.ts"), "utf8");
+    assert.equal(operations.length, source.split('import("./routes/').length - 1);
+    for (const { path, comment, operation } of operations) {
+      assert.equal(comment, operation.callers, path);
+    }
+  });
+}
+
+Deno.test("the documentation's tables → every path once, with who may call it; one that only commands call may be left out", async () => {
+  const rows = rowsUnder(/^path\b/, await readPages());
+  const documented = new Set(rows.map(([path]) => path));
+  const operations = (await Promise.all(FUNCTIONS.map(readOperations))).flat()
+    .filter(({ path, operation }) => !operation.isUnlisted || documented.has(path));
+  assert.deepEqual(
+    rows.map((cells) => `${cells[0]}: ${cells.at(-1)}`).toSorted(),
+    operations.map(({ path, operation }) => `${path}: ${operation.callers}`).toSorted(),
+  );
+});
+
+Deno.test("the operation without identification → /fetch alone, whose token is its credential", async () => {
+  const operations = (await Promise.all(FUNCTIONS.map(readOperations))).flat();
+  assert.deepEqual(
+    operations.filter(({ operation }) => operation.identification === "none")
+      .map(({ path }) => path),
+    ["/fetch"],
+  );
+});

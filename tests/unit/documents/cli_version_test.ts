@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { SUPABASE_CLI_VERSION } from "../../../dev/deploy/supabase_cli.ts";
+import { readPages } from "./pages.ts";
+
+Deno.test("the Supabase CLI in README and docs → always with a version, the one that the tests run", async () => {
+  const others: string[] = [];
+  let named = 0;
+  for (const { file, text } of await readPages()) {
+    for (const [, version] of text.matchAll(/\bsupabase@([^\s`]+)/g)) {
+      named++;
+      if (version !== SUPABASE_CLI_VERSION) others.push(`${file}: supabase@${version}`);
+    }
+    for (const [command] of text.matchAll(/\bnpx (?:-\S+ )*supabase(?!@).*/g)) {
+      others.push(`${file}: ${command}`);
+    }
+  }
+  assert.deepEqual(others, []);
+  assert.ok(named > 0);
+});
