@@ -1,9 +1,9 @@
 import { StorageApiError, StorageClient } from "@supabase/storage-js";
 import { ServiceError } from "../_shared/errors.ts";
-import { BUCKET } from "./object_paths.ts";
 import type { PlatformSettings } from "../_shared/settings/platform.ts";
 import { fetchWithDeadline, serviceHeaders } from "../_shared/upstream/fetch.ts";
 import { recordedFetch } from "../_shared/upstream/calls.ts";
+import { BUCKET } from "./object_paths.ts";
 
 export interface SignedUrl {
   /** With the origin that the service itself uses; see `publicOrigin`. */
