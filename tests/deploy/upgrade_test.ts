@@ -9,6 +9,7 @@ import { runConformance } from "../../dev/checks/conformance_run.ts";
 import { addCounts } from "../../dev/checks/test_counts.ts";
 import { PROJECT } from "../../dev/command/project.ts";
 import { applyMigrations } from "../../dev/postgres/migrations.ts";
+import { startFunction } from "../../dev/stack/functions.ts";
 import { type Stack, startStack } from "../../dev/stack/stack.ts";
 import { openStateDirectory } from "../stack/stack_process.ts";
 import { openProjectDatabase } from "./project_database.ts";
@@ -62,7 +63,19 @@ Deno.test("a project in use, carried over → the same files, grants, maps and P
     stateDir,
     durable: false,
     migrationsDirectory: join(projectBefore, "supabase", "migrations"),
-    functionsDirectory: join(projectBefore, "supabase", "functions"),
+    // Both functions had the project's own deno.json then, and each read the other's variables too.
+    startFunction: (options) =>
+      startFunction({
+        ...options,
+        program: {
+          deno: Deno.execPath(),
+          args: [
+            `--config=${join(projectBefore, "deno.json")}`,
+            "--allow-env=ARTIFACTS_*,MESH_*,PSK_ENCRYPTION_KEYS",
+            join(projectBefore, "supabase", "functions", options.name, "index.ts"),
+          ],
+        },
+      }),
   });
   const { project, before } = await whileItRuns(old, async () => {
     const project = await useProject(old);

@@ -3,9 +3,7 @@ import { ServiceError } from "../_shared/errors.ts";
 import type { PlatformSettings } from "../_shared/settings/platform.ts";
 import { fetchWithDeadline, serviceHeaders } from "../_shared/upstream/fetch.ts";
 import { recordedFetch } from "../_shared/upstream/calls.ts";
-
-/** The private bucket that a migration makes. */
-const BUCKET = "agent-artifacts";
+import { BUCKET } from "./object_paths.ts";
 
 export interface SignedUrl {
   /** With the origin that the service itself uses; see `publicOrigin`. */

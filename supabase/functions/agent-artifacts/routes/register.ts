@@ -5,6 +5,7 @@ import { defineOperation, type Operation, type Platform } from "../../_shared/op
 import { publicUrl } from "../../_shared/public_origin.ts";
 import { newIdentifier } from "../../_shared/secrets.ts";
 import { type Artifact, artifact, key, mime, owner, uncommitted } from "../fields.ts";
+import { incomingPath } from "../object_paths.ts";
 import { createObjectStore } from "../object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
@@ -54,7 +55,7 @@ export function createOperation(
           quota_bytes: settings.artifactsQuotaBytes,
           max_pending: settings.artifactsMaxPending,
         }),
-        store.signUpload(`incoming/${artifactId}`),
+        store.signUpload(incomingPath(artifactId)),
       ]);
       if (registered.status === "fulfilled" && upload.status === "fulfilled") {
         return {
