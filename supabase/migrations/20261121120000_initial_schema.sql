@@ -369,8 +369,8 @@ as $$
   where actor_of.caller ->> 'kind' = 'agent' and k.key_hash = actor_of.caller ->> 'key_hash'
 $$;
 comment on function agents.actor_of(jsonb) is
-  'Who a caller was, whether its key still lives or not: for the later steps of a request that was '
-  'authenticated in its first.';
+  'Who a caller was, even if its key has ended since. For the later steps of a request, whose first '
+  'step authenticated it.';
 
 create function public.check_operator(caller jsonb) returns json
 language plpgsql
@@ -384,8 +384,8 @@ begin
 end
 $$;
 comment on function public.check_operator(jsonb) is
-  'For what the operator alone may ask of a function that needs nothing else of the database. '
-  'Raises unauthenticated, forbidden.';
+  'Lets the operator through, for operations that need nothing else of the database. Raises '
+  'unauthenticated, forbidden.';
 
 create function public.check_health() returns json
 language sql
@@ -461,8 +461,8 @@ comment on column artifacts.artifacts.removed_at is
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
-  'Sealed objects of attempts up to this one were found wrong: they are never taken up again, even '
-  'while they still lie there, because their removal may be under way.';
+  'Sealed objects of attempts up to this one were found wrong. They are never taken up again, even '
+  'while they still lie there: their removal may be under way.';
 comment on column artifacts.artifacts.sealed_attempt is
   'The attempt whose object at sealed_path(artifact_id, sealed_attempt) holds the bytes. Null '
   'until the commit.';
@@ -547,8 +547,7 @@ declare
   -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
   -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
   last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
-  -- What one page walks at the most, so that artifacts that expired and wait for the sweep cannot
-  -- hold it up.
+  -- The most that one page walks: artifacts that expired and wait for the sweep cannot hold it up.
   entries_per_page constant integer := list_artifacts.max_entries + 1000;
   answer json;
 begin
@@ -604,7 +603,7 @@ declare
 begin
   artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
   if artifact.state = 'deleted' then
-    -- The answer to a delete that is repeated because its first answer was lost.
+    -- Whoever lost the first answer, and repeats the delete, gets it now.
     return artifacts.artifact_json(artifact);
   end if;
   perform artifacts.refuse_ended(artifact);
@@ -746,8 +745,8 @@ comment on table artifacts.grants is
   'kept.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
-  'When it expires or was revoked. Rows of grants that ended stay for 30 days: an index that has '
-  'this column leads past them.';
+  'When it expires or was revoked. Rows of grants that ended stay for 30 days; an index with this '
+  'column leads past them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
 create index grants_by_grantee on artifacts.grants (to_agent, live_until);
@@ -853,7 +852,7 @@ begin
       raise sqlstate 'PT404' using message = 'grant_not_found';
     end if;
   else
-    -- The lock makes a grant that is being written now wait, or be seen.
+    -- Under the lock, a grant that is being written now either waits or is seen.
     perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
     live_ids := array(
       select g.grant_id
@@ -1035,8 +1034,8 @@ create trigger deleted_grants_count after delete on artifacts.grants
 
 -- Registering artifacts, within what an agent may hold.
 
--- What an agent holds counts from /register on, so that nobody can promise more than there is room
--- for, until it is deleted, has expired, or was abandoned and swept.
+-- An artifact counts from /register on, so that nobody can promise more than there is room for. It
+-- counts until it is deleted, has expired, or was abandoned and swept.
 create index held_artifacts_by_agent on artifacts.artifacts (agent_id, expires_at)
   include (size_bytes, state)
   where state <> 'deleted' and ended_at is null;
@@ -1070,7 +1069,7 @@ begin
   if refuse_beyond_limits.quota_bytes > 0
     and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
   then
-    -- The totals have what expired until the sweep ends it. It is looked for only where it decides.
+    -- The totals count what expired until the sweep ends it. Only here does that decide.
     select held_bytes - coalesce(sum(a.size_bytes), 0) into held_bytes
     from artifacts.artifacts a
     where a.agent_id = refuse_beyond_limits.agent_id
@@ -1167,18 +1166,18 @@ begin
 end
 $$;
 comment on function public.discard_registration(jsonb, text) is
-  'Takes back a registration whose answer could not be given: nobody else knows its id. Needs no '
-  'authentication, for the registration was authenticated.';
+  'Takes back a registration whose answer could not be given. Needs no authentication: the '
+  'registration was authenticated, and nobody else knows its id.';
 
 -- schemas/artifacts/verifications.sql -------------------------------------------------------------
 
 -- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
 -- open while bytes are read:
---   begin_commit         takes a lease and says which object to verify, and from where on
---                        save_commit_progress keeps how far a large object was hashed, and gives
---                        the lease back: the next call goes on there
---   finish_commit        takes what was observed, and decides, if the lease still holds
---   release_commit       gives the lease back when no verdict could be reached
+--   begin_commit          takes a lease and says which object to verify, and from where on
+--   save_commit_progress  keeps how far a large object was hashed, and gives the lease back: the
+--                         next call goes on there
+--   finish_commit         takes what was observed, and decides, if the lease still holds
+--   release_commit        gives the lease back when no verdict could be reached
 -- A commit that dies in between leaves a lease that runs out and, at most, a sealed object that the
 -- next one takes up.
 --
@@ -1486,12 +1485,12 @@ stable
 set search_path = ''
 as $$
 declare
-  -- What one page looks at, at the most.
+  -- The most that one page looks at.
   entries_per_page constant integer := inbox_entries.max_entries + 1000;
   live_ids text[];
 begin
-  -- Few agents have more live grants than that: then they are all found past those that ended,
-  -- however many of these there are.
+  -- Few agents have more live grants than that. An index leads to all of them, past those that
+  -- ended, however many these are.
   live_ids := array(
     select g.grant_id
     from artifacts.grants g
@@ -1524,8 +1523,8 @@ begin
 end
 $$;
 comment on function artifacts.inbox_entries(text, integer, timestamptz, text) is
-  'A bounded number of grants to an agent, in no order, among which the next page is: max_entries '
-  '+ 1000 of them where there may be more behind them, and then some may have ended.';
+  'A bounded number of grants to an agent, in no order; the next page is among them. Where there '
+  'may be more behind them, they are max_entries + 1000, and some may have ended.';
 
 create function public.list_inbox(caller jsonb, agent_id text, max_entries integer, after_grant_id text) returns json
 language plpgsql
@@ -1695,8 +1694,7 @@ begin
     where g.artifact_id = artifact.artifact_id
       and g.to_agent = caller_agent
       and g.live_until > clock_timestamp();
-    -- A grant ends with its artifact, and an artifact that is not the caller's any more is not
-    -- there for it.
+    -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
     if grant_ends_at is null or artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
       raise sqlstate 'PT404' using message = 'artifact_not_found';
     end if;
@@ -1721,12 +1719,12 @@ comment on function public.open_artifact(jsonb, text, integer) is
 
 -- Retention, in steps that can be repeated after a crash at any point and run several at once. Each
 -- is a call and a transaction of its own, and touches a bounded number of rows:
---   end_artifacts     marks artifacts whose time is over; from its commit on, every operation
---                     refuses them find_dead_objects says which bytes the caller is to remove, by
---                     the Storage API
---   forget_ended      deletes tombstones that are 30 days old and have nothing under them any more
+--   end_artifacts      marks artifacts whose time is over; from its commit on, every operation
+--                      refuses them
+--   find_dead_objects  says which bytes the caller is to remove, by the Storage API
+--   forget_ended       deletes tombstones that are 30 days old and have nothing under them any more
 
--- What is over when its time has come. Pending artifacts are looked at one by one.
+-- Whether these are over, their times alone decide. Pending artifacts are looked at one by one.
 create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
   where ended_at is null and state <> 'pending';
 create index pending_artifacts_by_age on artifacts.artifacts (created_at, artifact_id)
@@ -1742,6 +1740,17 @@ create table artifacts.walks (
 comment on table artifacts.walks is
   'Where the sweep goes on, one row per walk over something that is too long for one call: over '
   'the pending artifacts, and over the two halves of the bucket.';
+
+create function artifacts.lock_sweep() returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select pg_advisory_xact_lock(hashtextextended('sweep', 0))
+$$;
+comment on function artifacts.lock_sweep() is
+  'Changes to artifacts of several agents take turns: two at once might wait for each other''s '
+  'totals.';
 
 create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
 language sql
@@ -1764,7 +1773,7 @@ as $$
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )
-    -- And nobody is at work on it.
+    -- Nobody is at work on it.
     and not exists (
       select from artifacts.verifications v
       where v.artifact_id = a.artifact_id
@@ -1840,6 +1849,7 @@ declare
   remaining integer;
 begin
   perform agents.authenticate_operator(end_artifacts.caller);
+  perform artifacts.lock_sweep();
 
   expired_ids := array(
     select a.artifact_id
@@ -1913,6 +1923,7 @@ declare
   remaining integer;
 begin
   perform agents.authenticate_operator(forget_ended.caller);
+  perform artifacts.lock_sweep();
 
   forgotten_ids := array(
     select a.artifact_id
@@ -1942,7 +1953,7 @@ begin
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
     and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
-    -- Bytes may have come since: a move that was slow, or a PUT that was.
+    -- A slow move, or a slow PUT, may have brought bytes since.
     and not artifacts.has_objects(a.artifact_id);
 
   select count(*) into remaining
@@ -1986,8 +1997,8 @@ as $$
     select n.name, n.created_at, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
       held.is_content,
-      -- Of nearly all objects this is not asked. Null: none of the paths that the row has come to,
-      -- as after a restore of the database beside a newer bucket. 0: the upload itself.
+      -- Not asked for nearly all objects. 0: the upload itself. Null: a path that the row has not
+      -- come to, as after a restore of the database beside a newer bucket.
       case when held.is_content is not true then (
         select attempt
         from generate_series(0, a.commit_attempts) as attempt
@@ -2011,8 +2022,8 @@ as $$
       when p.is_content then 'live'
       when p.attempt is null then 'unknown'
       when p.committed_at is not null or p.ended_at is not null then 'dead'
-      -- Not even a delete makes what a commit may be at work on dead. Only the sweep does, when it
-      -- ends the artifact.
+      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep does,
+      -- when it ends the artifact.
       when p.attempt between 1 and p.rejected_attempts then 'dead'
       else 'live'
     end,
@@ -2076,8 +2087,7 @@ language sql
 stable
 set search_path = ''
 as $$
-  -- Uploads, which are few and of which the dead ones are many, come to their turn often in a half
-  -- of their own.
+  -- Uploads are few, and many of them are dead. In a half of their own, their turn comes often.
   select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to
   from (
     values
@@ -2117,8 +2127,7 @@ begin
     cross join lateral artifacts.judge_objects(h.after, h.up_to, names_per_call) j
   ), tally as (
     select count(*) filter (where j.is_orphan) as orphans,
-      -- So many at once mean that the database is not the bucket's, rather than that the bucket is
-      -- full of orphans.
+      -- So many orphans at once are rather a sign that the database is not the one of this bucket.
       not find_dead_objects.remove_many_orphans
         and count(*) filter (where j.is_orphan) > 0.05 * count(*) as holds_orphans
     from judged j
@@ -2133,8 +2142,7 @@ begin
   ), listed as (
     select r.object_name, r.is_orphan
     from removable r
-    -- Oldest first: whoever adds dead objects again and again cannot keep those of others from
-    -- their turn.
+    -- Oldest first, so that nobody who adds dead objects again and again puts off those of others.
     order by r.is_orphan, r.stored_at, r.object_name
     limit find_dead_objects.max_entries
   ), walked as (
@@ -2219,7 +2227,7 @@ begin
     missing := missing || 'the extension supabase_vault'::text;
   else
     foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
-      -- A schema that `format` puts in is not looked for before this runs, where it may not be.
+      -- The schema may be missing. Where `format` names it, nobody looks for it before this runs.
       execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
       into is_stored using secret;
       if not is_stored then
@@ -2396,9 +2404,9 @@ create table mesh.address_leases (
   constraint ipv6_is_unique unique (ipv6)
 );
 comment on table mesh.address_leases is
-  'Which tunnel addresses are whose. A lease outlives its peer by a day at least, so that an agent '
-  'which comes back gets the same, and one that registers and removes itself again and again '
-  'cannot use up the network.';
+  'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So an '
+  'agent that comes back gets the same addresses, and one that registers and removes itself again '
+  'and again cannot use up the network.';
 comment on column mesh.address_leases.released_at is
   'When the peer was removed; null while it is registered.';
 
@@ -2423,7 +2431,7 @@ begin
   if exists (select from mesh.address_leases l where l.released_at is null) then
     raise exception 'The networks of the mesh can only be changed while there is no peer.' using errcode = '55000';
   end if;
-  -- What rests here is of the network that goes. Endpoints need no look: they are gone with their
+  -- The addresses that rest belong to the network that is given up. Endpoints are gone with their
   -- peers.
   delete from mesh.address_leases;
   return null;
@@ -2481,7 +2489,7 @@ end
 $$;
 comment on function mesh.lease_addresses(text) is
   'Gives an agent its addresses: those that it had, else new ones, else those that have rested '
-  'longest. To be called under lock_addresses. Raises network_full.';
+  'longest. The caller holds lock_addresses. Raises network_full.';
 
 -- schemas/mesh/peers.sql --------------------------------------------------------------------------
 
@@ -2601,8 +2609,8 @@ begin
 end
 $$;
 comment on function public.record_heartbeat(jsonb, text, bigint) is
-  'Notes that an agent is there and, if it says so, which configuration it runs; tells which there '
-  'is. Raises forbidden, peer_not_found.';
+  'Notes that an agent is alive and, if it says so, which configuration it runs. Answers with the '
+  'version that it should run. Raises forbidden, peer_not_found.';
 
 create function public.remove_peer(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -2665,7 +2673,7 @@ comment on table mesh.rules is
 
 create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port);
 
--- Apart from requests, which anybody can pile up: they must not slow down a configuration.
+-- Of active rules alone: anybody can pile up requests, which must not slow down a configuration.
 create index active_rules_by_from_agent on mesh.rules (from_agent, to_agent) where active;
 
 create index active_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port) where active;
@@ -2691,8 +2699,7 @@ stable
 set search_path = ''
 as $$
   select coalesce(array_agg(p.agent_id), '{}')
-  -- In the from clause, where it is called once; as a condition it would be, for every peer that
-  -- there is.
+  -- In the from clause, neighbours is called once. As a condition it would be called per peer.
   from unnest(mesh.neighbours(visible_peers.agent_id)) as n (agent_id)
   join mesh.peers p on p.agent_id = n.agent_id
 $$;
@@ -2774,8 +2781,7 @@ begin
     return;
   end if;
 
-  -- Only what the caller itself has asked for counts: nobody can use up what another agent may ask
-  -- for.
+  -- Only what the caller itself has asked for counts. So nobody can use up another agent's limit.
   if (
     select count(*)
     from mesh.rules r
@@ -2792,8 +2798,8 @@ begin
 end
 $$;
 comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer) is
-  'Raises limit_exceeded where a rule that was just put is one too many: active, for either of its '
-  'agents; a request, for the one that made it.';
+  'Raises limit_exceeded where the rule that was just put is one too many. An active rule counts '
+  'for both of its agents, a request for the one that made it.';
 
 create function public.put_rule(
   caller jsonb,
@@ -2855,8 +2861,8 @@ begin
         on conflict do nothing;
         perform mesh.raise_config_versions(array[rule.from_agent]);
       end if;
-      -- The text of from_agent says nothing of what it may reach: only the first rule between the
-      -- two changes it.
+      -- The text of from_agent does not say what it may reach. So only the first rule between the two
+      -- changes it.
       perform mesh.raise_config_versions(array[rule.to_agent]);
     end if;
     perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
@@ -2876,8 +2882,8 @@ begin
 end
 $$;
 comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer) is
-  'Agrees to a rule for the calling agent, or for both as the operator; it is active once both '
-  'agreed. Raises forbidden, limit_exceeded.';
+  'Agrees to a rule, for the calling agent or, as the operator, for both. It is active once both '
+  'have agreed. Raises forbidden, limit_exceeded.';
 
 create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
 language plpgsql
@@ -2944,12 +2950,12 @@ create table mesh.pairs (
   constraint made_at_is_set_when_made check (encrypted_psk is null or made_at is not null)
 );
 comment on table mesh.pairs is
-  'One row for each two peers that have seen each other since both registered. It stays when they '
-  'lose sight of each other, and goes with either peer.';
+  'One row per two peers that have seen each other since both registered. The row stays when they '
+  'lose sight of each other, and is deleted with either peer.';
 comment on column mesh.pairs.psk_version is
-  'Which PSK of the pair this is: 1 for the first. Rises when a PSK that was made is to be '
-  'replaced, at which encrypted_psk becomes null. While it is null the version stays: nobody was '
-  'given a PSK of it.';
+  'Which PSK of the pair this is: 1 for the first. To replace a PSK that was made, the version '
+  'rises and encrypted_psk becomes null. While it is null, nobody was given a PSK of this version, '
+  'and the version stays.';
 comment on column mesh.pairs.encrypted_psk is
   'v1.<id of the encryption key>.<base64>, encrypted by the function: the database never sees a '
   'PSK. Null until the next configuration of either side makes it.';
@@ -3070,7 +3076,7 @@ begin
   perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
   perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
 
-  -- That the pair has a row says that both are registered.
+  -- A pair has a row only while both are registered.
   select p.* into pair
   from mesh.pairs p
   where p.low_agent = least(rotate_psk.a collate "C", rotate_psk.b collate "C")
@@ -3083,15 +3089,14 @@ begin
         message = 'peer_not_found',
         hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
     end if;
-    -- An agent is not told which of the reasons it is: it may not know that the other is
-    -- registered.
+    -- An agent gets no reason: it is not to learn whether the other one is registered.
     raise sqlstate 'PT404' using message = 'peer_not_found';
   end if;
 
   asked_at := clock_timestamp();
-  -- A PSK that is still to be made was given to nobody, and nobody can have the one before it any
-  -- more. If the version rose, an agent that rotates again and again could keep the other from ever
-  -- getting a PSK.
+  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before it.
+  -- So there is nothing to replace. If the version rose all the same, an agent that rotates again and
+  -- again could keep the other from ever getting a PSK.
   if pair.encrypted_psk is not null then
     update mesh.pairs p
     set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at
@@ -3112,8 +3117,8 @@ begin
 end
 $$;
 comment on function public.rotate_psk(jsonb, text, text) is
-  'Replaces the PSK of a pair; the next configuration of either side makes the new one. While the '
-  'newest is still to be made, nothing changes and the answer names it. rotated_at is the time of '
+  'Replaces the PSK of a pair. The next configuration of either side makes the new one. While the '
+  'newest is still to be made, nothing changes, and the answer names it. rotated_at is the time of '
   'this call in either case: no PSK that anybody was given before holds after it. Raises '
   'forbidden, and peer_not_found where the two do not see each other, whatever the reason.';
 
@@ -3145,7 +3150,7 @@ as $$
 declare
   reencrypted_count integer;
 begin
-  -- In the order in which store_psks and its like lock pairs.
+  -- In the order in which everybody locks pairs.
   perform from mesh.pairs p
   join jsonb_to_recordset(reencrypt_psks.psks) as named (low_agent text, high_agent text)
     on named.low_agent = p.low_agent and named.high_agent = p.high_agent
@@ -3158,7 +3163,7 @@ begin
     as reencrypted (low_agent text, high_agent text, encrypted_psk text, reencrypted_psk text)
   where p.low_agent = reencrypted.low_agent
     and p.high_agent = reencrypted.high_agent
-    -- Unless it was replaced in between.
+    -- It may have been replaced in between.
     and p.encrypted_psk = reencrypted.encrypted_psk;
   get diagnostics reencrypted_count = row_count;
 
@@ -3174,8 +3179,8 @@ comment on function public.reencrypt_psks(jsonb) is
 -- The version of each agent's configuration, and the locks under which it rises.
 --
 -- A config_version rises exactly when the text of the agent's configuration would change. So a
--- change has to know, for certain, who sees whom. Every function that changes peers, rules or PSK
--- versions therefore locks, in this order:
+-- function that changes peers, rules or PSK versions has to know for certain who sees whom. It takes
+-- its locks in this order:
 --   1. the agents that it names (lock_agents). Only their holder changes their peers and adds rules
 --      that name them.
 --   2. the config_versions of all whose text it may change, in one statement
@@ -3205,8 +3210,8 @@ as $$
 declare
   lock_key bigint;
 begin
-  -- By key, not by identifier: two identifiers may share a key, and then only the keys have one
-  -- order for all.
+  -- In the order of the lock keys, not of the identifiers: two identifiers may share a key, and
+  -- then only the keys have one order for everybody.
   for lock_key in
     select distinct hashtextextended('mesh agent ' || named.agent_id, 0)
     from unnest(lock_agents.agent_ids) as named (agent_id)
@@ -3285,7 +3290,7 @@ stable
 set search_path = ''
 as $$
 declare
-  -- The host as IPv4 where it is an IPv4 address spelled as IPv6 (RFC 4291, 2.5.5.2).
+  -- An IPv4 address that is spelled as IPv6 counts as IPv4 (RFC 4291, 2.5.5.2).
   host inet := case
     when refuse_endpoint_inside_the_mesh.endpoint_ip <<= inet '::ffff:0:0/96'
       then inet '0.0.0.0' + (refuse_endpoint_inside_the_mesh.endpoint_ip - inet '::ffff:0.0.0.0')
@@ -3301,7 +3306,7 @@ end
 $$;
 comment on function mesh.refuse_endpoint_inside_the_mesh(inet) is
   'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
-  'encrypt its own ciphertext in a loop. Null, a DNS name, passes.';
+  'encrypt its own ciphertext in a loop. A DNS name passes: its endpoint_ip is null.';
 
 create function mesh.add_peer(agent_id text, pubkey text, endpoint text, listen_port integer, visible_peers text[])
 returns void
@@ -3319,7 +3324,7 @@ begin
   select least(add_peer.agent_id, v.agent_id collate "C"), greatest(add_peer.agent_id, v.agent_id collate "C")
   from unnest(add_peer.visible_peers) as v (agent_id);
 
-  -- Its own text, which there was none of, and everybody's who now has one peer more.
+  -- The agent's own text is new, and every visible peer's has one peer more.
   perform mesh.raise_config_versions(add_peer.visible_peers || add_peer.agent_id);
 end
 $$;
@@ -3351,11 +3356,11 @@ begin
   returning p.* into after;
 
   if after.pubkey <> (update_peer.before).pubkey then
-    -- Who knew the old private key must not know the PSKs of the new one, whether the pair sees
-    -- each other now or not.
+    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all pairs
+    -- get new ones, also those that do not see each other now.
     perform mesh.lock_pairs(after.agent_id);
-    -- A PSK that is still to be made was given to nobody: if that one were replaced too, an agent
-    -- that changes its pubkey again and again could keep its neighbours from ever getting one.
+    -- A PSK that is still to be made was given to nobody. If it were replaced too, an agent that
+    -- changes its pubkey again and again could keep its neighbours from ever getting one.
     with replaced as (
       update mesh.pairs p
       set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = clock_timestamp()
@@ -3366,7 +3371,7 @@ begin
     into own_text_changed
     from replaced r;
     changed_texts := update_peer.visible_peers;
-    -- It does not say the agent's own pubkey, only the PSKs.
+    -- The agent's own text names its PSKs, not its pubkey.
     if own_text_changed then
       changed_texts := changed_texts || after.agent_id::text;
     end if;
@@ -3421,8 +3426,8 @@ begin
   end if;
 
   perform mesh.refuse_endpoint_inside_the_mesh(register_peer.endpoint_ip);
-  -- Looked at before it is written, so that two peers that want each other's pubkey do not wait for
-  -- each other.
+  -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
+  -- for each other.
   if exists (
     select from mesh.peers p
     where p.pubkey = register_peer.pubkey and p.agent_id <> register_peer.agent_id
@@ -3595,8 +3600,8 @@ as $$
     join mesh.peers p on p.agent_id = v.agent_id
     join mesh.address_leases a on a.agent_id = v.agent_id
     left join inbound i on i.from_agent = v.agent_id
-    -- A peer without its pair cannot be; were it so, it must fail the request, not shorten the
-    -- text.
+    -- Every visible peer has its pair. If one had none, the request must fail: a shorter text would
+    -- cut a tunnel.
     left join mesh.pairs_of(configuration_state.agent_id) pair on pair.other_agent = v.agent_id
   )
   select json_build_object(
@@ -3615,8 +3620,8 @@ as $$
   where own.agent_id = configuration_state.agent_id
 $$;
 comment on function mesh.configuration_state(text) is
-  'All that an agent''s configuration depends on, and its config_version, in one snapshot; PSKs as '
-  'they are encrypted, null where one is still to be made. Null for an agent without a peer.';
+  'All that an agent''s configuration depends on, and its config_version, in one snapshot. PSKs are '
+  'encrypted, and null where one is still to be made. Null for an agent without a peer.';
 
 create function public.read_wg_config(caller jsonb, agent_id text) returns json
 language plpgsql

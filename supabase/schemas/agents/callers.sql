@@ -114,8 +114,8 @@ as $$
   where actor_of.caller ->> 'kind' = 'agent' and k.key_hash = actor_of.caller ->> 'key_hash'
 $$;
 comment on function agents.actor_of(jsonb) is
-  'Who a caller was, whether its key still lives or not: for the later steps of a request that was '
-  'authenticated in its first.';
+  'Who a caller was, even if its key has ended since. For the later steps of a request, whose first '
+  'step authenticated it.';
 
 create function public.check_operator(caller jsonb) returns json
 language plpgsql
@@ -129,8 +129,8 @@ begin
 end
 $$;
 comment on function public.check_operator(jsonb) is
-  'For what the operator alone may ask of a function that needs nothing else of the database. '
-  'Raises unauthenticated, forbidden.';
+  'Lets the operator through, for operations that need nothing else of the database. Raises '
+  'unauthenticated, forbidden.';
 
 create function public.check_health() returns json
 language sql

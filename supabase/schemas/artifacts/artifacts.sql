@@ -60,8 +60,8 @@ comment on column artifacts.artifacts.removed_at is
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
-  'Sealed objects of attempts up to this one were found wrong: they are never taken up again, even '
-  'while they still lie there, because their removal may be under way.';
+  'Sealed objects of attempts up to this one were found wrong. They are never taken up again, even '
+  'while they still lie there: their removal may be under way.';
 comment on column artifacts.artifacts.sealed_attempt is
   'The attempt whose object at sealed_path(artifact_id, sealed_attempt) holds the bytes. Null '
   'until the commit.';
@@ -146,8 +146,7 @@ declare
   -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
   -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
   last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
-  -- What one page walks at the most, so that artifacts that expired and wait for the sweep cannot
-  -- hold it up.
+  -- The most that one page walks: artifacts that expired and wait for the sweep cannot hold it up.
   entries_per_page constant integer := list_artifacts.max_entries + 1000;
   answer json;
 begin
@@ -203,7 +202,7 @@ declare
 begin
   artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
   if artifact.state = 'deleted' then
-    -- The answer to a delete that is repeated because its first answer was lost.
+    -- Whoever lost the first answer, and repeats the delete, gets it now.
     return artifacts.artifact_json(artifact);
   end if;
   perform artifacts.refuse_ended(artifact);

@@ -20,8 +20,8 @@ as $$
     select n.name, n.created_at, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
       held.is_content,
-      -- Of nearly all objects this is not asked. Null: none of the paths that the row has come to,
-      -- as after a restore of the database beside a newer bucket. 0: the upload itself.
+      -- Not asked for nearly all objects. 0: the upload itself. Null: a path that the row has not
+      -- come to, as after a restore of the database beside a newer bucket.
       case when held.is_content is not true then (
         select attempt
         from generate_series(0, a.commit_attempts) as attempt
@@ -45,8 +45,8 @@ as $$
       when p.is_content then 'live'
       when p.attempt is null then 'unknown'
       when p.committed_at is not null or p.ended_at is not null then 'dead'
-      -- Not even a delete makes what a commit may be at work on dead. Only the sweep does, when it
-      -- ends the artifact.
+      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep does,
+      -- when it ends the artifact.
       when p.attempt between 1 and p.rejected_attempts then 'dead'
       else 'live'
     end,
@@ -110,8 +110,7 @@ language sql
 stable
 set search_path = ''
 as $$
-  -- Uploads, which are few and of which the dead ones are many, come to their turn often in a half
-  -- of their own.
+  -- Uploads are few, and many of them are dead. In a half of their own, their turn comes often.
   select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to
   from (
     values
@@ -151,8 +150,7 @@ begin
     cross join lateral artifacts.judge_objects(h.after, h.up_to, names_per_call) j
   ), tally as (
     select count(*) filter (where j.is_orphan) as orphans,
-      -- So many at once mean that the database is not the bucket's, rather than that the bucket is
-      -- full of orphans.
+      -- So many orphans at once are rather a sign that the database is not the one of this bucket.
       not find_dead_objects.remove_many_orphans
         and count(*) filter (where j.is_orphan) > 0.05 * count(*) as holds_orphans
     from judged j
@@ -167,8 +165,7 @@ begin
   ), listed as (
     select r.object_name, r.is_orphan
     from removable r
-    -- Oldest first: whoever adds dead objects again and again cannot keep those of others from
-    -- their turn.
+    -- Oldest first, so that nobody who adds dead objects again and again puts off those of others.
     order by r.is_orphan, r.stored_at, r.object_name
     limit find_dead_objects.max_entries
   ), walked as (

@@ -87,8 +87,7 @@ begin
     where g.artifact_id = artifact.artifact_id
       and g.to_agent = caller_agent
       and g.live_until > clock_timestamp();
-    -- A grant ends with its artifact, and an artifact that is not the caller's any more is not
-    -- there for it.
+    -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
     if grant_ends_at is null or artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
       raise sqlstate 'PT404' using message = 'artifact_not_found';
     end if;

@@ -20,8 +20,8 @@ comment on table artifacts.grants is
   'kept.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
-  'When it expires or was revoked. Rows of grants that ended stay for 30 days: an index that has '
-  'this column leads past them.';
+  'When it expires or was revoked. Rows of grants that ended stay for 30 days; an index with this '
+  'column leads past them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
 create index grants_by_grantee on artifacts.grants (to_agent, live_until);
@@ -127,7 +127,7 @@ begin
       raise sqlstate 'PT404' using message = 'grant_not_found';
     end if;
   else
-    -- The lock makes a grant that is being written now wait, or be seen.
+    -- Under the lock, a grant that is being written now either waits or is seen.
     perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
     live_ids := array(
       select g.grant_id

@@ -11,12 +11,12 @@ stable
 set search_path = ''
 as $$
 declare
-  -- What one page looks at, at the most.
+  -- The most that one page looks at.
   entries_per_page constant integer := inbox_entries.max_entries + 1000;
   live_ids text[];
 begin
-  -- Few agents have more live grants than that: then they are all found past those that ended,
-  -- however many of these there are.
+  -- Few agents have more live grants than that. An index leads to all of them, past those that
+  -- ended, however many these are.
   live_ids := array(
     select g.grant_id
     from artifacts.grants g
@@ -49,8 +49,8 @@ begin
 end
 $$;
 comment on function artifacts.inbox_entries(text, integer, timestamptz, text) is
-  'A bounded number of grants to an agent, in no order, among which the next page is: max_entries '
-  '+ 1000 of them where there may be more behind them, and then some may have ended.';
+  'A bounded number of grants to an agent, in no order; the next page is among them. Where there '
+  'may be more behind them, they are max_entries + 1000, and some may have ended.';
 
 create function public.list_inbox(caller jsonb, agent_id text, max_entries integer, after_grant_id text) returns json
 language plpgsql

@@ -1,7 +1,7 @@
 -- Registering artifacts, within what an agent may hold.
 
--- What an agent holds counts from /register on, so that nobody can promise more than there is room
--- for, until it is deleted, has expired, or was abandoned and swept.
+-- An artifact counts from /register on, so that nobody can promise more than there is room for. It
+-- counts until it is deleted, has expired, or was abandoned and swept.
 create index held_artifacts_by_agent on artifacts.artifacts (agent_id, expires_at)
   include (size_bytes, state)
   where state <> 'deleted' and ended_at is null;
@@ -35,7 +35,7 @@ begin
   if refuse_beyond_limits.quota_bytes > 0
     and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
   then
-    -- The totals have what expired until the sweep ends it. It is looked for only where it decides.
+    -- The totals count what expired until the sweep ends it. Only here does that decide.
     select held_bytes - coalesce(sum(a.size_bytes), 0) into held_bytes
     from artifacts.artifacts a
     where a.agent_id = refuse_beyond_limits.agent_id
@@ -132,5 +132,5 @@ begin
 end
 $$;
 comment on function public.discard_registration(jsonb, text) is
-  'Takes back a registration whose answer could not be given: nobody else knows its id. Needs no '
-  'authentication, for the registration was authenticated.';
+  'Takes back a registration whose answer could not be given. Needs no authentication: the '
+  'registration was authenticated, and nobody else knows its id.';

@@ -1,11 +1,11 @@
 -- Retention, in steps that can be repeated after a crash at any point and run several at once. Each
 -- is a call and a transaction of its own, and touches a bounded number of rows:
---   end_artifacts     marks artifacts whose time is over; from its commit on, every operation
---                     refuses them find_dead_objects says which bytes the caller is to remove, by
---                     the Storage API
---   forget_ended      deletes tombstones that are 30 days old and have nothing under them any more
+--   end_artifacts      marks artifacts whose time is over; from its commit on, every operation
+--                      refuses them
+--   find_dead_objects  says which bytes the caller is to remove, by the Storage API
+--   forget_ended       deletes tombstones that are 30 days old and have nothing under them any more
 
--- What is over when its time has come. Pending artifacts are looked at one by one.
+-- Whether these are over, their times alone decide. Pending artifacts are looked at one by one.
 create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
   where ended_at is null and state <> 'pending';
 create index pending_artifacts_by_age on artifacts.artifacts (created_at, artifact_id)
@@ -21,6 +21,17 @@ create table artifacts.walks (
 comment on table artifacts.walks is
   'Where the sweep goes on, one row per walk over something that is too long for one call: over '
   'the pending artifacts, and over the two halves of the bucket.';
+
+create function artifacts.lock_sweep() returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select pg_advisory_xact_lock(hashtextextended('sweep', 0))
+$$;
+comment on function artifacts.lock_sweep() is
+  'Changes to artifacts of several agents take turns: two at once might wait for each other''s '
+  'totals.';
 
 create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
 language sql
@@ -43,7 +54,7 @@ as $$
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )
-    -- And nobody is at work on it.
+    -- Nobody is at work on it.
     and not exists (
       select from artifacts.verifications v
       where v.artifact_id = a.artifact_id
@@ -119,6 +130,7 @@ declare
   remaining integer;
 begin
   perform agents.authenticate_operator(end_artifacts.caller);
+  perform artifacts.lock_sweep();
 
   expired_ids := array(
     select a.artifact_id
@@ -192,6 +204,7 @@ declare
   remaining integer;
 begin
   perform agents.authenticate_operator(forget_ended.caller);
+  perform artifacts.lock_sweep();
 
   forgotten_ids := array(
     select a.artifact_id
@@ -221,7 +234,7 @@ begin
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
     and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
-    -- Bytes may have come since: a move that was slow, or a PUT that was.
+    -- A slow move, or a slow PUT, may have brought bytes since.
     and not artifacts.has_objects(a.artifact_id);
 
   select count(*) into remaining

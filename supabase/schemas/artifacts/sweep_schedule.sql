@@ -33,7 +33,7 @@ begin
     missing := missing || 'the extension supabase_vault'::text;
   else
     foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
-      -- A schema that `format` puts in is not looked for before this runs, where it may not be.
+      -- The schema may be missing. Where `format` names it, nobody looks for it before this runs.
       execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
       into is_stored using secret;
       if not is_stored then

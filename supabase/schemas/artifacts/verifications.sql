@@ -1,10 +1,10 @@
 -- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
 -- open while bytes are read:
---   begin_commit         takes a lease and says which object to verify, and from where on
---                        save_commit_progress keeps how far a large object was hashed, and gives
---                        the lease back: the next call goes on there
---   finish_commit        takes what was observed, and decides, if the lease still holds
---   release_commit       gives the lease back when no verdict could be reached
+--   begin_commit          takes a lease and says which object to verify, and from where on
+--   save_commit_progress  keeps how far a large object was hashed, and gives the lease back: the
+--                         next call goes on there
+--   finish_commit         takes what was observed, and decides, if the lease still holds
+--   release_commit        gives the lease back when no verdict could be reached
 -- A commit that dies in between leaves a lease that runs out and, at most, a sealed object that the
 -- next one takes up.
 --

@@ -1,8 +1,8 @@
 -- The version of each agent's configuration, and the locks under which it rises.
 --
 -- A config_version rises exactly when the text of the agent's configuration would change. So a
--- change has to know, for certain, who sees whom. Every function that changes peers, rules or PSK
--- versions therefore locks, in this order:
+-- function that changes peers, rules or PSK versions has to know for certain who sees whom. It takes
+-- its locks in this order:
 --   1. the agents that it names (lock_agents). Only their holder changes their peers and adds rules
 --      that name them.
 --   2. the config_versions of all whose text it may change, in one statement
@@ -32,8 +32,8 @@ as $$
 declare
   lock_key bigint;
 begin
-  -- By key, not by identifier: two identifiers may share a key, and then only the keys have one
-  -- order for all.
+  -- In the order of the lock keys, not of the identifiers: two identifiers may share a key, and
+  -- then only the keys have one order for everybody.
   for lock_key in
     select distinct hashtextextended('mesh agent ' || named.agent_id, 0)
     from unnest(lock_agents.agent_ids) as named (agent_id)

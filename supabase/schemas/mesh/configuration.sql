@@ -120,8 +120,8 @@ as $$
     join mesh.peers p on p.agent_id = v.agent_id
     join mesh.address_leases a on a.agent_id = v.agent_id
     left join inbound i on i.from_agent = v.agent_id
-    -- A peer without its pair cannot be; were it so, it must fail the request, not shorten the
-    -- text.
+    -- Every visible peer has its pair. If one had none, the request must fail: a shorter text would
+    -- cut a tunnel.
     left join mesh.pairs_of(configuration_state.agent_id) pair on pair.other_agent = v.agent_id
   )
   select json_build_object(
@@ -140,8 +140,8 @@ as $$
   where own.agent_id = configuration_state.agent_id
 $$;
 comment on function mesh.configuration_state(text) is
-  'All that an agent''s configuration depends on, and its config_version, in one snapshot; PSKs as '
-  'they are encrypted, null where one is still to be made. Null for an agent without a peer.';
+  'All that an agent''s configuration depends on, and its config_version, in one snapshot. PSKs are '
+  'encrypted, and null where one is still to be made. Null for an agent without a peer.';
 
 create function public.read_wg_config(caller jsonb, agent_id text) returns json
 language plpgsql

@@ -38,9 +38,9 @@ create table mesh.address_leases (
   constraint ipv6_is_unique unique (ipv6)
 );
 comment on table mesh.address_leases is
-  'Which tunnel addresses are whose. A lease outlives its peer by a day at least, so that an agent '
-  'which comes back gets the same, and one that registers and removes itself again and again '
-  'cannot use up the network.';
+  'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So an '
+  'agent that comes back gets the same addresses, and one that registers and removes itself again '
+  'and again cannot use up the network.';
 comment on column mesh.address_leases.released_at is
   'When the peer was removed; null while it is registered.';
 
@@ -65,7 +65,7 @@ begin
   if exists (select from mesh.address_leases l where l.released_at is null) then
     raise exception 'The networks of the mesh can only be changed while there is no peer.' using errcode = '55000';
   end if;
-  -- What rests here is of the network that goes. Endpoints need no look: they are gone with their
+  -- The addresses that rest belong to the network that is given up. Endpoints are gone with their
   -- peers.
   delete from mesh.address_leases;
   return null;
@@ -123,4 +123,4 @@ end
 $$;
 comment on function mesh.lease_addresses(text) is
   'Gives an agent its addresses: those that it had, else new ones, else those that have rested '
-  'longest. To be called under lock_addresses. Raises network_full.';
+  'longest. The caller holds lock_addresses. Raises network_full.';

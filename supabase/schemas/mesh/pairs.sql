@@ -17,12 +17,12 @@ create table mesh.pairs (
   constraint made_at_is_set_when_made check (encrypted_psk is null or made_at is not null)
 );
 comment on table mesh.pairs is
-  'One row for each two peers that have seen each other since both registered. It stays when they '
-  'lose sight of each other, and goes with either peer.';
+  'One row per two peers that have seen each other since both registered. The row stays when they '
+  'lose sight of each other, and is deleted with either peer.';
 comment on column mesh.pairs.psk_version is
-  'Which PSK of the pair this is: 1 for the first. Rises when a PSK that was made is to be '
-  'replaced, at which encrypted_psk becomes null. While it is null the version stays: nobody was '
-  'given a PSK of it.';
+  'Which PSK of the pair this is: 1 for the first. To replace a PSK that was made, the version '
+  'rises and encrypted_psk becomes null. While it is null, nobody was given a PSK of this version, '
+  'and the version stays.';
 comment on column mesh.pairs.encrypted_psk is
   'v1.<id of the encryption key>.<base64>, encrypted by the function: the database never sees a '
   'PSK. Null until the next configuration of either side makes it.';
@@ -143,7 +143,7 @@ begin
   perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
   perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
 
-  -- That the pair has a row says that both are registered.
+  -- A pair has a row only while both are registered.
   select p.* into pair
   from mesh.pairs p
   where p.low_agent = least(rotate_psk.a collate "C", rotate_psk.b collate "C")
@@ -156,15 +156,14 @@ begin
         message = 'peer_not_found',
         hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
     end if;
-    -- An agent is not told which of the reasons it is: it may not know that the other is
-    -- registered.
+    -- An agent gets no reason: it is not to learn whether the other one is registered.
     raise sqlstate 'PT404' using message = 'peer_not_found';
   end if;
 
   asked_at := clock_timestamp();
-  -- A PSK that is still to be made was given to nobody, and nobody can have the one before it any
-  -- more. If the version rose, an agent that rotates again and again could keep the other from ever
-  -- getting a PSK.
+  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before it.
+  -- So there is nothing to replace. If the version rose all the same, an agent that rotates again and
+  -- again could keep the other from ever getting a PSK.
   if pair.encrypted_psk is not null then
     update mesh.pairs p
     set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at
@@ -185,8 +184,8 @@ begin
 end
 $$;
 comment on function public.rotate_psk(jsonb, text, text) is
-  'Replaces the PSK of a pair; the next configuration of either side makes the new one. While the '
-  'newest is still to be made, nothing changes and the answer names it. rotated_at is the time of '
+  'Replaces the PSK of a pair. The next configuration of either side makes the new one. While the '
+  'newest is still to be made, nothing changes, and the answer names it. rotated_at is the time of '
   'this call in either case: no PSK that anybody was given before holds after it. Raises '
   'forbidden, and peer_not_found where the two do not see each other, whatever the reason.';
 
@@ -218,7 +217,7 @@ as $$
 declare
   reencrypted_count integer;
 begin
-  -- In the order in which store_psks and its like lock pairs.
+  -- In the order in which everybody locks pairs.
   perform from mesh.pairs p
   join jsonb_to_recordset(reencrypt_psks.psks) as named (low_agent text, high_agent text)
     on named.low_agent = p.low_agent and named.high_agent = p.high_agent
@@ -231,7 +230,7 @@ begin
     as reencrypted (low_agent text, high_agent text, encrypted_psk text, reencrypted_psk text)
   where p.low_agent = reencrypted.low_agent
     and p.high_agent = reencrypted.high_agent
-    -- Unless it was replaced in between.
+    -- It may have been replaced in between.
     and p.encrypted_psk = reencrypted.encrypted_psk;
   get diagnostics reencrypted_count = row_count;
 

@@ -114,8 +114,8 @@ begin
 end
 $$;
 comment on function public.record_heartbeat(jsonb, text, bigint) is
-  'Notes that an agent is there and, if it says so, which configuration it runs; tells which there '
-  'is. Raises forbidden, peer_not_found.';
+  'Notes that an agent is alive and, if it says so, which configuration it runs. Answers with the '
+  'version that it should run. Raises forbidden, peer_not_found.';
 
 create function public.remove_peer(caller jsonb, agent_id text) returns json
 language plpgsql

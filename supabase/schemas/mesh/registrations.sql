@@ -6,7 +6,7 @@ stable
 set search_path = ''
 as $$
 declare
-  -- The host as IPv4 where it is an IPv4 address spelled as IPv6 (RFC 4291, 2.5.5.2).
+  -- An IPv4 address that is spelled as IPv6 counts as IPv4 (RFC 4291, 2.5.5.2).
   host inet := case
     when refuse_endpoint_inside_the_mesh.endpoint_ip <<= inet '::ffff:0:0/96'
       then inet '0.0.0.0' + (refuse_endpoint_inside_the_mesh.endpoint_ip - inet '::ffff:0.0.0.0')
@@ -22,7 +22,7 @@ end
 $$;
 comment on function mesh.refuse_endpoint_inside_the_mesh(inet) is
   'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
-  'encrypt its own ciphertext in a loop. Null, a DNS name, passes.';
+  'encrypt its own ciphertext in a loop. A DNS name passes: its endpoint_ip is null.';
 
 create function mesh.add_peer(agent_id text, pubkey text, endpoint text, listen_port integer, visible_peers text[])
 returns void
@@ -40,7 +40,7 @@ begin
   select least(add_peer.agent_id, v.agent_id collate "C"), greatest(add_peer.agent_id, v.agent_id collate "C")
   from unnest(add_peer.visible_peers) as v (agent_id);
 
-  -- Its own text, which there was none of, and everybody's who now has one peer more.
+  -- The agent's own text is new, and every visible peer's has one peer more.
   perform mesh.raise_config_versions(add_peer.visible_peers || add_peer.agent_id);
 end
 $$;
@@ -72,11 +72,11 @@ begin
   returning p.* into after;
 
   if after.pubkey <> (update_peer.before).pubkey then
-    -- Who knew the old private key must not know the PSKs of the new one, whether the pair sees
-    -- each other now or not.
+    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all pairs
+    -- get new ones, also those that do not see each other now.
     perform mesh.lock_pairs(after.agent_id);
-    -- A PSK that is still to be made was given to nobody: if that one were replaced too, an agent
-    -- that changes its pubkey again and again could keep its neighbours from ever getting one.
+    -- A PSK that is still to be made was given to nobody. If it were replaced too, an agent that
+    -- changes its pubkey again and again could keep its neighbours from ever getting one.
     with replaced as (
       update mesh.pairs p
       set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = clock_timestamp()
@@ -87,7 +87,7 @@ begin
     into own_text_changed
     from replaced r;
     changed_texts := update_peer.visible_peers;
-    -- It does not say the agent's own pubkey, only the PSKs.
+    -- The agent's own text names its PSKs, not its pubkey.
     if own_text_changed then
       changed_texts := changed_texts || after.agent_id::text;
     end if;
@@ -142,8 +142,8 @@ begin
   end if;
 
   perform mesh.refuse_endpoint_inside_the_mesh(register_peer.endpoint_ip);
-  -- Looked at before it is written, so that two peers that want each other's pubkey do not wait for
-  -- each other.
+  -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
+  -- for each other.
   if exists (
     select from mesh.peers p
     where p.pubkey = register_peer.pubkey and p.agent_id <> register_peer.agent_id

@@ -21,7 +21,7 @@ comment on table mesh.rules is
 
 create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port);
 
--- Apart from requests, which anybody can pile up: they must not slow down a configuration.
+-- Of active rules alone: anybody can pile up requests, which must not slow down a configuration.
 create index active_rules_by_from_agent on mesh.rules (from_agent, to_agent) where active;
 
 create index active_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port) where active;
@@ -47,8 +47,7 @@ stable
 set search_path = ''
 as $$
   select coalesce(array_agg(p.agent_id), '{}')
-  -- In the from clause, where it is called once; as a condition it would be, for every peer that
-  -- there is.
+  -- In the from clause, neighbours is called once. As a condition it would be called per peer.
   from unnest(mesh.neighbours(visible_peers.agent_id)) as n (agent_id)
   join mesh.peers p on p.agent_id = n.agent_id
 $$;
@@ -130,8 +129,7 @@ begin
     return;
   end if;
 
-  -- Only what the caller itself has asked for counts: nobody can use up what another agent may ask
-  -- for.
+  -- Only what the caller itself has asked for counts. So nobody can use up another agent's limit.
   if (
     select count(*)
     from mesh.rules r
@@ -148,8 +146,8 @@ begin
 end
 $$;
 comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer) is
-  'Raises limit_exceeded where a rule that was just put is one too many: active, for either of its '
-  'agents; a request, for the one that made it.';
+  'Raises limit_exceeded where the rule that was just put is one too many. An active rule counts '
+  'for both of its agents, a request for the one that made it.';
 
 create function public.put_rule(
   caller jsonb,
@@ -211,8 +209,8 @@ begin
         on conflict do nothing;
         perform mesh.raise_config_versions(array[rule.from_agent]);
       end if;
-      -- The text of from_agent says nothing of what it may reach: only the first rule between the
-      -- two changes it.
+      -- The text of from_agent does not say what it may reach. So only the first rule between the two
+      -- changes it.
       perform mesh.raise_config_versions(array[rule.to_agent]);
     end if;
     perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
@@ -232,8 +230,8 @@ begin
 end
 $$;
 comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer) is
-  'Agrees to a rule for the calling agent, or for both as the operator; it is active once both '
-  'agreed. Raises forbidden, limit_exceeded.';
+  'Agrees to a rule, for the calling agent or, as the operator, for both. It is active once both '
+  'have agreed. Raises forbidden, limit_exceeded.';
 
 create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
 language plpgsql
