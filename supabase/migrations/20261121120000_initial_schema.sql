@@ -369,8 +369,8 @@ as $$
   where actor_of.caller ->> 'kind' = 'agent' and k.key_hash = actor_of.caller ->> 'key_hash'
 $$;
 comment on function agents.actor_of(jsonb) is
-  'Who a caller was, even if its key has ended since. For the later steps of a request, whose first '
-  'step authenticated it.';
+  'Who a caller was, even if its key has ended since. For the later steps of a request, whose '
+  'first step authenticated it.';
 
 create function public.check_operator(caller jsonb) returns json
 language plpgsql
@@ -2022,8 +2022,8 @@ as $$
       when p.is_content then 'live'
       when p.attempt is null then 'unknown'
       when p.committed_at is not null or p.ended_at is not null then 'dead'
-      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep does,
-      -- when it ends the artifact.
+      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
+      -- does, when it ends the artifact.
       when p.attempt between 1 and p.rejected_attempts then 'dead'
       else 'live'
     end,
@@ -2404,9 +2404,9 @@ create table mesh.address_leases (
   constraint ipv6_is_unique unique (ipv6)
 );
 comment on table mesh.address_leases is
-  'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So an '
-  'agent that comes back gets the same addresses, and one that registers and removes itself again '
-  'and again cannot use up the network.';
+  'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So '
+  'an agent that comes back gets the same addresses, and one that registers and removes itself '
+  'again and again cannot use up the network.';
 comment on column mesh.address_leases.released_at is
   'When the peer was removed; null while it is registered.';
 
@@ -2861,8 +2861,8 @@ begin
         on conflict do nothing;
         perform mesh.raise_config_versions(array[rule.from_agent]);
       end if;
-      -- The text of from_agent does not say what it may reach. So only the first rule between the two
-      -- changes it.
+      -- The text of from_agent does not say what it may reach. So only the first rule between the
+      -- two changes it.
       perform mesh.raise_config_versions(array[rule.to_agent]);
     end if;
     perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
@@ -3094,9 +3094,9 @@ begin
   end if;
 
   asked_at := clock_timestamp();
-  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before it.
-  -- So there is nothing to replace. If the version rose all the same, an agent that rotates again and
-  -- again could keep the other from ever getting a PSK.
+  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before
+  -- it. So there is nothing to replace. If the version rose all the same, an agent that rotates
+  -- again and again could keep the other from ever getting a PSK.
   if pair.encrypted_psk is not null then
     update mesh.pairs p
     set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at
@@ -3179,8 +3179,8 @@ comment on function public.reencrypt_psks(jsonb) is
 -- The version of each agent's configuration, and the locks under which it rises.
 --
 -- A config_version rises exactly when the text of the agent's configuration would change. So a
--- function that changes peers, rules or PSK versions has to know for certain who sees whom. It takes
--- its locks in this order:
+-- function that changes peers, rules or PSK versions has to know for certain who sees whom. It
+-- takes its locks in this order:
 --   1. the agents that it names (lock_agents). Only their holder changes their peers and adds rules
 --      that name them.
 --   2. the config_versions of all whose text it may change, in one statement
@@ -3356,8 +3356,8 @@ begin
   returning p.* into after;
 
   if after.pubkey <> (update_peer.before).pubkey then
-    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all pairs
-    -- get new ones, also those that do not see each other now.
+    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all
+    -- pairs get new ones, also those that do not see each other now.
     perform mesh.lock_pairs(after.agent_id);
     -- A PSK that is still to be made was given to nobody. If it were replaced too, an agent that
     -- changes its pubkey again and again could keep its neighbours from ever getting one.
@@ -3620,8 +3620,8 @@ as $$
   where own.agent_id = configuration_state.agent_id
 $$;
 comment on function mesh.configuration_state(text) is
-  'All that an agent''s configuration depends on, and its config_version, in one snapshot. PSKs are '
-  'encrypted, and null where one is still to be made. Null for an agent without a peer.';
+  'All that an agent''s configuration depends on, and its config_version, in one snapshot. PSKs '
+  'are encrypted, and null where one is still to be made. Null for an agent without a peer.';
 
 create function public.read_wg_config(caller jsonb, agent_id text) returns json
 language plpgsql

@@ -114,8 +114,8 @@ as $$
   where actor_of.caller ->> 'kind' = 'agent' and k.key_hash = actor_of.caller ->> 'key_hash'
 $$;
 comment on function agents.actor_of(jsonb) is
-  'Who a caller was, even if its key has ended since. For the later steps of a request, whose first '
-  'step authenticated it.';
+  'Who a caller was, even if its key has ended since. For the later steps of a request, whose '
+  'first step authenticated it.';
 
 create function public.check_operator(caller jsonb) returns json
 language plpgsql

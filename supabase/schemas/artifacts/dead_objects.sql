@@ -45,8 +45,8 @@ as $$
       when p.is_content then 'live'
       when p.attempt is null then 'unknown'
       when p.committed_at is not null or p.ended_at is not null then 'dead'
-      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep does,
-      -- when it ends the artifact.
+      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
+      -- does, when it ends the artifact.
       when p.attempt between 1 and p.rejected_attempts then 'dead'
       else 'live'
     end,

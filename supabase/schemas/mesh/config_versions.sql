@@ -1,8 +1,8 @@
 -- The version of each agent's configuration, and the locks under which it rises.
 --
 -- A config_version rises exactly when the text of the agent's configuration would change. So a
--- function that changes peers, rules or PSK versions has to know for certain who sees whom. It takes
--- its locks in this order:
+-- function that changes peers, rules or PSK versions has to know for certain who sees whom. It
+-- takes its locks in this order:
 --   1. the agents that it names (lock_agents). Only their holder changes their peers and adds rules
 --      that name them.
 --   2. the config_versions of all whose text it may change, in one statement

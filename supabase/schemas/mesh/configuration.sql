@@ -140,8 +140,8 @@ as $$
   where own.agent_id = configuration_state.agent_id
 $$;
 comment on function mesh.configuration_state(text) is
-  'All that an agent''s configuration depends on, and its config_version, in one snapshot. PSKs are '
-  'encrypted, and null where one is still to be made. Null for an agent without a peer.';
+  'All that an agent''s configuration depends on, and its config_version, in one snapshot. PSKs '
+  'are encrypted, and null where one is still to be made. Null for an agent without a peer.';
 
 create function public.read_wg_config(caller jsonb, agent_id text) returns json
 language plpgsql

@@ -38,9 +38,9 @@ create table mesh.address_leases (
   constraint ipv6_is_unique unique (ipv6)
 );
 comment on table mesh.address_leases is
-  'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So an '
-  'agent that comes back gets the same addresses, and one that registers and removes itself again '
-  'and again cannot use up the network.';
+  'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So '
+  'an agent that comes back gets the same addresses, and one that registers and removes itself '
+  'again and again cannot use up the network.';
 comment on column mesh.address_leases.released_at is
   'When the peer was removed; null while it is registered.';
 

@@ -161,9 +161,9 @@ begin
   end if;
 
   asked_at := clock_timestamp();
-  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before it.
-  -- So there is nothing to replace. If the version rose all the same, an agent that rotates again and
-  -- again could keep the other from ever getting a PSK.
+  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before
+  -- it. So there is nothing to replace. If the version rose all the same, an agent that rotates
+  -- again and again could keep the other from ever getting a PSK.
   if pair.encrypted_psk is not null then
     update mesh.pairs p
     set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at

@@ -72,8 +72,8 @@ begin
   returning p.* into after;
 
   if after.pubkey <> (update_peer.before).pubkey then
-    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all pairs
-    -- get new ones, also those that do not see each other now.
+    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all
+    -- pairs get new ones, also those that do not see each other now.
     perform mesh.lock_pairs(after.agent_id);
     -- A PSK that is still to be made was given to nobody. If it were replaced too, an agent that
     -- changes its pubkey again and again could keep its neighbours from ever getting one.

@@ -209,8 +209,8 @@ begin
         on conflict do nothing;
         perform mesh.raise_config_versions(array[rule.from_agent]);
       end if;
-      -- The text of from_agent does not say what it may reach. So only the first rule between the two
-      -- changes it.
+      -- The text of from_agent does not say what it may reach. So only the first rule between the
+      -- two changes it.
       perform mesh.raise_config_versions(array[rule.to_agent]);
     end if;
     perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
