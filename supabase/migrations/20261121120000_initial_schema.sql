@@ -1758,9 +1758,12 @@ stable
 set search_path = ''
 as $$
   select coalesce(array_agg(a.artifact_id order by a.created_at), '{}')
-  from artifacts.artifacts a
-  where a.artifact_id = any (abandoned_among.artifact_ids)
-    and a.state = 'pending'
+  from unnest(abandoned_among.artifact_ids) as named (artifact_id)
+  -- One look into the index per name.
+  cross join lateral (
+    select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
+  ) a
+  where a.state = 'pending'
     and a.ended_at is null
     -- The upload URL, which lives two hours, has run out for a day, or for an hour where it brought
     -- nothing of use.
@@ -1870,12 +1873,13 @@ begin
     for update skip locked
   );
 
+  -- Asked again under the lock: a commit may have begun before it was taken.
+  abandoned_ids := artifacts.abandoned_among(abandoned_ids);
+
   for ended in
     update artifacts.artifacts a
     set ended_at = clock_timestamp()
-    where a.artifact_id = any (expired_ids)
-      -- Asked again under the lock: a commit may have begun before it was taken.
-      or a.artifact_id = any (artifacts.abandoned_among(abandoned_ids))
+    where a.artifact_id = any (expired_ids || abandoned_ids)
     returning a.*
   loop
     -- The holder of a lease that ran out decides nothing any more.
