@@ -774,13 +774,16 @@ declare
   caller_agent text := agents.authenticate(grant_artifact.caller);
   artifact artifacts.artifacts;
   granted artifacts.grants;
+  -- A variable, which an index can be searched for; a volatile function is called for every row.
+  granted_from timestamptz;
 begin
   artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
-  if grant_artifact.expires_at <= clock_timestamp() then
+  granted_from := clock_timestamp();
+  if grant_artifact.expires_at <= granted_from then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
@@ -790,7 +793,7 @@ begin
   if (
     select count(*)
     from artifacts.grants g
-    where g.artifact_id = artifact.artifact_id and g.live_until > clock_timestamp()
+    where g.artifact_id = artifact.artifact_id and g.live_until > granted_from
   ) >= grant_artifact.max_live_grants then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
@@ -834,6 +837,8 @@ set search_path = ''
 as $$
 declare
   caller_agent text := agents.authenticate(revoke_grants.caller);
+  -- For the index, as in grant_artifact.
+  live_from timestamptz;
   live_ids text[];
   revoked artifacts.grants;
   revoked_ids text[] := array[]::text[];
@@ -854,12 +859,13 @@ begin
   else
     -- Under the lock, a grant that is being written now either waits or is seen.
     perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    live_from := clock_timestamp();
     live_ids := array(
       select g.grant_id
       from artifacts.grants g
       where g.artifact_id = revoke_grants.artifact_id
         and g.to_agent = revoke_grants.to_agent
-        and g.live_until > clock_timestamp()
+        and g.live_until > live_from
     );
   end if;
 
@@ -1053,6 +1059,7 @@ as $$
 declare
   held artifacts.totals;
   held_bytes bigint;
+  registered_at timestamptz;
 begin
   -- Registrations of one agent take turns, so that each sees what the one before it took.
   perform pg_advisory_xact_lock(
@@ -1070,12 +1077,13 @@ begin
     and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
   then
     -- The totals count what expired until the sweep ends it. Only here does that decide.
+    registered_at := clock_timestamp();
     select held_bytes - coalesce(sum(a.size_bytes), 0) into held_bytes
     from artifacts.artifacts a
     where a.agent_id = refuse_beyond_limits.agent_id
       and a.state <> 'deleted'
       and a.ended_at is null
-      and a.expires_at <= clock_timestamp();
+      and a.expires_at <= registered_at;
     if held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes then
       raise sqlstate 'PT409' using
         message = 'quota_exceeded',
@@ -1681,6 +1689,7 @@ as $$
 declare
   caller_agent text := agents.authenticate(open_artifact.caller);
   artifact artifacts.artifacts;
+  opened_at timestamptz := clock_timestamp();
   grant_ends_at timestamptz;
 begin
   select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
@@ -1693,7 +1702,7 @@ begin
     from artifacts.grants g
     where g.artifact_id = artifact.artifact_id
       and g.to_agent = caller_agent
-      and g.live_until > clock_timestamp();
+      and g.live_until > opened_at;
     -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
     if grant_ends_at is null or artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
       raise sqlstate 'PT404' using message = 'artifact_not_found';
@@ -1939,21 +1948,21 @@ begin
   );
   -- Grants first and in bounded numbers: one artifact may have any number of them.
   delete from artifacts.grants g
-  where g.grant_id in (
+  where g.grant_id = any (array(
     select m.grant_id
     from artifacts.grants m
     where m.artifact_id = any (forgotten_ids)
     limit forget_ended.max_entries
-  );
+  ));
   delete from artifacts.grants g
-  where g.grant_id in (
+  where g.grant_id = any (array(
     select m.grant_id
     from artifacts.grants m
     where m.live_until < oldest
     order by m.live_until
     limit forget_ended.max_entries
     for update skip locked
-  );
+  ));
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
     and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
@@ -2989,21 +2998,18 @@ $$;
 comment on function mesh.lock_pairs(text, text[]) is
   'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
 
-create function mesh.pairs_of(agent_id text)
-returns table (other_agent text, psk_version integer, encrypted_psk text, made_at timestamptz)
+create function mesh.pair_of(one_agent text, other_agent text) returns setof mesh.pairs
 language sql
 stable
 begin atomic
-  -- Two ranges of two indexes, where least() and greatest() would be one look per pair.
-  select p.high_agent, p.psk_version, p.encrypted_psk, p.made_at
+  select p.*
   from mesh.pairs p
-  where p.low_agent = pairs_of.agent_id
-  union all
-  select p.low_agent, p.psk_version, p.encrypted_psk, p.made_at
-  from mesh.pairs p
-  where p.high_agent = pairs_of.agent_id;
+  where p.low_agent = least(pair_of.one_agent collate "C", pair_of.other_agent collate "C")
+    and p.high_agent = greatest(pair_of.one_agent collate "C", pair_of.other_agent collate "C")
+  limit 1;
 end;
-comment on function mesh.pairs_of(text) is 'The pairs that an agent makes with others.';
+comment on function mesh.pair_of(text, text) is
+  'The pair that two agents make, if they have one: one look into its index.';
 
 create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
 language plpgsql
@@ -3489,7 +3495,8 @@ comment on function public.register_peer(jsonb, text, text, text, inet, integer,
 
 create function mesh.rule_json(rule mesh.rules) returns json
 language sql
-immutable
+-- As stable as what it calls, or it would not be inlined.
+stable
 return json_build_object(
   'from_agent', rule.from_agent,
   'to_agent', rule.to_agent,
@@ -3520,15 +3527,20 @@ set search_path = ''
 as $$
 declare
   subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
+  -- Not in the statement itself, where the planner would call it once more.
+  named text[] := mesh.neighbours(subject) || subject;
   answer json;
 begin
   with entries as (
-    select p, a, l, pair.psk_version, pair.made_at
-    from unnest(mesh.visible_peers(subject) || subject) as v (agent_id)
-    join mesh.peers p on p.agent_id = v.agent_id
-    join mesh.address_leases a on a.agent_id = v.agent_id
-    join mesh.liveness l on l.agent_id = v.agent_id
-    left join mesh.pairs_of(subject) pair on pair.other_agent = v.agent_id
+    select row(p.*)::mesh.peers as p, row(a.*)::mesh.address_leases as a,
+      row(l.*)::mesh.liveness as l, pair.psk_version, pair.made_at
+    from unnest(named) as n (agent_id)
+    -- One look into each index per peer on the map. The planner might read all of a table
+    -- otherwise, for a map of some hundreds.
+    cross join lateral (select * from mesh.peers p where p.agent_id = n.agent_id limit 1) p
+    cross join lateral (select * from mesh.address_leases a where a.agent_id = n.agent_id limit 1) a
+    cross join lateral (select * from mesh.liveness l where l.agent_id = n.agent_id limit 1) l
+    left join lateral mesh.pair_of(subject, n.agent_id) pair on true
   )
   select json_build_object(
     'agent_id', subject,
@@ -3581,32 +3593,33 @@ language sql
 stable
 set search_path = ''
 as $$
-  with inbound as (
-    select r.from_agent,
-      json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port) as rules
-    from mesh.rules r
-    where r.active and r.to_agent = configuration_state.agent_id
-    group by r.from_agent
-  ), visible as (
+  with visible as (
     select json_agg(
       json_build_object(
         'agent_id', p.agent_id,
         'pubkey', p.pubkey,
         'endpoint', p.endpoint,
         'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
-        'inbound_rules', coalesce(i.rules, '[]'),
+        'inbound_rules', (
+          select coalesce(
+            json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port),
+            '[]'
+          )
+          from mesh.rules r
+          where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = n.agent_id
+        ),
         'psk_version', pair.psk_version,
         'encrypted_psk', pair.encrypted_psk
       )
       order by p.agent_id
     ) as peers
-    from unnest(mesh.visible_peers(configuration_state.agent_id)) as v (agent_id)
-    join mesh.peers p on p.agent_id = v.agent_id
-    join mesh.address_leases a on a.agent_id = v.agent_id
-    left join inbound i on i.from_agent = v.agent_id
+    from unnest(mesh.neighbours(configuration_state.agent_id)) as n (agent_id)
+    -- One look into each index per peer, as in read_netmap.
+    cross join lateral (select * from mesh.peers p where p.agent_id = n.agent_id limit 1) p
+    cross join lateral (select * from mesh.address_leases a where a.agent_id = n.agent_id limit 1) a
     -- Every visible peer has its pair. If one had none, the request must fail: a shorter text would
     -- cut a tunnel.
-    left join mesh.pairs_of(configuration_state.agent_id) pair on pair.other_agent = v.agent_id
+    left join lateral mesh.pair_of(configuration_state.agent_id, n.agent_id) pair on true
   )
   select json_build_object(
     'agent_id', own.agent_id,

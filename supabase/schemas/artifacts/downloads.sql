@@ -74,6 +74,7 @@ as $$
 declare
   caller_agent text := agents.authenticate(open_artifact.caller);
   artifact artifacts.artifacts;
+  opened_at timestamptz := clock_timestamp();
   grant_ends_at timestamptz;
 begin
   select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
@@ -86,7 +87,7 @@ begin
     from artifacts.grants g
     where g.artifact_id = artifact.artifact_id
       and g.to_agent = caller_agent
-      and g.live_until > clock_timestamp();
+      and g.live_until > opened_at;
     -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
     if grant_ends_at is null or artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
       raise sqlstate 'PT404' using message = 'artifact_not_found';

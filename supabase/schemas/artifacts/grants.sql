@@ -49,13 +49,16 @@ declare
   caller_agent text := agents.authenticate(grant_artifact.caller);
   artifact artifacts.artifacts;
   granted artifacts.grants;
+  -- A variable, which an index can be searched for; a volatile function is called for every row.
+  granted_from timestamptz;
 begin
   artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
-  if grant_artifact.expires_at <= clock_timestamp() then
+  granted_from := clock_timestamp();
+  if grant_artifact.expires_at <= granted_from then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
@@ -65,7 +68,7 @@ begin
   if (
     select count(*)
     from artifacts.grants g
-    where g.artifact_id = artifact.artifact_id and g.live_until > clock_timestamp()
+    where g.artifact_id = artifact.artifact_id and g.live_until > granted_from
   ) >= grant_artifact.max_live_grants then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
@@ -109,6 +112,8 @@ set search_path = ''
 as $$
 declare
   caller_agent text := agents.authenticate(revoke_grants.caller);
+  -- For the index, as in grant_artifact.
+  live_from timestamptz;
   live_ids text[];
   revoked artifacts.grants;
   revoked_ids text[] := array[]::text[];
@@ -129,12 +134,13 @@ begin
   else
     -- Under the lock, a grant that is being written now either waits or is seen.
     perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    live_from := clock_timestamp();
     live_ids := array(
       select g.grant_id
       from artifacts.grants g
       where g.artifact_id = revoke_grants.artifact_id
         and g.to_agent = revoke_grants.to_agent
-        and g.live_until > clock_timestamp()
+        and g.live_until > live_from
     );
   end if;
 

@@ -19,6 +19,7 @@ as $$
 declare
   held artifacts.totals;
   held_bytes bigint;
+  registered_at timestamptz;
 begin
   -- Registrations of one agent take turns, so that each sees what the one before it took.
   perform pg_advisory_xact_lock(
@@ -36,12 +37,13 @@ begin
     and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
   then
     -- The totals count what expired until the sweep ends it. Only here does that decide.
+    registered_at := clock_timestamp();
     select held_bytes - coalesce(sum(a.size_bytes), 0) into held_bytes
     from artifacts.artifacts a
     where a.agent_id = refuse_beyond_limits.agent_id
       and a.state <> 'deleted'
       and a.ended_at is null
-      and a.expires_at <= clock_timestamp();
+      and a.expires_at <= registered_at;
     if held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes then
       raise sqlstate 'PT409' using
         message = 'quota_exceeded',

@@ -220,21 +220,21 @@ begin
   );
   -- Grants first and in bounded numbers: one artifact may have any number of them.
   delete from artifacts.grants g
-  where g.grant_id in (
+  where g.grant_id = any (array(
     select m.grant_id
     from artifacts.grants m
     where m.artifact_id = any (forgotten_ids)
     limit forget_ended.max_entries
-  );
+  ));
   delete from artifacts.grants g
-  where g.grant_id in (
+  where g.grant_id = any (array(
     select m.grant_id
     from artifacts.grants m
     where m.live_until < oldest
     order by m.live_until
     limit forget_ended.max_entries
     for update skip locked
-  );
+  ));
   delete from artifacts.artifacts a
   where a.artifact_id = any (forgotten_ids)
     and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)

@@ -5,7 +5,8 @@
 
 create function mesh.rule_json(rule mesh.rules) returns json
 language sql
-immutable
+-- As stable as what it calls, or it would not be inlined.
+stable
 return json_build_object(
   'from_agent', rule.from_agent,
   'to_agent', rule.to_agent,
@@ -36,15 +37,20 @@ set search_path = ''
 as $$
 declare
   subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
+  -- Not in the statement itself, where the planner would call it once more.
+  named text[] := mesh.neighbours(subject) || subject;
   answer json;
 begin
   with entries as (
-    select p, a, l, pair.psk_version, pair.made_at
-    from unnest(mesh.visible_peers(subject) || subject) as v (agent_id)
-    join mesh.peers p on p.agent_id = v.agent_id
-    join mesh.address_leases a on a.agent_id = v.agent_id
-    join mesh.liveness l on l.agent_id = v.agent_id
-    left join mesh.pairs_of(subject) pair on pair.other_agent = v.agent_id
+    select row(p.*)::mesh.peers as p, row(a.*)::mesh.address_leases as a,
+      row(l.*)::mesh.liveness as l, pair.psk_version, pair.made_at
+    from unnest(named) as n (agent_id)
+    -- One look into each index per peer on the map. The planner might read all of a table
+    -- otherwise, for a map of some hundreds.
+    cross join lateral (select * from mesh.peers p where p.agent_id = n.agent_id limit 1) p
+    cross join lateral (select * from mesh.address_leases a where a.agent_id = n.agent_id limit 1) a
+    cross join lateral (select * from mesh.liveness l where l.agent_id = n.agent_id limit 1) l
+    left join lateral mesh.pair_of(subject, n.agent_id) pair on true
   )
   select json_build_object(
     'agent_id', subject,
@@ -97,32 +103,33 @@ language sql
 stable
 set search_path = ''
 as $$
-  with inbound as (
-    select r.from_agent,
-      json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port) as rules
-    from mesh.rules r
-    where r.active and r.to_agent = configuration_state.agent_id
-    group by r.from_agent
-  ), visible as (
+  with visible as (
     select json_agg(
       json_build_object(
         'agent_id', p.agent_id,
         'pubkey', p.pubkey,
         'endpoint', p.endpoint,
         'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
-        'inbound_rules', coalesce(i.rules, '[]'),
+        'inbound_rules', (
+          select coalesce(
+            json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port),
+            '[]'
+          )
+          from mesh.rules r
+          where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = n.agent_id
+        ),
         'psk_version', pair.psk_version,
         'encrypted_psk', pair.encrypted_psk
       )
       order by p.agent_id
     ) as peers
-    from unnest(mesh.visible_peers(configuration_state.agent_id)) as v (agent_id)
-    join mesh.peers p on p.agent_id = v.agent_id
-    join mesh.address_leases a on a.agent_id = v.agent_id
-    left join inbound i on i.from_agent = v.agent_id
+    from unnest(mesh.neighbours(configuration_state.agent_id)) as n (agent_id)
+    -- One look into each index per peer, as in read_netmap.
+    cross join lateral (select * from mesh.peers p where p.agent_id = n.agent_id limit 1) p
+    cross join lateral (select * from mesh.address_leases a where a.agent_id = n.agent_id limit 1) a
     -- Every visible peer has its pair. If one had none, the request must fail: a shorter text would
     -- cut a tunnel.
-    left join mesh.pairs_of(configuration_state.agent_id) pair on pair.other_agent = v.agent_id
+    left join lateral mesh.pair_of(configuration_state.agent_id, n.agent_id) pair on true
   )
   select json_build_object(
     'agent_id', own.agent_id,

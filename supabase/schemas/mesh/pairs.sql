@@ -52,21 +52,18 @@ $$;
 comment on function mesh.lock_pairs(text, text[]) is
   'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
 
-create function mesh.pairs_of(agent_id text)
-returns table (other_agent text, psk_version integer, encrypted_psk text, made_at timestamptz)
+create function mesh.pair_of(one_agent text, other_agent text) returns setof mesh.pairs
 language sql
 stable
 begin atomic
-  -- Two ranges of two indexes, where least() and greatest() would be one look per pair.
-  select p.high_agent, p.psk_version, p.encrypted_psk, p.made_at
+  select p.*
   from mesh.pairs p
-  where p.low_agent = pairs_of.agent_id
-  union all
-  select p.low_agent, p.psk_version, p.encrypted_psk, p.made_at
-  from mesh.pairs p
-  where p.high_agent = pairs_of.agent_id;
+  where p.low_agent = least(pair_of.one_agent collate "C", pair_of.other_agent collate "C")
+    and p.high_agent = greatest(pair_of.one_agent collate "C", pair_of.other_agent collate "C")
+  limit 1;
 end;
-comment on function mesh.pairs_of(text) is 'The pairs that an agent makes with others.';
+comment on function mesh.pair_of(text, text) is
+  'The pair that two agents make, if they have one: one look into its index.';
 
 create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
 language plpgsql

@@ -1,0 +1,117 @@
+/** Fills the tables of artifacts in bulk: what so many calls of the operations would leave. */
+import type postgres from "postgres";
+import { GRANTEE, HOARDER, LEASE, POPULAR, READER, REGISTRAR, RENAMER, type Size } from "./cast.ts";
+import { fillInChunks } from "./chunks.ts";
+
+const LIVE_GRANTS = 10;
+const READER_GRANTS = 50;
+
+/** Fills an empty database; `sql` is the superuser's. Triggers and foreign keys are passed over. */
+export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Promise<void> {
+  await Promise.all([
+    fillCommitted(sql, artifacts),
+    fillObjects(sql, artifacts),
+    fillEnded(sql, Math.ceil(artifacts / 10)),
+    fillPending(sql, Math.ceil(artifacts / 100)),
+    fillGrants(sql, artifacts),
+  ]);
+  await sql`analyze artifacts.artifacts, artifacts.grants`;
+  await sql`
+    insert into artifacts.totals
+    select c.*
+    from (
+      select agent_id from artifacts.artifacts union select from_agent from artifacts.grants
+    ) named
+    cross join lateral artifacts.count_totals(named.agent_id) c`;
+}
+
+async function fillCommitted(sql: postgres.Sql, count: number): Promise<void> {
+  await fillInChunks(sql, count, (transaction, { from, to }) =>
+    transaction`
+      insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days,
+        state, sha256, created_at, committed_at, expires_at, commit_attempts, sealed_attempt)
+      select 'art_' || md5('artifact ' || i),
+        case when i % 10 = 0 then 'owner-' || i / 100 else ${HOARDER} end,
+        'files/' || lpad(i::text, 8, '0'), 'text/plain', 100, 365, 'committed',
+        encode(sha256(convert_to(i::text, 'UTF8')), 'hex'), now() - interval '10 days',
+        now() - interval '10 days' + i * interval '1 ms',
+        now() + interval '100 days' + i * interval '1 ms', 1, 1
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}
+
+async function fillObjects(sql: postgres.Sql, count: number): Promise<void> {
+  await fillInChunks(sql, count, (transaction, { from, to }) =>
+    transaction`
+      insert into storage.objects (bucket_id, name, version, created_at, metadata)
+      select 'agent-artifacts', 'sealed/art_' || md5('artifact ' || i) || '/1',
+        gen_random_uuid()::text, now() - interval '10 days', '{"size": 100}'
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}
+
+/** The renamer's tombstones, and what it has under keys behind them. */
+async function fillEnded(sql: postgres.Sql, count: number): Promise<void> {
+  await fillInChunks(sql, count + LIVE_GRANTS, (transaction, { from, to }) =>
+    transaction`
+      insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days,
+        state, sha256, created_at, committed_at, expires_at, commit_attempts, sealed_attempt,
+        ended_at, removed_at)
+      select 'art_' || md5('renamed ' || i), ${RENAMER}, 'names/' || lpad(i::text, 8, '0'),
+        'text/plain', 100, 1, 'committed', repeat('0', 64), now() - interval '9 days',
+        now() - interval '9 days',
+        case when i < ${count}::integer then now() - interval '8 days' else now() + interval '90 days' end,
+        1, 1,
+        case when i < ${count}::integer then now() - interval '7 days' + i * interval '1 ms' end,
+        case when i < ${count}::integer then now() - interval '6 days' end
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}
+
+/** Too young for the sweep to end them, old enough for it to look at them. */
+async function fillPending(sql: postgres.Sql, count: number): Promise<void> {
+  await fillInChunks(sql, count, async (transaction, { from, to }) => {
+    await transaction`
+      insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days,
+        created_at, commit_attempts)
+      select 'art_' || md5('pending ' || i), ${REGISTRAR}, 'uploads/' || i, 'text/plain', 100, 1,
+        now() - interval '5 hours' + i * interval '1 ms', 1
+      from generate_series(${from}::integer, ${to}::integer - 1) i`;
+    await transaction`
+      insert into artifacts.verifications (artifact_id, attempt, lease_token, lease_expires_at)
+      select 'art_' || md5('pending ' || i), 1, case when i % 4 = 0 then ${LEASE}::uuid end,
+        case when i % 4 = 0 then now() + interval '1 day' end
+      from generate_series(${from}::integer, ${to}::integer - 1) i`;
+    await transaction`
+      insert into storage.objects (bucket_id, name, version, created_at, metadata)
+      select 'agent-artifacts',
+        case when i % 2 = 0 then 'sealed/art_' || md5('pending ' || i) || '/1'
+          else 'incoming/art_' || md5('pending ' || i) end,
+        gen_random_uuid()::text, now() - interval '5 hours', '{"size": 100}'
+      from generate_series(${from}::integer, ${to}::integer - 1) i`;
+  });
+}
+
+async function fillGrants(sql: postgres.Sql, ended: number): Promise<void> {
+  // Revoked or expired in turns, all of one artifact and to one agent.
+  await fillInChunks(sql, ended, (transaction, { from, to }) =>
+    transaction`
+      insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash,
+        granted_at, expires_at, revoked_at)
+      select 'grant_' || md5('ended ' || i), 'art_' || md5('artifact ' || ${POPULAR}::integer),
+        ${HOARDER}, ${GRANTEE}, encode(sha256(convert_to('ended ' || i, 'UTF8')), 'hex'),
+        now() - interval '9 days' + i * interval '1 ms',
+        case when i % 2 = 0 then now() - interval '1 day' else now() + interval '1 day' end,
+        case when i % 2 = 1 then now() - interval '2 days' end
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+  // As many again that are live, a few to each agent.
+  await fillInChunks(sql, Math.ceil(ended / 10), (transaction, { from, to }) =>
+    transaction`
+      insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash,
+        granted_at, expires_at)
+      select 'grant_' || md5('live ' || i), 'art_' || md5('artifact ' || i * 10),
+        'owner-' || i / 10,
+        case when i < ${READER_GRANTS}::integer then ${READER}
+          when i < ${READER_GRANTS + LIVE_GRANTS}::integer then ${GRANTEE}
+          else 'peer-' || i % 1000 end,
+        encode(sha256(convert_to('g_live ' || i, 'UTF8')), 'hex'),
+        now() - interval '9 days' - i * interval '1 ms', now() + interval '90 days'
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}

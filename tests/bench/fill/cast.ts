@@ -1,0 +1,68 @@
+/** Who is who in a filled database, and what is known of them without asking. */
+import { createHash } from "node:crypto";
+
+/** How much a database is filled with. */
+export interface Size {
+  /** Live artifacts, each with its object; as many ended grants, and as many events. */
+  readonly artifacts: number;
+  readonly peers: number;
+  /** Agents that very many peers may reach, each with this many peers and rules of each peer. */
+  readonly hubs?: readonly Hub[];
+}
+
+export interface Hub {
+  readonly agentId: string;
+  readonly peers: number;
+  readonly rulesPerPeer: number;
+}
+
+/** Owns nine of ten artifacts: `files/00000001` and so on. */
+export const HOARDER = "hoarder";
+/** One of those who own ten artifacts each: those with the indexes 0, 10 and so on up to 90. */
+export const OWNER = "owner-0";
+/** Nearly all ended grants were to this agent, of the popular artifact; ten live ones are older. */
+export const GRANTEE = "grantee";
+/** Has fifty live grants, and none that ended. */
+export const READER = "reader";
+/** Its ended artifacts, a tenth of all, come before its ten live ones in the order of keys. */
+export const RENAMER = "renamer";
+/** Has pending artifacts, a hundredth of all, each with a commit that stopped half way or goes on. */
+export const REGISTRAR = "registrar";
+
+export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR];
+
+/** The hoarder's artifact that the grantee was given again and again. */
+export const POPULAR = 1;
+
+/** Holds every fourth pending artifact for a day; the others are free. */
+export const LEASE = "00000000-0000-4000-8000-000000000000";
+
+export function artifactIdOf(index: number): string {
+  return `art_${md5(`artifact ${index}`)}`;
+}
+
+export function pendingIdOf(index: number): string {
+  return `art_${md5(`pending ${index}`)}`;
+}
+
+/** A grant that is live; the first fifty are the reader's. Its token is `g_live <index>`. */
+export function liveGrantIdOf(index: number): string {
+  return `grant_${md5(`live ${index}`)}`;
+}
+
+export function peerIdOf(index: number): string {
+  return `peer-${index}`;
+}
+
+/** The agent key of every agent of a filled database. */
+export function agentKeyOf(agentId: string): string {
+  return `ak_${sha256(`key of ${agentId}`)}`;
+}
+
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function md5(text: string): string {
+  return createHash("md5").update(text).digest("hex");
+}

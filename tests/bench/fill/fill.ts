@@ -1,0 +1,19 @@
+import type postgres from "postgres";
+import { fillEvents, fillKeys } from "./agents.ts";
+import { fillArtifacts } from "./artifacts.ts";
+import { CAST, type Size } from "./cast.ts";
+import { fillMesh } from "./mesh.ts";
+
+/**
+ * Fills a database that has nothing but the migrations, and has the planner look at it. `sql` is
+ * the superuser's; with several connections, tables are filled side by side.
+ */
+export async function fill(sql: postgres.Sql, size: Size): Promise<void> {
+  await Promise.all([
+    fillArtifacts(sql, size),
+    fillMesh(sql, size),
+    fillKeys(sql, size, CAST),
+    fillEvents(sql, size),
+  ]);
+  await sql`vacuum analyze`;
+}

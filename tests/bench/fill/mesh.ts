@@ -1,0 +1,80 @@
+/** Fills the tables of the mesh in bulk: what so many calls of the operations would leave. */
+import type postgres from "postgres";
+import type { Size } from "./cast.ts";
+import { fillInChunks } from "./chunks.ts";
+
+/** Each peer may reach the next five of the ring, so that it has ten neighbours. */
+const RULES_PER_PEER = 5;
+
+/** Fills an empty database; `sql` is the superuser's. Triggers and foreign keys are passed over. */
+export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): Promise<void> {
+  // Room for more than 65,533 peers.
+  await sql`update mesh.settings set ipv4_network = '10.0.0.0/8'`;
+  await fillInChunks(sql, peers, async (transaction, { from, to }) => {
+    await transaction`
+      insert into mesh.rules (from_agent, to_agent, proto, port, from_agreed_at, to_agreed_at)
+      select 'peer-' || i, 'peer-' || (i + step) % ${peers}::integer, 'tcp', 443, now(), now()
+      from generate_series(${from}::integer, ${to}::integer - 1) i
+      cross join generate_series(1, ${RULES_PER_PEER}::integer) step`;
+    await transaction`
+      insert into mesh.pairs (low_agent, high_agent)
+      select least(one.agent_id, other.agent_id), greatest(one.agent_id, other.agent_id)
+      from generate_series(${from}::integer, ${to}::integer - 1) i
+      cross join generate_series(1, ${RULES_PER_PEER}::integer) step
+      cross join lateral (select ('peer-' || i) collate "C") one (agent_id)
+      cross join lateral (
+        select ('peer-' || (i + step) % ${peers}::integer) collate "C"
+      ) other (agent_id)
+      on conflict do nothing`;
+    // Requests, which nobody has agreed to.
+    await transaction`
+      insert into mesh.rules (from_agent, to_agent, proto, port, from_agreed_at)
+      select 'peer-' || i, 'stranger-' || i, 'tcp', 443, now()
+      from generate_series(${from}::integer, ${to}::integer - 1, 10) i`;
+    const ids = await transaction<{ agent_id: string }[]>`
+      select 'peer-' || i as agent_id
+      from generate_series(${from}::integer, ${to}::integer - 1) i`;
+    await addPeers(transaction, ids.map(({ agent_id }) => agent_id), from);
+  });
+  await sql.begin(async (transaction) => {
+    await transaction`set local session_replication_role = replica`;
+    await addPeers(transaction, hubs.map(({ agentId }) => agentId), peers);
+    for (const hub of hubs) {
+      await transaction`
+        insert into mesh.rules (from_agent, to_agent, proto, port, from_agreed_at, to_agreed_at)
+        select 'peer-' || i, ${hub.agentId}, 'tcp', port, now(), now()
+        from generate_series(0, ${hub.peers}::integer - 1) i
+        cross join generate_series(1, ${hub.rulesPerPeer}::integer) port`;
+      await transaction`
+        insert into mesh.pairs (low_agent, high_agent)
+        select least('peer-' || i, ${hub.agentId}::text collate "C"),
+          greatest('peer-' || i, ${hub.agentId}::text collate "C")
+        from generate_series(0, ${hub.peers}::integer - 1) i`;
+    }
+  });
+}
+
+/** Registers peers, with the addresses from number `first` of the networks on. */
+async function addPeers(
+  transaction: postgres.TransactionSql,
+  ids: readonly string[],
+  first: number,
+): Promise<void> {
+  await transaction`
+    insert into mesh.address_leases (agent_id, ipv4, ipv6)
+    select agent_id, set_masklen(s.ipv4_network, 32)::inet + number,
+      set_masklen(s.ipv6_network, 128)::inet + number
+    from unnest(${[...ids]}::text[]) with ordinality as named (agent_id, position)
+    cross join mesh.settings s
+    cross join lateral (select position + ${first}::integer) numbered (number)`;
+  await transaction`
+    insert into mesh.peers (agent_id, pubkey, endpoint)
+    select agent_id, encode(sha256(convert_to(agent_id, 'UTF8')), 'base64'), '198.51.100.1:51820'
+    from unnest(${[...ids]}::text[]) as named (agent_id)`;
+  await transaction`
+    insert into mesh.liveness (agent_id, last_seen)
+    select agent_id, now() from unnest(${[...ids]}::text[]) as named (agent_id)`;
+  await transaction`
+    insert into mesh.config_versions (agent_id, version)
+    select agent_id, 1 from unnest(${[...ids]}::text[]) as named (agent_id)`;
+}

@@ -1,0 +1,253 @@
+/** One call of each SQL function of the service, on a filled database, and what it may read. */
+import {
+  agentKeyOf,
+  artifactIdOf,
+  GRANTEE,
+  HOARDER,
+  type Hub,
+  LEASE,
+  liveGrantIdOf,
+  OWNER,
+  peerIdOf,
+  pendingIdOf,
+  POPULAR,
+  READER,
+  REGISTRAR,
+  RENAMER,
+  sha256,
+} from "../../bench/fill/cast.ts";
+
+export interface PlannedCall {
+  /** The SQL function in the schema `public`. */
+  readonly functionName: string;
+  /** What is special about this call, where a function has several. */
+  readonly circumstances: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Whether the database refuses it, after it has read what it decides by. */
+  readonly refused: boolean;
+  /** What may be read at most. It is a few times what was read when this was written. */
+  readonly bounds: { readonly rows: number; readonly pages: number };
+}
+
+const OPERATOR = { kind: "operator", request_id: "plans" };
+const IN_A_DAY = new Date(Date.now() + 86_400_000).toISOString();
+const DIGEST = sha256("any bytes");
+/** May be reached by a thousand peers. */
+export const HUB: Hub = { agentId: "hub", peers: 1_000, rulesPerPeer: 5 };
+/** In the midst of the ring. */
+const PEER = peerIdOf(5_000);
+const NEIGHBOUR = peerIdOf(5_001);
+const STRANGER = peerIdOf(9_000);
+
+function as(agentId: string): object {
+  return { kind: "agent", key_hash: sha256(agentKeyOf(agentId)), request_id: "plans" };
+}
+
+const registration = {
+  artifact_id: `art_${"0".repeat(32)}`,
+  key: "new",
+  mime: "text/plain",
+  size: 100,
+  ttl_days: 1,
+  max_pending: 1_000_000,
+};
+const rule = { from_agent: PEER, to_agent: NEIGHBOUR, port: 443, proto: "tcp" };
+const registeredPeer = {
+  pubkey: `${"B".repeat(42)}A=`,
+  endpoint: "198.51.100.2:51820",
+  endpoint_ip: "198.51.100.2",
+  listen_port: null,
+  online_seconds: 90,
+};
+
+function psk(agentId: string) {
+  return { agent_id: agentId, psk_version: 1, encrypted_psk: "v1.0000000000000000.AAAA" };
+}
+
+const SMALL = { rows: 100, pages: 300 };
+const MESH = { caller: as(PEER), agent_id: PEER };
+
+/** Every SQL function of the service, except those that the test names. */
+export const CALLS: readonly PlannedCall[] = [
+  call("check_health", {}),
+  call("check_operator", { caller: as(HOARDER) }, { refused: true }),
+  call("create_agent_key", { agent_id: OWNER }),
+  call("revoke_agent_key", { key_id: "key_unknown" }),
+  call("revoke_agent_keys", { agent_id: OWNER }),
+
+  call("register_artifact", {
+    caller: as(OWNER),
+    agent_id: OWNER,
+    ...registration,
+    quota_bytes: 0,
+  }),
+  call("register_artifact", {
+    caller: as(HOARDER),
+    agent_id: HOARDER,
+    ...registration,
+    quota_bytes: 1e15,
+  }, { circumstances: "within a quota, beside 90,000 artifacts" }),
+  call("register_artifact", {
+    caller: as(HOARDER),
+    agent_id: HOARDER,
+    ...registration,
+    quota_bytes: 1,
+  }, { circumstances: "beyond a quota, beside 90,000 artifacts", refused: true }),
+  call("discard_registration", { caller: as(REGISTRAR), artifact_id: pendingIdOf(3) }),
+  call("begin_commit", {
+    caller: as(REGISTRAR),
+    artifact_id: pendingIdOf(3),
+    sha256: DIGEST,
+    lease_seconds: 60,
+  }, { circumstances: "of an upload" }),
+  call("begin_commit", {
+    caller: as(REGISTRAR),
+    artifact_id: pendingIdOf(2),
+    sha256: DIGEST,
+    lease_seconds: 60,
+  }, { circumstances: "of what an earlier commit sealed" }),
+  call("save_commit_progress", {
+    artifact_id: pendingIdOf(4),
+    lease_token: LEASE,
+    object_id: LEASE,
+    object_version: "1",
+    verified_bytes: 1,
+    hash_state: "AA==",
+  }),
+  call("finish_commit", {
+    caller: as(REGISTRAR),
+    artifact_id: pendingIdOf(4),
+    lease_token: LEASE,
+    expected_sha256: DIGEST,
+    observed_size: 100,
+    observed_sha256: DIGEST,
+  }),
+  call("release_commit", { artifact_id: pendingIdOf(4), lease_token: LEASE }),
+  call("list_artifacts", {
+    caller: as(HOARDER),
+    agent_id: HOARDER,
+    prefix: "files/",
+    max_entries: 100,
+    after_key: "files/00050000",
+  }, { circumstances: "a page of 100 in the middle", bounds: { rows: 2_500, pages: 3_000 } }),
+  call("list_artifacts", {
+    caller: as(RENAMER),
+    agent_id: RENAMER,
+    prefix: "",
+    max_entries: 100,
+    after_key: null,
+  }, { circumstances: "behind keys that ended" }),
+  call("grant_artifact", {
+    caller: as(HOARDER),
+    artifact_id: artifactIdOf(POPULAR),
+    to_agent: GRANTEE,
+    expires_at: IN_A_DAY,
+    grant_id: `grant_${"0".repeat(32)}`,
+    token_hash: DIGEST,
+    max_live_grants: 1000,
+  }, { circumstances: "beside grants of the same that ended" }),
+  call("revoke_grants", {
+    caller: as(HOARDER),
+    artifact_id: artifactIdOf(POPULAR),
+    to_agent: GRANTEE,
+    grant_id: null,
+  }, { circumstances: "beside grants of the same that ended" }),
+  call("revoke_grants", {
+    caller: as(OWNER),
+    artifact_id: null,
+    to_agent: null,
+    grant_id: liveGrantIdOf(7),
+  }, { circumstances: "of one grant" }),
+  call("redeem_grant_token", {
+    caller: { kind: "grant_token", request_id: "plans" },
+    token_hash: sha256("g_live 7"),
+    window_seconds: 60,
+  }),
+  call("open_artifact", {
+    caller: as(GRANTEE),
+    artifact_id: artifactIdOf(500),
+    window_seconds: 60,
+  }, { circumstances: "as the grantee" }),
+  call("open_artifact", {
+    caller: as(HOARDER),
+    artifact_id: artifactIdOf(POPULAR),
+    window_seconds: 60,
+  }, { circumstances: "as the owner" }),
+  call("list_inbox", {
+    caller: as(GRANTEE),
+    agent_id: GRANTEE,
+    max_entries: 50,
+    after_grant_id: null,
+  }, { circumstances: "beside grants that ended" }),
+  call("list_inbox", {
+    caller: as(READER),
+    agent_id: READER,
+    max_entries: 20,
+    after_grant_id: liveGrantIdOf(20),
+  }, { circumstances: "a page in the middle", bounds: { rows: 500, pages: 1000 } }),
+  call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
+
+  call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
+    bounds: { rows: 6_000, pages: 10_000 },
+  }),
+  call("find_dead_objects", { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false }, {
+    bounds: { rows: 60_000, pages: 100_000 },
+  }),
+  call("forget_ended", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 6_000, pages: 10_000 },
+  }),
+  call("list_artifacts_without_bytes", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
+    bounds: { rows: 3_000, pages: 10_000 },
+  }),
+  call("list_objects_without_artifact", {
+    max_entries: 1000,
+    after: `sealed/${artifactIdOf(POPULAR)}`,
+  }, { bounds: { rows: 3_000, pages: 10_000 } }),
+
+  call("record_heartbeat", { ...MESH, config_version: 1 }),
+  call("register_peer", { ...MESH, ...registeredPeer }),
+  call("register_peer", { caller: as(OWNER), agent_id: OWNER, ...registeredPeer }, {
+    circumstances: "of a new peer",
+  }),
+  call("remove_peer", MESH, { bounds: { rows: 300, pages: 1000 } }),
+  call("put_rule", { caller: OPERATOR, ...rule, port: 80, max_rules: 10_000, max_requests: 1000 }),
+  call("put_rule", {
+    caller: as(PEER),
+    ...rule,
+    to_agent: STRANGER,
+    max_rules: 10_000,
+    max_requests: 1000,
+  }, { circumstances: "as a request" }),
+  call("revoke_rule", { caller: as(PEER), ...rule }),
+  call("read_netmap", { ...MESH, online_seconds: 90 }, { bounds: { rows: 200, pages: 500 } }),
+  call("read_netmap", { caller: as(HUB.agentId), agent_id: HUB.agentId, online_seconds: 90 }, {
+    circumstances: "of a thousand peers and five thousand rules",
+    bounds: { rows: 30_000, pages: 40_000 },
+  }),
+  call("read_wg_config", MESH, { bounds: { rows: 200, pages: 500 } }),
+  call("read_wg_config", { caller: as(HUB.agentId), agent_id: HUB.agentId }, {
+    circumstances: "of a thousand peers and five thousand rules",
+    bounds: { rows: 30_000, pages: 40_000 },
+  }),
+  call("store_psks", { ...MESH, psks: [psk(NEIGHBOUR)] }, { bounds: { rows: 300, pages: 600 } }),
+  call("rotate_psk", { caller: as(PEER), a: PEER, b: NEIGHBOUR }),
+  call("list_psks_to_reencrypt", { newest_key_id: "0".repeat(16), max_entries: 1000 }),
+  call("reencrypt_psks", {
+    psks: [{
+      low_agent: PEER,
+      high_agent: NEIGHBOUR,
+      encrypted_psk: "v1.0000000000000000.AAAA",
+      reencrypted_psk: "v1.0000000000000000.AAAA",
+    }],
+  }),
+];
+
+function call(
+  functionName: string,
+  parameters: Record<string, unknown>,
+  { circumstances = "", bounds = SMALL, refused = false }: Partial<
+    Pick<PlannedCall, "circumstances" | "bounds" | "refused">
+  > = {},
+): PlannedCall {
+  return { functionName, circumstances, parameters, bounds, refused };
+}
