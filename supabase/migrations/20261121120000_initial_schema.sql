@@ -754,7 +754,24 @@ create index grants_by_grantee on artifacts.grants (to_agent, live_until);
 create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
   where revoked_at is null;
 create index grants_by_granter on artifacts.grants (from_agent, granted_at desc, grant_id desc);
-create index grants_by_end on artifacts.grants (live_until);
+-- What forget_ended looks for. It is live_until, spelled otherwise: on the column itself, the
+-- planner would look here for the live grants of an artifact, among those of all.
+create index grants_by_end on artifacts.grants (least(expires_at, revoked_at));
+
+create function artifacts.live_grants(artifact_id text, live_from timestamptz)
+returns setof artifacts.grants
+language sql
+stable
+begin atomic
+  select g.*
+  from artifacts.grants g
+  where g.artifact_id = live_grants.artifact_id and g.live_until > live_grants.live_from
+  -- Without it, the planner may look for a grantee of whom it knows nothing among all of its
+  -- grants.
+  offset 0;
+end;
+comment on function artifacts.live_grants(text, timestamptz) is
+  'The grants of an artifact that are live at a time; their number has a limit.';
 
 create function public.grant_artifact(
   caller jsonb,
@@ -791,9 +808,7 @@ begin
 
   -- Exact, because the artifact is locked.
   if (
-    select count(*)
-    from artifacts.grants g
-    where g.artifact_id = artifact.artifact_id and g.live_until > granted_from
+    select count(*) from artifacts.live_grants(artifact.artifact_id, granted_from)
   ) >= grant_artifact.max_live_grants then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
@@ -862,10 +877,8 @@ begin
     live_from := clock_timestamp();
     live_ids := array(
       select g.grant_id
-      from artifacts.grants g
-      where g.artifact_id = revoke_grants.artifact_id
-        and g.to_agent = revoke_grants.to_agent
-        and g.live_until > live_from
+      from artifacts.live_grants(revoke_grants.artifact_id, live_from) g
+      where g.to_agent = revoke_grants.to_agent
     );
   end if;
 
@@ -1699,10 +1712,8 @@ begin
 
   if caller_agent <> artifact.agent_id then
     select max(g.live_until) into grant_ends_at
-    from artifacts.grants g
-    where g.artifact_id = artifact.artifact_id
-      and g.to_agent = caller_agent
-      and g.live_until > opened_at;
+    from artifacts.live_grants(artifact.artifact_id, opened_at) g
+    where g.to_agent = caller_agent;
     -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
     if grant_ends_at is null or artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
       raise sqlstate 'PT404' using message = 'artifact_not_found';
@@ -1958,8 +1969,8 @@ begin
   where g.grant_id = any (array(
     select m.grant_id
     from artifacts.grants m
-    where m.live_until < oldest
-    order by m.live_until
+    where least(m.expires_at, m.revoked_at) < oldest
+    order by least(m.expires_at, m.revoked_at)
     limit forget_ended.max_entries
     for update skip locked
   ));
@@ -1977,7 +1988,12 @@ begin
       limit 1000
     )
     union all
-    (select from artifacts.grants g where g.live_until < oldest limit 1000)
+    (
+      select from artifacts.grants g
+      where least(g.expires_at, g.revoked_at) < oldest
+      order by least(g.expires_at, g.revoked_at)
+      limit 1000
+    )
   ) later;
   return json_build_object('remaining', remaining);
 end

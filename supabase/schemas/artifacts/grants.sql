@@ -29,7 +29,24 @@ create index grants_by_grantee on artifacts.grants (to_agent, live_until);
 create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
   where revoked_at is null;
 create index grants_by_granter on artifacts.grants (from_agent, granted_at desc, grant_id desc);
-create index grants_by_end on artifacts.grants (live_until);
+-- What forget_ended looks for. It is live_until, spelled otherwise: on the column itself, the
+-- planner would look here for the live grants of an artifact, among those of all.
+create index grants_by_end on artifacts.grants (least(expires_at, revoked_at));
+
+create function artifacts.live_grants(artifact_id text, live_from timestamptz)
+returns setof artifacts.grants
+language sql
+stable
+begin atomic
+  select g.*
+  from artifacts.grants g
+  where g.artifact_id = live_grants.artifact_id and g.live_until > live_grants.live_from
+  -- Without it, the planner may look for a grantee of whom it knows nothing among all of its
+  -- grants.
+  offset 0;
+end;
+comment on function artifacts.live_grants(text, timestamptz) is
+  'The grants of an artifact that are live at a time; their number has a limit.';
 
 create function public.grant_artifact(
   caller jsonb,
@@ -66,9 +83,7 @@ begin
 
   -- Exact, because the artifact is locked.
   if (
-    select count(*)
-    from artifacts.grants g
-    where g.artifact_id = artifact.artifact_id and g.live_until > granted_from
+    select count(*) from artifacts.live_grants(artifact.artifact_id, granted_from)
   ) >= grant_artifact.max_live_grants then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
@@ -137,10 +152,8 @@ begin
     live_from := clock_timestamp();
     live_ids := array(
       select g.grant_id
-      from artifacts.grants g
-      where g.artifact_id = revoke_grants.artifact_id
-        and g.to_agent = revoke_grants.to_agent
-        and g.live_until > live_from
+      from artifacts.live_grants(revoke_grants.artifact_id, live_from) g
+      where g.to_agent = revoke_grants.to_agent
     );
   end if;
 

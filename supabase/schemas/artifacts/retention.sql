@@ -230,8 +230,8 @@ begin
   where g.grant_id = any (array(
     select m.grant_id
     from artifacts.grants m
-    where m.live_until < oldest
-    order by m.live_until
+    where least(m.expires_at, m.revoked_at) < oldest
+    order by least(m.expires_at, m.revoked_at)
     limit forget_ended.max_entries
     for update skip locked
   ));
@@ -249,7 +249,12 @@ begin
       limit 1000
     )
     union all
-    (select from artifacts.grants g where g.live_until < oldest limit 1000)
+    (
+      select from artifacts.grants g
+      where least(g.expires_at, g.revoked_at) < oldest
+      order by least(g.expires_at, g.revoked_at)
+      limit 1000
+    )
   ) later;
   return json_build_object('remaining', remaining);
 end
