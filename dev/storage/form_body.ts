@@ -85,6 +85,8 @@ function openParser(request: Request, sizeLimit: number): BusboyInstance {
 function firstFile(parser: BusboyInstance, whole: Promise<unknown>): Promise<FilePart> {
   return new Promise((resolve, reject) => {
     parser.once("file", (_name, stream, _fileName, _encoding, mimetype) => {
+      // A form that breaks off at once says so here, before anybody reads. `whole` tells it again.
+      stream.on("error", () => {});
       resolve({ stream, mimetype });
     });
     whole.then(
