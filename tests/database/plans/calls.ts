@@ -3,6 +3,7 @@ import {
   agentKeyOf,
   artifactIdOf,
   GRANTEE,
+  grantTokenOf,
   HOARDER,
   type Hub,
   LEASE,
@@ -160,7 +161,7 @@ export const CALLS: readonly PlannedCall[] = [
   }, { circumstances: "of one grant" }),
   call("redeem_grant_token", {
     caller: { kind: "grant_token", request_id: "plans" },
-    token_hash: sha256("g_live 7"),
+    token_hash: sha256(grantTokenOf(7)),
     window_seconds: 60,
   }),
   call("open_artifact", {

@@ -1,0 +1,32 @@
+/**
+ * The stack of a measurement, in a process of its own, so that what the gateway costs is told apart
+ * from what measures. STATE_DIR and PORT say where. Prints a line of JSON when it is ready: see
+ * BenchStack.
+ */
+import { fileURLToPath } from "node:url";
+import { stopRequest } from "../../../dev/processes/stop_request.ts";
+import { startFunction } from "../../../dev/stack/functions.ts";
+import { startStack } from "../../../dev/stack/stack.ts";
+import { runningProcesses } from "../../../dev/state/process_records.ts";
+
+const BENCH_DIRECTORY = fileURLToPath(new URL("..", import.meta.url));
+const stopRequested = stopRequest();
+const stateDir = Deno.env.get("STATE_DIR")!;
+const stack = await startStack({
+  port: Number(Deno.env.get("PORT")),
+  stateDir,
+  durable: false,
+  functionNames: ["agent-artifacts", "agent-mesh", "bare"],
+  startFunction: (options) =>
+    startFunction(
+      options.name === "bare" ? { ...options, functionsDirectory: BENCH_DIRECTORY } : options,
+    ),
+});
+const pids = Object.fromEntries(
+  Array.from(await runningProcesses(stateDir), ([name, { pid }]) => [name, pid]),
+);
+const { url, secretKey, serviceRoleKey, superuserDatabaseUrl } = stack;
+console.log(JSON.stringify({ url, secretKey, serviceRoleKey, superuserDatabaseUrl, pids }));
+await stopRequested;
+await stack.stop();
+Deno.exit(0);
