@@ -84,10 +84,8 @@ begin
 
   if caller_agent <> artifact.agent_id then
     select max(g.live_until) into grant_ends_at
-    from artifacts.grants g
-    where g.artifact_id = artifact.artifact_id
-      and g.to_agent = caller_agent
-      and g.live_until > opened_at;
+    from artifacts.live_grants(artifact.artifact_id, opened_at) g
+    where g.to_agent = caller_agent;
     -- A grant ends with its artifact, and an artifact that is not the caller's any more is not
     -- there for it.
     if grant_ends_at is null or artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then

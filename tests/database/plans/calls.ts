@@ -170,6 +170,11 @@ export const CALLS: readonly PlannedCall[] = [
     window_seconds: 60,
   }, { circumstances: "as the grantee" }),
   call("open_artifact", {
+    caller: as(GRANTEE),
+    artifact_id: artifactIdOf(POPULAR),
+    window_seconds: 60,
+  }, { circumstances: "beside grants of the same that ended", refused: true }),
+  call("open_artifact", {
     caller: as(HOARDER),
     artifact_id: artifactIdOf(POPULAR),
     window_seconds: 60,
