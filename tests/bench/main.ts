@@ -49,8 +49,8 @@ async function bench(): Promise<void> {
   const throughput = wants("throughput")
     ? await measureThroughput(small, {
       turns: quick ? 1 : 3,
-      callsOfOneClient: quick ? 30 : 150,
-      callsOfSixteen: quick ? 160 : 800,
+      callsOfOneClient: quick ? 30 : 100,
+      callsOfSixteen: quick ? 160 : 480,
     }, say)
     : null;
   const bytes = wants("bytes") ? await measureBytes(small, { mebibytes: 50, turns }) : null;
