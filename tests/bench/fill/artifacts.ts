@@ -12,7 +12,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillCommitted(sql, artifacts),
     fillObjects(sql, artifacts),
     fillEnded(sql, Math.ceil(artifacts / 10)),
-    fillPending(sql, Math.ceil(artifacts / 100)),
+    fillPending(sql, Math.ceil(artifacts / 20)),
     fillGrants(sql, artifacts),
   ]);
   await sql`analyze artifacts.artifacts, artifacts.grants`;

@@ -1,7 +1,6 @@
-import { chmod, rm } from "node:fs/promises";
+import { chmod } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { removePostgresHome } from "../../../dev/postgres/home.ts";
 import { freePort } from "../../../dev/processes/free_port.ts";
 
 /** A stack to measure, with both functions and the bare one behind its gateway. */
@@ -45,8 +44,6 @@ export async function startBenchStack(): Promise<BenchStack> {
       // It has ended already.
     }
     await child.status;
-    await removePostgresHome(stateDir);
-    await rm(stateDir, { recursive: true, force: true });
   }
 
   try {

@@ -194,7 +194,7 @@ export const CALLS: readonly PlannedCall[] = [
   call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
 
   call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
-    bounds: { rows: 6_000, pages: 10_000 },
+    bounds: { rows: 10_000, pages: 20_000 },
   }),
   call("find_dead_objects", { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false }, {
     bounds: { rows: 60_000, pages: 100_000 },
