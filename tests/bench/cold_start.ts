@@ -31,26 +31,30 @@ export interface ColdStartTime {
 }
 
 /**
- * Measures cold starts on the platform's Deno: the medians of `rounds`, by function name. The
- * functions take turns, and a round before the first fills the caches. Throws when a call is not
+ * Measures cold starts: the medians of `rounds`, by function name. The functions take turns, and a round before the first fills the caches. Throws when a call is not
  * answered with 200. Linux only.
  */
 export async function measureColdStarts(
   coldStarts: readonly ColdStart[],
-  { rounds }: { readonly rounds: number },
+  { rounds, deno }: {
+    readonly rounds: number;
+    /** Which Deno starts them; default: the platform's. */
+    readonly deno?: string;
+  },
 ): Promise<Map<string, ColdStartTime>> {
   await using upstream = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     () => Response.json(DATABASE_ANSWER),
   );
   const supabaseUrl = `http://127.0.0.1:${upstream.addr.port}`;
-  for (const { measured } of coldStarts) await lockPackages(measured);
+  const denoPath = deno ?? await locateHostedDeno();
+  for (const { measured } of coldStarts) await lockPackages(measured, denoPath);
   const times = new Map<string, ColdStartTime[]>(
     coldStarts.map(({ measured }) => [measured.name, []]),
   );
   for (let round = 0; round <= rounds; round++) {
     for (const coldStart of coldStarts) {
-      const time = await measureOnce(coldStart, supabaseUrl);
+      const time = await measureOnce(coldStart, supabaseUrl, denoPath);
       if (round > 0) times.get(coldStart.measured.name)!.push(time);
     }
   }
@@ -67,8 +71,8 @@ export async function measureColdStarts(
  * function is deployed. Without it, every start would first read the registry's description of
  * every package.
  */
-async function lockPackages(measured: Runnable): Promise<void> {
-  const { code, stderr } = await new Deno.Command(await locateHostedDeno(), {
+async function lockPackages(measured: Runnable, deno: string): Promise<void> {
+  const { code, stderr } = await new Deno.Command(deno, {
     args: [
       "cache",
       `--config=${measured.configFile}`,
@@ -88,8 +92,8 @@ function lockFileOf({ directory }: Runnable): string {
 async function measureOnce(
   { measured, path, body }: ColdStart,
   supabaseUrl: string,
+  deno: string,
 ): Promise<ColdStartTime> {
-  const deno = await locateHostedDeno();
   const port = await freePort();
   const startedAt = performance.now();
   const child = new Deno.Command(deno, {

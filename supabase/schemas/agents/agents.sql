@@ -6,7 +6,10 @@ comment on schema agents is
   'Agent keys, the event log, and the identification of callers. Not exposed by the API.';
 
 create domain agents.agent_id as text collate "C"
-  constraint agent_id_is_well_formed check (value ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$');
+  -- The length apart: to match {0,127} takes ten times as long, and a request writes many of these.
+  constraint agent_id_is_well_formed check (
+    length(value) <= 128 and value ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$'
+  );
 comment on domain agents.agent_id is
   'An agent''s identifier. Byte order (collate "C"), because the order of agents is part of what '
   'they read.';

@@ -10,8 +10,10 @@ create table agents.keys (
   expires_at timestamptz,
   revoked_at timestamptz,
 
-  constraint key_id_is_well_formed check (key_id ~ '^key_[0-9a-f]{32}$'),
-  constraint key_hash_is_a_sha256 check (key_hash ~ '^[0-9a-f]{64}$'),
+  constraint key_id_is_well_formed check (
+    length(key_id) = 36 and key_id ~ '^key_[0-9a-f]*$'
+  ),
+  constraint key_hash_is_a_sha256 check (length(key_hash) = 64 and key_hash ~ '^[0-9a-f]*$'),
   constraint key_hash_is_unique unique (key_hash)
 );
 comment on table agents.keys is

@@ -24,13 +24,17 @@ create table artifacts.artifacts (
   rejected_attempts integer not null default 0,
   sealed_attempt integer,
 
-  constraint artifact_id_is_well_formed check (artifact_id ~ '^art_[0-9a-f]{32}$'),
+  constraint artifact_id_is_well_formed check (
+    length(artifact_id) = 36 and artifact_id ~ '^art_[0-9a-f]*$'
+  ),
   constraint key_has_1_to_1024_bytes check (octet_length(key) between 1 and 1024),
   constraint mime_has_at_most_255_characters check (length(mime) <= 255),
   constraint size_is_not_negative check (size_bytes >= 0),
   constraint ttl_is_positive check (ttl_days > 0),
   constraint state_is_known check (state in ('pending', 'committed', 'superseded', 'deleted')),
-  constraint sha256_is_64_lower_case_hex_digits check (sha256 ~ '^[0-9a-f]{64}$'),
+  constraint sha256_is_64_lower_case_hex_digits check (
+    length(sha256) = 64 and sha256 ~ '^[0-9a-f]*$'
+  ),
   constraint commit_sets_digest_times_and_attempt_together check (
     (committed_at is null) = (sha256 is null)
     and (committed_at is null) = (expires_at is null)

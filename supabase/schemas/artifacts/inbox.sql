@@ -83,8 +83,17 @@ begin
   ), live as (
     select w.grant_id, w.granted_at
     from walked w
-    join artifacts.grants g on g.grant_id = w.grant_id
-    join artifacts.artifacts a on a.artifact_id = g.artifact_id
+    -- One look into each index per grant. The planner, which knows nothing of how many there are,
+    -- might read all of both tables otherwise.
+    cross join lateral (
+      select g.artifact_id from artifacts.grants g where g.grant_id = w.grant_id limit 1
+    ) g
+    cross join lateral (
+      select a.state, a.expires_at
+      from artifacts.artifacts a
+      where a.artifact_id = g.artifact_id
+      limit 1
+    ) a
     where w.is_live and a.state in ('committed', 'superseded') and a.expires_at > now()
     order by w.granted_at desc, w.grant_id desc
     -- One more than asked for tells whether there is a next page.
@@ -112,8 +121,12 @@ begin
         '[]'
       )
       from page p
-      join artifacts.grants g on g.grant_id = p.grant_id
-      join artifacts.artifacts a on a.artifact_id = g.artifact_id
+      cross join lateral (
+        select * from artifacts.grants g where g.grant_id = p.grant_id limit 1
+      ) g
+      cross join lateral (
+        select * from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+      ) a
     ),
     'next_cursor', case
       when (select count(*) from live) > list_inbox.max_entries

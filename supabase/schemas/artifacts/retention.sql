@@ -230,8 +230,8 @@ begin
   where g.grant_id = any (array(
     select m.grant_id
     from artifacts.grants m
-    where least(m.expires_at, m.revoked_at) < oldest
-    order by least(m.expires_at, m.revoked_at)
+    where m.live_until < oldest
+    order by m.live_until
     limit forget_ended.max_entries
     for update skip locked
   ));
@@ -251,8 +251,8 @@ begin
     union all
     (
       select from artifacts.grants g
-      where least(g.expires_at, g.revoked_at) < oldest
-      order by least(g.expires_at, g.revoked_at)
+      where g.live_until < oldest
+      order by g.live_until
       limit 1000
     )
   ) later;

@@ -12,7 +12,9 @@ create table mesh.peers (
   updated_at timestamptz not null default clock_timestamp(),
 
   constraint a_peer_has_addresses foreign key (agent_id) references mesh.address_leases (agent_id),
-  constraint pubkey_is_canonical_base64_of_32_bytes check (pubkey ~ '^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$'),
+  constraint pubkey_is_canonical_base64_of_32_bytes check (
+    length(pubkey) = 44 and pubkey ~ '^[A-Za-z0-9+/]*[AEIMQUYcgkosw048]=$'
+  ),
   constraint pubkey_is_unique unique (pubkey),
   constraint endpoint_is_a_host_and_a_port check (
     endpoint ~ '^(\[[0-9a-f:]+\]|[0-9a-z.-]{1,253}):[1-9][0-9]{0,4}$'

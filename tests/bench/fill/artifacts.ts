@@ -12,7 +12,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillCommitted(sql, artifacts),
     fillObjects(sql, artifacts),
     fillEnded(sql, Math.ceil(artifacts / 10)),
-    fillPending(sql, Math.ceil(artifacts / 100)),
+    fillPending(sql, Math.ceil(artifacts / 20)),
     fillGrants(sql, artifacts),
   ]);
   await sql`analyze artifacts.artifacts, artifacts.grants`;
@@ -111,7 +111,8 @@ async function fillGrants(sql: postgres.Sql, ended: number): Promise<void> {
         case when i < ${READER_GRANTS}::integer then ${READER}
           when i < ${READER_GRANTS + LIVE_GRANTS}::integer then ${GRANTEE}
           else 'peer-' || i % 1000 end,
-        encode(sha256(convert_to('g_live ' || i, 'UTF8')), 'hex'),
+        encode(sha256(convert_to('g_' || rtrim(translate(
+          encode(sha256(convert_to('live ' || i, 'UTF8')), 'base64'), '+/', '-_'), '='), 'UTF8')), 'hex'),
         now() - interval '9 days' - i * interval '1 ms', now() + interval '90 days'
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }

@@ -26,7 +26,7 @@ export const GRANTEE = "grantee";
 export const READER = "reader";
 /** Its ended artifacts, a tenth of all, come before its ten live ones in the order of keys. */
 export const RENAMER = "renamer";
-/** Has pending artifacts, a hundredth of all, each with a commit that stopped half way or goes on. */
+/** Has pending artifacts, a twentieth of all, each with a commit that stopped half way or goes on. */
 export const REGISTRAR = "registrar";
 
 export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR];
@@ -45,13 +45,24 @@ export function pendingIdOf(index: number): string {
   return `art_${md5(`pending ${index}`)}`;
 }
 
-/** A grant that is live; the first fifty are the reader's. Its token is `g_live <index>`. */
+/** A grant that is live; the first fifty are the reader's. */
 export function liveGrantIdOf(index: number): string {
   return `grant_${md5(`live ${index}`)}`;
 }
 
+export function grantTokenOf(index: number): string {
+  return `g_${createHash("sha256").update(`live ${index}`).digest("base64url")}`;
+}
+
 export function peerIdOf(index: number): string {
   return `peer-${index}`;
+}
+
+/** The public key of every peer of a filled database: below 2^255, as all of them are. */
+export function pubkeyOf(agentId: string): string {
+  const bytes = createHash("sha256").update(agentId).digest();
+  bytes[31]! &= 127;
+  return bytes.toString("base64");
 }
 
 /** The agent key of every agent of a filled database. */

@@ -69,8 +69,11 @@ async function addPeers(
     cross join lateral (select position + ${first}::integer) numbered (number)`;
   await transaction`
     insert into mesh.peers (agent_id, pubkey, endpoint)
-    select agent_id, encode(sha256(convert_to(agent_id, 'UTF8')), 'base64'), '198.51.100.1:51820'
-    from unnest(${[...ids]}::text[]) as named (agent_id)`;
+    select agent_id, encode(set_byte(digest, 31, get_byte(digest, 31) & 127), 'base64'),
+      '198.51.100.1:51820'
+    from unnest(${[...ids]}::text[]) as named (agent_id)
+    -- Below 2^255, as every public key is.
+    cross join lateral (select sha256(convert_to(agent_id, 'UTF8'))) hashed (digest)`;
   await transaction`
     insert into mesh.liveness (agent_id, last_seen)
     select agent_id, now() from unnest(${[...ids]}::text[]) as named (agent_id)`;

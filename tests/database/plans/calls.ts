@@ -3,6 +3,7 @@ import {
   agentKeyOf,
   artifactIdOf,
   GRANTEE,
+  grantTokenOf,
   HOARDER,
   type Hub,
   LEASE,
@@ -160,7 +161,7 @@ export const CALLS: readonly PlannedCall[] = [
   }, { circumstances: "of one grant" }),
   call("redeem_grant_token", {
     caller: { kind: "grant_token", request_id: "plans" },
-    token_hash: sha256("g_live 7"),
+    token_hash: sha256(grantTokenOf(7)),
     window_seconds: 60,
   }),
   call("open_artifact", {
@@ -168,6 +169,11 @@ export const CALLS: readonly PlannedCall[] = [
     artifact_id: artifactIdOf(500),
     window_seconds: 60,
   }, { circumstances: "as the grantee" }),
+  call("open_artifact", {
+    caller: as(GRANTEE),
+    artifact_id: artifactIdOf(POPULAR),
+    window_seconds: 60,
+  }, { circumstances: "beside grants of the same that ended", refused: true }),
   call("open_artifact", {
     caller: as(HOARDER),
     artifact_id: artifactIdOf(POPULAR),
@@ -188,7 +194,7 @@ export const CALLS: readonly PlannedCall[] = [
   call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
 
   call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
-    bounds: { rows: 6_000, pages: 10_000 },
+    bounds: { rows: 10_000, pages: 20_000 },
   }),
   call("find_dead_objects", { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false }, {
     bounds: { rows: 60_000, pages: 100_000 },

@@ -1,0 +1,40 @@
+/**
+ * The floor that operations are measured against: the same SQL functions and the same signing, by
+ * the libraries that every function on the platform uses, and nothing else.
+ */
+import { createClient } from "@supabase/supabase-js";
+import { Hono } from "hono";
+
+const { default: secretKey } = JSON.parse(Deno.env.get("SUPABASE_SECRET_KEYS")!);
+const client = createClient(Deno.env.get("SUPABASE_URL")!, secretKey);
+const bucket = client.storage.from("agent-artifacts");
+const app = new Hono().basePath("/bare");
+
+app.get("/health", (context) => context.json({ status: "ok" }));
+
+app.post("/rpc/:name", async (context) => {
+  const { data, error } = await client.rpc(context.req.param("name"), await context.req.json());
+  return error ? context.json(error, 500) : context.json(data);
+});
+
+app.post("/rpc-and-upload-url/:name", async (context) => {
+  const parameters = await context.req.json();
+  const [registered, upload] = await Promise.all([
+    client.rpc(context.req.param("name"), parameters),
+    bucket.createSignedUploadUrl(`incoming/${parameters.artifact_id}`),
+  ]);
+  const error = registered.error ?? upload.error;
+  if (error) return context.json(error, 500);
+  return context.json({ ...registered.data, upload_url: upload.data!.signedUrl });
+});
+
+app.post("/rpc-and-download-url/:name", async (context) => {
+  const given = await client.rpc(context.req.param("name"), await context.req.json());
+  if (given.error) return context.json(given.error, 500);
+  const { sealed_path, window_seconds, ...described } = given.data;
+  const signed = await bucket.createSignedUrl(sealed_path, window_seconds);
+  if (signed.error) return context.json(signed.error, 500);
+  return context.json({ ...described, url: signed.data.signedUrl });
+});
+
+Deno.serve(app.fetch);

@@ -1,0 +1,180 @@
+/**
+ * `deno task bench`: measures the service and writes docs/performance.md, its charts, and the tables
+ * of docs/scale.md. What falls short of a goal is printed as such, and is no failure.
+ *
+ *   --quick        a minute's version, which only prints
+ *   --size=<n>     artifacts of the large stack (default 1000000)
+ *   --peers=<n>    its peers (default 100000)
+ *   --only=<part>  one of throughput, growth, maps, bytes, cold, sizes; only prints
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { cpus, loadavg } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { PROJECT } from "../../dev/command/project.ts";
+import { CommandError } from "../../dev/command/command_error.ts";
+import { runCommand } from "../../dev/command/run_command.ts";
+import { fill } from "./fill/fill.ts";
+import type { Size } from "./fill/cast.ts";
+import { startBenchStack } from "./stack/bench_stack.ts";
+import { measureBytes } from "./parts/bytes.ts";
+import { measureAllColdStarts } from "./parts/cold_starts.ts";
+import { measureGrowth } from "./parts/growth.ts";
+import { HUBS, measureLargeMaps } from "./parts/maps.ts";
+import type { FilledStack } from "./parts/operations.ts";
+import { measureSizes, measureTouched } from "./parts/sizes.ts";
+import { measureThroughput } from "./parts/throughput.ts";
+import { renderChart } from "./report/chart.ts";
+import { goalsOf } from "./report/goals.ts";
+import { renderPerformance, renderScale, type RunDescription } from "./report/markdown.ts";
+
+const SMALL: Size = { artifacts: 1_000, peers: 100 };
+const SCALE_MARKS = ["<!-- bench -->", "<!-- /bench -->"] as const;
+
+async function bench(): Promise<void> {
+  const { quick, size, peers, only } = readOptions();
+  const before = loadavg()[0]!;
+  let highest = before;
+  const say = (line: string) => {
+    highest = Math.max(highest, loadavg()[0]!);
+    console.log(line);
+  };
+  const wants = (part: string) => only === undefined || only === part;
+
+  await using smallStack = await startBenchStack();
+  const small: FilledStack = { stack: smallStack, size: SMALL };
+  await fill(smallStack.sql, SMALL);
+  const turns = quick ? 1 : 5;
+
+  const throughput = wants("throughput")
+    ? await measureThroughput(small, {
+      turns: quick ? 1 : 3,
+      callsOfOneClient: quick ? 30 : 100,
+      callsOfSixteen: quick ? 160 : 480,
+    }, say)
+    : null;
+  const bytes = wants("bytes") ? await measureBytes(small, { mebibytes: 50, turns }) : null;
+  if (bytes !== null) say(JSON.stringify(bytes));
+  const coldStarts = wants("cold") && !quick ? await measureAllColdStarts(10) : null;
+  for (const { deno, times } of coldStarts ?? []) say(`${deno} ${JSON.stringify([...times])}`);
+
+  if (!["growth", "maps", "sizes"].some(wants)) return;
+  const largeSize: Size = { artifacts: size, peers, hubs: HUBS };
+  await using largeStack = await startBenchStack();
+  const large: FilledStack = { stack: largeStack, size: largeSize };
+  say(`Filling with ${size} artifacts and ${peers} peers …`);
+  await fill(largeStack.sql, largeSize);
+
+  // First, while every row is as it was filled.
+  const sizes = wants("sizes") && !quick ? await measureSizes(large) : null;
+  const touched = wants("sizes") && !quick ? await measureTouched(large) : null;
+  const growth = wants("growth")
+    ? await measureGrowth({ small, large }, { turns: quick ? 1 : 5, calls: quick ? 10 : 30 }, say)
+    : null;
+  const maps = wants("maps") ? await measureLargeMaps(large, turns) : null;
+  if (maps !== null) say(JSON.stringify(maps));
+
+  const run: RunDescription = {
+    commit: await currentCommit(),
+    machine: `${cpus().length} cores (${cpus()[0]!.model.trim()})`,
+    load: { before: round(before), highest: round(highest) },
+    small: describeSize(SMALL),
+    large: describeSize(largeSize),
+  };
+  if (throughput && bytes && growth && maps) {
+    for (const { what, goal, figure, met } of goalsOf({ throughput, growth, maps, bytes })) {
+      console.log(`${met ? "met        " : "falls short"}  ${what}: ${figure} (goal ${goal})`);
+    }
+    if (coldStarts) {
+      const measurements = { throughput, growth, maps, bytes, coldStarts };
+      await writeDocs(renderPerformance(run, measurements), {
+        "throughput.svg": renderChart({
+          title: "Requests per second at 16 clients, of the bare function's",
+          bars: throughput
+            .filter(({ clients, ofFloor }) => clients === 16 && ofFloor !== null)
+            .map(({ operation, ofFloor }) => ({ label: operation, value: ofFloor! })),
+          goal: 0.85,
+        }),
+        "growth.svg": renderChart({
+          title: "p50 of the large stack by that of the small one",
+          bars: growth.map(({ operation, ratio }) => ({ label: operation, value: ratio })),
+          goal: 1.3,
+        }),
+      });
+    }
+  }
+  if (sizes && touched) {
+    const tables = renderScale(run, sizes, touched);
+    if (only === undefined || only === "sizes") await writeScale(tables);
+  }
+}
+
+function readOptions() {
+  const { values } = parseArgs({
+    args: Deno.args,
+    options: {
+      quick: { type: "boolean", default: false },
+      size: { type: "string" },
+      peers: { type: "string" },
+      only: { type: "string" },
+    },
+  });
+  return {
+    quick: values.quick,
+    size: countOf(values.size, values.quick ? 20_000 : 1_000_000),
+    peers: countOf(values.peers, values.quick ? 10_000 : 100_000),
+    only: values.only,
+  };
+}
+
+function countOf(text: string | undefined, fallback: number): number {
+  const count = Number(text ?? fallback);
+  if (!Number.isSafeInteger(count) || count < 10_000) {
+    throw new CommandError("--size and --peers must be whole numbers from 10000 on.");
+  }
+  return count;
+}
+
+function describeSize({ artifacts, peers }: Size): string {
+  const count = (number: number) => number.toLocaleString("en");
+  return `${count(artifacts)} live artifacts with their objects, as many ended grants and events, ${
+    count(peers)
+  } peers`;
+}
+
+async function currentCommit(): Promise<string> {
+  const git = async (...args: string[]) => {
+    const { stdout } = await new Deno.Command("git", { args, cwd: PROJECT }).output();
+    return new TextDecoder().decode(stdout).trim();
+  };
+  const changed = await git("status", "--porcelain", "--", "supabase", "dev", "tests/bench");
+  return await git("rev-parse", "--short", "HEAD") + (changed === "" ? "" : " with changes");
+}
+
+async function writeDocs(text: string, charts: Readonly<Record<string, string>>): Promise<void> {
+  const docs = join(PROJECT, "docs");
+  await mkdir(join(docs, "performance"), { recursive: true });
+  await writeFile(join(docs, "performance.md"), text);
+  for (const [name, svg] of Object.entries(charts)) {
+    await writeFile(join(docs, "performance", name), svg);
+  }
+  console.log("Wrote docs/performance.md and its charts.");
+}
+
+/** Replaces what stands between the marks of docs/scale.md. */
+async function writeScale(tables: string): Promise<void> {
+  const file = join(PROJECT, "docs", "scale.md");
+  const text = await readFile(file, "utf8");
+  const [start, end] = SCALE_MARKS;
+  const before = text.slice(0, text.indexOf(start) + start.length);
+  const after = text.slice(text.indexOf(end));
+  await writeFile(file, `${before}\n\n${tables}\n\n${after}`);
+  console.log("Wrote the tables of docs/scale.md.");
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+await runCommand(bench);
+Deno.exit(0);

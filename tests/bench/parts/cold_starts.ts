@@ -1,0 +1,72 @@
+/** Cold starts of both functions and of a bare one, by both Deno versions. */
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../../dev/command/project.ts";
+import { locateHostedDeno } from "../../../dev/deploy/hosted_deno.ts";
+import type { Runnable } from "../../../dev/deploy/hosted_function.ts";
+import { packFunctions } from "../../../dev/deploy/pack.ts";
+import { type ColdStart, type ColdStartTime, measureColdStarts } from "../cold_start.ts";
+
+/** What every function on the platform pays that uses the same two libraries. */
+const BARE_FUNCTION = `
+import { createClient } from "@supabase/supabase-js";
+import { Hono } from "hono";
+
+const client = createClient(
+  Deno.env.get("SUPABASE_URL")!,
+  Deno.env.get("SUPABASE_SERVICE_ROLE_KEY")!,
+);
+const app = new Hono().basePath("/bare");
+app.post("/hello", async (context) => {
+  const { data } = await client.rpc("hello", await context.req.json());
+  return context.json(data);
+});
+Deno.serve(app.fetch);
+`;
+
+/** The call that each function is started for: what its agents read most. */
+const FIRST_CALLS: Readonly<Record<string, Omit<ColdStart, "measured">>> = {
+  "bare": { path: "/hello", body: { agent_id: "planner" } },
+  "agent-artifacts": { path: "/list", body: { agent_id: "planner" } },
+  "agent-mesh": { path: "/netmap", body: { agent_id: "planner" } },
+};
+
+export interface ColdStarts {
+  readonly deno: string;
+  readonly times: ReadonlyMap<string, ColdStartTime>;
+}
+
+/** By this Deno and by the platform's. */
+export async function measureAllColdStarts(rounds: number): Promise<ColdStarts[]> {
+  const results: ColdStarts[] = [];
+  for (const deno of [Deno.execPath(), await locateHostedDeno()]) {
+    const directory = await Deno.makeTempDir({ prefix: "agent-mesh-cold-start-" });
+    try {
+      const packed = await packFunctions(directory);
+      const measured = [await writeBareFunction(join(directory, "bare")), ...packed];
+      const times = await measureColdStarts(
+        measured.map((one) => ({ measured: one, ...FIRST_CALLS[one.name]! })),
+        { rounds, deno },
+      );
+      results.push({ deno: await versionOf(deno), times });
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  }
+  return results;
+}
+
+async function versionOf(deno: string): Promise<string> {
+  const { stdout } = await new Deno.Command(deno, { args: ["--version"] }).output();
+  return /deno ([0-9.]+)/.exec(new TextDecoder().decode(stdout))![1]!;
+}
+
+async function writeBareFunction(directory: string): Promise<Runnable> {
+  const entryPoint = join(directory, "index.ts");
+  const configFile = join(directory, "deno.json");
+  const { imports } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
+  await mkdir(directory);
+  await writeFile(entryPoint, BARE_FUNCTION);
+  await writeFile(configFile, JSON.stringify({ imports }));
+  return { name: "bare", directory, entryPoint, configFile };
+}

@@ -1,0 +1,115 @@
+/** Each operation beside the bare function that makes the same calls, at 1 and at 16 clients. */
+import { cpuPerRequest, type CpuTime, cpuTime } from "../load/cpu.ts";
+import { load } from "../load/load.ts";
+import { median } from "../load/timing.ts";
+import { ARTIFACT_OPERATIONS } from "./artifact_operations.ts";
+import { MESH_OPERATIONS } from "./mesh_operations.ts";
+import {
+  type BenchOperation,
+  type FilledStack,
+  floorRequestsOf,
+  requestsOf,
+} from "./operations.ts";
+
+/** Medians of the turns. Times in milliseconds. */
+export interface Measured {
+  readonly p50: number;
+  readonly p95: number;
+  readonly perSecond: number;
+  /** Per request. */
+  readonly cpu: CpuTime;
+}
+
+export interface Throughput {
+  readonly operation: string;
+  readonly clients: number;
+  readonly service: Measured;
+  readonly floor: Measured | null;
+  /** Requests per second, of the floor's: the median of what each turn had. */
+  readonly ofFloor: number | null;
+}
+
+export interface Effort {
+  readonly turns: number;
+  readonly callsOfOneClient: number;
+  readonly callsOfSixteen: number;
+}
+
+export const OPERATIONS: readonly BenchOperation[] = [...ARTIFACT_OPERATIONS, ...MESH_OPERATIONS];
+
+export async function measureThroughput(
+  filled: FilledStack,
+  effort: Effort,
+  onProgress: (line: string) => void,
+): Promise<Throughput[]> {
+  const results: Throughput[] = [];
+  for (
+    const operation of OPERATIONS.filter(({ oneByOne, name }) =>
+      !oneByOne && !/ended|fsck/.test(name)
+    )
+  ) {
+    for (const clients of [1, 16]) {
+      const asked = clients === 1 ? effort.callsOfOneClient : effort.callsOfSixteen;
+      const count = Math.min(asked, operation.maxCalls ?? asked);
+      const service: Measured[] = [];
+      const floor: Measured[] = [];
+      // The first calls make processes compile and connections open.
+      const first = { clients, count: Math.ceil(count / 4) };
+      if (operation.floor !== null) await runOnce(filled, operation, { ...first, floor: true });
+      await runOnce(filled, operation, { ...first, floor: false });
+      for (let turn = 0; turn < effort.turns; turn++) {
+        if (operation.floor !== null) {
+          floor.push(await runOnce(filled, operation, { clients, count, floor: true }));
+        }
+        service.push(await runOnce(filled, operation, { clients, count, floor: false }));
+      }
+      const result: Throughput = {
+        operation: operation.name,
+        clients,
+        service: mediansOf(service),
+        floor: operation.floor === null ? null : mediansOf(floor),
+        ofFloor: operation.floor === null
+          ? null
+          : median(service.map(({ perSecond }, turn) => perSecond / floor[turn]!.perSecond)),
+      };
+      results.push(result);
+      onProgress(describe(result));
+    }
+  }
+  return results;
+}
+
+async function runOnce(
+  filled: FilledStack,
+  operation: BenchOperation,
+  { clients, count, floor }: { clients: number; count: number; floor: boolean },
+): Promise<Measured> {
+  const calls = await operation.calls(filled, count);
+  const requests = floor ? floorRequestsOf(operation, calls) : requestsOf(filled, operation, calls);
+  const functionName = floor ? "bare" : operation.functionName;
+  const before = await cpuTime(filled.stack, functionName);
+  const { p50, p95, perSecond } = await load(filled.stack.url, requests, clients);
+  const after = await cpuTime(filled.stack, functionName);
+  return { p50, p95, perSecond, cpu: cpuPerRequest(before, after, requests.length) };
+}
+
+function mediansOf(all: readonly Measured[]): Measured {
+  const of = (value: (measured: Measured) => number) => median(all.map(value));
+  return {
+    p50: of(({ p50 }) => p50),
+    p95: of(({ p95 }) => p95),
+    perSecond: of(({ perSecond }) => perSecond),
+    cpu: {
+      function: of(({ cpu }) => cpu.function),
+      gateway: of(({ cpu }) => cpu.gateway),
+      postgrest: of(({ cpu }) => cpu.postgrest),
+      postgres: of(({ cpu }) => cpu.postgres),
+    },
+  };
+}
+
+function describe({ operation, clients, service, ofFloor }: Throughput): string {
+  return `${operation}, ${clients} clients: p50 ${service.p50.toFixed(1)} ms, ` +
+    `${service.perSecond.toFixed(0)}/s` +
+    (ofFloor === null ? "" : `, ${ofFloor.toFixed(2)} of the bare function's`);
+}

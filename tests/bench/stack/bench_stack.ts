@@ -1,0 +1,74 @@
+import { chmod } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import postgres from "postgres";
+import { freePort } from "../../../dev/processes/free_port.ts";
+
+/** A stack to measure, with both functions and the bare one behind its gateway. */
+export interface BenchStack extends AsyncDisposable {
+  readonly url: string;
+  readonly secretKey: string;
+  readonly serviceRoleKey: string;
+  readonly superuserDatabaseUrl: string;
+  /** By the names of the stack's process records: `stack` is the gateway and Storage. */
+  readonly pids: Readonly<Record<string, number>>;
+  /** As the superuser, by several connections. */
+  readonly sql: postgres.Sql;
+}
+
+/** What no measurement may run into; register looks at the quota all the same. */
+const SETTINGS = {
+  ARTIFACTS_MAX_PENDING: "1000000",
+  ARTIFACTS_QUOTA_BYTES: String(1e15),
+  // Nothing is swept but by a measurement.
+  SWEEP_SECONDS: "2000000",
+};
+
+const RUN = fileURLToPath(new URL("./run.ts", import.meta.url));
+
+/** Starts a stack with an empty database, which is gone with it. */
+export async function startBenchStack(): Promise<BenchStack> {
+  const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-bench-" });
+  // Others may pass through: as root, PostgreSQL runs as another user.
+  await chmod(stateDir, 0o711);
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--allow-all", RUN],
+    env: { ...SETTINGS, STATE_DIR: stateDir, PORT: String(await freePort()) },
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+
+  async function dispose(): Promise<void> {
+    try {
+      child.kill("SIGTERM");
+    } catch {
+      // It has ended already.
+    }
+    await child.status;
+  }
+
+  try {
+    const described = JSON.parse(await firstLine(child.stdout));
+    const sql = postgres(described.superuserDatabaseUrl, { max: 4, onnotice: () => {} });
+    return {
+      ...described,
+      sql,
+      async [Symbol.asyncDispose]() {
+        await sql.end();
+        await dispose();
+      },
+    };
+  } catch (cause) {
+    await dispose();
+    throw cause;
+  }
+}
+
+async function firstLine(output: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  for await (const chunk of output.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const end = text.indexOf("\n");
+    if (end >= 0) return text.slice(0, end);
+  }
+  throw new Error("The stack did not start.");
+}
