@@ -1,4 +1,7 @@
-/** A project that agents use: what it holds, put there and read back by the operator over HTTP alone. */
+/**
+ * A project that agents use: what it holds, put there and read back by the operator over HTTP
+ * alone.
+ */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -55,7 +58,9 @@ export async function useProject(project: Connection): Promise<ProjectInUse> {
   return { artifactId: artifact_id, agentKey: key };
 }
 
-/** Everything that its agents see of it: files, bytes, grants, maps, configurations with their PSKs. */
+/**
+ * Everything that its agents see of it: files, bytes, grants, maps, configurations with their PSKs.
+ */
 export async function readProject(project: Connection, { artifactId, agentKey }: ProjectInUse) {
   const artifacts = "/functions/v1/agent-artifacts";
   const mesh = "/functions/v1/agent-mesh";

@@ -1,8 +1,9 @@
 import type postgres from "postgres";
 
 /**
- * Fills a database that has the schema from before the squash: `count` artifacts in every state that they can be in,
- * as many grants, keys, events, peers and pairs with a PSK, and twice as many rules.
+ * Fills a database that has the schema from before the squash: `count` artifacts in every state
+ * that they can be in, as many grants, keys, events, peers and pairs with a PSK, and twice as many
+ * rules.
  */
 export async function fillWithRows(sql: postgres.Sql, count: number): Promise<void> {
   await sql`

@@ -283,7 +283,9 @@ async function whileItRuns<Result>(stack: Stack, run: () => Promise<Result>): Pr
   }
 }
 
-/** Signed URLs, and what was read through them, name the origin: the carrying leaves it as it is. */
+/**
+ * Signed URLs, and what was read through them, name the origin: the carrying leaves it as it is.
+ */
 function portOf(stack: Stack): number {
   return Number(new URL(stack.url).port);
 }
