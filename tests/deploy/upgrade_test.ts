@@ -1,4 +1,4 @@
-/** What a database of the time before the first release goes through: see docs/development.md. */
+/** What a database of the time before the first release goes through: see docs/deployment.md. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -225,7 +225,7 @@ async function extractProjectBefore(directory: string): Promise<void> {
   await run("tar", ["--extract", "--file", archive, "--directory", directory]);
 }
 
-/** The three steps that docs/development.md gives, without the CLI. */
+/** The three steps that docs/deployment.md gives, without the CLI. */
 async function carryOver(databaseUrl: string): Promise<void> {
   await runScript(databaseUrl, "1_set_aside.sql");
   await applyMigrations({ databaseUrl });
