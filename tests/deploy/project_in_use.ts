@@ -87,7 +87,11 @@ export async function readProject(project: Connection, { artifactId, agentKey }:
   return seen;
 }
 
-async function ask<Body>(project: Connection, path: string, body: object): Promise<Body> {
+async function ask<AnswerBody>(
+  project: Connection,
+  path: string,
+  body: object,
+): Promise<AnswerBody> {
   const response = await fetch(project.url + path, {
     method: "POST",
     headers: { apikey: project.secretKey, "content-type": "application/json" },
@@ -95,5 +99,5 @@ async function ask<Body>(project: Connection, path: string, body: object): Promi
   });
   const text = await response.text();
   assert.equal(response.status, 200, `${path}: ${text}`);
-  return JSON.parse(text) as Body;
+  return JSON.parse(text) as AnswerBody;
 }

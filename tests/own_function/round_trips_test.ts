@@ -31,9 +31,12 @@ artifactTest(
     const artifact = await publish(planner);
     const { artifact_id } = artifact;
 
-    async function callsOf<Body>(path: string, body: object): Promise<[string[], Body]> {
+    async function callsOf<AnswerBody>(
+      path: string,
+      body: object,
+    ): Promise<[string[], AnswerBody]> {
       proxy.passed.length = 0;
-      const answer = await own.post<Body>(path, { as: planner, body });
+      const answer = await own.post<AnswerBody>(path, { as: planner, body });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return [proxy.passed.map(purpose).sort(), answer.body];
     }
