@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { SUPABASE_URL } from "../conformance/client.ts";
 import {
-  type Access,
   artifactTest,
+  type Download,
   type Grant,
   publish,
   registerAndUpload,
@@ -57,7 +57,7 @@ artifactTest(
     const [granting, grant] = await callsOf<Grant>("/grant", grantRequest);
     assert.deepEqual(granting, ["grant_artifact"]);
 
-    const [fetching] = await callsOf<Access>("/fetch", { grant_token: grant.token });
+    const [fetching] = await callsOf<Download>("/fetch", { grant_token: grant.token });
     assert.deepEqual(fetching, ["redeem_grant_token", SIGN_DOWNLOAD]);
     assert.deepEqual((await callsOf("/open", { artifact_id }))[0], [
       "open_artifact",
