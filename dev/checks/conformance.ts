@@ -10,7 +10,9 @@ const OPTIONAL_KEYS = [
   "SUPABASE_ANON_KEY",
 ];
 
-/** Runs the black-box suite against a deployment, over HTTP alone. `deno test` gets the arguments. */
+/**
+ * Runs the black-box suite against a deployment, over HTTP alone. `deno test` gets the arguments.
+ */
 await runCommand(async () => {
   const sections = await runConformance({
     connection: { ...optionalKeys(), ...await readConnection() },

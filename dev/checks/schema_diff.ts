@@ -8,8 +8,8 @@ import { preparePlatform } from "../postgres/platform.ts";
 import { compareSchema } from "../postgres/schema_comparison.ts";
 
 /**
- * Says what a database made by the migrations lacks of supabase/schemas, or has beside it, on a cluster that is thrown
- * away. Throws CommandError where they differ.
+ * Says what a database made by the migrations lacks of supabase/schemas, or has beside it, on a
+ * cluster that is thrown away. Throws CommandError where they differ.
  */
 async function diffSchema(): Promise<void> {
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-schema-" });

@@ -10,8 +10,9 @@ import { renderInitialMigration } from "../postgres/schemas.ts";
 const INITIAL_MIGRATION = "20261121120000_initial_schema.sql";
 
 /**
- * Writes the one migration that makes the whole schema in an empty project, in place of all that are there. Until the
- * first release only: what was released is history, which later migrations add to. Throws CommandError.
+ * Writes the one migration that makes the whole schema in an empty project, in place of all that
+ * are there. Until the first release only: what was released is history, which later migrations add
+ * to. Throws CommandError.
  */
 async function squashMigrations(): Promise<void> {
   const { stdout: tags } = await promisify(execFile)("git", ["tag", "--list"], { cwd: PROJECT });

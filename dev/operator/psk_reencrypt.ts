@@ -24,8 +24,8 @@ interface EncryptedPair {
 
 /**
  * Encrypts every PSK under the newest of PSK_ENCRYPTION_KEYS, after which the older keys can be
- * dropped. The PSKs themselves stay. One that cannot be decrypted is left alone and reported. Can be
- * stopped and run again at any time.
+ * dropped. The PSKs themselves stay. One that cannot be decrypted is left alone and reported. Can
+ * be stopped and run again at any time.
  */
 async function reencryptPsks(): Promise<void> {
   const encryptionKeys = readEncryptionKeys();
@@ -65,9 +65,9 @@ async function reencryptPsks(): Promise<void> {
 }
 
 /**
- * A function cannot decrypt what is encrypted under a key that it does not have: /wg_config would be
- * misconfigured for that pair. And where another key is its newest, it goes on encrypting under that
- * one, which must then not be dropped. Throws CommandError.
+ * A function cannot decrypt what is encrypted under a key that it does not have: /wg_config would
+ * be misconfigured for that pair. And where another key is its newest, it goes on encrypting under
+ * that one, which must then not be dropped. Throws CommandError.
  */
 async function assertFunctionsEncryptUnder(
   keyId: string,

@@ -1,14 +1,17 @@
 import type postgres from "postgres";
 
-/** What a database has of the project: by what it is, such as `column mesh.peers.pubkey`, all that defines it. */
+/**
+ * What a database has of the project: by what it is, such as `column mesh.peers.pubkey`, all that
+ * defines it.
+ */
 export type Catalogue = ReadonlyMap<string, string>;
 
 /** The schemas that hold nothing but the project's own. In `public`, only the functions are. */
 const OWN_SCHEMAS = ["agents", "artifacts", "mesh"];
 
 /**
- * Reads everything that the project defines: schemas, tables, columns, domains, constraints, indexes, sequences,
- * functions and triggers, each with its owner, privileges and comment.
+ * Reads everything that the project defines: schemas, tables, columns, domains, constraints,
+ * indexes, sequences, functions and triggers, each with its owner, privileges and comment.
  */
 export async function readCatalogue(
   sql: postgres.Sql | postgres.TransactionSql,

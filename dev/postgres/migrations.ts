@@ -22,8 +22,9 @@ interface Migration {
 const MIGRATION_FILE = /^([0-9]+)_(.*)\.sql$/;
 
 /**
- * Applies every migration that the database has no record of, in order, each in one transaction with its record, and
- * returns their file names. A migration that fails leaves nothing behind. Throws CommandError.
+ * Applies every migration that the database has no record of, in order, each in one transaction
+ * with its record, and returns their file names. A migration that fails leaves nothing behind.
+ * Throws CommandError.
  */
 export async function applyMigrations(options: MigrationOptions): Promise<string[]> {
   const directory = pathOf(options.directory ?? MIGRATIONS_DIRECTORY);

@@ -5,8 +5,8 @@ import { createProjectDatabase } from "./platform.ts";
 import { applySchemas } from "./schemas.ts";
 
 /**
- * Builds one database from the migrations and one from the schema files, on a cluster that runs, and drops both.
- * Resolves to where they differ, one sentence each.
+ * Builds one database from the migrations and one from the schema files, on a cluster that runs,
+ * and drops both. Resolves to where they differ, one sentence each.
  */
 export async function compareSchema(superuserUrl: string): Promise<string[]> {
   const migrations = await catalogueOf(

@@ -1,6 +1,6 @@
--- For a database of the time before the first release, whose migrations were squashed since. This sets
--- its tables aside, so that `supabase db push` can make the schema anew. Nothing is lost: the rows come
--- back by 2_bring_back.sql. docs/development.md has all the steps.
+-- For a database of the time before the first release, whose migrations were squashed since. This
+-- sets its tables aside, so that `supabase db push` can make the schema anew. Nothing is lost: the
+-- rows come back by 2_bring_back.sql. docs/deployment.md has all the steps.
 
 begin;
 

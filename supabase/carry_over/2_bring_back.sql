@@ -1,6 +1,6 @@
--- Brings the rows back that 1_set_aside.sql set aside, into the schema that `supabase db push` made.
--- All or nothing: where a table would end with another number of rows, it raises and changes nothing.
--- The old tables stay, in schemas that end in _before, until the operator drops them.
+-- Brings the rows back that 1_set_aside.sql set aside, into the schema that `supabase db push`
+-- made. All or nothing: where a table would end with another number of rows, it raises and changes
+-- nothing. The old tables stay, in schemas that end in _before, until the operator drops them.
 
 begin;
 

@@ -41,7 +41,7 @@ export interface Grant {
   readonly expires_at: string;
 }
 
-export interface Access {
+export interface Download {
   readonly url: string;
   readonly expires_at: string;
   readonly artifact_id: string;
@@ -217,12 +217,12 @@ export function deleteArtifact(
 }
 
 /** Asks /fetch with a grant's token, and no other credential. */
-export function redeem(token: string): Promise<Answer<Access>> {
-  return post<Access>("/agent-artifacts/fetch", { as: "nobody", body: { grant_token: token } });
+export function redeem(token: string): Promise<Answer<Download>> {
+  return post<Download>("/agent-artifacts/fetch", { as: "nobody", body: { grant_token: token } });
 }
 
-export function open(as: Sender, { artifact_id }: Identified): Promise<Answer<Access>> {
-  return post<Access>("/agent-artifacts/open", { as, body: { artifact_id } });
+export function open(as: Sender, { artifact_id }: Identified): Promise<Answer<Download>> {
+  return post<Download>("/agent-artifacts/open", { as, body: { artifact_id } });
 }
 
 /** The text behind a download URL. */

@@ -15,10 +15,10 @@ export interface JsonObject {
   [name: string]: Json;
 }
 
-export interface Answer<Body = JsonObject> {
+export interface Answer<AnswerBody = JsonObject> {
   readonly status: number;
   readonly headers: Headers;
-  readonly body: Body;
+  readonly body: AnswerBody;
 }
 
 /** An agent made for one test; its identifier is nobody else's. */
@@ -44,11 +44,11 @@ export function headersOf(sender: Sender): Record<string, string> {
 }
 
 /** POSTs `body` as JSON to a path such as /agent-artifacts/register. */
-export function post<Body = JsonObject>(
+export function post<AnswerBody = JsonObject>(
   path: string,
   { as, body = {}, headers = {} }: { as: Sender; body?: unknown; headers?: Record<string, string> },
-): Promise<Answer<Body>> {
-  return send<Body>(path, {
+): Promise<Answer<AnswerBody>> {
+  return send<AnswerBody>(path, {
     method: "POST",
     body: JSON.stringify(body),
     headers: { "content-type": "application/json", ...headersOf(as), ...headers },
@@ -56,16 +56,16 @@ export function post<Body = JsonObject>(
 }
 
 /** Sends any request to a function and reads its answer, which must be JSON. */
-export async function send<Body = JsonObject>(
+export async function send<AnswerBody = JsonObject>(
   path: string,
   request: RequestInit,
-): Promise<Answer<Body>> {
+): Promise<Answer<AnswerBody>> {
   const response = await fetchDescribed(path, request);
   const text = await response.text();
   return {
     status: response.status,
     headers: response.headers,
-    body: (text === "" ? null : JSON.parse(text)) as Body,
+    body: (text === "" ? null : JSON.parse(text)) as AnswerBody,
   };
 }
 
@@ -110,20 +110,20 @@ async function fetchDescription(name: string): Promise<DescribedFunction | null>
 }
 
 /** `post` for a request that a test only needs: any status but 200 fails the test. */
-export async function succeed<Body = JsonObject>(
+export async function succeed<AnswerBody = JsonObject>(
   path: string,
   request: { as: Sender; body?: unknown },
-): Promise<Body> {
-  const answer = await post<Body>(path, request);
+): Promise<AnswerBody> {
+  const answer = await post<AnswerBody>(path, request);
   assert.equal(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
 /** Calls one of the SQL functions for operators, by PostgREST. */
-export async function operatorRpc<Body = JsonObject>(
+export async function operatorRpc<AnswerBody = JsonObject>(
   functionName: string,
   parameters: JsonObject,
-): Promise<Answer<Body>> {
+): Promise<Answer<AnswerBody>> {
   const response = await fetch(`${SUPABASE_URL}/rest/v1/rpc/${functionName}`, {
     method: "POST",
     headers: {

@@ -172,7 +172,8 @@ artifactTest(
     const registered = await register(planner);
     await upload(registered.upload_url, "hello");
     const id = registered.artifact_id;
-    // The first attempt gave its move up, the second found nothing to move and gave up too; then the move happened.
+    // The first attempt gave its move up, the second found nothing to move and gave up too; then
+    // the move happened.
     const moved = await fetch(`${SUPABASE_URL}/storage/v1/object/move`, {
       method: "POST",
       headers: { apikey: SECRET_KEY, "content-type": "application/json" },

@@ -5,7 +5,9 @@ import { createProjectDatabase, type DefaultPrivileges } from "../../dev/postgre
 
 export const SUPERUSER_URL = required("SUPABASE_SUPERUSER_DB_URL");
 
-/** The database that the stack's service works on, as its superuser: to arrange what no caller can. */
+/**
+ * The database that the stack's service works on, as its superuser: to arrange what no caller can.
+ */
 export async function withStackDatabase<Result>(
   run: (sql: postgres.Sql) => Promise<Result>,
 ): Promise<Result> {
@@ -17,7 +19,10 @@ export async function withStackDatabase<Result>(
   }
 }
 
-/** A fresh database with the project's migrations, of one kind of default privileges; dropped afterwards. */
+/**
+ * A fresh database with the project's migrations, of one kind of default privileges; dropped
+ * afterwards.
+ */
 export async function withProjectDatabase(
   { defaultPrivileges = "older" }: { defaultPrivileges?: DefaultPrivileges },
   run: (sql: postgres.Sql) => Promise<void>,
@@ -43,7 +48,10 @@ export async function withProjectDatabase(
   }
 }
 
-/** Calls an SQL function as PostgREST does: as service_role, with named arguments, for its one JSON value. */
+/**
+ * Calls an SQL function as PostgREST does: as service_role, with named arguments, for its one JSON
+ * value.
+ */
 export async function callAsService<Result = Record<string, unknown>>(
   sql: postgres.Sql,
   functionName: string,

@@ -4,8 +4,9 @@ import { withStackDatabase } from "./connection.ts";
 const OPERATOR = { kind: "operator", request_id: "test" };
 
 /**
- * Runs `run` while an agent has `peers` peers, each with `rulesPerPeer` active rules towards it. Everything is made and
- * removed by the functions that the operations call, only that no request is sent for each.
+ * Runs `run` while an agent has `peers` peers, each with `rulesPerPeer` active rules towards it.
+ * Everything is made and removed by the functions that the operations call, only that no request is
+ * sent for each.
  */
 export async function withLargeMesh(
   { peers, rulesPerPeer }: { peers: number; rulesPerPeer: number },

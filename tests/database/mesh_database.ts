@@ -1,4 +1,6 @@
-/** The mesh's SQL functions, called as the functions call them, in a database of a test file's own. */
+/**
+ * The mesh's SQL functions, called as the functions call them, in a database of a test file's own.
+ */
 import postgres from "postgres";
 import { createHash, randomBytes } from "node:crypto";
 import { applyMigrations } from "../../dev/postgres/migrations.ts";

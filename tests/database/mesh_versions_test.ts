@@ -164,8 +164,8 @@ Deno.test("a heartbeat → writes its one narrow row in place (a heap-only tuple
 });
 
 /**
- * The text with default options. Every PSK version has a PSK of its own here: a pair's text always has one, even if
- * nobody has asked for it yet.
+ * The text with default options. Every PSK version has a PSK of its own here: a pair's text always
+ * has one, even if nobody has asked for it yet.
  */
 function render(state: ConfigurationState): string {
   return renderWgQuick(parseMeshConfiguration(state, (peer) => {

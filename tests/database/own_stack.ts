@@ -19,7 +19,7 @@ export interface OwnStack {
   /** As the superuser. */
   readonly sql: postgres.Sql;
   /** POSTs to an operation of agent-artifacts as the operator; anything but 200 fails the test. */
-  ask<Body>(path: string, body?: unknown): Promise<Body>;
+  ask<AnswerBody>(path: string, body?: unknown): Promise<AnswerBody>;
 }
 
 export async function withOwnStack(run: (own: OwnStack) => Promise<void>): Promise<void> {
@@ -51,10 +51,10 @@ export async function withOwnStack(run: (own: OwnStack) => Promise<void>): Promi
 }
 
 /** As `OwnStack.ask`, of any instance of the function. */
-export async function askAsOperator<Body>(
+export async function askAsOperator<AnswerBody>(
   origin: string,
   { path, body, stack }: { path: string; body: unknown; stack: Stack },
-): Promise<Body> {
+): Promise<AnswerBody> {
   const response = await fetch(`${origin}/agent-artifacts${path}`, {
     method: "POST",
     headers: { apikey: stack.secretKey },
@@ -62,5 +62,5 @@ export async function askAsOperator<Body>(
   });
   const text = await response.text();
   assert.equal(response.status, 200, `${path}: ${text}`);
-  return JSON.parse(text) as Body;
+  return JSON.parse(text) as AnswerBody;
 }

@@ -15,7 +15,10 @@ const PLATFORM_SCHEMAS = [
 ];
 const OPERATOR = { kind: "operator", request_id: "test" };
 
-/** Everything that the project's migrations made, found in the catalogue, so that nothing new can be forgotten. */
+/**
+ * Everything that the project's migrations made, found in the catalogue, so that nothing new can be
+ * forgotten.
+ */
 async function projectFunctions(sql: postgres.Sql) {
   return await sql<
     {

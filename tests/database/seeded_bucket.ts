@@ -1,4 +1,7 @@
-/** Artifacts and objects of any age and state, written straight into the database: what only time can make. */
+/**
+ * Artifacts and objects of any age and state, written straight into the database: what only time
+ * can make.
+ */
 import type postgres from "postgres";
 
 export interface SeededObject {
@@ -34,7 +37,9 @@ export function sealed(attempt: number, uploadedHoursAgo = 1): SeededObject {
   return { path: (id) => `sealed/${id}/${attempt}`, uploadedHoursAgo };
 }
 
-/** The columns of an artifact that was committed 99 days ago and expires `expiresIn` hours from now. */
+/**
+ * The columns of an artifact that was committed 99 days ago and expires `expiresIn` hours from now.
+ */
 export function committed(
   { attempt = 1, expiresIn = 30 * DAY, state = "committed" }: {
     attempt?: number;
@@ -61,7 +66,10 @@ export function pending(
   return { state: "pending", created_at: hoursAgo(createdHoursAgo), ...columns };
 }
 
-/** An attempt to commit that has no verdict: leased until then, or given back after it had come further. */
+/**
+ * An attempt to commit that has no verdict: leased until then, or given back after it had come
+ * further.
+ */
 export function verifying(
   { leaseEndsInHours, progressHoursAgo }: { leaseEndsInHours?: number; progressHoursAgo?: number },
 ): Record<string, unknown> {

@@ -19,7 +19,9 @@ function startContainerNetwork() {
   });
 }
 
-/** Stands for the gateway under `supabase start`: the caller's host and port come in two headers. */
+/**
+ * Stands for the gateway under `supabase start`: the caller's host and port come in two headers.
+ */
 function startOuterGateway(functionUrl: () => string) {
   return serve((request) => {
     const { pathname, search, hostname, port } = new URL(request.url);

@@ -46,7 +46,8 @@ Deno.test("supabase db push, twice, to an empty older project → every migratio
   assert.deepEqual(await readDeployment(pushed.sql), deployment);
 });
 
-// A later migration may have broken an earlier function. Beside `db lint`, because that runs on another major version.
+// A later migration may have broken an earlier function. Beside `db lint`, because that runs on
+// another major version.
 Deno.test("every function of the project, once all migrations are applied → is valid", async () => {
   await using database = await openProjectDatabase();
   await applyMigrations({ databaseUrl: database.url });

@@ -1,6 +1,6 @@
 /**
- * What `supabase db lint` needs: a server with plpgsql_check. The embedded PostgreSQL has none, so that it is looked for
- * where Debian installs its own, whose major version may be another one.
+ * What `supabase db lint` needs: a server with plpgsql_check. The embedded PostgreSQL has none, so
+ * that it is looked for where Debian installs its own, whose major version may be another one.
  */
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,7 +30,10 @@ export async function findLintServer(): Promise<PostgresBinaries | null> {
   return null;
 }
 
-/** Opens a stock Supabase database with this project's migrations and plpgsql_check; its server ends with it. */
+/**
+ * Opens a stock Supabase database with this project's migrations and plpgsql_check; its server ends
+ * with it.
+ */
 export async function openLintDatabase(
   binaries: PostgresBinaries,
 ): Promise<AsyncDisposable & { readonly url: string }> {

@@ -1,4 +1,7 @@
-/** A stock Supabase database without this project's migrations, on the cluster of the stack that runs the tests. */
+/**
+ * A stock Supabase database without this project's migrations, on the cluster of the stack that
+ * runs the tests.
+ */
 import postgres from "postgres";
 import { createProjectDatabase } from "../../dev/postgres/platform.ts";
 

@@ -1,4 +1,7 @@
-/** A project that agents use: what it holds, put there and read back by the operator over HTTP alone. */
+/**
+ * A project that agents use: what it holds, put there and read back by the operator over HTTP
+ * alone.
+ */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -55,7 +58,9 @@ export async function useProject(project: Connection): Promise<ProjectInUse> {
   return { artifactId: artifact_id, agentKey: key };
 }
 
-/** Everything that its agents see of it: files, bytes, grants, maps, configurations with their PSKs. */
+/**
+ * Everything that its agents see of it: files, bytes, grants, maps, configurations with their PSKs.
+ */
 export async function readProject(project: Connection, { artifactId, agentKey }: ProjectInUse) {
   const artifacts = "/functions/v1/agent-artifacts";
   const mesh = "/functions/v1/agent-mesh";
@@ -82,7 +87,11 @@ export async function readProject(project: Connection, { artifactId, agentKey }:
   return seen;
 }
 
-async function ask<Body>(project: Connection, path: string, body: object): Promise<Body> {
+async function ask<AnswerBody>(
+  project: Connection,
+  path: string,
+  body: object,
+): Promise<AnswerBody> {
   const response = await fetch(project.url + path, {
     method: "POST",
     headers: { apikey: project.secretKey, "content-type": "application/json" },
@@ -90,5 +99,5 @@ async function ask<Body>(project: Connection, path: string, body: object): Promi
   });
   const text = await response.text();
   assert.equal(response.status, 200, `${path}: ${text}`);
-  return JSON.parse(text) as Body;
+  return JSON.parse(text) as AnswerBody;
 }

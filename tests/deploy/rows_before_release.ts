@@ -1,8 +1,108 @@
 import type postgres from "postgres";
 
+/** What each table has that the one before had too; `renamed` gives the name from before. */
+export const CARRIED_COLUMNS: Record<
+  string,
+  { readonly columns: readonly string[]; readonly renamed?: Readonly<Record<string, string>> }
+> = {
+  "agents.keys": {
+    columns: [
+      "key_id",
+      "agent_id",
+      "key_hash",
+      "label",
+      "created_at",
+      "expires_at",
+      "revoked_at",
+    ],
+  },
+  "agents.events": {
+    columns: [
+      "event_id",
+      "occurred_at",
+      "actor_kind",
+      "actor_agent_id",
+      "action",
+      "subject_agent_id",
+      "object_id",
+      "details",
+      "request_id",
+    ],
+  },
+  "artifacts.artifacts": {
+    columns: [
+      "artifact_id",
+      "agent_id",
+      "key",
+      "mime",
+      "size_bytes",
+      "ttl_days",
+      "state",
+      "sha256",
+      "created_at",
+      "committed_at",
+      "expires_at",
+      "deleted_at",
+      "ended_at",
+      "commit_attempts",
+      "rejected_attempts",
+    ],
+  },
+  "artifacts.grants": {
+    columns: [
+      "grant_id",
+      "artifact_id",
+      "to_agent",
+      "token_hash",
+      "granted_at",
+      "expires_at",
+      "revoked_at",
+    ],
+  },
+  "mesh.settings": { columns: ["only_row", "ipv4_network", "ipv6_network"] },
+  "mesh.address_leases": { columns: ["agent_id", "ipv4", "ipv6", "released_at"] },
+  "mesh.peers": {
+    columns: [
+      "agent_id",
+      "pubkey",
+      "endpoint",
+      "listen_port",
+      "effective_listen_port",
+      "registered_at",
+      "updated_at",
+    ],
+  },
+  "mesh.liveness": { columns: ["agent_id", "last_seen", "config_version_applied"] },
+  "mesh.rules": {
+    columns: [
+      "from_agent",
+      "to_agent",
+      "proto",
+      "port",
+      "from_agreed_at",
+      "to_agreed_at",
+      "active",
+    ],
+  },
+  "mesh.pairs": {
+    columns: [
+      "low_agent",
+      "high_agent",
+      "psk_version",
+      "encrypted_psk",
+      "encryption_key_id",
+      "made_at",
+      "rotated_at",
+    ],
+    renamed: { encrypted_psk: "sealed_psk", encryption_key_id: "sealing_key_id" },
+  },
+  "mesh.config_versions": { columns: ["agent_id", "version"] },
+};
+
 /**
- * Fills a database that has the schema from before the squash: `count` artifacts in every state that they can be in,
- * as many grants, keys, events, peers and pairs with a PSK, and twice as many rules.
+ * Fills a database that has the schema from before the squash: `count` artifacts in every state
+ * that they can be in, as many grants, keys, events, peers and pairs with a PSK, and twice as many
+ * rules.
  */
 export async function fillWithRows(sql: postgres.Sql, count: number): Promise<void> {
   await sql`

@@ -1,4 +1,4 @@
-/** What a database of the time before the first release goes through: see docs/development.md. */
+/** What a database of the time before the first release goes through: see docs/deployment.md. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ import { type Stack, startStack } from "../../dev/stack/stack.ts";
 import { openStateDirectory } from "../stack/stack_process.ts";
 import { openProjectDatabase } from "./project_database.ts";
 import { readProject, useProject } from "./project_in_use.ts";
-import { fillWithRows } from "./rows_before_release.ts";
+import { CARRIED_COLUMNS, fillWithRows } from "./rows_before_release.ts";
 
 /** The last commit whose migrations were not squashed yet. */
 const BEFORE = "3e52ad8";
@@ -108,105 +108,6 @@ Deno.test("a project in use, carried over → the same files, grants, maps and P
   });
 });
 
-/** What each table has that the one before had too; `renamed` gives the name from before. */
-const CARRIED_COLUMNS: Record<
-  string,
-  { readonly columns: readonly string[]; readonly renamed?: Readonly<Record<string, string>> }
-> = {
-  "agents.keys": {
-    columns: [
-      "key_id",
-      "agent_id",
-      "key_hash",
-      "label",
-      "created_at",
-      "expires_at",
-      "revoked_at",
-    ],
-  },
-  "agents.events": {
-    columns: [
-      "event_id",
-      "occurred_at",
-      "actor_kind",
-      "actor_agent_id",
-      "action",
-      "subject_agent_id",
-      "object_id",
-      "details",
-      "request_id",
-    ],
-  },
-  "artifacts.artifacts": {
-    columns: [
-      "artifact_id",
-      "agent_id",
-      "key",
-      "mime",
-      "size_bytes",
-      "ttl_days",
-      "state",
-      "sha256",
-      "created_at",
-      "committed_at",
-      "expires_at",
-      "deleted_at",
-      "ended_at",
-      "commit_attempts",
-      "rejected_attempts",
-    ],
-  },
-  "artifacts.grants": {
-    columns: [
-      "grant_id",
-      "artifact_id",
-      "to_agent",
-      "token_hash",
-      "granted_at",
-      "expires_at",
-      "revoked_at",
-    ],
-  },
-  "mesh.settings": { columns: ["only_row", "ipv4_network", "ipv6_network"] },
-  "mesh.address_leases": { columns: ["agent_id", "ipv4", "ipv6", "released_at"] },
-  "mesh.peers": {
-    columns: [
-      "agent_id",
-      "pubkey",
-      "endpoint",
-      "listen_port",
-      "effective_listen_port",
-      "registered_at",
-      "updated_at",
-    ],
-  },
-  "mesh.liveness": { columns: ["agent_id", "last_seen", "config_version_applied"] },
-  "mesh.rules": {
-    columns: [
-      "from_agent",
-      "to_agent",
-      "proto",
-      "port",
-      "from_agreed_at",
-      "to_agreed_at",
-      "active",
-    ],
-  },
-  "mesh.pairs": {
-    columns: [
-      "low_agent",
-      "high_agent",
-      "psk_version",
-      "encrypted_psk",
-      "encryption_key_id",
-      "made_at",
-      "rotated_at",
-    ],
-    renamed: { encrypted_psk: "sealed_psk", encryption_key_id: "sealing_key_id" },
-  },
-  "mesh.config_versions": { columns: ["agent_id", "version"] },
-};
-
 /** Extracts what a deployment had, out of the history. */
 async function extractProjectBefore(directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true });
@@ -225,7 +126,7 @@ async function extractProjectBefore(directory: string): Promise<void> {
   await run("tar", ["--extract", "--file", archive, "--directory", directory]);
 }
 
-/** The three steps that docs/development.md gives, without the CLI. */
+/** The three steps that docs/deployment.md gives, without the CLI. */
 async function carryOver(databaseUrl: string): Promise<void> {
   await runScript(databaseUrl, "1_set_aside.sql");
   await applyMigrations({ databaseUrl });
@@ -283,7 +184,9 @@ async function whileItRuns<Result>(stack: Stack, run: () => Promise<Result>): Pr
   }
 }
 
-/** Signed URLs, and what was read through them, name the origin: the carrying leaves it as it is. */
+/**
+ * Signed URLs, and what was read through them, name the origin: the carrying leaves it as it is.
+ */
 function portOf(stack: Stack): number {
   return Number(new URL(stack.url).port);
 }

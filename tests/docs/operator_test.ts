@@ -6,7 +6,9 @@ import { Terminal } from "./terminal.ts";
 
 const AGENT_KEY = /^ak_[0-9a-f]{64}$/m;
 
-/** Without the connection that the tests' own environment has, and where no stack keeps its state. */
+/**
+ * Without the connection that the tests' own environment has, and where no stack keeps its state.
+ */
 const ELSEWHERE = { SUPABASE_URL: "", SUPABASE_SECRET_KEY: "", STATE_DIR: "/nonexistent" };
 
 /** A block with agents of this test's own in place of its names. */

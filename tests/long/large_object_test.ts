@@ -85,8 +85,8 @@ Deno.test("/commit of 1 GiB, with a kill -9 midway → 200 in constant memory", 
     assert.equal(calls, 16, "64 MiB per call, and none is read twice");
     assert.ok(most - before < 48 * MEBIBYTE, `grew by ${inMebibytes(most - before)}`);
 
-    const access = await post("/open", { artifact_id: registered.body.artifact_id });
-    const fetched = await shell(`curl -sS '${access.body.url}' | sha256sum`);
+    const opened = await post("/open", { artifact_id: registered.body.artifact_id });
+    const fetched = await shell(`curl -sS '${opened.body.url}' | sha256sum`);
     assert.equal(fetched.split(" ")[0], digest);
   } finally {
     await running.stop();

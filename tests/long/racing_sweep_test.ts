@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type Agent, type Answer, post } from "../conformance/client.ts";
 import {
-  type Access,
   type Artifact,
   artifactTest,
   commit,
   deleteArtifact,
+  type Download,
   download,
   open,
   registerAndUpload,
@@ -49,7 +49,7 @@ artifactTest(
       if (round % 2 === 1) sweeps.push(sweep(), sweep());
 
       for (const swept of await Promise.all(sweeps)) assert.equal(swept.status, 200);
-      for (const access of await Promise.all(opened)) await assertHonest(access);
+      for (const answer of await Promise.all(opened)) await assertHonest(answer);
       for (const answer of [await keeping, await dooming, await removal]) {
         assert.ok([200, 410].includes(answer.status), JSON.stringify(answer.body));
       }
@@ -81,7 +81,7 @@ artifactTest(
 );
 
 /** Asserts that a URL leads to the right bytes, and that a refusal says what may be the case. */
-async function assertHonest({ status, body }: Answer<Access>): Promise<void> {
+async function assertHonest({ status, body }: Answer<Download>): Promise<void> {
   if (status === 200) assert.equal(await download(body.url), "hello");
   else assert.ok([409, 410].includes(status), JSON.stringify(body));
 }

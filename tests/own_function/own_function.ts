@@ -15,7 +15,10 @@ if (!STATE_DIR) throw new Error("Run these tests by `deno task test`: they need 
 export interface OwnFunction extends AsyncDisposable {
   readonly process: RunningFunction;
   /** POSTs to an operation, such as /register, of this function. */
-  post<Body>(path: string, request: { as: Agent | "nobody"; body: unknown }): Promise<Answer<Body>>;
+  post<AnswerBody>(
+    path: string,
+    request: { as: Agent | "nobody"; body: unknown },
+  ): Promise<Answer<AnswerBody>>;
 }
 
 /** Starts a function that talks to `supabaseUrl`, by default the stack, with more `environment`. */
@@ -39,7 +42,7 @@ export async function startOwnFunction(
   });
   return {
     process,
-    async post<Body>(path: string, { as, body }: { as: Agent | "nobody"; body: unknown }) {
+    async post<AnswerBody>(path: string, { as, body }: { as: Agent | "nobody"; body: unknown }) {
       const response = await fetch(`${process.url}/${name}${path}`, {
         method: "POST",
         headers: as === "nobody" ? {} : { authorization: `Bearer ${as.key}` },
@@ -49,7 +52,7 @@ export async function startOwnFunction(
       return {
         status: response.status,
         headers: response.headers,
-        body: await response.json() as Body,
+        body: await response.json() as AnswerBody,
       };
     },
     async [Symbol.asyncDispose]() {

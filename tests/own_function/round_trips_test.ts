@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { SUPABASE_URL } from "../conformance/client.ts";
 import {
-  type Access,
   artifactTest,
+  type Download,
   type Grant,
   publish,
   registerAndUpload,
@@ -31,9 +31,12 @@ artifactTest(
     const artifact = await publish(planner);
     const { artifact_id } = artifact;
 
-    async function callsOf<Body>(path: string, body: object): Promise<[string[], Body]> {
+    async function callsOf<AnswerBody>(
+      path: string,
+      body: object,
+    ): Promise<[string[], AnswerBody]> {
       proxy.passed.length = 0;
-      const answer = await own.post<Body>(path, { as: planner, body });
+      const answer = await own.post<AnswerBody>(path, { as: planner, body });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return [proxy.passed.map(purpose).sort(), answer.body];
     }
@@ -54,7 +57,7 @@ artifactTest(
     const [granting, grant] = await callsOf<Grant>("/grant", grantRequest);
     assert.deepEqual(granting, ["grant_artifact"]);
 
-    const [fetching] = await callsOf<Access>("/fetch", { grant_token: grant.token });
+    const [fetching] = await callsOf<Download>("/fetch", { grant_token: grant.token });
     assert.deepEqual(fetching, ["redeem_grant_token", SIGN_DOWNLOAD]);
     assert.deepEqual((await callsOf("/open", { artifact_id }))[0], [
       "open_artifact",

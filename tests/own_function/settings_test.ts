@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Access, artifactTest, type Identified, publish } from "../conformance/artifacts.ts";
+import { artifactTest, type Download, type Identified, publish } from "../conformance/artifacts.ts";
 import { type Agent, assertInvalid } from "../conformance/client.ts";
 import { countArtifacts } from "./limits.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
@@ -9,7 +9,7 @@ async function windowSeconds(
   own: OwnFunction,
   { owner, artifact: { artifact_id } }: { owner: Agent; artifact: Identified },
 ): Promise<number> {
-  const answer = await own.post<Access>("/open", { as: owner, body: { artifact_id } });
+  const answer = await own.post<Download>("/open", { as: owner, body: { artifact_id } });
   assert.equal(answer.status, 200);
   return (Date.parse(answer.body.expires_at) - Date.now()) / 1000;
 }

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { askUntil } from "../ask_until.ts";
 import { assertError, SUPABASE_URL } from "../client.ts";
 import {
-  type Access,
   type Artifact,
   artifactTest,
+  type Download,
   download,
   grant,
   open,
@@ -18,8 +18,8 @@ import {
 /** The contract's default, unless the environment tells what the deployment is set to. */
 const WINDOW_SECONDS = Number(Deno.env.get("ARTIFACTS_FETCH_URL_SECONDS") || 60);
 
-/** Asserts that this access is to `artifact`, from the origin that callers use, and soon ends. */
-function assertAccessTo({ url, expires_at, ...described }: Access, artifact: Artifact): void {
+/** Asserts that this is a download of `artifact`, from the origin that callers use, and soon ends. */
+function assertDownloadOf({ url, expires_at, ...described }: Download, artifact: Artifact): void {
   assert.deepEqual(described, {
     artifact_id: artifact.artifact_id,
     key: artifact.key,
@@ -39,7 +39,7 @@ artifactTest(
     const { token } = await grant(planner, artifact, { to: builder });
     const answer = await redeem(token);
     assert.equal(answer.status, 200);
-    assertAccessTo(answer.body, artifact);
+    assertDownloadOf(answer.body, artifact);
     assert.equal(await download(answer.body.url), "hello");
     assert.equal((await redeem(token)).status, 200, "a token works again");
   },
@@ -122,7 +122,7 @@ artifactTest(
     for (const as of [planner, builder, "operator" as const]) {
       const answer = await open(as, artifact);
       assert.equal(answer.status, 200);
-      assertAccessTo(answer.body, artifact);
+      assertDownloadOf(answer.body, artifact);
       assert.equal(await download(answer.body.url), "hello");
     }
   },

@@ -96,7 +96,7 @@ artifactTest(
     const own = await register(planner);
     const other = await register(builder);
     const published = await publish(builder, { key: "published" });
-    const access = await open(builder, published);
+    const opened = await open(builder, published);
 
     const withToken = (token: string | null) => {
       const url = new URL(own.upload_url);
@@ -116,7 +116,7 @@ artifactTest(
       "",
       "junk",
       tokenOf(other.upload_url),
-      tokenOf(access.body.url),
+      tokenOf(opened.body.url),
       `${header}.${forgedClaims}.${signature}`,
       `${header}.${claims}.`,
       `${btoa('{"alg":"none","typ":"JWT"}').replaceAll("=", "")}.${claims}.`,
@@ -126,7 +126,7 @@ artifactTest(
     }
     assert.equal(await upload(own.upload_url.replace("/incoming/", "/sealed/"), "hello"), 400);
     assertError(await commit(planner, own, sha256("hello")), 409, "upload_missing");
-    assert.equal(await download(access.body.url), "hello");
+    assert.equal(await download(opened.body.url), "hello");
   },
 );
 

@@ -125,6 +125,26 @@ meshTest(
 );
 
 meshTest(
+  "/psk/rotate by the operator, of two that do not see each other → 404 that says what is missing",
+  async ({ alice, bob, carol }) => {
+    await join(alice);
+    await join(bob);
+    await agree(ruleBetween(alice, carol));
+    await leavesUnchanged([alice, bob, carol], async () => {
+      const missing: readonly (readonly [Agent, RegExp])[] = [
+        [bob, /share no active rule.*\/acl\/put/],
+        [carol, new RegExp(`Not registered: ${carol.id}\\..*/peer/register`)],
+      ];
+      for (const [other, sentence] of missing) {
+        const answer = await rotate("operator", alice, other);
+        assertError(answer, 404, "peer_not_found");
+        assert.match(JSON.stringify(answer.body), sentence);
+      }
+    });
+  },
+);
+
+meshTest(
   "/psk/rotate by a third agent → 403, whether the two are a pair or not, and nothing changes",
   async ({ alice, bob, carol }) => {
     await pairUp(alice, bob);

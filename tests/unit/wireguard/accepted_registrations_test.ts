@@ -86,10 +86,10 @@ function hostilePorts(): fc.Arbitrary<unknown> {
 }
 
 /** What an operation passes to the database for this body; null when it refuses the body. */
-async function passedOn<Parameters>(
+async function passedOn<Passed>(
   operationOf: (platform: Platform<MeshSettings>) => Operation,
   body: unknown,
-): Promise<Parameters | null> {
+): Promise<Passed | null> {
   let parameters: unknown = null;
   const { request, handle } = operationOf({
     settings,
@@ -105,7 +105,7 @@ async function passedOn<Parameters>(
     caller: { kind: "operator", request_id: "test" },
     request: new Request("http://127.0.0.1"),
   });
-  return parameters as Parameters;
+  return parameters as Passed;
 }
 
 /** Only register_peer refuses these: only the database knows the networks. */

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 
-/** The fields of hostile requests. What these give is well-formed until `spoilt` makes it hostile. */
+/**
+ * The fields of hostile requests. What these give is well-formed until `spoilt` makes it hostile.
+ */
 export const agentIds = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/);
 
 export const protocols = fc.constantFrom("tcp", "udp");

@@ -43,7 +43,8 @@ const COMMON_HEADERS = {
 /** What `details` holds, of the codes that have them. */
 const DETAILS: Partial<Record<ErrorCode, object>> = {
   invalid_request: { issues: [{ path: "agent_id", message: "Must be a text." }] },
-  limit_exceeded: { limit: "grants", maximum: 1000 },
+  limit_exceeded: { limit: "live_grants", maximum: 1000 },
+  quota_exceeded: { quota_bytes: 1_073_741_824, held_bytes: 1_073_700_000 },
   size_mismatch: { expected: 48_213, actual: 48_000 },
   checksum_mismatch: { expected: "b94d27…", actual: "2cf24d…" },
 };
