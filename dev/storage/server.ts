@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { Access } from "./access.ts";
+import { Tokens } from "./tokens.ts";
 import { sendObject } from "./download.ts";
 import { folderPrefix, listFolder } from "./listing.ts";
 import { ObjectFiles } from "./object_files.ts";
@@ -36,14 +36,14 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
   const rows = new ObjectRows(options.databaseUrl);
   const files = await ObjectFiles.open(options.directory, options);
   await files.keepOnly(await rows.versions());
-  const access = new Access(options.jwtSecret);
+  const tokens = new Tokens(options.jwtSecret);
   const sizeLimit = options.sizeLimit ?? FIFTY_MEBIBYTES;
   const app = new Hono();
 
   app.put("/object/upload/sign/:bucket/:path{.+}", async (context) => {
     const address = addressOf(context);
     const objectUrl = `${address.bucket}/${address.path}`;
-    const { upsert } = await access.verifySigned(context.req.query("token"), {
+    const { upsert } = await tokens.verifySigned(context.req.query("token"), {
       scope: "upload",
       objectUrl,
     });
@@ -52,7 +52,7 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
   });
   app.get("/object/sign/:bucket/:path{.+}", async (context) => {
     const address = addressOf(context);
-    await access.verifySigned(context.req.query("token"), {
+    await tokens.verifySigned(context.req.query("token"), {
       scope: "download",
       objectUrl: `${address.bucket}/${address.path}`,
     });
@@ -60,7 +60,7 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
   });
 
   app.use(async (context, next) => {
-    await access.requireServiceRole(context.req.header("authorization"));
+    await tokens.requireServiceRole(context.req.header("authorization"));
     await next();
   });
   app.post("/object/upload/sign/:bucket/:path{.+}", async (context) => {
@@ -69,7 +69,7 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
     await rows.sizeLimit(address.bucket);
     if (!upsert && await rows.find(address) !== null) throw storageErrors.keyAlreadyExists();
     const objectUrl = `${address.bucket}/${address.path}`;
-    const token = await access.signUpload(objectUrl, { upsert });
+    const token = await tokens.signUpload(objectUrl, { upsert });
     return context.json({ url: `/object/upload/sign/${objectUrl}?token=${token}`, token });
   });
   app.post("/object/sign/:bucket/:path{.+}", async (context) => {
@@ -80,7 +80,7 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
     }
     if (await rows.find(address) === null) throw storageErrors.noSuchKey();
     const objectUrl = `${address.bucket}/${address.path}`;
-    const token = await access.signDownload(objectUrl, expiresIn);
+    const token = await tokens.signDownload(objectUrl, expiresIn);
     return context.json({ signedURL: `/object/sign/${objectUrl}?token=${token}` });
   });
   app.get("/object/info/:bucket/:path{.+}", async (context) => {

@@ -640,16 +640,16 @@ comment on function public.delete_artifact(jsonb, text) is
 -- The objects of artifacts in Storage: where they lie, and which of them are live. The user's key
 -- is never part of a path.
 
--- The private bucket. Its size limit is the project's own (Settings, Storage).
-insert into storage.buckets (id, name, public)
-values ('agent-artifacts', 'agent-artifacts', false)
-on conflict (id) do update set public = false;
-
 create function artifacts.bucket() returns text
 language sql
 immutable
 return 'agent-artifacts';
 comment on function artifacts.bucket() is 'The bucket that holds every artifact''s bytes.';
+
+-- The private bucket. Its size limit is the project's own (Settings, Storage).
+insert into storage.buckets (id, name, public)
+values (artifacts.bucket(), artifacts.bucket(), false)
+on conflict (id) do update set public = false;
 
 create function artifacts.incoming_path(artifact_id text) returns text
 language sql

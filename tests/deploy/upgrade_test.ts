@@ -1,4 +1,4 @@
-/** What a database of the time before the first release goes through: see docs/deployment.md. */
+/** What a project in use goes through: the squash before the first release, and each release. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -10,18 +10,20 @@ import { addCounts } from "../../dev/checks/test_counts.ts";
 import { PROJECT } from "../../dev/command/project.ts";
 import { applyMigrations } from "../../dev/postgres/migrations.ts";
 import { startFunction } from "../../dev/stack/functions.ts";
-import { type Stack, startStack } from "../../dev/stack/stack.ts";
+import { type Stack, type StackOptions, startStack } from "../../dev/stack/stack.ts";
 import { openStateDirectory } from "../stack/stack_process.ts";
 import { openProjectDatabase } from "./project_database.ts";
 import { readProject, useProject } from "./project_in_use.ts";
 import { CARRIED_COLUMNS, fillWithRows } from "./rows_before_release.ts";
+
+const run = promisify(execFile);
 
 /** The last commit whose migrations were not squashed yet. */
 const BEFORE = "3e52ad8";
 
 Deno.test("10,000 artifacts, grants, peers and PSKs of the schema before the squash, carried over → no row lost or altered", async () => {
   await using state = await openStateDirectory();
-  await extractProjectBefore(state.path);
+  await extractProject(BEFORE, state.path);
   await using database = await openProjectDatabase();
   await applyMigrations({
     databaseUrl: database.url,
@@ -54,15 +56,11 @@ Deno.test("10,000 artifacts, grants, peers and PSKs of the schema before the squ
 
 Deno.test("a project in use, carried over → the same files, grants, maps and PSKs, and the whole conformance suite leaves them so", async () => {
   await using state = await openStateDirectory();
-  const projectBefore = join(state.path, "before");
-  await extractProjectBefore(projectBefore);
-  const stateDir = join(state.path, "state");
-
-  const old = await startStack({
-    port: 0,
-    stateDir,
-    durable: false,
-    migrationsDirectory: join(projectBefore, "supabase", "migrations"),
+  const before = join(state.path, "before");
+  await extractProject(BEFORE, before);
+  await proveUpgrade({
+    stateDir: state.path,
+    migrationsDirectory: join(before, "supabase", "migrations"),
     // Both functions had the project's own deno.json then, and each read the other's variables too.
     startFunction: (options) =>
       startFunction({
@@ -70,35 +68,69 @@ Deno.test("a project in use, carried over → the same files, grants, maps and P
         program: {
           deno: Deno.execPath(),
           args: [
-            `--config=${join(projectBefore, "deno.json")}`,
+            `--config=${join(before, "deno.json")}`,
             "--allow-env=ARTIFACTS_*,MESH_*,PSK_ENCRYPTION_KEYS",
-            join(projectBefore, "supabase", "functions", options.name, "index.ts"),
+            join(before, "supabase", "functions", options.name, "index.ts"),
           ],
         },
       }),
+    upgradeDatabase: carryOver,
   });
+});
+
+const newestRelease = await findNewestRelease();
+if (newestRelease === null) console.log("No release is tagged: there is none to upgrade from.");
+
+Deno.test({
+  name:
+    "a project in use since the newest release, upgraded → the same files, grants, maps and PSKs, and the whole conformance suite leaves them so",
+  ignore: newestRelease === null,
+  async fn() {
+    await using state = await openStateDirectory();
+    const before = join(state.path, "before");
+    await extractProject(newestRelease!, before);
+    await proveUpgrade({
+      stateDir: state.path,
+      migrationsDirectory: join(before, "supabase", "migrations"),
+      functionsDirectory: join(before, "supabase", "functions"),
+      upgradeDatabase: (databaseUrl) => applyMigrations({ databaseUrl }),
+    });
+  },
+});
+
+/** Runs an earlier version, uses it, upgrades its database, and looks at it with this version. */
+async function proveUpgrade(
+  { stateDir, upgradeDatabase, ...earlier }:
+    & Pick<StackOptions, "migrationsDirectory" | "functionsDirectory" | "startFunction">
+    & {
+      readonly stateDir: string;
+      readonly upgradeDatabase: (databaseUrl: string) => Promise<unknown>;
+    },
+): Promise<void> {
+  const common = { stateDir: join(stateDir, "state"), durable: false };
+  const old = await startStack({ ...common, ...earlier, port: 0 });
   const { project, before } = await whileItRuns(old, async () => {
     const project = await useProject(old);
     const before = await readProject(old, project);
-    await carryOver(old.databaseUrl);
+    await upgradeDatabase(old.databaseUrl);
     return { project, before };
   });
 
-  const carried = await startStack({ port: portOf(old), stateDir, durable: false });
-  await whileItRuns(carried, async () => {
-    assert.deepEqual(await readProject(carried, project), before);
+  const upgraded = await startStack({ ...common, port: portOf(old) });
+  await whileItRuns(upgraded, async () => {
+    assert.deepEqual(await readProject(upgraded, project), before);
 
     const output: string[] = [];
     const { failed, passed } = addCounts(
       await runConformance({
-        connection: { SUPABASE_URL: carried.url, SUPABASE_SECRET_KEY: carried.secretKey },
+        connection: { SUPABASE_URL: upgraded.url, SUPABASE_SECRET_KEY: upgraded.secretKey },
         onOutput: (text) => output.push(text),
       }),
     );
     assert.equal(failed, 0, output.join("\n"));
     assert.ok(passed > 150);
-    assert.deepEqual(await readProject(carried, project), before);
-    assert.deepEqual(await countLive(carried), {
+    assert.deepEqual(await readProject(upgraded, project), before);
+    assert.deepEqual(await countLive(upgraded), {
       artifacts: 1,
       grants: 1,
       keys: 1,
@@ -106,20 +138,25 @@ Deno.test("a project in use, carried over → the same files, grants, maps and P
       rules: 1,
     });
   });
-});
+}
+
+/** The tag of the newest release; null before the first. */
+async function findNewestRelease(): Promise<string | null> {
+  const { stdout } = await run("git", ["tag", "--list", "--sort=-creatordate"], { cwd: PROJECT });
+  return stdout.split("\n")[0] || null;
+}
 
 /** Extracts what a deployment had, out of the history. */
-async function extractProjectBefore(directory: string): Promise<void> {
+async function extractProject(version: string, directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true });
-  const archive = join(directory, "before.tar");
-  const run = promisify(execFile);
+  const archive = join(directory, "project.tar");
   await run(
     "git",
-    ["archive", "--output", archive, BEFORE, "deno.json", "dev/deno.lock", "supabase"],
+    ["archive", "--output", archive, version, "deno.json", "dev/deno.lock", "supabase"],
     { cwd: PROJECT },
   ).catch((cause: Error) => {
     throw new Error(
-      `Commit ${BEFORE} is not in this clone: fetch the whole history, by \`git fetch --unshallow\`.`,
+      `${version} is not in this clone: fetch the whole history, by \`git fetch --unshallow\`.`,
       { cause },
     );
   });

@@ -72,7 +72,7 @@ export class Terminal implements AsyncDisposable {
     this.#reading = Promise.all([
       this.#read(this.#shell.stdout, (text) => this.#output += text),
       this.#read(this.#shell.stderr, (text) => this.#errors += text),
-    ]).finally(() => this.#tell({ ended: true }));
+    ]).finally(() => this.#announce({ ended: true }));
   }
 
   static async open(options: TerminalOptions = {}): Promise<Terminal> {
@@ -135,11 +135,11 @@ export class Terminal implements AsyncDisposable {
   async #read(stream: ReadableStream<Uint8Array>, take: (text: string) => void): Promise<void> {
     for await (const text of stream.pipeThrough(new TextDecoderStream())) {
       take(text);
-      this.#tell({ ended: false });
+      this.#announce({ ended: false });
     }
   }
 
-  #tell({ ended }: { ended: boolean }): void {
+  #announce({ ended }: { ended: boolean }): void {
     this.#ended ||= ended;
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();

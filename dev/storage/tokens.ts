@@ -5,7 +5,7 @@ import { storageErrors } from "./storage_error.ts";
 const UPLOAD_TOKEN_SECONDS = 7200;
 
 /** Makes and checks every token of the stand-in: HS256 under the project's JWT secret. */
-export class Access {
+export class Tokens {
   readonly #secret: string;
 
   constructor(jwtSecret: string) {
