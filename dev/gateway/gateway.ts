@@ -3,6 +3,7 @@ import { translateKeys } from "./gateway_keys.ts";
 import type { ProjectKeys } from "../state/project_keys.ts";
 import { forward } from "./proxy.ts";
 import { CommandError } from "../command/command_error.ts";
+import { type Connections, openConnections } from "./short_request.ts";
 
 /** The loopback ports that the gateway sends requests to. They may change while it runs. */
 export interface Upstreams {
@@ -29,8 +30,9 @@ export interface GatewayOptions {
  * CommandError.
  */
 export function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const connections = openConnections();
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
-    route(request, response, options);
+    route(request, response, { ...options, connections });
   });
   return new Promise((resolve, reject) => {
     server.once("error", (cause) => {
@@ -39,7 +41,7 @@ export function startGateway(options: GatewayOptions): Promise<Gateway> {
     server.listen(options.port, "127.0.0.1", () => {
       const address = server.address();
       const port = address !== null && typeof address === "object" ? address.port : options.port;
-      resolve({ port, stop: () => stop(server) });
+      resolve({ port, stop: () => stop(server, connections) });
     });
   });
 }
@@ -56,17 +58,21 @@ export function portRefusal(port: number, { code, message }: NodeJS.ErrnoExcepti
   return `${refused} (${code ?? message}); set PORT to another one.`;
 }
 
-function stop(server: ReturnType<typeof createServer>): Promise<void> {
-  return new Promise((resolve) => {
+async function stop(
+  server: ReturnType<typeof createServer>,
+  connections: Connections,
+): Promise<void> {
+  await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
   });
+  await connections.destroy();
 }
 
 function route(
   request: IncomingMessage,
   response: ServerResponse,
-  { keys, upstreams }: GatewayOptions,
+  { keys, upstreams, connections }: GatewayOptions & { readonly connections: Connections },
 ): void {
   const url = request.url ?? "/";
   const [, prefix, rest] = /^\/(functions|rest|storage)\/v1(?=[/?]|$)(.*)$/s.exec(url) ?? [];
@@ -77,7 +83,7 @@ function route(
     if (port === undefined) {
       answer(response, 404, { code: "NOT_FOUND", message: "Requested function was not found" });
     } else {
-      forward(request, response, { port, path, whenDown: functionIsDown });
+      forward(request, response, { port, path, connections, whenDown: functionIsDown });
     }
     return;
   }
@@ -94,6 +100,7 @@ function route(
     port: prefix === "rest" ? upstreams.postgrest : upstreams.storage,
     path,
     headers: verdict.headers,
+    connections,
     whenDown: serviceIsDown,
   });
 }

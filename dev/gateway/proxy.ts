@@ -4,6 +4,8 @@ import {
   request as sendRequest,
   type ServerResponse,
 } from "node:http";
+import { forwardedHeaders, withoutHopByHop } from "./headers.ts";
+import { type Connections, forwardShort, isShort } from "./short_request.ts";
 
 export interface ForwardOptions {
   /** The upstream's port on loopback. */
@@ -12,38 +14,42 @@ export interface ForwardOptions {
   readonly path: string;
   /** Default: the request's own. */
   readonly headers?: IncomingHttpHeaders;
+  /** For requests with a short body or none. */
+  readonly connections: Connections;
   /** Answers when the upstream gives no answer. */
   readonly whenDown: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** Headers of one connection only (RFC 9110, 7.6.1): they are never passed on. */
-const HOP_BY_HOP = [
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-];
-
 /**
- * Passes a request on and its answer back, byte for byte, as the bytes arrive. When one side goes
- * away, the connection to the other is closed.
+ * Passes a request on and its answer back, byte for byte. When one side goes away, the connection
+ * to the other is closed.
  */
 export function forward(
   request: IncomingMessage,
   response: ServerResponse,
   options: ForwardOptions,
 ): void {
+  if (isShort(request)) forwardShort(request, response, options);
+  else forwardStream(request, response, options);
+}
+
+/** Passes on a body of any length as its bytes arrive, on a connection of its own. */
+function forwardStream(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ForwardOptions,
+): void {
+  const isChunked = request.headers["transfer-encoding"] !== undefined;
   const upstream = sendRequest({
     host: "127.0.0.1",
     port: options.port,
     method: request.method,
     path: options.path,
-    headers: requestHeaders(request, options.headers ?? request.headers),
+    headers: {
+      ...forwardedHeaders(request, options.headers ?? request.headers),
+      // A body without a length stays one.
+      ...(isChunked ? { "transfer-encoding": "chunked" } : {}),
+    },
     agent: false,
   });
   upstream.on("response", (answer) => {
@@ -71,28 +77,4 @@ export function forward(
     request.unpipe(upstream);
     request.resume();
   }
-}
-
-function requestHeaders(
-  request: IncomingMessage,
-  headers: IncomingHttpHeaders,
-): IncomingHttpHeaders {
-  const host = request.headers.host ?? "127.0.0.1";
-  const chunked = request.headers["transfer-encoding"] !== undefined;
-  return {
-    ...withoutHopByHop(headers),
-    // A body without a length stays one.
-    ...(chunked ? { "transfer-encoding": "chunked" } : {}),
-    "x-forwarded-host": host,
-    "x-forwarded-port": /:([0-9]+)$/.exec(host)?.[1] ?? "80",
-    "x-forwarded-proto": "http",
-    "x-forwarded-for": request.socket.remoteAddress ?? "127.0.0.1",
-  };
-}
-
-function withoutHopByHop(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const named = (headers.connection ?? "").toLowerCase().split(",").map((name) => name.trim());
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !HOP_BY_HOP.includes(name) && !named.includes(name)),
-  );
 }

@@ -105,18 +105,20 @@ export class ObjectRows {
   ): Promise<{ row: ObjectRow; oldVersion: string }> {
     try {
       return await this.#sql.begin(async (sql) => {
-        const [old] = await sql<{ version: string }[]>`
-          select version from storage.objects
-          where bucket_id = ${source.bucket} and name = ${source.path} for update`;
-        if (old === undefined) throw storageErrors.noSuchKey();
-        const [row] = await sql<ObjectRow[]>`
-          update storage.objects
+        const [moved] = await sql<(ObjectRow & { readonly old_version: string })[]>`
+          update storage.objects o
           set bucket_id = ${target.bucket}, name = ${target.path}, version = ${newVersion},
             updated_at = now()
-          where bucket_id = ${source.bucket} and name = ${source.path}
-          returning *`;
-        await duplicate(old.version);
-        return { row: row!, oldVersion: old.version };
+          from (
+            select id, version from storage.objects
+            where bucket_id = ${source.bucket} and name = ${source.path} for update
+          ) old
+          where o.id = old.id
+          returning o.*, old.version as old_version`;
+        if (moved === undefined) throw storageErrors.noSuchKey();
+        const { old_version, ...row } = moved;
+        await duplicate(old_version);
+        return { row, oldVersion: old_version };
       });
     } catch (cause) {
       const isTaken = cause instanceof postgres.PostgresError && cause.code === "23505";

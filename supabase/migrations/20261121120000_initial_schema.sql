@@ -1247,10 +1247,7 @@ comment on column artifacts.verifications.progress_at is
   'When a verification over several calls last came further.';
 
 create function public.begin_commit(
-  caller jsonb,
-  artifact_id text,
-  sha256 text,
-  lease_seconds integer
+  caller jsonb, artifact_id text, sha256 text, lease_seconds integer
 ) returns json
 language plpgsql
 volatile
@@ -1261,8 +1258,10 @@ declare
   caller_agent text := agents.authenticate(begin_commit.caller);
   artifact artifacts.artifacts;
   verification artifacts.verifications;
-  is_uploaded boolean;
   attempt_to_verify integer;
+  incoming_path text;
+  sealed_path text;
+  stored record;
 begin
   artifact := artifacts.lock_owned_artifact(caller_agent, begin_commit.artifact_id);
   perform artifacts.refuse_ended(artifact);
@@ -1281,8 +1280,8 @@ begin
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
 
-  is_uploaded := artifacts.has_object(artifacts.incoming_path(artifact.artifact_id));
-  if is_uploaded then
+  if artifacts.has_object(artifacts.incoming_path(artifact.artifact_id)) then
+    incoming_path := artifacts.incoming_path(artifact.artifact_id);
     update artifacts.artifacts a
     set commit_attempts = a.commit_attempts + 1
     where a.artifact_id = artifact.artifact_id
@@ -1298,43 +1297,43 @@ begin
 
   insert into artifacts.verifications as v (artifact_id, attempt, lease_token, lease_expires_at)
   values (
-    artifact.artifact_id,
-    attempt_to_verify,
-    gen_random_uuid(),
+    artifact.artifact_id, attempt_to_verify, gen_random_uuid(),
     clock_timestamp() + make_interval(secs => begin_commit.lease_seconds)
   )
   on conflict on constraint verifications_pkey do update
-  set attempt = excluded.attempt,
-      lease_token = excluded.lease_token,
+  set attempt = excluded.attempt, lease_token = excluded.lease_token,
       lease_expires_at = excluded.lease_expires_at
   returning v.* into verification;
+
+  sealed_path := artifacts.sealed_path(artifact.artifact_id, verification.attempt);
+  select o.id, o.version, (o.metadata ->> 'size')::bigint as size into stored
+  from storage.objects o
+  where o.bucket_id = artifacts.bucket() and o.name = coalesce(incoming_path, sealed_path);
 
   return json_build_object(
     'step', 'verify',
     'lease_token', verification.lease_token,
-    'incoming_path', case when is_uploaded then artifacts.incoming_path(artifact.artifact_id) end,
-    'sealed_path', artifacts.sealed_path(artifact.artifact_id, verification.attempt),
+    'incoming_path', incoming_path,
+    'sealed_path', sealed_path,
     'size', artifact.size_bytes,
-    'progress', (
-      select json_build_object(
+    'object', json_build_object('id', stored.id, 'version', stored.version, 'size', stored.size),
+    'progress', case
+      when stored.id = verification.object_id and stored.version = verification.object_version
+      then json_build_object(
         'verified_bytes', verification.verified_bytes,
         'hash_state', encode(verification.hash_state, 'base64')
       )
-      from storage.objects o
-      where o.bucket_id = artifacts.bucket()
-        and o.name = artifacts.sealed_path(artifact.artifact_id, verification.attempt)
-        and o.id = verification.object_id
-        and o.version = verification.object_version
-    )
+    end
   );
 end
 $$;
 comment on function public.begin_commit(jsonb, text, text, integer) is
   'Takes the lease of a commit. Returns {step: "done", artifact} when there is nothing left to do, '
-  'else {step: "verify", lease_token, incoming_path | null, sealed_path, size, progress: '
-  '{verified_bytes, hash_state (base64)} | null}: move incoming_path, if there is one, to '
-  'sealed_path and verify that, from progress on. Raises artifact_not_found, artifact_expired, '
-  'already_committed, commit_in_progress, upload_missing.';
+  'else {step: "verify", lease_token, incoming_path | null, sealed_path, size, object: {id, '
+  'version, size | null}, progress: {verified_bytes, hash_state (base64)} | null}: move '
+  'incoming_path, if there is one, to sealed_path and verify that, from progress on. object is '
+  'what lies at the first of the two paths now; a move gives it another version. Raises '
+  'artifact_not_found, artifact_expired, already_committed, commit_in_progress, upload_missing.';
 
 create function public.save_commit_progress(
   artifact_id text,

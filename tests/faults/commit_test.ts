@@ -19,7 +19,6 @@ const READING = "/object/authenticated/";
 /** The steps of a commit, by the path of the call that each makes. */
 const STEPS = {
   "before the move": "/object/move",
-  "between the move and the reading": "/object/info/",
   "while the bytes are read": READING,
   "between the reading and the verdict": "/rpc/finish_commit",
 };

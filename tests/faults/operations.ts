@@ -14,7 +14,6 @@ export const CALLS: Record<string, readonly string[]> = {
   "/commit": [
     "/rpc/begin_commit",
     "/object/move",
-    "/object/info/",
     "/object/authenticated/",
     "/rpc/finish_commit",
   ],

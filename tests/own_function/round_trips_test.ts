@@ -107,6 +107,7 @@ artifactTest(
     const counted = (part: string) => proxy.passed.filter(({ path }) => path.includes(part)).length;
     assert.equal(counted("/object/move"), 1);
     assert.equal(counted("/object/authenticated/"), 1);
+    assert.equal(counted("/object/info/"), 0, "the database knows the size");
     const reading = proxy.passed.find(({ path }) => path.includes("/object/authenticated/"));
     assert.equal(
       reading?.headers.get("accept-encoding"),

@@ -2,60 +2,9 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { request as sendRequest } from "node:http";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { startGateway } from "../../dev/gateway/gateway.ts";
-import { freePort } from "../../dev/processes/free_port.ts";
+import { KEYS, openGateway } from "./own_gateway.ts";
 
-const KEYS = {
-  secretKey: "sb_secret_test",
-  publishableKey: "sb_publishable_test",
-  serviceRoleKey: "service-role.jwt",
-  anonKey: "anon.jwt",
-  jwtSecret: "",
-  pskEncryptionKeys: "",
-  databasePassword: "",
-};
 const USER_JWT = "a.user.jwt";
-
-interface Seen {
-  readonly path: string;
-  readonly headers: Record<string, string>;
-}
-
-/** A gateway in front of one upstream for everything. By default, that tells what reached it. */
-async function openGateway(handler: Deno.ServeHandler = tellWhatArrived) {
-  const upstream = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, handler);
-  const port = upstream.addr.port;
-  const gateway = await startGateway({
-    port: 0,
-    keys: KEYS,
-    upstreams: {
-      postgrest: port,
-      storage: port,
-      functions: new Map([["echo", port], ["down", await freePort()]]),
-    },
-  });
-  const url = `http://127.0.0.1:${gateway.port}`;
-  return {
-    url,
-    async see(path: string, headers: Record<string, string>): Promise<Seen> {
-      const response = await fetch(url + path, { headers });
-      assert.equal(response.status, 200);
-      return await response.json();
-    },
-    async [Symbol.asyncDispose]() {
-      await gateway.stop();
-      await upstream.shutdown();
-    },
-  };
-}
-
-function tellWhatArrived(request: Request): Response {
-  const url = new URL(request.url);
-  return Response.json({
-    path: url.pathname + url.search,
-    headers: Object.fromEntries(request.headers),
-  });
-}
 
 Deno.test("/rest/v1 without an apikey → 401", async () => {
   await using gateway = await openGateway();

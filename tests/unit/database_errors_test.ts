@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
-import { type PostgrestClient, PostgrestError } from "@supabase/postgrest-js";
 import {
-  createCallDatabase,
+  parsePostgrestError,
+  type PostgrestError,
   serviceErrorOf,
-} from "../../supabase/functions/_shared/upstream/database.ts";
-import { ServiceError } from "../../supabase/functions/_shared/errors.ts";
+} from "../../supabase/functions/_shared/upstream/postgrest_error.ts";
 
 function postgrestError(
   code: string,
   { message = "m", details = "", hint = "" } = {},
 ): PostgrestError {
-  return new PostgrestError({ code, message, details, hint });
+  return { code, message, details, hint };
 }
 
 Deno.test("serviceErrorOf() a domain error → its code, with its detail as details", () => {
@@ -98,35 +97,13 @@ for (const [expected, answers] of Object.entries(MAPPED)) {
   });
 }
 
-/** A client that gives these answers, one per call. */
-function clientAnswering(...answers: object[]): { client: PostgrestClient; calls: () => number } {
-  let calls = 0;
-  const rpc = () => Promise.resolve(answers[calls++]);
-  return { client: { rpc } as unknown as PostgrestClient, calls: () => calls };
-}
-
-const DEADLOCK = { data: null, error: postgrestError("40P01"), status: 500 };
-
-Deno.test("callDatabase() repeats a deadlocked call once, and answers with what came then", async () => {
-  const { client, calls } = clientAnswering(DEADLOCK, { data: { n: 1 }, error: null, status: 200 });
-  assert.deepEqual(await createCallDatabase(client)("f", {}), { n: 1 });
-  assert.equal(calls(), 2);
-});
-
-Deno.test("callDatabase() deadlocked twice → upstream_unavailable", async () => {
-  const { client, calls } = clientAnswering(DEADLOCK, DEADLOCK, DEADLOCK);
-  const error = await createCallDatabase(client)("f", {}).catch((thrown: unknown) => thrown);
-  assert.equal(error instanceof ServiceError && error.code, "upstream_unavailable");
-  assert.equal(calls(), 2);
-});
-
-Deno.test("callDatabase() does not repeat what the database has decided", async () => {
-  const { client, calls } = clientAnswering({
-    data: null,
-    error: postgrestError("PT404", { message: "artifact_not_found" }),
-    status: 404,
-  });
-  const error = await createCallDatabase(client)("f", {}).catch((thrown: unknown) => thrown);
-  assert.equal(error instanceof ServiceError && error.code, "artifact_not_found");
-  assert.equal(calls(), 1);
+Deno.test("parsePostgrestError() a body that is not PostgREST's → no code", () => {
+  for (const body of ["", "<html>", "null", "[]", '"text"', '{"error": {"code": 7}, "code": 7}']) {
+    assert.deepEqual(parsePostgrestError(body), {
+      code: "",
+      message: "",
+      details: null,
+      hint: null,
+    });
+  }
 });

@@ -3,7 +3,7 @@ import { cors } from "hono/cors";
 // Its router is the one that costs least to set up, for a process that lives for a few requests.
 import { Hono } from "hono/quick";
 import { type Caller, callerArgument, identifyCaller } from "./caller.ts";
-import { createCallDatabase, createDatabaseClient } from "./upstream/database.ts";
+import { createDatabase } from "./upstream/database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
 import type { Documentation } from "./openapi/document.ts";
 import type { Operation, Operations, Platform } from "./operation.ts";
@@ -33,6 +33,9 @@ export interface AppDescription<Settings extends PlatformSettings> {
   readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
 }
 
+/** What scripts of other origins may read of an answer's headers. */
+const EXPOSED_HEADERS = ["x-request-id", "retry-after", "www-authenticate"];
+
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,64}$/;
 
 /**
@@ -57,25 +60,25 @@ export function createApp<Settings extends PlatformSettings>(
     const upstreamCalls: UpstreamCall[] = [];
     await recordUpstreamCalls(upstreamCalls, next);
     await discardBody(context.req.raw);
-    context.header("x-request-id", requestId);
-    context.header("cache-control", "no-store");
+    // Set on the response that is there: the ways of Hono would make a new one for each header.
+    const { headers, status } = context.res;
+    headers.set("x-request-id", requestId);
+    headers.set("cache-control", "no-store");
+    headers.set("access-control-allow-origin", "*");
+    headers.set("access-control-expose-headers", EXPOSED_HEADERS.join(","));
     logRequest({
       requestId,
       functionName: description.name,
       method: context.req.method,
       path: context.get("path"),
       callerKind: context.get("caller")?.kind ?? "none",
-      status: context.res.status,
+      status,
       durationMilliseconds: performance.now() - startedAt,
       upstreamCalls,
       error: context.get("error"),
     });
   });
-  app.use(cors({
-    origin: "*",
-    allowMethods: ["POST", "GET", "OPTIONS"],
-    exposeHeaders: ["x-request-id", "retry-after", "www-authenticate"],
-  }));
+  app.options("*", cors({ origin: "*", allowMethods: ["POST", "GET", "OPTIONS"] }));
   app.onError((error, context: AppContext) => {
     context.set("error", error);
     const known = error instanceof ServiceError ? error : new ServiceError("internal");
@@ -92,8 +95,8 @@ export function createApp<Settings extends PlatformSettings>(
     return app;
   }
 
-  const callDatabase = createCallDatabase(createDatabaseClient(settings));
-  const operations = createOperations(description.operations, { settings, callDatabase });
+  const database = createDatabase(settings);
+  const operations = createOperations(description.operations, { settings, ...database });
   for (const [path, operationOf] of operations) {
     app.post(path, async (context) => {
       context.set("path", path);
@@ -116,7 +119,7 @@ export function createApp<Settings extends PlatformSettings>(
   app.get("/health", async (context) => {
     context.set("path", "/health");
     try {
-      return Response.json(await callDatabase<object>("check_health", {}));
+      return await database.relayDatabase("check_health", {});
     } catch (cause) {
       // Whatever the reason is, this instance cannot serve now.
       if (cause instanceof ServiceError && cause.code === "misconfigured") throw cause;

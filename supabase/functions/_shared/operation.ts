@@ -1,13 +1,12 @@
 import type * as z from "zod";
 import type { CallerArgument } from "./caller.ts";
-import type { CallDatabase } from "./upstream/database.ts";
+import type { Database } from "./upstream/database.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 
 /** What operations are made from: the settings of their function, and what they may call. */
-export interface Platform<Settings extends PlatformSettings = PlatformSettings> {
+export interface Platform<Settings extends PlatformSettings = PlatformSettings> extends Database {
   readonly settings: Settings;
-  readonly callDatabase: CallDatabase;
 }
 
 /** What a handler is given of one request. */
@@ -43,7 +42,10 @@ export interface Operation {
   readonly plainText?: z.ZodType;
   /** The errors of its own, besides those that every operation has. */
   readonly errors: readonly ErrorCode[];
-  /** Answers with a JSON object (status 200), or with a Response of another status or type. */
+  /**
+   * Answers with a JSON object (status 200), or with a Response: of another status or type, or with
+   * the object's bytes.
+   */
   readonly handle: (context: OperationContext<unknown>) => Promise<object>;
 }
 

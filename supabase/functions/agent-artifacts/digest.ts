@@ -1,9 +1,10 @@
 import { Buffer } from "node:buffer";
-import { createSHA256 } from "hash-wasm";
+import { createHash } from "node:crypto";
 import { ServiceError } from "../_shared/errors.ts";
-import type { ObjectStore } from "./object_store.ts";
+import type { ObjectStore, StoredObject } from "./object_store.ts";
 
-const BUFFER_BYTES = 64 * 1024;
+/** Enough that a download is not slowed down; a smaller object takes a smaller one. */
+const MAX_BUFFER_BYTES = 1024 ** 2;
 
 /** How far the hashing of one object has come. */
 export interface Progress {
@@ -31,10 +32,17 @@ export interface PartialObservation extends Progress {
 export interface DigestOptions {
   /** In bytes. */
   readonly expectedSize: number;
+  /** What the database knew of the object when the call began; the size may be missing. */
+  readonly known: Omit<StoredObject, "size"> & { readonly size: number | null };
+  /**
+   * Whether this call has moved the object to its path. Then it has another version than the known
+   * one; and where a PUT came in between, it is another object, perhaps of another size.
+   */
+  readonly isJustMoved: boolean;
   /** Of this very object. Null: none is read yet. */
   readonly progress: Progress | null;
   readonly maxBytesPerCall: number;
-  /** After this, the call ends with the progress that it has made, and the next one goes on. */
+  /** After this, the call ends, and a later one goes on. */
   readonly maxMillisecondsPerCall: number;
   /** Ends the reading without a result. */
   readonly signal: AbortSignal;
@@ -42,61 +50,121 @@ export interface DigestOptions {
 
 /**
  * Reads the object at `path` in constant memory and says what it is, or how far the reading came.
- * Null when there is no object. Throws upstream_unavailable.
+ * Throws upstream_unavailable.
+ *
+ * An object that fits into one call is read at once, by the hash of the platform, which is up to
+ * four times as fast as the one whose state can be saved. If the time is over before its end, nothing is
+ * saved. But then the next call finds it moved already, and takes that for the sign to read it in
+ * parts: a slow Storage costs one call more, and never all of them.
  */
 export async function digestObject(
   store: ObjectStore,
   path: string,
   options: DigestOptions,
-): Promise<Observation | PartialObservation | null> {
-  const { expectedSize, progress, maxBytesPerCall, signal } = options;
-  // Asked first, because hosted Storage leaves Content-Length out of downloads.
-  const object = await store.describe(path);
-  if (object === null) return null;
-  if (object.size !== expectedSize) return { complete: true, size: object.size, sha256: null };
+): Promise<Observation | PartialObservation> {
+  const { expectedSize, known, isJustMoved } = options;
+  const isReadAtOnce = isJustMoved && expectedSize <= options.maxBytesPerCall;
+  if (isReadAtOnce && known.size === expectedSize) return await digestAtOnce(store, path, options);
 
+  const object = isJustMoved ? null : withSize(known);
+  const { id, version, size } = object ?? await describe(store, path);
+  // Not from the download itself: hosted Storage leaves Content-Length out.
+  if (size !== expectedSize) return { complete: true, size, sha256: null };
+  return isReadAtOnce
+    ? await digestAtOnce(store, path, options)
+    : await digestPart(store, path, { ...options, id, version });
+}
+
+async function digestAtOnce(
+  store: ObjectStore,
+  path: string,
+  options: DigestOptions,
+): Promise<Observation> {
+  const { expectedSize, signal } = options;
+  const hash = createHash("sha256");
+  // Without a range: an empty object has no range at all.
+  const stream = await store.read(path, { signal });
+  const { bytes, isOutOfTime } = await feed(stream, {
+    ...options,
+    maxBytes: expectedSize,
+    update: (chunk) => hash.update(chunk),
+  });
+  if (bytes === expectedSize) {
+    return { complete: true, size: expectedSize, sha256: hash.digest("hex") };
+  }
+  if (isOutOfTime) throw unavailable("no time to read the whole object");
+  const { size } = await describe(store, path);
+  if (size !== expectedSize) return { complete: true, size, sha256: null };
+  throw unavailable("download of another length than the object");
+}
+
+async function digestPart(
+  store: ObjectStore,
+  path: string,
+  options: DigestOptions & { readonly id: string; readonly version: string },
+): Promise<Observation | PartialObservation> {
+  const { expectedSize, progress, maxBytesPerCall, signal } = options;
+  // Loaded by who needs it: its code is a program for WebAssembly, to be compiled first.
+  const { createSHA256 } = await import("hash-wasm");
   const hasher = await createSHA256();
   if (progress !== null) hasher.load(Buffer.from(progress.hash_state, "base64"));
   const start = progress?.verified_bytes ?? 0;
   const end = Math.min(expectedSize, start + maxBytesPerCall);
-  // Without a range where all is read: an empty object has no range at all.
   const isWhole = start === 0 && end === expectedSize;
   const stream = await store.read(path, isWhole ? { signal } : { range: { start, end }, signal });
 
-  const softDeadline = performance.now() + options.maxMillisecondsPerCall;
-  let verifiedBytes = start;
-  let isOutOfTime = false;
-  for await (const chunk of chunksOf(stream)) {
-    hasher.update(chunk);
-    verifiedBytes += chunk.byteLength;
-    isOutOfTime = verifiedBytes < end && performance.now() > softDeadline;
-    if (isOutOfTime || verifiedBytes > end) break;
+  const { bytes, isOutOfTime } = await feed(stream, {
+    ...options,
+    maxBytes: end - start,
+    update: (chunk) => hasher.update(chunk),
+  });
+  if (bytes !== end - start && !isOutOfTime) {
+    // Storage has told another size: the download went wrong, the object may be right.
+    throw unavailable("download of another length than asked for");
   }
-  if (verifiedBytes !== end && !isOutOfTime) {
-    // Storage has just told another size: the download went wrong, the object may be right.
-    throw new ServiceError("upstream_unavailable", {
-      cause: new Error("download of another length than asked for"),
-    });
-  }
-  if (verifiedBytes === expectedSize) {
+  if (start + bytes === expectedSize) {
     return { complete: true, size: expectedSize, sha256: hasher.digest("hex") };
   }
   return {
     complete: false,
-    verified_bytes: verifiedBytes,
+    verified_bytes: start + bytes,
     hash_state: Buffer.from(hasher.save()).toString("base64"),
-    object_id: object.id,
-    object_version: object.version,
+    object_id: options.id,
+    object_version: options.version,
   };
+}
+
+/** Reads on until the stream ends, has more than `maxBytes`, or the time is over. */
+async function feed(
+  stream: ReadableStream<Uint8Array>,
+  { maxBytes, maxMillisecondsPerCall, update }: {
+    readonly maxBytes: number;
+    readonly maxMillisecondsPerCall: number;
+    readonly update: (chunk: Uint8Array) => void;
+  },
+): Promise<{ bytes: number; isOutOfTime: boolean }> {
+  const softDeadline = performance.now() + maxMillisecondsPerCall;
+  let bytes = 0;
+  let isOutOfTime = false;
+  for await (const chunk of chunksOf(stream, Math.min(maxBytes + 1, MAX_BUFFER_BYTES))) {
+    update(chunk);
+    bytes += chunk.byteLength;
+    isOutOfTime = bytes < maxBytes && performance.now() > softDeadline;
+    if (isOutOfTime || bytes > maxBytes) break;
+  }
+  return { bytes, isOutOfTime };
 }
 
 /**
  * The stream's chunks, each valid until the next is asked for. All are read into one buffer: chunks
  * of their own would pile up faster than they are collected.
  */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* chunksOf(
+  stream: ReadableStream<Uint8Array>,
+  bufferBytes: number,
+): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader({ mode: "byob" });
-  let buffer = new Uint8Array(BUFFER_BYTES);
+  let buffer = new Uint8Array(bufferBytes);
   try {
     while (true) {
       const { done, value } = await reader.read(buffer);
@@ -110,4 +178,18 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
     // Ends a download that was not read to its end. That it is broken already does not matter.
     await reader.cancel().catch(() => {});
   }
+}
+
+function withSize({ id, version, size }: DigestOptions["known"]): StoredObject | null {
+  return size === null ? null : { id, version, size };
+}
+
+async function describe(store: ObjectStore, path: string): Promise<StoredObject> {
+  const object = await store.describe(path);
+  if (object === null) throw unavailable("the sealed object is gone");
+  return object;
+}
+
+function unavailable(reason: string): ServiceError {
+  return new ServiceError("upstream_unavailable", { cause: new Error(reason) });
 }

@@ -1,7 +1,7 @@
 import { StorageApiError, StorageClient } from "@supabase/storage-js";
 import { ServiceError } from "../_shared/errors.ts";
 import type { PlatformSettings } from "../_shared/settings/platform.ts";
-import { fetchWithDeadline, serviceHeaders } from "../_shared/upstream/fetch.ts";
+import { fetchFromStorage, serviceHeaders } from "../_shared/upstream/fetch.ts";
 import { recordedFetch } from "../_shared/upstream/calls.ts";
 import { BUCKET } from "./object_paths.ts";
 
@@ -43,7 +43,7 @@ export interface ObjectStore {
 /** The project's Storage. Every method throws upstream_unavailable when Storage fails. */
 export function createObjectStore(settings: PlatformSettings): ObjectStore {
   const storageUrl = `${settings.supabaseUrl}/storage/v1`;
-  const bucket = new StorageClient(storageUrl, serviceHeaders(settings), fetchWithDeadline)
+  const bucket = new StorageClient(storageUrl, serviceHeaders(settings), fetchFromStorage)
     .from(BUCKET);
   return {
     async signUpload(path) {
@@ -81,6 +81,7 @@ export function createObjectStore(settings: PlatformSettings): ObjectStore {
 
     async read(path, { range, signal }) {
       const response = await recordedFetch(
+        "object/authenticated",
         `${storageUrl}/object/authenticated/${BUCKET}/${path}`,
         {
           headers: {

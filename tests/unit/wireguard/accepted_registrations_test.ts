@@ -97,6 +97,10 @@ async function passedOn<Passed>(
       parameters = given;
       return Promise.resolve({} as Result);
     },
+    relayDatabase(_name: string, given: Readonly<Record<string, unknown>>) {
+      parameters = given;
+      return Promise.resolve(Response.json({}));
+    },
   });
   const parsed = request.safeParse(body);
   if (!parsed.success) return null;

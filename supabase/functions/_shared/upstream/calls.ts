@@ -19,8 +19,12 @@ export function recordUpstreamCalls<Result>(
   return callsOfRequest.run(calls, handle);
 }
 
-/** `fetch`, noted for the log of the request that it serves, with the time until the headers. */
+/**
+ * `fetch`, noted under `name` for the log of the request that it serves, with the time until the
+ * headers.
+ */
 export async function recordedFetch(
+  name: string,
   input: RequestInfo | URL,
   init: RequestInit = {},
 ): Promise<Response> {
@@ -32,19 +36,9 @@ export async function recordedFetch(
     return response;
   } finally {
     callsOfRequest.getStore()?.push({
-      name: upstreamCallName(input),
+      name,
       status,
       duration_ms: Math.round(performance.now() - startedAt),
     });
   }
-}
-
-const RPC = /^\/rest\/v1\/rpc\/(\w+)$/;
-const STORAGE_CALL =
-  /^\/storage\/v1\/(object\/(?:upload\/sign|sign|move|info|authenticated)|object)(?:\/|$)/;
-
-/** What a call is for. Object paths and query strings stay out: a signed URL is a secret. */
-export function upstreamCallName(input: RequestInfo | URL): string {
-  const { pathname } = new URL(input instanceof Request ? input.url : input);
-  return (RPC.exec(pathname) ?? STORAGE_CALL.exec(pathname))?.[1] ?? "other";
 }

@@ -1,5 +1,5 @@
 import type { PlatformSettings } from "../settings/platform.ts";
-import { recordedFetch, upstreamCallName } from "./calls.ts";
+import { recordedFetch } from "./calls.ts";
 
 /** The longest that a call to PostgREST or Storage may take: just above the database's own 8 s. */
 const CALL_DEADLINE_MILLISECONDS = 10_000;
@@ -28,17 +28,32 @@ const REPEATABLE: ReadonlySet<string> = new Set([
 /** Overloaded, or out of reach for a moment. 544 is Storage's own. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504, 544]);
 
-/** `fetch` for PostgREST and Storage: every call has a deadline, and is noted for the log. */
-export async function fetchWithDeadline(
+const STORAGE_CALL =
+  /^\/storage\/v1\/(object\/(?:upload\/sign|sign|move|info|authenticated)|object)(?:\/|$)/;
+
+/**
+ * `fetchWithDeadline` for a Storage client, by the name that the path gives. Object paths and query
+ * strings stay out of it: a signed URL is a secret.
+ */
+export function fetchFromStorage(
   input: RequestInfo | URL,
   init: RequestInit = {},
 ): Promise<Response> {
-  const name = upstreamCallName(input);
+  const { pathname } = new URL(input instanceof Request ? input.url : input);
+  return fetchWithDeadline(STORAGE_CALL.exec(pathname)?.[1] ?? "other", input, init);
+}
+
+/** `fetch` for PostgREST and Storage: every call has a deadline, and is noted for the log. */
+export async function fetchWithDeadline(
+  name: string,
+  input: RequestInfo | URL,
+  init: RequestInit = {},
+): Promise<Response> {
   const deadline = AbortSignal.timeout(
     name === "object/move" ? MOVE_DEADLINE_MILLISECONDS : CALL_DEADLINE_MILLISECONDS,
   );
   const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
-  const attempt = () => recordedFetch(input, { ...init, signal });
+  const attempt = () => recordedFetch(name, input, { ...init, signal });
   if (!REPEATABLE.has(name)) return await attempt();
   try {
     const response = await attempt();

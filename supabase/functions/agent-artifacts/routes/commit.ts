@@ -3,6 +3,7 @@ import { ServiceError } from "../../_shared/errors.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import {
   digestObject,
+  type DigestOptions,
   type Observation,
   type PartialObservation,
   type Progress,
@@ -30,6 +31,7 @@ interface Verification {
   readonly incoming_path: string | null;
   readonly sealed_path: string;
   readonly size: number;
+  readonly object: DigestOptions["known"];
   readonly progress: Progress | null;
 }
 
@@ -130,7 +132,7 @@ function stillVerifying(saved: Artifact, verifiedBytes: number): Response {
  */
 async function sealAndDigest(
   store: ObjectStore,
-  { incoming_path, sealed_path, size, progress }: Verification,
+  { incoming_path, sealed_path, size, object, progress }: Verification,
   settings: ArtifactsSettings,
 ): Promise<Observation | PartialObservation> {
   const signal = AbortSignal.timeout(VERIFY_DEADLINE_MILLISECONDS);
@@ -140,15 +142,13 @@ async function sealAndDigest(
       cause: new Error("the upload was moved away"),
     });
   }
-  const observed = await digestObject(store, sealed_path, {
+  return await digestObject(store, sealed_path, {
     expectedSize: size,
+    known: object,
+    isJustMoved: incoming_path !== null,
     progress,
     maxBytesPerCall: settings.artifactsCommitBytesPerCall,
     maxMillisecondsPerCall: READ_MILLISECONDS_PER_CALL,
     signal,
   });
-  if (observed === null) {
-    throw new ServiceError("upstream_unavailable", { cause: new Error("sealed object is gone") });
-  }
-  return observed;
 }

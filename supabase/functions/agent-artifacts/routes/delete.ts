@@ -5,7 +5,7 @@ import { artifact, artifactId } from "../fields.ts";
 const deletedArtifact = artifact.extend({ state: z.literal("deleted") })
   .meta({ id: "DeletedArtifact" });
 
-export function createOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End an artifact, and with it its grants.",
     description: "Deleting the current artifact of a key does not bring back the one before it.",
@@ -16,7 +16,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     response: deletedArtifact,
     errors: ["artifact_not_found", "artifact_expired"],
     handle({ input, caller }) {
-      return callDatabase<z.output<typeof deletedArtifact>>("delete_artifact", {
+      return relayDatabase("delete_artifact", {
         caller,
         ...input,
       });

@@ -27,7 +27,7 @@ const inboxEntry = z.object({
 
 const response = z.object({ grants: z.array(inboxEntry), next_cursor: nextCursor });
 
-export function createOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "The live grants to an agent, newest first.",
     description: "It never shows a token: an agent opens what was granted to it with /open.",
@@ -45,7 +45,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     response,
     errors: [],
     handle({ input, caller }) {
-      return callDatabase<z.output<typeof response>>("list_inbox", {
+      return relayDatabase("list_inbox", {
         caller,
         agent_id: input.agent_id,
         max_entries: input.limit,

@@ -30,7 +30,7 @@ const response = z.object({
   grant_ids: z.array(sentGrantId),
 });
 
-export function createOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End one grant, or every live grant of an artifact to an agent.",
     description: "Send `artifact_id` and `to_agent`, or `grant_id` alone. A request that begins " +
@@ -43,7 +43,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     response,
     errors: ["artifact_not_found", "grant_not_found"],
     handle({ input, caller }) {
-      return callDatabase<z.output<typeof response>>("revoke_grants", {
+      return relayDatabase("revoke_grants", {
         caller,
         artifact_id: input.artifact_id ?? null,
         to_agent: input.to_agent ?? null,

@@ -29,7 +29,7 @@ const request = z.object({
   }),
 });
 
-export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
+export function createOperation({ relayDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
     summary: "Join the mesh, or change the pubkey or endpoint.",
     description: "An agent keeps the addresses that it is given here.",
@@ -41,7 +41,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     errors: ["pubkey_in_use", "network_full"],
     handle({ input, caller }) {
       const endpoint = input.endpoint ?? null;
-      return callDatabase<z.output<typeof peer>>("register_peer", {
+      return relayDatabase("register_peer", {
         caller,
         agent_id: input.agent_id,
         pubkey: input.pubkey,

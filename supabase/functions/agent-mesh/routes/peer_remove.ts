@@ -7,7 +7,7 @@ const response = z.object({
   removed: z.boolean().meta({ description: "False: there was no peer.", examples: [true] }),
 });
 
-export function createOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "Leave the mesh: the peer, its rules and its PSKs are gone.",
     tag: "Peers",
@@ -17,7 +17,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     response,
     errors: [],
     handle({ input, caller }) {
-      return callDatabase<z.output<typeof response>>("remove_peer", { caller, ...input });
+      return relayDatabase("remove_peer", { caller, ...input });
     },
   });
 }

@@ -9,7 +9,7 @@ const response = z.object({
   rotated_at: sentTimestamp,
 });
 
-export function createOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "Replace the PSK of a pair; both then call /wg_config.",
     tag: "PSKs",
@@ -19,7 +19,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     response,
     errors: ["peer_not_found"],
     handle({ input, caller }) {
-      return callDatabase<z.output<typeof response>>("rotate_psk", { caller, ...input });
+      return relayDatabase("rotate_psk", { caller, ...input });
     },
   });
 }

@@ -10,7 +10,7 @@ const response = rule.extend({
     .meta({ description: "The agent that has not agreed yet.", examples: ["builder"] }),
 });
 
-export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
+export function createOperation({ relayDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
     summary: "Agree to an access rule; it is active once both of its agents have.",
     description: "Put by one agent alone it is a request, which gives nobody anything. The " +
@@ -22,7 +22,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     response,
     errors: ["limit_exceeded"],
     handle({ input, caller }) {
-      return callDatabase<z.output<typeof response>>("put_rule", {
+      return relayDatabase("put_rule", {
         caller,
         ...input,
         max_rules: settings.meshMaxRules,

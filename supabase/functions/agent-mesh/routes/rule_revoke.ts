@@ -4,7 +4,7 @@ import { rule, ruleOfTwo } from "../fields.ts";
 
 const response = rule.extend({ revoked: z.boolean().meta({ examples: [true] }) });
 
-export function createOperation({ callDatabase }: Platform): Operation {
+export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End an access rule, or a request for one, for both of its agents.",
     description: "To have the rule again, both have to agree anew.",
@@ -15,7 +15,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     response,
     errors: [],
     handle({ input, caller }) {
-      return callDatabase<z.output<typeof response>>("revoke_rule", { caller, ...input });
+      return relayDatabase("revoke_rule", { caller, ...input });
     },
   });
 }

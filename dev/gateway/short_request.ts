@@ -1,0 +1,81 @@
+import { Buffer } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Agent } from "undici";
+import { forwardedHeaders, withoutHopByHop } from "./headers.ts";
+import type { ForwardOptions } from "./proxy.ts";
+
+const MAX_BODY_BYTES = 64 * 1024;
+
+/** Connections to upstreams, which stay open between two requests. */
+export type Connections = Agent;
+
+/**
+ * They end long before an upstream ends them: PostgREST does after 30 seconds. By undici, because
+ * the agent of Deno's node:http sends a POST once more when its connection breaks, though the
+ * upstream may have done what it asks for.
+ */
+export function openConnections(): Connections {
+  return new Agent({
+    keepAliveTimeout: 4_000,
+    keepAliveMaxTimeout: 4_000,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+/** Whether the request has no body or a short one, which can be held in memory. */
+export function isShort({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] === undefined && headers.expect === undefined &&
+    Number(headers["content-length"] ?? 0) <= MAX_BODY_BYTES;
+}
+
+/** Passes on a request that `isShort`, on a connection that may have served others before. */
+export async function forwardShort(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ForwardOptions,
+): Promise<void> {
+  const gone = new AbortController();
+  response.on("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  let body: Buffer;
+  try {
+    body = await readAll(request);
+  } catch {
+    response.destroy();
+    return;
+  }
+  const send = () =>
+    options.connections.stream({
+      origin: `http://127.0.0.1:${options.port}`,
+      method: request.method as "GET",
+      path: options.path,
+      headers: forwardedHeaders(request, options.headers ?? request.headers),
+      body: body.length === 0 ? null : body,
+      signal: gone.signal,
+    }, ({ statusCode, headers }) => response.writeHead(statusCode, withoutHopByHop(headers)));
+  try {
+    await send().catch((error) => {
+      // The upstream may have ended the connection just before. Any other request than these is
+      // not sent twice: nobody knows whether it arrived.
+      const isRepeatable = request.method === "GET" || request.method === "HEAD";
+      if (!isRepeatable || !isBroken(error) || response.headersSent) throw error;
+      return send();
+    });
+  } catch {
+    if (gone.signal.aborted) return;
+    if (response.headersSent) response.destroy();
+    else options.whenDown(request, response);
+  }
+}
+
+async function readAll(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+function isBroken({ code }: { readonly code?: string }): boolean {
+  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
+}

@@ -1,0 +1,69 @@
+/** A gateway of a test's own, without a stack behind it. */
+import assert from "node:assert/strict";
+import { startGateway } from "../../dev/gateway/gateway.ts";
+import { freePort } from "../../dev/processes/free_port.ts";
+
+export const KEYS = {
+  secretKey: "sb_secret_test",
+  publishableKey: "sb_publishable_test",
+  serviceRoleKey: "service-role.jwt",
+  anonKey: "anon.jwt",
+  jwtSecret: "",
+  pskEncryptionKeys: "",
+  databasePassword: "",
+};
+
+/** What reached the upstream. */
+export interface Seen {
+  readonly path: string;
+  readonly headers: Record<string, string>;
+}
+
+/** A gateway in front of one upstream for everything. By default, that tells what reached it. */
+export async function openGateway(handler: Deno.ServeHandler = tellWhatArrived) {
+  let upstream = serve(0, handler);
+  const { port } = upstream.addr;
+  const gateway = await openGatewayTo(port);
+  return {
+    url: gateway.url,
+    async see(path: string, headers: Record<string, string>): Promise<Seen> {
+      const response = await fetch(gateway.url + path, { headers });
+      assert.equal(response.status, 200);
+      return await response.json();
+    },
+    async restartUpstream() {
+      await upstream.shutdown();
+      upstream = serve(port, handler);
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway.stop();
+      await upstream.shutdown();
+    },
+  };
+}
+
+function serve(port: number, handler: Deno.ServeHandler) {
+  return Deno.serve({ hostname: "127.0.0.1", port, onListen() {} }, handler);
+}
+
+/** A gateway in front of what listens on `port`. */
+export async function openGatewayTo(port: number) {
+  const gateway = await startGateway({
+    port: 0,
+    keys: KEYS,
+    upstreams: {
+      postgrest: port,
+      storage: port,
+      functions: new Map([["echo", port], ["down", await freePort()]]),
+    },
+  });
+  return { url: `http://127.0.0.1:${gateway.port}`, stop: gateway.stop };
+}
+
+function tellWhatArrived(request: Request): Response {
+  const url = new URL(request.url);
+  return Response.json({
+    path: url.pathname + url.search,
+    headers: Object.fromEntries(request.headers),
+  });
+}
