@@ -49,7 +49,7 @@ export async function applySchemas(databaseUrl: string): Promise<void> {
 export async function renderInitialMigration(): Promise<string> {
   const files = await readSchemaFiles();
   return [
-    "-- The whole schema, as `deno task schema:squash` writes it from supabase/schemas/. Read and change it there.",
+    "-- The whole schema, written by `deno task schema:squash` from supabase/schemas/: read it there.",
     ...files.map(({ path, text }) =>
       `\n-- ${path} ${"-".repeat(96 - path.length)}\n\n${text.trim()}`
     ),

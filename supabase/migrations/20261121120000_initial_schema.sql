@@ -1,4 +1,4 @@
--- The whole schema, as `deno task schema:squash` writes it from supabase/schemas/. Read and change it there.
+-- The whole schema, written by `deno task schema:squash` from supabase/schemas/: read it there.
 
 -- schemas/agents/agents.sql -----------------------------------------------------------------------
 

@@ -31,8 +31,8 @@ export interface ColdStartTime {
 }
 
 /**
- * Measures cold starts: the medians of `rounds`, by function name. The functions take turns, and a round before the first fills the caches. Throws when a call is not
- * answered with 200. Linux only.
+ * Measures cold starts: the medians of `rounds`, by function name. The functions take turns, and a
+ * round before the first fills the caches. Throws when a call is not answered with 200. Linux only.
  */
 export async function measureColdStarts(
   coldStarts: readonly ColdStart[],

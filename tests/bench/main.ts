@@ -1,6 +1,6 @@
 /**
- * `deno task bench`: measures the service and writes docs/performance.md, its charts, and the tables
- * of docs/scale.md. What falls short of a goal is printed as such, and is no failure.
+ * `deno task bench`: measures the service and writes docs/performance.md, its charts, and the
+ * tables of docs/scale.md. What falls short of a goal is printed as such, and is no failure.
  *
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)

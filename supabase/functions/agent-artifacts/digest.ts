@@ -53,9 +53,9 @@ export interface DigestOptions {
  * Throws upstream_unavailable.
  *
  * An object that fits into one call is read at once, by the hash of the platform, which is up to
- * four times as fast as the one whose state can be saved. If the time is over before its end, nothing is
- * saved. But then the next call finds it moved already, and takes that for the sign to read it in
- * parts: a slow Storage costs one call more, and never all of them.
+ * four times as fast as the one whose state can be saved. If the time is over before its end,
+ * nothing is saved. But then the next call finds it moved already, and takes that for the sign to
+ * read it in parts: a slow Storage costs one call more, and never all of them.
  */
 export async function digestObject(
   store: ObjectStore,

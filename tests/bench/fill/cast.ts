@@ -26,7 +26,9 @@ export const GRANTEE = "grantee";
 export const READER = "reader";
 /** Its ended artifacts, a tenth of all, come before its ten live ones in the order of keys. */
 export const RENAMER = "renamer";
-/** Has pending artifacts, a twentieth of all, each with a commit that stopped half way or goes on. */
+/**
+ * Has pending artifacts, a twentieth of all, each with a commit that stopped half way or goes on.
+ */
 export const REGISTRAR = "registrar";
 
 export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR];

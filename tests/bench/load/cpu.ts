@@ -52,7 +52,9 @@ async function ofTree(pid: number): Promise<number> {
   return ticks * MILLISECONDS_PER_TICK;
 }
 
-/** Fields of proc_pid_stat(5). Those behind the name, which may hold anything, begin at the third. */
+/**
+ * Fields of proc_pid_stat(5). Those behind the name, which may hold anything, begin at the third.
+ */
 async function readStat(pid: number) {
   const text = await readFile(`/proc/${pid}/stat`, "utf8");
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ").map(Number);

@@ -1,4 +1,6 @@
-/** Every operation of the service as something to measure: requests, each fresh, and their floor. */
+/**
+ * Every operation of the service as something to measure: requests, each fresh, and their floor.
+ */
 import type { BenchRequest } from "../load/load.ts";
 import type { BenchStack } from "../stack/bench_stack.ts";
 import { agentKeyOf, sha256, type Size } from "../fill/cast.ts";

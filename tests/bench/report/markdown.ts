@@ -8,7 +8,9 @@ import { goalsOf, type Measurements } from "./goals.ts";
 export interface RunDescription {
   readonly commit: string;
   readonly machine: string;
-  /** One-minute load averages: before the first measurement, and the highest of those after each. */
+  /**
+   * One-minute load averages: before the first measurement, and the highest of those after each.
+   */
   readonly load: { readonly before: number; readonly highest: number };
   readonly small: string;
   readonly large: string;

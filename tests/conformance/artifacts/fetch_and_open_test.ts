@@ -18,7 +18,9 @@ import {
 /** The contract's default, unless the environment tells what the deployment is set to. */
 const WINDOW_SECONDS = Number(Deno.env.get("ARTIFACTS_FETCH_URL_SECONDS") || 60);
 
-/** Asserts that this is a download of `artifact`, from the origin that callers use, and soon ends. */
+/**
+ * Asserts that this is a download of `artifact`, from the origin that callers use, and soon ends.
+ */
 function assertDownloadOf({ url, expires_at, ...described }: Download, artifact: Artifact): void {
   assert.deepEqual(described, {
     artifact_id: artifact.artifact_id,
