@@ -33,6 +33,6 @@ Deno.test("README, Hand over a file → ends with the same bytes, and with a ref
   assert.ok(printed.includes("received what was sent"), printed);
   const fetched = printed.match(/First the cellar, then the roof\./g);
   assert.equal(fetched?.length, 1, "what /fetch led to");
-  assert.ok(printed.includes('"revoked":1'), printed);
+  assert.match(printed, /"revoked" ?: ?1\b/);
   assert.ok(printed.trimEnd().includes('"code":"artifact_not_found"'), printed);
 });

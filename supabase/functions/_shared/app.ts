@@ -119,7 +119,7 @@ export function createApp<Settings extends PlatformSettings>(
   app.get("/health", async (context) => {
     context.set("path", "/health");
     try {
-      return await database.relayDatabase("check_health", {});
+      return Response.json(await database.callDatabase<object>("check_health", {}));
     } catch (cause) {
       // Whatever the reason is, this instance cannot serve now.
       if (cause instanceof ServiceError && cause.code === "misconfigured") throw cause;
