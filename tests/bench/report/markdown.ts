@@ -131,13 +131,21 @@ ${
 `;
 }
 
+/** What docs/scale.md is about. */
+const PROJECTION = [
+  { table: "artifacts.artifacts", rows: 1e7 },
+  { table: "storage.objects", rows: 1e7 },
+  { table: "artifacts.grants", rows: 1e7 },
+  { table: "agents.events", rows: 1e8 },
+];
+
 /** The tables of docs/scale.md. */
 export function renderScale(
   run: RunDescription,
   sizes: readonly RelationSize[],
   touched: readonly Touched[],
 ): string {
-  return `Measured by \`deno task bench\` at commit ${run.commit}: ${run.large}. Bytes per row of the table, also for an index that has only some of its rows.
+  return `Measured by \`deno task bench\` at commit ${run.commit}: ${run.large}. An index may have only some of the rows.
 
 ${
     table(
@@ -152,6 +160,20 @@ ${
     )
   }
 
+At ${
+    PROJECTION.map(({ table, rows }) => `${rows.toLocaleString("en")} rows of ${table}`).join(", ")
+  }:
+
+${
+    table(
+      ["table", "bytes per row with its indexes", "GB"],
+      PROJECTION.map(({ table, rows }) => {
+        const bytes = bytesPerRow(sizes, table);
+        return [table, bytes.toFixed(0), (bytes * rows / 1e9).toFixed(1)];
+      }),
+    )
+  }
+
 What one call reads there: rows that its scans returned or passed over, at least one for each look into an index; and pages of 8 KiB, which are nearly always in memory.
 
 ${
@@ -162,6 +184,12 @@ ${
       ) => [call, String(rows), pages === null ? "" : String(pages)]),
     )
   }`;
+}
+
+function bytesPerRow(sizes: readonly RelationSize[], table: string): number {
+  const all = sizes.filter((size) => size.table === table);
+  const rows = all.find(({ relation }) => relation === table)!.rows;
+  return all.reduce((sum, { bytes }) => sum + bytes, 0) / rows;
 }
 
 function besides(

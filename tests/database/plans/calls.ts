@@ -87,13 +87,13 @@ export const CALLS: readonly PlannedCall[] = [
     agent_id: HOARDER,
     ...registration,
     quota_bytes: 1e15,
-  }, { circumstances: "within a quota, beside 90,000 artifacts" }),
+  }, { circumstances: "within a quota, beside all that the agent holds" }),
   call("register_artifact", {
     caller: as(HOARDER),
     agent_id: HOARDER,
     ...registration,
     quota_bytes: 1,
-  }, { circumstances: "beyond a quota, beside 90,000 artifacts", refused: true }),
+  }, { circumstances: "beyond a quota, beside all that the agent holds", refused: true }),
   call("discard_registration", { caller: as(REGISTRAR), artifact_id: pendingIdOf(3) }),
   call("begin_commit", {
     caller: as(REGISTRAR),
