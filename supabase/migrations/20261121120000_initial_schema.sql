@@ -3558,7 +3558,9 @@ end;
 comment on function mesh.rules_that_name(text, boolean) is
   'The active rules that an agent is a side of, or the requests.';
 
-create function public.read_netmap(caller jsonb, agent_id text, online_seconds integer) returns json
+create function public.read_netmap(
+  caller jsonb, agent_id text, online_seconds integer, rendering_revision integer default 0
+) returns json
 language plpgsql
 stable
 security invoker
@@ -3583,7 +3585,11 @@ begin
   )
   select json_build_object(
     'agent_id', subject,
-    'config_version', (select v.version from mesh.config_versions v where v.agent_id = subject),
+    'config_version', (
+      select v.version + read_netmap.rendering_revision
+      from mesh.config_versions v
+      where v.agent_id = subject
+    ),
     'peers', (
       select json_agg(
         mesh.map_entry_json(
@@ -3623,9 +3629,11 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_netmap(jsonb, text, integer) is
+comment on function public.read_netmap(jsonb, text, integer, integer) is
   'What an agent sees: itself and the peers that share an active rule with it, the active rules '
-  'that name it, and the requests that do. Raises forbidden, invalid_request, peer_not_found.';
+  'that name it, and the requests that do. rendering_revision is added to its config_version: the '
+  'functions pass their own, and the answer on as it stands. Raises forbidden, invalid_request, '
+  'peer_not_found.';
 
 create function mesh.configuration_state(agent_id text) returns json
 language sql
@@ -3777,7 +3785,7 @@ revoke all on function
   public.list_psks_to_reencrypt(text, integer),
   public.reencrypt_psks(jsonb),
   public.register_peer(jsonb, text, text, text, inet, integer, integer),
-  public.read_netmap(jsonb, text, integer),
+  public.read_netmap(jsonb, text, integer, integer),
   public.read_wg_config(jsonb, text)
 from public, anon, authenticated;
 
@@ -3816,6 +3824,6 @@ grant execute on function
   public.list_psks_to_reencrypt(text, integer),
   public.reencrypt_psks(jsonb),
   public.register_peer(jsonb, text, text, text, inet, integer, integer),
-  public.read_netmap(jsonb, text, integer),
+  public.read_netmap(jsonb, text, integer, integer),
   public.read_wg_config(jsonb, text)
 to service_role;

@@ -75,7 +75,7 @@ revoke all on function
   public.list_psks_to_reencrypt(text, integer),
   public.reencrypt_psks(jsonb),
   public.register_peer(jsonb, text, text, text, inet, integer, integer),
-  public.read_netmap(jsonb, text, integer),
+  public.read_netmap(jsonb, text, integer, integer),
   public.read_wg_config(jsonb, text)
 from public, anon, authenticated;
 
@@ -114,6 +114,6 @@ grant execute on function
   public.list_psks_to_reencrypt(text, integer),
   public.reencrypt_psks(jsonb),
   public.register_peer(jsonb, text, text, text, inet, integer, integer),
-  public.read_netmap(jsonb, text, integer),
+  public.read_netmap(jsonb, text, integer, integer),
   public.read_wg_config(jsonb, text)
 to service_role;

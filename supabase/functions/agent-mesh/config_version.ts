@@ -1,7 +1,7 @@
 /**
  * How many releases have changed what the same state renders to. Every such release raises it, so
- * that agents fetch the new text. It is added here, not counted in the database: migrations are
- * applied while the functions of the release before still render.
+ * that agents fetch the new text. It is the functions' own, not counted in the database: migrations
+ * are applied while the functions of the release before still render.
  */
 export const RENDERING_REVISION = 1;
 

@@ -56,8 +56,10 @@ export async function readConfiguration(
   let state = await callDatabase<ConfigurationState>("read_wg_config", parameters);
   const encryptionKeys = requireEncryptionKeys(pskEncryptionKeys);
 
+  // By the text that each was encrypted to. What the database kept need not be decrypted.
+  const offered = new Map<string, PresharedKey>();
   for (const versionsOffered of VERSIONS_OFFERED_IN_ROUND) {
-    const psks = missingPsks(state, { versionsOffered, encryptionKeys });
+    const psks = missingPsks(state, { versionsOffered, encryptionKeys, offered });
     if (psks.length === 0) break;
     state = await callDatabase<ConfigurationState>("store_psks", { ...parameters, psks });
   }
@@ -69,6 +71,8 @@ export async function readConfiguration(
     configuration: parseMeshConfiguration(
       state,
       (peer) => {
+        const psk = offered.get(peer.encrypted_psk ?? "");
+        if (psk !== undefined) return psk;
         const owner = { ...pairOf(state.agent_id, peer.agent_id), version: peer.psk_version };
         return openPsk(peer, { owner, encryptionKeys });
       },
@@ -76,19 +80,23 @@ export async function readConfiguration(
   };
 }
 
+/** The PSKs to store, which are added to `offered`. */
 function missingPsks(
   state: ConfigurationState,
-  { versionsOffered, encryptionKeys }: { versionsOffered: number; encryptionKeys: EncryptionKeys },
+  { versionsOffered, encryptionKeys, offered }: {
+    readonly versionsOffered: number;
+    readonly encryptionKeys: EncryptionKeys;
+    readonly offered: Map<string, PresharedKey>;
+  },
 ) {
   return state.peers.filter(isWithoutPsk).flatMap((peer) =>
     Array.from({ length: versionsOffered }, (_, ahead) => {
       const version = peer.psk_version + ahead;
       const owner = { ...pairOf(state.agent_id, peer.agent_id), version };
-      return {
-        agent_id: peer.agent_id,
-        psk_version: version,
-        encrypted_psk: encryptPresharedKey(generatePresharedKey(), { owner, encryptionKeys }),
-      };
+      const psk = generatePresharedKey();
+      const encrypted_psk = encryptPresharedKey(psk, { owner, encryptionKeys });
+      offered.set(encrypted_psk, psk);
+      return { agent_id: peer.agent_id, psk_version: version, encrypted_psk };
     })
   );
 }

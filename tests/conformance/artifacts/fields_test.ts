@@ -131,7 +131,19 @@ artifactTest(
       for (const limit of [0, 1001, -1, 1.5, "10", null]) {
         assertInvalid(await page({ limit }), "limit");
       }
-      for (const cursor of ["", "!", "grant_x", `grant_${"0".repeat(32)}`, "L2E", "_w", 1]) {
+      for (
+        const cursor of [
+          "",
+          "!",
+          "grant_x",
+          `grant_${"0".repeat(32)}`,
+          "L2E",
+          "_w",
+          "zzzzz",
+          "zzzzéz",
+          1,
+        ]
+      ) {
         assertInvalid(await page({ cursor }), "cursor");
       }
     }

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
-import { SUPABASE_URL } from "../../conformance/client.ts";
-import { agree, join, meshTest, newPubkey, ruleBetween } from "../../conformance/mesh_cast.ts";
+import { RENDERING_REVISION } from "../../../supabase/functions/agent-mesh/config_version.ts";
+import { operatorRpc, SUPABASE_URL } from "../../conformance/client.ts";
+import {
+  agree,
+  join,
+  meshTest,
+  type Netmap,
+  netmapOf,
+  newPubkey,
+  ruleBetween,
+} from "../../conformance/mesh_cast.ts";
 import { startOwnMeshFunction } from "../mesh_function.ts";
 import { startProxy } from "../proxy.ts";
 
@@ -30,5 +39,22 @@ meshTest(
     assert.deepEqual(await callsOf("/psk/rotate", { a: alice.id, b: bob.id }), ["rotate_psk"]);
     assert.deepEqual(await callsOf("/acl/revoke", rule), ["revoke_rule"]);
     assert.deepEqual(await callsOf("/peer/remove", agent), ["remove_peer"]);
+  },
+);
+
+meshTest(
+  "read_netmap as a function of an earlier release calls it → the map, with the database's own version",
+  async ({ alice }) => {
+    await join(alice);
+    const { body } = await operatorRpc<Netmap>("read_netmap", {
+      caller: { kind: "operator", request_id: "test" },
+      agent_id: alice.id,
+      online_seconds: 90,
+    });
+    const map = await netmapOf(alice);
+    assert.deepEqual(body, {
+      ...map,
+      config_version: map.config_version - RENDERING_REVISION,
+    });
   },
 );

@@ -25,9 +25,9 @@ export function parseIpv4(text: string): IpAddress | null {
 export function parseIpv6(text: string): IpAddress | null {
   // With only these characters, the URL parser can read nothing but a host.
   if (!/^[0-9A-Fa-f:.]{2,45}$/.test(text)) return null;
-  const url = `http://[${text}]/`;
-  if (!URL.canParse(url)) return null;
-  const canonical = new URL(url).hostname.slice(1, -1);
+  const url = URL.parse(`http://[${text}]/`);
+  if (url === null) return null;
+  const canonical = url.hostname.slice(1, -1);
   return { family: "ipv6", bytes: bytesOfCanonicalIpv6(canonical), text: canonical };
 }
 

@@ -30,9 +30,9 @@ export function encryptPresharedKey(
   { owner, encryptionKeys: [newest] }: { owner: PskOwner; encryptionKeys: EncryptionKeys },
 ): string {
   const nonce = nacl.randomBytes(nacl.secretbox.nonceLength);
-  const secretContent = new Uint8Array([...psk.revealBytes(), ...ownerBytes(owner)]);
+  const secretContent = joined(psk.revealBytes(), ownerBytes(owner));
   const box = nacl.secretbox(secretContent, nonce, newest.revealBytes());
-  return `v1.${newest.id}.${encodeBase64(new Uint8Array([...nonce, ...box]))}`;
+  return `v1.${newest.id}.${encodeBase64(joined(nonce, box))}`;
 }
 
 /** Throws `PskDecryptionError` unless it was encrypted for this owner under one of these keys. */
@@ -63,7 +63,16 @@ function splitEncrypted(encrypted: string) {
   return { keyId, nonce: bytes.subarray(0, nonceLength), box: bytes.subarray(nonceLength) };
 }
 
+const utf8 = new TextEncoder();
+
 /** Identifiers have no line breaks, so no two owners give the same bytes. */
 function ownerBytes({ lowAgent, highAgent, version }: PskOwner): Uint8Array {
-  return new TextEncoder().encode([version, lowAgent, highAgent].join("\n"));
+  return utf8.encode(`${version}\n${lowAgent}\n${highAgent}`);
+}
+
+function joined(head: Uint8Array, tail: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(head.length + tail.length);
+  whole.set(head);
+  whole.set(tail, head.length);
+  return whole;
 }

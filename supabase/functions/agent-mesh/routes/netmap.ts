@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { configVersion } from "../config_version.ts";
+import { RENDERING_REVISION } from "../config_version.ts";
 import { peer, port, rule, sentConfigVersion, subject } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
@@ -29,7 +29,7 @@ const response = z.object({
   acl_requests: z.array(ruleRequest).meta({ description: "The requests that name the agent." }),
 }).meta({ id: "Netmap" });
 
-export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
+export function createOperation({ relayDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
     summary: "What an agent sees: peers, active rules and requests.",
     description: "An agent sees itself and every peer that it shares an active rule with.",
@@ -39,13 +39,14 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     request: z.object({ agent_id: subject }),
     response,
     errors: ["peer_not_found"],
-    async handle({ input, caller }) {
-      const netmap = await callDatabase<z.output<typeof response>>("read_netmap", {
+    handle({ input, caller }) {
+      return relayDatabase("read_netmap", {
         caller,
         agent_id: input.agent_id ?? null,
         online_seconds: settings.meshOnlineSeconds,
+        // Added there, because a map of thousands of peers takes long to parse and to write again.
+        rendering_revision: RENDERING_REVISION,
       });
-      return { ...netmap, config_version: configVersion(netmap.config_version) };
     },
   });
 }
