@@ -38,7 +38,7 @@ export function goalsOf({ throughput, growth, maps, bytes }: Measurements): Goal
   const sweep = growth.find(({ operation }) => operation.startsWith("/sweep"))!;
   return [
     ...growth.map(({ operation, ratio }) =>
-      atMost(`${operation}: p50 of the large stack by that of the small one`, ratio, MAX_GROWTH)
+      atMost(`${operation}, large by small`, ratio, MAX_GROWTH)
     ),
     atMost("a call of /sweep in the large stack", sweep.large, MAX_SWEEP_MILLISECONDS, "ms"),
     atMost("/netmap of 5,000 visible peers", maps.netmap, 60, "ms"),
@@ -48,7 +48,7 @@ export function goalsOf({ throughput, growth, maps, bytes }: Measurements): Goal
       .filter(({ operation, clients }) => clients === 16 && operation in MIN_OF_FLOOR)
       .map(({ operation, ofFloor }) =>
         atLeast(
-          `${operation}: requests per second of 16 clients by the bare function's`,
+          `${operation}, 16 clients by the floor`,
           ofFloor!,
           MIN_OF_FLOOR[operation]!,
         )
