@@ -5,13 +5,11 @@ import { promisify } from "node:util";
 import { CommandError } from "../command/command_error.ts";
 import { PROJECT } from "../command/project.ts";
 import { runCommand } from "../command/run_command.ts";
-import { renderInitialMigration } from "../postgres/schemas.ts";
-
-const INITIAL_MIGRATION = "20261121120000_initial_schema.sql";
+import { renderMigrations } from "../postgres/schemas.ts";
 
 /**
- * Writes the one migration that makes the whole schema in an empty project, in place of all that
- * are there. Until the first release only: what was released is history, which later migrations add
+ * Writes the migrations that make the whole schema in an empty project, in place of all that are
+ * there. Until the first release only: what was released is history, which later migrations add
  * to. Throws CommandError.
  */
 async function squashMigrations(): Promise<void> {
@@ -22,12 +20,12 @@ async function squashMigrations(): Promise<void> {
     );
   }
   const directory = join(PROJECT, "supabase", "migrations");
-  const text = await renderInitialMigration();
+  const migrations = await renderMigrations();
   for (const file of await readdir(directory)) {
     if (file.endsWith(".sql")) await rm(join(directory, file));
   }
-  await writeFile(join(directory, INITIAL_MIGRATION), text);
-  console.log(`Wrote supabase/migrations/${INITIAL_MIGRATION}.`);
+  for (const { file, text } of migrations) await writeFile(join(directory, file), text);
+  console.log(`Wrote ${migrations.length} files in supabase/migrations/.`);
 }
 
 await runCommand(squashMigrations);

@@ -45,14 +45,26 @@ export async function applySchemas(databaseUrl: string): Promise<void> {
   }
 }
 
-/** The text of a migration that makes all of it in an empty project. */
-export async function renderInitialMigration(): Promise<string> {
-  const files = await readSchemaFiles();
-  return [
-    "-- The whole schema, written by `deno task schema:squash` from supabase/schemas/: read it there.",
-    ...files.map(({ path, text }) =>
-      `\n-- ${path} ${"-".repeat(96 - path.length)}\n\n${text.trim()}`
-    ),
-    "",
-  ].join("\n");
+/** The version of the first migration; those after it follow a minute apart. */
+const FIRST_MIGRATION = Date.UTC(2026, 10, 21, 12);
+
+/**
+ * Migrations that make all of it in an empty project, one per schema file, in order. The last one
+ * has the privileges. Until it is applied, nobody has the use of the schemas, so the functions that
+ * are there already do nothing for anybody.
+ */
+export async function renderMigrations(): Promise<{ file: string; text: string }[]> {
+  return (await readSchemaFiles()).map(({ path, text }, index) => {
+    const version = new Date(FIRST_MIGRATION + index * 60_000).toISOString().replace(/\D/g, "");
+    return {
+      file: `${version.slice(0, 14)}_${migrationName(path)}.sql`,
+      text: `-- Made of supabase/${path} by \`deno task schema:squash\`.\n\n${text}`,
+    };
+  });
+}
+
+/** `schemas/mesh/peers.sql` → `mesh_peers`; `schemas/agents/agents.sql` → `agents`. */
+function migrationName(path: string): string {
+  const segments = path.replace(/^schemas\//, "").replace(/\.sql$/, "").split("/");
+  return Array.from(new Set(segments)).join("_");
 }

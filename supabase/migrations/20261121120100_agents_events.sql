@@ -1,0 +1,87 @@
+-- Made of supabase/schemas/agents/events.sql by `deno task schema:squash`.
+
+-- The log of events: who changed which access on whom, and when.
+
+create table agents.events (
+  event_id bigint generated always as identity primary key,
+  transaction_id xid8 not null default pg_current_xact_id(),
+  occurred_at timestamptz not null default clock_timestamp(),
+  actor_kind text not null,
+  actor_agent_id agents.agent_id,
+  action text not null,
+  subject_agent_id agents.agent_id,
+  object_id text collate "C",
+  details jsonb not null default '{}',
+  request_id text,
+
+  constraint actor_kind_is_known check (actor_kind in ('agent', 'operator', 'grant_token')),
+  constraint agents_are_named_when_they_act check ((actor_kind = 'agent') = (actor_agent_id is not null))
+);
+comment on table agents.events is
+  'Append-only: who changed which access on whom, and when. Written in the transaction of the '
+  'change itself. Holds no secret.';
+comment on column agents.events.transaction_id is
+  'Numbers are not given in the order of commits: a transaction that commits late has lower ones '
+  'than what was read meanwhile. In the order of (transaction_id, event_id), and read only below '
+  'pg_snapshot_xmin(pg_current_snapshot()), nothing is missed.';
+comment on column agents.events.object_id is
+  'What was acted on: an artifact_id, grant_id or key_id, where there is one.';
+comment on column agents.events.subject_agent_id is
+  'The agent whose access changed, or whose object was acted on.';
+
+create function agents.artifact_of_event(object_id text, details jsonb) returns text
+language sql
+immutable
+return coalesce(details ->> 'artifact_id', case when starts_with(object_id, 'art_') then object_id end)
+  collate "C";
+comment on function agents.artifact_of_event(text, jsonb) is
+  'The artifact that an event is about, in whatever place it is named; null: none.';
+
+-- What happened to an agent and what it did, each in the order of commits; what happened to an
+-- artifact. Old events are found by event_id, which rises with time.
+create index events_by_subject on agents.events (subject_agent_id, transaction_id, event_id);
+create index events_by_actor on agents.events (actor_agent_id, transaction_id, event_id)
+  where actor_agent_id <> subject_agent_id;
+create index events_by_artifact on agents.events (agents.artifact_of_event(object_id, details), event_id)
+  where agents.artifact_of_event(object_id, details) is not null;
+
+create function agents.refuse_changes_to_events() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  raise exception 'agents.events is append-only' using errcode = '42501';
+end
+$$;
+comment on function agents.refuse_changes_to_events() is
+  'Keeps the event log append-only, whatever privileges a role has.';
+
+create trigger events_are_append_only
+  before update or delete or truncate on agents.events
+  for each statement execute function agents.refuse_changes_to_events();
+
+create function agents.record_event(
+  caller jsonb,
+  caller_agent text,
+  action text,
+  subject_agent_id text,
+  object_id text default null,
+  details jsonb default '{}'
+) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into agents.events (actor_kind, actor_agent_id, action, subject_agent_id, object_id, details, request_id)
+  values (
+    record_event.caller ->> 'kind',
+    record_event.caller_agent,
+    record_event.action,
+    record_event.subject_agent_id,
+    record_event.object_id,
+    record_event.details,
+    record_event.caller ->> 'request_id'
+  )
+$$;
+comment on function agents.record_event(jsonb, text, text, text, text, jsonb) is
+  'Appends to agents.events. caller_agent is what authenticate returned: null for the operator.';

@@ -1,0 +1,145 @@
+-- Made of supabase/schemas/agents/callers.sql by `deno task schema:squash`.
+
+-- Who is calling. Every operation takes `caller` as its first argument, so that authentication is
+-- part of the same transaction as the operation and costs no round trip of its own:
+--   {"kind": "agent", "key_hash": "<sha256 of the agent key, hex>", "request_id": "…"}
+--   {"kind": "operator", "request_id": "…"}
+--   {"kind": "grant_token", "request_id": "…"}, for redeem_grant_token alone
+
+create function agents.authenticate(caller jsonb) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+begin
+  if caller ->> 'kind' = 'operator' then
+    return null;
+  end if;
+
+  select k.agent_id into caller_agent
+  from agents.keys k
+  where caller ->> 'kind' = 'agent'
+    and k.key_hash = caller ->> 'key_hash'
+    and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > clock_timestamp());
+
+  if caller_agent is null then
+    raise sqlstate 'PT401' using message = 'unauthenticated';
+  end if;
+  return caller_agent;
+end
+$$;
+comment on function agents.authenticate(jsonb) is
+  'The calling agent''s identifier, or null for the operator. Raises unauthenticated for an '
+  'unknown, expired or revoked key.';
+
+create function agents.authenticate_as(caller jsonb, agent_id text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(authenticate_as.caller);
+begin
+  if caller_agent is not null and caller_agent is distinct from authenticate_as.agent_id then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+  return caller_agent;
+end
+$$;
+comment on function agents.authenticate_as(jsonb, text) is
+  'As authenticate; raises forbidden when an agent names another agent than itself.';
+
+create function agents.authenticate_operator(caller jsonb) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if agents.authenticate(authenticate_operator.caller) is not null then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+end
+$$;
+comment on function agents.authenticate_operator(jsonb) is
+  'Lets the operator through. Raises unauthenticated, and forbidden for an agent.';
+
+create function agents.authenticate_as_one_of(caller jsonb, one_agent text, other_agent text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(authenticate_as_one_of.caller);
+begin
+  if caller_agent not in (authenticate_as_one_of.one_agent, authenticate_as_one_of.other_agent) then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+  return caller_agent;
+end
+$$;
+comment on function agents.authenticate_as_one_of(jsonb, text, text) is
+  'As agents.authenticate; raises forbidden when the caller is an agent and neither of the two.';
+
+create function agents.subject_of(caller jsonb, agent_id text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(subject_of.caller);
+begin
+  if caller_agent <> subject_of.agent_id then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+  if caller_agent is null and subject_of.agent_id is null then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Required from the operator."}]}';
+  end if;
+  return coalesce(caller_agent, subject_of.agent_id);
+end
+$$;
+comment on function agents.subject_of(jsonb, text) is
+  'Whom a read is about: the calling agent, which need not name itself, or the agent that the '
+  'operator names. Raises forbidden, invalid_request.';
+
+create function agents.actor_of(caller jsonb) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select k.agent_id
+  from agents.keys k
+  where actor_of.caller ->> 'kind' = 'agent' and k.key_hash = actor_of.caller ->> 'key_hash'
+$$;
+comment on function agents.actor_of(jsonb) is
+  'Who a caller was, even if its key has ended since. For the later steps of a request, whose '
+  'first step authenticated it.';
+
+create function public.check_operator(caller jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  perform agents.authenticate_operator(check_operator.caller);
+  return json_build_object('kind', 'operator');
+end
+$$;
+comment on function public.check_operator(jsonb) is
+  'Lets the operator through, for operations that need nothing else of the database. Raises '
+  'unauthenticated, forbidden.';
+
+create function public.check_health() returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object('status', 'ok')
+$$;
+comment on function public.check_health() is 'Answers when the database does; what /health calls.';

@@ -1,0 +1,232 @@
+-- Made of supabase/schemas/artifacts/artifacts.sql by `deno task schema:squash`.
+
+-- Artifacts. An artifact is one immutable content; `key` is the name that moves.
+
+create schema artifacts;
+comment on schema artifacts is
+  'Artifacts, their verification, grants and retention. Not exposed by the API.';
+
+create table artifacts.artifacts (
+  artifact_id text collate "C" primary key,
+  agent_id agents.agent_id not null,
+  key text collate "C" not null,
+  mime text not null,
+  size_bytes bigint not null,
+  ttl_days integer not null,
+  state text collate "C" not null default 'pending',
+  sha256 text collate "C",
+  created_at timestamptz not null default clock_timestamp(),
+  committed_at timestamptz,
+  expires_at timestamptz,
+  deleted_at timestamptz,
+  ended_at timestamptz,
+  removed_at timestamptz,
+
+  commit_attempts integer not null default 0,
+  rejected_attempts integer not null default 0,
+  sealed_attempt integer,
+
+  constraint artifact_id_is_well_formed check (
+    length(artifact_id) = 36 and artifact_id ~ '^art_[0-9a-f]*$'
+  ),
+  constraint key_has_1_to_1024_bytes check (octet_length(key) between 1 and 1024),
+  constraint mime_has_at_most_255_characters check (length(mime) <= 255),
+  constraint size_is_not_negative check (size_bytes >= 0),
+  constraint ttl_is_positive check (ttl_days > 0),
+  constraint state_is_known check (state in ('pending', 'committed', 'superseded', 'deleted')),
+  constraint sha256_is_64_lower_case_hex_digits check (
+    length(sha256) = 64 and sha256 ~ '^[0-9a-f]*$'
+  ),
+  constraint commit_sets_digest_times_and_attempt_together check (
+    (committed_at is null) = (sha256 is null)
+    and (committed_at is null) = (expires_at is null)
+    and (committed_at is null) = (sealed_attempt is null)
+  ),
+  constraint pending_artifacts_are_not_committed check (state <> 'pending' or committed_at is null),
+  constraint committed_artifacts_are_committed check (
+    state not in ('committed', 'superseded') or committed_at is not null
+  ),
+  constraint deleted_at_is_set_when_deleted check ((state = 'deleted') = (deleted_at is not null)),
+  constraint committed_artifacts_end_after_they_expire check (
+    ended_at is null or state not in ('committed', 'superseded') or ended_at > expires_at
+  ),
+  constraint bytes_are_removed_after_the_end check (removed_at is null or ended_at is not null),
+  constraint attempts_are_counted_upwards check (
+    0 <= rejected_attempts and rejected_attempts <= commit_attempts
+    and (sealed_attempt is null or sealed_attempt between 1 and commit_attempts)
+  )
+);
+comment on table artifacts.artifacts is
+  'One row per artifact: pending, then committed, then superseded; deleted ends either.';
+comment on column artifacts.artifacts.ended_at is
+  'Set by the sweep, once and for good, before it removes the bytes: every operation refuses the '
+  'artifact from then on. The row stays as a tombstone.';
+comment on column artifacts.artifacts.removed_at is
+  'When the sweep saw that nothing of an ended artifact lies in the bucket any more.';
+comment on column artifacts.artifacts.commit_attempts is
+  'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
+comment on column artifacts.artifacts.rejected_attempts is
+  'Sealed objects of attempts up to this one were found wrong. They are never taken up again, even '
+  'while they still lie there: their removal may be under way.';
+comment on column artifacts.artifacts.sealed_attempt is
+  'The attempt whose object at sealed_path(artifact_id, sealed_attempt) holds the bytes. Null '
+  'until the commit.';
+
+-- The current artifact of each key; also the index that /list walks.
+create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key)
+  where state = 'committed' and ended_at is null;
+
+create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
+language sql
+stable
+return json_build_object(
+  'artifact_id', artifact.artifact_id,
+  'agent_id', artifact.agent_id,
+  'key', artifact.key,
+  'mime', artifact.mime,
+  'size', artifact.size_bytes,
+  'ttl_days', artifact.ttl_days,
+  'sha256', artifact.sha256,
+  'state', artifact.state,
+  'created_at', agents.iso_timestamp(artifact.created_at),
+  'committed_at', agents.iso_timestamp(artifact.committed_at),
+  'expires_at', agents.iso_timestamp(artifact.expires_at)
+);
+comment on function artifacts.artifact_json(artifacts.artifacts) is
+  'The artifact object of the wire contract.';
+
+create function artifacts.refuse_ended(artifact artifacts.artifacts) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if (refuse_ended.artifact).ended_at is not null
+    or (refuse_ended.artifact).state = 'deleted'
+    or (refuse_ended.artifact).expires_at <= clock_timestamp()
+  then
+    raise sqlstate 'PT410' using message = 'artifact_expired';
+  end if;
+end
+$$;
+comment on function artifacts.refuse_ended(artifacts.artifacts) is
+  'Raises artifact_expired for an artifact that is past its end, deleted, or ended by the sweep.';
+
+create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = lock_owned_artifact.artifact_id
+    and (lock_owned_artifact.caller_agent is null or a.agent_id = lock_owned_artifact.caller_agent)
+  for update;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'artifact_not_found';
+  end if;
+  return artifact;
+end
+$$;
+comment on function artifacts.lock_owned_artifact(text, text) is
+  'The artifact, locked, if it belongs to the caller (null: the operator). Raises '
+  'artifact_not_found, also when it is somebody else''s.';
+
+create function public.list_artifacts(
+  caller jsonb,
+  agent_id text,
+  prefix text,
+  max_entries integer,
+  after_key text
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
+  -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
+  last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
+  -- The most that one page walks: artifacts that expired and wait for the sweep cannot hold it up.
+  entries_per_page constant integer := list_artifacts.max_entries + 1000;
+  answer json;
+begin
+  perform agents.authenticate_as(list_artifacts.caller, list_artifacts.agent_id);
+
+  with walked as (
+    select a as artifact, a.key, a.expires_at > now() as is_live
+    from artifacts.artifacts a
+    where a.agent_id = list_artifacts.agent_id
+      and a.state = 'committed'
+      and a.ended_at is null
+      and a.key >= list_artifacts.prefix
+      and a.key <= last_key
+      and a.key > coalesce(list_artifacts.after_key, '')
+    order by a.key
+    limit entries_per_page
+  ), listed as (
+    select w.artifact, w.key
+    from walked w
+    where w.is_live
+    order by w.key
+    -- One more than asked for tells whether there is a next page.
+    limit list_artifacts.max_entries + 1
+  ), page as (
+    select l.artifact, l.key from listed l order by l.key limit list_artifacts.max_entries
+  )
+  select json_build_object(
+    'artifacts', (
+      select coalesce(json_agg(artifacts.artifact_json(p.artifact) order by p.key), '[]') from page p
+    ),
+    'last_key', case
+      when (select count(*) from listed) > list_artifacts.max_entries then (select max(p.key) from page p)
+      when (select count(*) from walked) = entries_per_page then (select max(w.key) from walked w)
+    end
+  ) into answer;
+  return answer;
+end
+$$;
+comment on function public.list_artifacts(jsonb, text, text, integer, text) is
+  'The current artifacts of an agent under a prefix, in byte order of key, after after_key. '
+  'last_key, if not null, is where the next page begins; a page may be short, or empty, before the '
+  'last. Raises forbidden.';
+
+create function public.delete_artifact(caller jsonb, artifact_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(delete_artifact.caller);
+  artifact artifacts.artifacts;
+begin
+  artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
+  if artifact.state = 'deleted' then
+    -- Whoever lost the first answer, and repeats the delete, gets it now.
+    return artifacts.artifact_json(artifact);
+  end if;
+  perform artifacts.refuse_ended(artifact);
+
+  -- Grants end because their artifact has; the bytes are removed by the sweep.
+  update artifacts.artifacts a
+  set state = 'deleted', deleted_at = clock_timestamp()
+  where a.artifact_id = artifact.artifact_id
+  returning a.* into artifact;
+  -- A commit under way loses its lease, and so its verdict.
+  delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
+
+  perform agents.record_event(
+    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id
+  );
+  return artifacts.artifact_json(artifact);
+end
+$$;
+comment on function public.delete_artifact(jsonb, text) is
+  'Ends an artifact and with it its grants. Idempotent. Raises artifact_not_found, '
+  'artifact_expired.';

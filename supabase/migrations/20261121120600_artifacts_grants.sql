@@ -1,0 +1,180 @@
+-- Made of supabase/schemas/artifacts/grants.sql by `deno task schema:squash`.
+
+-- Grants: access of one agent to one artifact, until it expires or is revoked.
+
+create table artifacts.grants (
+  grant_id text collate "C" primary key,
+  artifact_id text collate "C" not null references artifacts.artifacts (artifact_id) on delete cascade,
+  from_agent agents.agent_id not null,
+  to_agent agents.agent_id not null,
+  token_hash text collate "C" not null,
+  granted_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null,
+  revoked_at timestamptz,
+  live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
+
+  constraint grant_id_is_well_formed check (
+    length(grant_id) = 38 and grant_id ~ '^grant_[0-9a-f]*$'
+  ),
+  constraint token_hash_is_a_sha256 check (length(token_hash) = 64 and token_hash ~ '^[0-9a-f]*$'),
+  constraint token_hash_is_unique unique (token_hash)
+);
+comment on table artifacts.grants is
+  'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
+  'kept.';
+comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
+comment on column artifacts.grants.live_until is
+  'When it expires or was revoked. Rows of grants that ended stay for 30 days; an index with this '
+  'column leads past them.';
+
+create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
+create index grants_by_grantee on artifacts.grants (to_agent, live_until);
+-- The order of /inbox.
+create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
+  where revoked_at is null;
+create index grants_by_granter on artifacts.grants (from_agent, granted_at desc, grant_id desc);
+create index grants_by_end on artifacts.grants (live_until);
+
+create function artifacts.live_grants(artifact_id text, instant timestamptz) returns setof artifacts.grants
+language sql
+stable
+begin atomic
+  select g.*
+  from artifacts.grants g
+  -- One range of grants_by_artifact, written so that no other index is searched for it: for
+  -- live_until alone the planner might take grants_by_end, which has the grants of all artifacts.
+  where (g.artifact_id, g.live_until) > (live_grants.artifact_id, live_grants.instant)
+    and (g.artifact_id, g.live_until) <= (live_grants.artifact_id, timestamptz 'infinity')
+  -- What the caller asks for besides is asked of these few, not of another index.
+  offset 0;
+end;
+comment on function artifacts.live_grants(text, timestamptz) is
+  'The grants of an artifact that are live after an instant, of which there are few. The instant '
+  'has to be a variable: clock_timestamp() is volatile, and no index is searched for it.';
+
+create function public.grant_artifact(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  expires_at timestamptz,
+  grant_id text,
+  token_hash text,
+  max_live_grants integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(grant_artifact.caller);
+  artifact artifacts.artifacts;
+  granted artifacts.grants;
+  checked_at timestamptz;
+begin
+  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
+  perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+  checked_at := clock_timestamp();
+  if grant_artifact.expires_at <= checked_at then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  -- Exact, because the artifact is locked.
+  if (
+    select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
+  ) >= grant_artifact.max_live_grants then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
+  end if;
+
+  insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at)
+  values (
+    grant_artifact.grant_id,
+    artifact.artifact_id,
+    artifact.agent_id,
+    grant_artifact.to_agent,
+    grant_artifact.token_hash,
+    grant_artifact.expires_at
+  )
+  returning * into granted;
+
+  perform agents.record_event(
+    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
+    jsonb_build_object(
+      'artifact_id', granted.artifact_id, 'expires_at', agents.iso_timestamp(granted.expires_at)
+    )
+  );
+  return json_build_object(
+    'grant_id', granted.grant_id,
+    'artifact_id', granted.artifact_id,
+    'to_agent', granted.to_agent,
+    'expires_at', agents.iso_timestamp(granted.expires_at)
+  );
+end
+$$;
+comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer) is
+  'Gives an agent access to an artifact until expires_at. Raises artifact_not_found, '
+  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
+
+create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(revoke_grants.caller);
+  checked_at timestamptz;
+  live_ids text[];
+  revoked artifacts.grants;
+  revoked_ids text[] := array[]::text[];
+begin
+  if revoke_grants.grant_id is not null then
+    -- Whatever else the request names must be that grant's own.
+    live_ids := array(
+      select g.grant_id
+      from artifacts.grants g
+      where g.grant_id = revoke_grants.grant_id
+        and (caller_agent is null or g.from_agent = caller_agent)
+        and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
+        and g.to_agent = coalesce(revoke_grants.to_agent, g.to_agent)
+    );
+    if live_ids = '{}' then
+      raise sqlstate 'PT404' using message = 'grant_not_found';
+    end if;
+  else
+    -- Under the lock, a grant that is being written now either waits or is seen.
+    perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    checked_at := clock_timestamp();
+    live_ids := array(
+      select g.grant_id
+      from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
+      where g.to_agent = revoke_grants.to_agent
+    );
+  end if;
+
+  for revoked in
+    update artifacts.grants g
+    set revoked_at = clock_timestamp()
+    where g.grant_id = any (live_ids) and g.revoked_at is null and g.expires_at > clock_timestamp()
+    returning g.*
+  loop
+    perform agents.record_event(
+      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+      jsonb_build_object('artifact_id', revoked.artifact_id)
+    );
+    revoked_ids := revoked_ids || revoked.grant_id;
+  end loop;
+
+  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
+end
+$$;
+comment on function public.revoke_grants(jsonb, text, text, text) is
+  'Ends one grant by its id, or every live grant of an artifact to an agent. Idempotent. Raises '
+  'grant_not_found or artifact_not_found.';

@@ -1,0 +1,146 @@
+-- Made of supabase/schemas/artifacts/totals.sql by `deno task schema:squash`.
+
+-- What each agent holds, kept as it changes: limits, metrics and the operator's commands read it,
+-- so that none of them has to count.
+
+create table artifacts.totals (
+  agent_id agents.agent_id primary key,
+  pending bigint not null default 0,
+  committed bigint not null default 0,
+  superseded bigint not null default 0,
+  pending_bytes bigint not null default 0,
+  committed_bytes bigint not null default 0,
+  superseded_bytes bigint not null default 0,
+  grants bigint not null default 0
+)
+-- Room for the new version of each row beside the old one: no index is on what changes.
+with (fillfactor = 50);
+comment on table artifacts.totals is
+  'One row per agent that ever registered an artifact: how many it holds in each state, and their '
+  'registered bytes, until they are deleted or the sweep ends them; and how many grants of them '
+  'have a row, those that ended in the last 30 days included.';
+
+create function artifacts.count_totals(agent_id text) returns artifacts.totals
+language sql
+stable
+set search_path = ''
+as $$
+  select count_totals.agent_id,
+    count(*) filter (where a.state = 'pending'),
+    count(*) filter (where a.state = 'committed'),
+    count(*) filter (where a.state = 'superseded'),
+    coalesce(sum(a.size_bytes) filter (where a.state = 'pending'), 0)::bigint,
+    coalesce(sum(a.size_bytes) filter (where a.state = 'committed'), 0)::bigint,
+    coalesce(sum(a.size_bytes) filter (where a.state = 'superseded'), 0)::bigint,
+    (select count(*) from artifacts.grants g where g.from_agent = count_totals.agent_id)
+  from artifacts.artifacts a
+  where a.agent_id = count_totals.agent_id and a.state <> 'deleted' and a.ended_at is null
+$$;
+comment on function artifacts.count_totals(text) is
+  'What the totals of an agent should be. It reads all of its rows: for fsck, and for tests.';
+
+create function artifacts.add_to_totals(changes artifacts.totals[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into artifacts.totals as t
+  select c.agent_id, sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
+    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants)
+  from unnest(add_to_totals.changes) c
+  group by c.agent_id
+  having (
+    sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
+    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants)
+  ) <> (0, 0, 0, 0, 0, 0, 0)
+  -- In the same order for everybody who changes the totals of several agents.
+  order by c.agent_id
+  on conflict on constraint totals_pkey do update
+  set pending = t.pending + excluded.pending,
+      committed = t.committed + excluded.committed,
+      superseded = t.superseded + excluded.superseded,
+      pending_bytes = t.pending_bytes + excluded.pending_bytes,
+      committed_bytes = t.committed_bytes + excluded.committed_bytes,
+      superseded_bytes = t.superseded_bytes + excluded.superseded_bytes,
+      grants = t.grants + excluded.grants
+$$;
+comment on function artifacts.add_to_totals(artifacts.totals[]) is
+  'Adds these numbers, which may be negative, to the totals of their agents.';
+
+create function artifacts.share_in_totals(artifact artifacts.artifacts, sign integer)
+returns artifacts.totals
+language sql
+immutable
+return row(
+  artifact.agent_id,
+  case when artifact.ended_at is null and artifact.state = 'pending' then sign else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'committed' then sign else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'superseded' then sign else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'pending'
+    then sign * artifact.size_bytes else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'committed'
+    then sign * artifact.size_bytes else 0 end,
+  case when artifact.ended_at is null and artifact.state = 'superseded'
+    then sign * artifact.size_bytes else 0 end,
+  0
+)::artifacts.totals;
+comment on function artifacts.share_in_totals(artifacts.artifacts, integer) is
+  'What one artifact adds to the totals of its agent (sign 1), or takes away (sign -1).';
+
+create function artifacts.keep_totals_of_artifacts() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+declare
+  changes artifacts.totals[] := array[]::artifacts.totals[];
+begin
+  -- Each operation has only the transition tables that it can have.
+  if tg_op <> 'INSERT' then
+    changes := changes || array(select artifacts.share_in_totals(o, -1) from old_rows o);
+  end if;
+  if tg_op <> 'DELETE' then
+    changes := changes || array(select artifacts.share_in_totals(n, 1) from new_rows n);
+  end if;
+  perform artifacts.add_to_totals(changes);
+  return null;
+end
+$$;
+comment on function artifacts.keep_totals_of_artifacts() is
+  'Keeps artifacts.totals as artifacts change.';
+
+create trigger inserted_artifacts_count after insert on artifacts.artifacts
+  referencing new table as new_rows
+  for each statement execute function artifacts.keep_totals_of_artifacts();
+create trigger updated_artifacts_count after update on artifacts.artifacts
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function artifacts.keep_totals_of_artifacts();
+create trigger deleted_artifacts_count after delete on artifacts.artifacts
+  referencing old table as old_rows
+  for each statement execute function artifacts.keep_totals_of_artifacts();
+
+create function artifacts.keep_totals_of_grants() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if tg_op = 'INSERT' then
+    perform artifacts.add_to_totals(
+      array(select row(n.from_agent, 0, 0, 0, 0, 0, 0, 1)::artifacts.totals from new_rows n)
+    );
+  else
+    perform artifacts.add_to_totals(
+      array(select row(o.from_agent, 0, 0, 0, 0, 0, 0, -1)::artifacts.totals from old_rows o)
+    );
+  end if;
+  return null;
+end
+$$;
+comment on function artifacts.keep_totals_of_grants() is
+  'Keeps artifacts.totals as grants come and go.';
+
+create trigger inserted_grants_count after insert on artifacts.grants
+  referencing new table as new_rows
+  for each statement execute function artifacts.keep_totals_of_grants();
+create trigger deleted_grants_count after delete on artifacts.grants
+  referencing old table as old_rows
+  for each statement execute function artifacts.keep_totals_of_grants();

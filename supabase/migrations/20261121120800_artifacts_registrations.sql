@@ -1,0 +1,140 @@
+-- Made of supabase/schemas/artifacts/registrations.sql by `deno task schema:squash`.
+
+-- Registering artifacts, within what an agent may hold.
+
+-- An artifact counts from /register on, so that nobody can promise more than there is room for. It
+-- counts until it is deleted, has expired, or was abandoned and swept.
+create index held_artifacts_by_agent on artifacts.artifacts (agent_id, expires_at)
+  include (size_bytes, state)
+  where state <> 'deleted' and ended_at is null;
+
+create function artifacts.refuse_beyond_limits(
+  agent_id text,
+  size bigint,
+  quota_bytes bigint,
+  max_pending integer
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  held artifacts.totals;
+  held_bytes bigint;
+  registered_at timestamptz;
+begin
+  -- Registrations of one agent take turns, so that each sees what the one before it took.
+  perform pg_advisory_xact_lock(
+    hashtextextended('artifacts of ' || refuse_beyond_limits.agent_id, 0)
+  );
+  select t.* into held from artifacts.totals t where t.agent_id = refuse_beyond_limits.agent_id;
+  if not found then
+    held.pending := 0;
+    held_bytes := 0;
+  else
+    held_bytes := held.pending_bytes + held.committed_bytes + held.superseded_bytes;
+  end if;
+
+  if refuse_beyond_limits.quota_bytes > 0
+    and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
+  then
+    -- The totals count what expired until the sweep ends it. Only here does that decide.
+    registered_at := clock_timestamp();
+    select held_bytes - coalesce(sum(a.size_bytes), 0) into held_bytes
+    from artifacts.artifacts a
+    where a.agent_id = refuse_beyond_limits.agent_id
+      and a.state <> 'deleted'
+      and a.ended_at is null
+      and a.expires_at <= registered_at;
+    if held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes then
+      raise sqlstate 'PT409' using
+        message = 'quota_exceeded',
+        detail = json_build_object(
+          'quota_bytes', refuse_beyond_limits.quota_bytes, 'held_bytes', held_bytes
+        );
+    end if;
+  end if;
+  if held.pending >= refuse_beyond_limits.max_pending then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'pending_artifacts', 'maximum', refuse_beyond_limits.max_pending
+      );
+  end if;
+end
+$$;
+comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer) is
+  'Raises quota_exceeded or limit_exceeded where an agent may not register as many bytes more.';
+
+create function public.register_artifact(
+  caller jsonb,
+  artifact_id text,
+  agent_id text,
+  key text,
+  mime text,
+  size bigint,
+  ttl_days integer,
+  quota_bytes bigint,
+  max_pending integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as(register_artifact.caller, register_artifact.agent_id);
+  registered artifacts.artifacts;
+begin
+  perform artifacts.refuse_beyond_limits(
+    register_artifact.agent_id, register_artifact.size, register_artifact.quota_bytes, register_artifact.max_pending
+  );
+
+  insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days)
+  values (
+    register_artifact.artifact_id,
+    register_artifact.agent_id,
+    register_artifact.key,
+    register_artifact.mime,
+    register_artifact.size,
+    register_artifact.ttl_days
+  )
+  returning * into registered;
+
+  perform agents.record_event(
+    register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id, registered.artifact_id
+  );
+  return artifacts.artifact_json(registered);
+end
+$$;
+comment on function public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer) is
+  'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
+  'what the agent''s artifacts may hold together (0: no quota). Raises forbidden, quota_exceeded, '
+  'limit_exceeded.';
+
+create function public.discard_registration(caller jsonb, artifact_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  discarded artifacts.artifacts;
+begin
+  update artifacts.artifacts a
+  set state = 'deleted', deleted_at = clock_timestamp()
+  where a.artifact_id = discard_registration.artifact_id and a.state = 'pending' and a.commit_attempts = 0
+  returning a.* into discarded;
+
+  if found then
+    perform agents.record_event(
+      discard_registration.caller, agents.actor_of(discard_registration.caller),
+      'artifact.deleted', discarded.agent_id, discarded.artifact_id, '{"reason": "registration was not answered"}'
+    );
+  end if;
+  return json_build_object('discarded', discarded.artifact_id is not null);
+end
+$$;
+comment on function public.discard_registration(jsonb, text) is
+  'Takes back a registration whose answer could not be given. Needs no authentication: the '
+  'registration was authenticated, and nobody else knows its id.';

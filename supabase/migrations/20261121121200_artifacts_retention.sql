@@ -1,0 +1,266 @@
+-- Made of supabase/schemas/artifacts/retention.sql by `deno task schema:squash`.
+
+-- Retention, in steps that can be repeated after a crash at any point and run several at once. Each
+-- is a call and a transaction of its own, and touches a bounded number of rows:
+--   end_artifacts      marks artifacts whose time is over; from its commit on, every operation
+--                      refuses them
+--   find_dead_objects  says which bytes the caller is to remove, by the Storage API
+--   forget_ended       deletes tombstones that are 30 days old and have nothing under them any more
+
+-- Whether these are over, their times alone decide. Pending artifacts are looked at one by one.
+create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
+  where ended_at is null and state <> 'pending';
+create index pending_artifacts_by_age on artifacts.artifacts (created_at, artifact_id)
+  where ended_at is null and state = 'pending';
+create index ended_artifacts_with_bytes on artifacts.artifacts (ended_at)
+  where ended_at is not null and removed_at is null;
+create index tombstones_by_age on artifacts.artifacts (ended_at) where removed_at is not null;
+
+create table artifacts.walks (
+  walk text collate "C" primary key,
+  position jsonb not null
+);
+comment on table artifacts.walks is
+  'Where the sweep goes on, one row per walk over something that is too long for one call: over '
+  'the pending artifacts, and over the two halves of the bucket.';
+
+create function artifacts.lock_sweep() returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select pg_advisory_xact_lock(hashtextextended('sweep', 0))
+$$;
+comment on function artifacts.lock_sweep() is
+  'Changes to artifacts of several agents take turns: two at once might wait for each other''s '
+  'totals.';
+
+create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(array_agg(a.artifact_id order by a.created_at), '{}')
+  from unnest(abandoned_among.artifact_ids) as named (artifact_id)
+  -- One look into the index per name.
+  cross join lateral (
+    select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
+  ) a
+  where a.state = 'pending'
+    and a.ended_at is null
+    -- The upload URL, which lives two hours, has run out for a day, or for an hour where it brought
+    -- nothing of use.
+    and (
+      a.created_at < now() - interval '26 hours'
+      or a.created_at < now() - interval '3 hours' and exists (
+        select from storage.objects o
+        where o.bucket_id = artifacts.bucket()
+          and o.name = artifacts.incoming_path(a.artifact_id)
+          and (o.metadata ->> 'size')::bigint <> a.size_bytes
+      )
+    )
+    -- Nobody is at work on it.
+    and not exists (
+      select from artifacts.verifications v
+      where v.artifact_id = a.artifact_id
+        and (v.progress_at >= now() - interval '1 day' or v.lease_expires_at > now())
+    )
+    -- A sealed upload may have been committed by a later state of this database, before a backup
+    -- was restored.
+    and not exists (
+      select from storage.objects o
+      where o.bucket_id = artifacts.bucket()
+        and o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
+        and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(a.artifact_id))
+        and o.created_at > now() - interval '14 days'
+    )
+$$;
+comment on function artifacts.abandoned_among(text[]) is
+  'Which of these artifacts the sweep may end because nobody will commit them any more, oldest '
+  'first.';
+
+create function artifacts.next_pending(max_entries integer) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  after jsonb;
+  next_ids text[];
+  last_position jsonb;
+begin
+  select w.position into after from artifacts.walks w where w.walk = 'pending';
+
+  select array_agg(n.artifact_id), (array_agg(n.position))[next_pending.max_entries]
+  into next_ids, last_position
+  from (
+    select a.artifact_id, jsonb_build_array(a.created_at, a.artifact_id) as position
+    from artifacts.artifacts a
+    where a.state = 'pending'
+      and a.ended_at is null
+      and a.created_at < now() - interval '3 hours'
+      and (a.created_at, a.artifact_id)
+        > (coalesce((after ->> 0)::timestamptz, '-infinity'), coalesce(after ->> 1, ''))
+    order by a.created_at, a.artifact_id
+    limit next_pending.max_entries
+  ) n;
+
+  -- At the end it begins again.
+  insert into artifacts.walks as w (walk, position)
+  values ('pending', coalesce(last_position, '[]'))
+  on conflict on constraint walks_pkey do update set position = excluded.position;
+  return coalesce(next_ids, '{}');
+end
+$$;
+comment on function artifacts.next_pending(integer) is
+  'The next pending artifacts that are old enough to look at, each in its turn.';
+
+create function public.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  -- Download URLs work until their window ends; a minute more, because they are signed after the
+  -- decision.
+  over_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
+  -- How many pending artifacts one call looks at.
+  pending_per_call constant integer := 2000;
+  expired_ids text[];
+  abandoned_ids text[];
+  ended artifacts.artifacts;
+  expired integer := 0;
+  abandoned integer := 0;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(end_artifacts.caller);
+  perform artifacts.lock_sweep();
+
+  expired_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.ended_at is null and a.state <> 'pending' and coalesce(a.deleted_at, a.expires_at) < over_before
+    order by coalesce(a.deleted_at, a.expires_at)
+    limit end_artifacts.max_entries
+    for update skip locked
+  );
+  abandoned_ids := artifacts.abandoned_among(artifacts.next_pending(pending_per_call));
+  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries);
+  abandoned_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.artifact_id = any (abandoned_ids)
+    order by a.created_at
+    limit end_artifacts.max_entries - cardinality(expired_ids)
+    for update skip locked
+  );
+
+  -- Asked again under the lock: a commit may have begun before it was taken.
+  abandoned_ids := artifacts.abandoned_among(abandoned_ids);
+
+  for ended in
+    update artifacts.artifacts a
+    set ended_at = clock_timestamp()
+    where a.artifact_id = any (expired_ids || abandoned_ids)
+    returning a.*
+  loop
+    -- The holder of a lease that ran out decides nothing any more.
+    delete from artifacts.verifications v where v.artifact_id = ended.artifact_id;
+    if ended.state = 'pending' then
+      abandoned := abandoned + 1;
+      perform agents.record_event(
+        end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id
+      );
+    else
+      expired := expired + 1;
+      -- What was deleted had its event then.
+      if ended.state <> 'deleted' then
+        perform agents.record_event(
+          end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id
+        );
+      end if;
+    end if;
+  end loop;
+
+  select remaining + count(*) into remaining
+  from (
+    select from artifacts.artifacts a
+    where a.ended_at is null and a.state <> 'pending' and coalesce(a.deleted_at, a.expires_at) < over_before
+    limit 1000
+  ) later;
+  return json_build_object('expired', expired, 'abandoned', abandoned, 'remaining', remaining);
+end
+$$;
+comment on function public.end_artifacts(jsonb, integer, integer) is
+  'Marks artifacts that are over, with one event for each that was not deleted before. Returns '
+  '{expired, abandoned, remaining}; expired counts deleted ones too, and remaining at most some '
+  'thousand. window_seconds: the longest life of a download URL, at most a day. Raises forbidden '
+  'for an agent.';
+
+create function public.forget_ended(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  oldest timestamptz := now() - interval '30 days';
+  forgotten_ids text[];
+  remaining integer;
+begin
+  perform agents.authenticate_operator(forget_ended.caller);
+  perform artifacts.lock_sweep();
+
+  forgotten_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.removed_at is not null and a.ended_at < oldest
+    order by a.ended_at
+    limit forget_ended.max_entries
+    for update skip locked
+  );
+  -- Grants first and in bounded numbers: one artifact may have any number of them.
+  delete from artifacts.grants g
+  where g.grant_id = any (array(
+    select m.grant_id
+    from artifacts.grants m
+    where m.artifact_id = any (forgotten_ids)
+    limit forget_ended.max_entries
+  ));
+  delete from artifacts.grants g
+  where g.grant_id = any (array(
+    select m.grant_id
+    from artifacts.grants m
+    where m.live_until < oldest
+    order by m.live_until
+    limit forget_ended.max_entries
+    for update skip locked
+  ));
+  delete from artifacts.artifacts a
+  where a.artifact_id = any (forgotten_ids)
+    and not exists (select from artifacts.grants g where g.artifact_id = a.artifact_id)
+    -- A slow move, or a slow PUT, may have brought bytes since.
+    and not artifacts.has_objects(a.artifact_id);
+
+  select count(*) into remaining
+  from (
+    (
+      select from artifacts.artifacts a
+      where a.removed_at is not null and a.ended_at < oldest and not artifacts.has_objects(a.artifact_id)
+      limit 1000
+    )
+    union all
+    (
+      select from artifacts.grants g
+      where g.live_until < oldest
+      order by g.live_until
+      limit 1000
+    )
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.forget_ended(jsonb, integer) is
+  'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
+  'Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';

@@ -1,0 +1,79 @@
+-- Made of supabase/schemas/artifacts/sweep_schedule.sql by `deno task schema:squash`.
+
+-- Runs the sweep from inside the database, where a project has pg_cron, pg_net and two secrets in
+-- its Vault. Extensions are named in dynamic SQL alone, so that this applies where there are none.
+
+create function public.schedule_sweep(
+  schedule text default '*/10 * * * *',
+  url_secret text default 'project_url',
+  key_secret text default 'secret_key'
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  missing text[] := array[]::text[];
+  secret text;
+  is_stored boolean;
+  -- Read at every run, so that a rotated key needs no new schedule, and so that no key stands in
+  -- cron's own table.
+  read_secret constant text := '(select decrypted_secret from vault.decrypted_secrets where name = %L)';
+begin
+  if not exists (
+    select from pg_catalog.pg_proc p where p.pronamespace = to_regnamespace('cron') and p.proname = 'schedule'
+  ) then
+    missing := missing || 'the extension pg_cron'::text;
+  end if;
+  if not exists (
+    select from pg_catalog.pg_proc p where p.pronamespace = to_regnamespace('net') and p.proname = 'http_post'
+  ) then
+    missing := missing || 'the extension pg_net'::text;
+  end if;
+  if to_regclass('vault.decrypted_secrets') is null then
+    missing := missing || 'the extension supabase_vault'::text;
+  else
+    foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
+      -- The schema may be missing. Where `format` names it, nobody looks for it before this runs.
+      execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
+      into is_stored using secret;
+      if not is_stored then
+        missing := missing || format('the Vault secret %L', secret);
+      end if;
+    end loop;
+  end if;
+  if missing <> '{}' then
+    raise object_not_in_prerequisite_state using
+      message = 'The sweep cannot be scheduled in this database without: ' || array_to_string(missing, ', ') || '.',
+      hint = 'See docs/retention.md.';
+  end if;
+
+  -- A job of this name is replaced.
+  execute format('select %I.schedule($1, $2, $3)', 'cron') using
+    'agent-artifacts-sweep',
+    schedule_sweep.schedule,
+    format(
+      'select net.http_post('
+      || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
+      || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
+      || 'body := ''{"limit": 1000}''::jsonb, '
+      || 'timeout_milliseconds := 60000)',
+      schedule_sweep.url_secret,
+      schedule_sweep.key_secret
+    );
+  return json_build_object('job', 'agent-artifacts-sweep', 'schedule', schedule_sweep.schedule);
+end
+$$;
+comment on function public.schedule_sweep(text, text, text) is
+  'Has pg_cron call /sweep on a schedule, by pg_net, with the URL and the secret key that Vault '
+  'holds under these names. Repeated, it replaces the schedule. Raises '
+  'object_not_in_prerequisite_state, which says what is missing.';
+
+do $$
+begin
+  perform public.schedule_sweep();
+exception when object_not_in_prerequisite_state then
+  raise notice '%', sqlerrm;
+end
+$$;

@@ -1,0 +1,128 @@
+-- Made of supabase/schemas/mesh/networks.sql by `deno task schema:squash`.
+
+-- The mesh, private tunnels between agents, and the networks that their tunnel addresses come from.
+
+create schema mesh;
+comment on schema mesh is 'Peers, access rules and encrypted PSKs. Not exposed by the API.';
+
+create table mesh.settings (
+  only_row boolean primary key default true,
+  ipv4_network cidr not null default '10.213.0.0/16',
+  ipv6_network cidr not null,
+
+  constraint there_is_only_one_row check (only_row),
+  constraint ipv4_network_has_room_for_peers check (
+    family(ipv4_network) = 4 and masklen(ipv4_network) between 8 and 29
+  ),
+  constraint ipv6_network_is_a_unique_local_64 check (
+    ipv6_network <<= 'fd00::/8'::inet and masklen(ipv6_network) = 64
+  )
+);
+comment on table mesh.settings is
+  'One row: the networks of the mesh. The operator can change them by SQL while there is no peer.';
+
+-- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not meet in one network. A
+-- version 4 UUID begins with 48 random bits of the server's strong generator; no extension is
+-- needed.
+insert into mesh.settings (ipv6_network)
+select format('fd%s:%s:%s::/64', substr(r.digits, 1, 2), substr(r.digits, 3, 4), substr(r.digits, 7, 4))::cidr
+from (select replace(gen_random_uuid()::text, '-', '') as digits) r;
+
+create table mesh.address_leases (
+  agent_id agents.agent_id primary key,
+  ipv4 inet not null,
+  ipv6 inet not null,
+  released_at timestamptz,
+
+  constraint ipv4_is_one_address check (family(ipv4) = 4 and masklen(ipv4) = 32),
+  constraint ipv6_is_one_address check (family(ipv6) = 6 and masklen(ipv6) = 128),
+  constraint ipv4_is_unique unique (ipv4),
+  constraint ipv6_is_unique unique (ipv6)
+);
+comment on table mesh.address_leases is
+  'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So '
+  'an agent that comes back gets the same addresses, and one that registers and removes itself '
+  'again and again cannot use up the network.';
+comment on column mesh.address_leases.released_at is
+  'When the peer was removed; null while it is registered.';
+
+create index resting_address_leases on mesh.address_leases (released_at) where released_at is not null;
+
+create function mesh.lock_addresses() returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select pg_advisory_xact_lock(hashtextextended('mesh addresses', 0))
+$$;
+comment on function mesh.lock_addresses() is
+  'Addresses are handed out, and networks changed, by one transaction at a time.';
+
+create function mesh.keep_networks_that_are_in_use() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform mesh.lock_addresses();
+  if exists (select from mesh.address_leases l where l.released_at is null) then
+    raise exception 'The networks of the mesh can only be changed while there is no peer.' using errcode = '55000';
+  end if;
+  -- The addresses that rest belong to the network that is given up. Endpoints are gone with their
+  -- peers.
+  delete from mesh.address_leases;
+  return null;
+end
+$$;
+comment on function mesh.keep_networks_that_are_in_use() is
+  'Refuses to change mesh.settings while there is a peer.';
+
+create trigger networks_change_only_without_peers
+  before insert or update or delete or truncate on mesh.settings
+  for each statement execute function mesh.keep_networks_that_are_in_use();
+
+create function mesh.lease_addresses(agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  ipv4_network inet;
+  ipv6_network inet;
+  next_ipv4 inet;
+begin
+  update mesh.address_leases l set released_at = null where l.agent_id = lease_addresses.agent_id;
+  if found then
+    return;
+  end if;
+
+  select s.ipv4_network, s.ipv6_network into ipv4_network, ipv6_network from mesh.settings s;
+  -- The network's own address is the first; max() reads one entry of the index.
+  select set_masklen(coalesce(max(l.ipv4), ipv4_network), 32) + 1 into next_ipv4 from mesh.address_leases l;
+
+  if next_ipv4 < set_masklen(broadcast(ipv4_network), 32) then
+    insert into mesh.address_leases (agent_id, ipv4, ipv6)
+    values (
+      lease_addresses.agent_id,
+      next_ipv4,
+      set_masklen(ipv6_network, 128) + (next_ipv4 - set_masklen(ipv4_network, 32))
+    );
+    return;
+  end if;
+
+  update mesh.address_leases l
+  set agent_id = lease_addresses.agent_id, released_at = null
+  where l.agent_id = (
+    select rested.agent_id
+    from mesh.address_leases rested
+    where rested.released_at < clock_timestamp() - interval '1 day'
+    order by rested.released_at
+    limit 1
+  );
+  if not found then
+    raise sqlstate 'PT409' using message = 'network_full';
+  end if;
+end
+$$;
+comment on function mesh.lease_addresses(text) is
+  'Gives an agent its addresses: those that it had, else new ones, else those that have rested '
+  'longest. The caller holds lock_addresses. Raises network_full.';

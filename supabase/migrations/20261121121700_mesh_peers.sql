@@ -1,0 +1,158 @@
+-- Made of supabase/schemas/mesh/peers.sql by `deno task schema:squash`.
+
+-- Peers, and when each was last seen.
+
+create table mesh.peers (
+  agent_id agents.agent_id primary key,
+  pubkey text collate "C" not null,
+  endpoint text collate "C",
+  listen_port integer,
+  effective_listen_port integer generated always as (
+    coalesce(listen_port, substring(endpoint from '[0-9]+$')::integer)
+  ) stored,
+  registered_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+
+  constraint a_peer_has_addresses foreign key (agent_id) references mesh.address_leases (agent_id),
+  constraint pubkey_is_canonical_base64_of_32_bytes check (
+    length(pubkey) = 44 and pubkey ~ '^[A-Za-z0-9+/]*[AEIMQUYcgkosw048]=$'
+  ),
+  constraint pubkey_is_unique unique (pubkey),
+  constraint endpoint_is_a_host_and_a_port check (
+    endpoint ~ '^(\[[0-9a-f:]+\]|[0-9a-z.-]{1,253}):[1-9][0-9]{0,4}$'
+  ),
+  constraint listen_port_is_a_port check (listen_port between 1 and 65535)
+);
+comment on table mesh.peers is 'An agent''s registration in the mesh.';
+comment on column mesh.peers.endpoint is
+  'host:port, in the form that the function''s parser gives it; null: not reachable from outside.';
+comment on column mesh.peers.effective_listen_port is
+  'What the agent''s own configuration listens on; null: any port.';
+
+create table mesh.liveness (
+  agent_id agents.agent_id primary key,
+  last_seen timestamptz,
+  config_version_applied bigint,
+
+  constraint liveness_is_of_a_peer foreign key (agent_id) references mesh.peers (agent_id) on delete cascade
+)
+-- Room for the new version of each row beside the old one: with no index on what changes, a
+-- heartbeat writes the row and nothing else (a heap-only tuple).
+with (fillfactor = 50);
+
+comment on table mesh.liveness is
+  'What heartbeats write. Apart from peers, so that a heartbeat is as small as can be.';
+comment on column mesh.liveness.config_version_applied is
+  'The config_version that the agent last said it runs.';
+
+create function mesh.map_entry_json(
+  peer mesh.peers,
+  lease mesh.address_leases,
+  liveness mesh.liveness,
+  online_seconds integer,
+  subject text,
+  psk_version integer
+) returns json
+language sql
+stable
+return json_build_object(
+  'agent_id', peer.agent_id,
+  'pubkey', peer.pubkey,
+  'endpoint', peer.endpoint,
+  'addresses', json_build_array(host(lease.ipv4), host(lease.ipv6)),
+  'last_seen', agents.iso_timestamp(liveness.last_seen),
+  'online', coalesce(liveness.last_seen > now() - make_interval(secs => online_seconds), false),
+  'registered_at', agents.iso_timestamp(peer.registered_at),
+  'updated_at', agents.iso_timestamp(peer.updated_at),
+  'self', peer.agent_id = subject,
+  'psk_version', psk_version,
+  'config_version_applied', case
+    when peer.agent_id <> subject then liveness.config_version_applied
+  end
+);
+comment on function mesh.map_entry_json( mesh.peers, mesh.address_leases, mesh.liveness, integer, text, integer ) is
+  'The peer object of the wire contract, with what subject sees of the peer beside it.';
+
+create function mesh.both_registered(one_agent text, other_agent text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select count(*) = 2
+  from mesh.peers p
+  where p.agent_id in (both_registered.one_agent, both_registered.other_agent)
+$$;
+comment on function mesh.both_registered(text, text) is
+  'Whether two different agents both have a peer.';
+
+create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  answer json;
+begin
+  perform agents.authenticate_as(record_heartbeat.caller, record_heartbeat.agent_id);
+
+  with seen as (
+    update mesh.liveness l
+    set last_seen = clock_timestamp(),
+        config_version_applied = coalesce(record_heartbeat.config_version, l.config_version_applied)
+    where l.agent_id = record_heartbeat.agent_id
+    returning l.*
+  )
+  select json_build_object(
+    'agent_id', s.agent_id,
+    'last_seen', agents.iso_timestamp(s.last_seen),
+    'config_version', v.version
+  ) into answer
+  from seen s
+  join mesh.config_versions v on v.agent_id = s.agent_id;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.record_heartbeat(jsonb, text, bigint) is
+  'Notes that an agent is alive and, if it says so, which configuration it runs. Answers with the '
+  'version that it should run. Raises forbidden, peer_not_found.';
+
+create function public.remove_peer(caller jsonb, agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as(remove_peer.caller, remove_peer.agent_id);
+  visible_peers text[];
+  has_peer boolean;
+  has_rules boolean;
+begin
+  perform mesh.lock_agents(array[remove_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
+  has_peer := exists (select from mesh.peers p where p.agent_id = remove_peer.agent_id);
+
+  delete from mesh.rules r where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id;
+  has_rules := found;
+  if has_peer then
+    perform mesh.lock_pairs(remove_peer.agent_id);
+    delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
+    delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
+    update mesh.address_leases l set released_at = clock_timestamp() where l.agent_id = remove_peer.agent_id;
+    perform mesh.raise_config_versions(visible_peers);
+  end if;
+
+  if has_peer or has_rules then
+    perform agents.record_event(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+  end if;
+  return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
+end
+$$;
+comment on function public.remove_peer(jsonb, text) is
+  'Removes an agent''s peer, every rule that names the agent, with or without a peer, and its '
+  'PSKs; its addresses rest. Idempotent. Raises forbidden.';

@@ -1,0 +1,105 @@
+-- Made of supabase/schemas/mesh/config_versions.sql by `deno task schema:squash`.
+
+-- The version of each agent's configuration, and the locks under which it rises.
+--
+-- A config_version rises exactly when the text of the agent's configuration would change. So a
+-- function that changes peers, rules or PSK versions has to know for certain who sees whom. It
+-- takes its locks in this order:
+--   1. the agents that it names (lock_agents). Only their holder changes their peers and adds rules
+--      that name them.
+--   2. the config_versions of all whose text it may change, in one statement
+--      (lock_config_versions). Two changes that meet in one text take turns here, so that the
+--      second sees what the first did. Neighbours count whether they are registered or not: two
+--      that register at once would miss each other otherwise.
+--   3. the addresses (lock_addresses), where it hands some out.
+--   4. the pairs whose PSK it touches, in one statement (lock_pairs).
+-- Within each step the order is the same for everybody (byte order of the identifiers, but for 1),
+-- so no two can wait for each other. What it decides by is read after step 2.
+
+create table mesh.config_versions (
+  agent_id agents.agent_id primary key,
+  version bigint not null default 0
+)
+with (fillfactor = 50);
+
+comment on table mesh.config_versions is
+  'How often the configuration of each agent has changed. A row outlives its peer, so that a '
+  'version never goes back.';
+
+create function mesh.lock_agents(agent_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  lock_key bigint;
+begin
+  -- In the order of the lock keys, not of the identifiers: two identifiers may share a key, and
+  -- then only the keys have one order for everybody.
+  for lock_key in
+    select distinct hashtextextended('mesh agent ' || named.agent_id, 0)
+    from unnest(lock_agents.agent_ids) as named (agent_id)
+    order by 1
+  loop
+    perform pg_advisory_xact_lock(lock_key);
+  end loop;
+end
+$$;
+comment on function mesh.lock_agents(text[]) is
+  'Step 1 of the lock order, for agents that need not be registered.';
+
+create function mesh.lock_config_versions(agent_ids text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform from mesh.config_versions v
+  where v.agent_id = any (lock_config_versions.agent_ids)
+  order by v.agent_id
+  for update;
+end
+$$;
+comment on function mesh.lock_config_versions(text[]) is 'Step 2 of the lock order.';
+
+create function mesh.start_config_versions(agent_ids text[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into mesh.config_versions (agent_id)
+  select unnest(start_config_versions.agent_ids)
+  on conflict do nothing
+$$;
+comment on function mesh.start_config_versions(text[]) is
+  'Gives agents that get their first peer or rule a version to raise and to lock. Between steps 1 '
+  'and 2, so that step 2 finds every row.';
+
+create function mesh.lock_versions_around(agent_id text) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform mesh.lock_config_versions(
+    mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id
+  );
+  return mesh.visible_peers(lock_versions_around.agent_id);
+end
+$$;
+comment on function mesh.lock_versions_around(text) is
+  'Step 2 for a change of one agent''s peer, which its neighbours'' texts may name. Returns who '
+  'sees it, if it is registered.';
+
+create function mesh.raise_config_versions(agent_ids text[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  update mesh.config_versions v
+  set version = v.version + 1
+  where v.agent_id = any (raise_config_versions.agent_ids)
+$$;
+comment on function mesh.raise_config_versions(text[]) is
+  'Says that the configurations of these agents have changed. To be called under '
+  'lock_config_versions.';

@@ -1,0 +1,195 @@
+-- Made of supabase/schemas/mesh/registrations.sql by `deno task schema:squash`.
+
+-- Registering peers: the first time, and again with other values.
+
+create function mesh.refuse_endpoint_inside_the_mesh(endpoint_ip inet) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  -- An IPv4 address that is spelled as IPv6 counts as IPv4 (RFC 4291, 2.5.5.2).
+  host inet := case
+    when refuse_endpoint_inside_the_mesh.endpoint_ip <<= inet '::ffff:0:0/96'
+      then inet '0.0.0.0' + (refuse_endpoint_inside_the_mesh.endpoint_ip - inet '::ffff:0.0.0.0')
+    else refuse_endpoint_inside_the_mesh.endpoint_ip
+  end;
+begin
+  if exists (select from mesh.settings s where host <<= s.ipv4_network or host <<= s.ipv6_network) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "endpoint", "message": "Must be reachable from other hosts: it lies inside the mesh, which cannot carry itself."}]}';
+  end if;
+end
+$$;
+comment on function mesh.refuse_endpoint_inside_the_mesh(inet) is
+  'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
+  'encrypt its own ciphertext in a loop. A DNS name passes: its endpoint_ip is null.';
+
+create function mesh.add_peer(agent_id text, pubkey text, endpoint text, listen_port integer, visible_peers text[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform mesh.lease_addresses(add_peer.agent_id);
+  insert into mesh.peers (agent_id, pubkey, endpoint, listen_port)
+  values (add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.listen_port);
+  insert into mesh.liveness (agent_id) values (add_peer.agent_id);
+
+  insert into mesh.pairs (low_agent, high_agent)
+  select least(add_peer.agent_id, v.agent_id collate "C"), greatest(add_peer.agent_id, v.agent_id collate "C")
+  from unnest(add_peer.visible_peers) as v (agent_id);
+
+  -- The agent's own text is new, and every visible peer's has one peer more.
+  perform mesh.raise_config_versions(add_peer.visible_peers || add_peer.agent_id);
+end
+$$;
+comment on function mesh.add_peer(text, text, text, integer, text[]) is
+  'The first registration of an agent, or the first after a removal. Raises network_full.';
+
+create function mesh.update_peer(
+  before mesh.peers,
+  pubkey text,
+  endpoint text,
+  listen_port integer,
+  visible_peers text[]
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  after mesh.peers;
+  changed_texts text[] := array[]::text[];
+  own_text_changed boolean;
+begin
+  update mesh.peers p
+  set pubkey = update_peer.pubkey,
+      endpoint = update_peer.endpoint,
+      listen_port = update_peer.listen_port,
+      updated_at = clock_timestamp()
+  where p.agent_id = (update_peer.before).agent_id
+  returning p.* into after;
+
+  if after.pubkey <> (update_peer.before).pubkey then
+    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all
+    -- pairs get new ones, also those that do not see each other now.
+    perform mesh.lock_pairs(after.agent_id);
+    -- A PSK that is still to be made was given to nobody. If it were replaced too, an agent that
+    -- changes its pubkey again and again could keep its neighbours from ever getting one.
+    with replaced as (
+      update mesh.pairs p
+      set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = clock_timestamp()
+      where (p.low_agent = after.agent_id or p.high_agent = after.agent_id) and p.encrypted_psk is not null
+      returning p.*
+    )
+    select coalesce(bool_or(array[r.low_agent::text, r.high_agent::text] && update_peer.visible_peers), false)
+    into own_text_changed
+    from replaced r;
+    changed_texts := update_peer.visible_peers;
+    -- The agent's own text names its PSKs, not its pubkey.
+    if own_text_changed then
+      changed_texts := changed_texts || after.agent_id::text;
+    end if;
+  end if;
+  if after.endpoint is distinct from (update_peer.before).endpoint then
+    changed_texts := changed_texts || update_peer.visible_peers;
+  end if;
+  if after.effective_listen_port is distinct from (update_peer.before).effective_listen_port then
+    changed_texts := changed_texts || after.agent_id::text;
+  end if;
+  perform mesh.raise_config_versions(changed_texts);
+end
+$$;
+comment on function mesh.update_peer(mesh.peers, text, text, integer, text[]) is
+  'A later registration, with other values than the one before.';
+
+create function public.register_peer(
+  caller jsonb,
+  agent_id text,
+  pubkey text,
+  endpoint text,
+  endpoint_ip inet,
+  listen_port integer,
+  online_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate_as(register_peer.caller, register_peer.agent_id);
+  visible_peers text[];
+  before mesh.peers;
+  action text;
+  violated text;
+  answer json;
+begin
+  perform mesh.lock_agents(array[register_peer.agent_id]);
+  perform mesh.start_config_versions(array[register_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(register_peer.agent_id);
+
+  select p.* into before from mesh.peers p where p.agent_id = register_peer.agent_id;
+  if not found then
+    -- Before the networks are read: they may be about to change, as long as there is no peer.
+    perform mesh.lock_addresses();
+    action := 'peer.registered';
+  elsif (before.pubkey, before.endpoint, before.listen_port)
+    is distinct from (register_peer.pubkey, register_peer.endpoint, register_peer.listen_port)
+  then
+    action := 'peer.updated';
+  end if;
+
+  perform mesh.refuse_endpoint_inside_the_mesh(register_peer.endpoint_ip);
+  -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
+  -- for each other.
+  if exists (
+    select from mesh.peers p
+    where p.pubkey = register_peer.pubkey and p.agent_id <> register_peer.agent_id
+  ) then
+    raise sqlstate 'PT409' using message = 'pubkey_in_use';
+  end if;
+
+  begin
+    if action = 'peer.registered' then
+      perform mesh.add_peer(
+        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint, register_peer.listen_port, visible_peers
+      );
+    elsif action = 'peer.updated' then
+      perform mesh.update_peer(
+        before, register_peer.pubkey, register_peer.endpoint, register_peer.listen_port, visible_peers
+      );
+    end if;
+  exception when unique_violation then
+    get stacked diagnostics violated = constraint_name;
+    if violated <> 'pubkey_is_unique' then
+      raise;
+    end if;
+    -- Another registration with this pubkey, at the same time, came first.
+    raise sqlstate 'PT409' using message = 'pubkey_in_use';
+  end;
+
+  if action is not null then
+    perform agents.record_event(
+      register_peer.caller, caller_agent, action, register_peer.agent_id, null,
+      jsonb_build_object('pubkey', register_peer.pubkey, 'endpoint', register_peer.endpoint)
+    );
+  end if;
+
+  select mesh.map_entry_json(p, a, l, register_peer.online_seconds, null, null)::jsonb
+    - array['self', 'psk_version', 'config_version_applied']
+  into answer
+  from mesh.peers p
+  join mesh.address_leases a on a.agent_id = p.agent_id
+  join mesh.liveness l on l.agent_id = p.agent_id
+  where p.agent_id = register_peer.agent_id;
+  return answer;
+end
+$$;
+comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer) is
+  'Registers an agent''s peer, or updates it, and returns the peer object. endpoint is in '
+  'canonical form; endpoint_ip is its host, null for a DNS name. Raises forbidden, '
+  'invalid_request, pubkey_in_use, network_full.';
