@@ -2,12 +2,22 @@ import { runCommand } from "../command/run_command.ts";
 import { callAsOperator } from "./operator_call.ts";
 
 const PAGE_SIZE = 1000;
-/** To count what an agent holds, all of its rows are read. */
-const AGENTS_PER_PAGE = 10;
+/** To count what agents hold, all of their rows are read. */
+const AGENTS_COUNTED_AT_ONCE = 10;
 
 interface Page<Finding> {
   readonly found: readonly Finding[];
   readonly next: string | null;
+}
+
+/** Numbers by their names: `pending`, `pending_bytes` and so on. */
+type Totals = Record<string, number>;
+type AgentTotals = Totals & { readonly agent_id: string };
+
+interface WrongTotals {
+  readonly agent_id: string;
+  readonly kept: Totals | null;
+  readonly counted: Totals;
 }
 
 /**
@@ -25,11 +35,7 @@ async function checkConsistency(): Promise<number> {
     console.log(`bytes without artifact: ${path}`);
     lines++;
   }
-  const totals = pagesOf<{ agent_id: string; kept: unknown; counted: unknown }>(
-    "list_wrong_totals",
-    AGENTS_PER_PAGE,
-  );
-  for await (const { agent_id, kept, counted } of totals) {
+  for await (const { agent_id, kept, counted } of wrongTotals(await findSuspects())) {
     console.log(
       `totals of ${agent_id} are ${JSON.stringify(kept)}, its rows come to ${
         JSON.stringify(counted)
@@ -40,13 +46,40 @@ async function checkConsistency(): Promise<number> {
   return lines;
 }
 
-async function* pagesOf<Finding>(
-  functionName: string,
-  pageSize = PAGE_SIZE,
-): AsyncGenerator<Finding> {
+/** The agents whose kept totals are not the sum over the pages of their rows. */
+async function findSuspects(): Promise<string[]> {
+  const differences = new Map<string, Totals>();
+  const pages = [
+    ["list_shares_of_artifacts", 1],
+    ["list_shares_of_grants", 1],
+    ["list_totals", -1],
+  ] as const;
+  for (const [functionName, sign] of pages) {
+    for await (const { agent_id, ...share } of pagesOf<AgentTotals>(functionName)) {
+      const difference = differences.get(agent_id) ?? {};
+      for (const [name, number] of Object.entries(share as Totals)) {
+        difference[name] = (difference[name] ?? 0) + sign * number;
+      }
+      differences.set(agent_id, difference);
+    }
+  }
+  return Array.from(differences)
+    .filter(([, difference]) => Object.values(difference).some((number) => number !== 0))
+    .map(([agentId]) => agentId);
+}
+
+/** The suspects whose totals are wrong indeed: those of others changed while pages were read. */
+async function* wrongTotals(suspects: readonly string[]): AsyncGenerator<WrongTotals> {
+  for (let first = 0; first < suspects.length; first += AGENTS_COUNTED_AT_ONCE) {
+    const agent_ids = suspects.slice(first, first + AGENTS_COUNTED_AT_ONCE);
+    yield* await callAsOperator("list_wrong_totals", { agent_ids }) as readonly WrongTotals[];
+  }
+}
+
+async function* pagesOf<Finding>(functionName: string): AsyncGenerator<Finding> {
   let after: string | null = "";
   while (after !== null) {
-    const page = await callAsOperator(functionName, { max_entries: pageSize, after });
+    const page = await callAsOperator(functionName, { max_entries: PAGE_SIZE, after });
     const { found, next } = page as Page<Finding>;
     yield* found;
     after = next;

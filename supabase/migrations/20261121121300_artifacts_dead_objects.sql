@@ -18,20 +18,21 @@ as $$
       and o.name collate "C" < judge_objects.up_to
     order by o.name collate "C"
     limit judge_objects.max_entries
-  ), placed as (
+  ), placed as materialized (
     select n.name, n.created_at, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
       held.is_content,
-      -- Not asked for nearly all objects. 0: the upload itself. Null: a path that the row has not
-      -- come to, as after a restore of the database beside a newer bucket.
-      case when held.is_content is not true then (
-        select attempt
-        from generate_series(0, a.commit_attempts) as attempt
-        where n.name = case attempt
-          when 0 then artifacts.incoming_path(a.artifact_id)
-          else artifacts.sealed_path(a.artifact_id, attempt)
-        end
-      ) end as attempt
+      -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
+      -- database beside a newer bucket.
+      case
+        when n.name = artifacts.incoming_path(a.artifact_id) then 0
+        -- Not asked for nearly all objects.
+        when held.is_content is not true then (
+          select attempt
+          from generate_series(1, a.commit_attempts) as attempt
+          where n.name = artifacts.sealed_path(a.artifact_id, attempt)
+        )
+      end as attempt
     from named n
     -- One look into the index per object, however many artifacts there are.
     left join lateral (
@@ -194,6 +195,10 @@ begin
     'orphan_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where l.is_orphan),
     'orphans_held', case when t.holds_orphans then t.orphans else 0 end,
     'remaining', (select count(*) from removable) - (select count(*) from listed) + (
+      -- A half of the bucket that was not looked at to its end.
+      select count(*)
+      from (select from judged j group by j.half having count(*) = names_per_call) unfinished
+    ) + (
       select count(*)
       from (
         select from artifacts.artifacts a
@@ -211,6 +216,6 @@ $$;
 comment on function public.find_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
   'It looks at a bounded part of the bucket and goes on from there in the next call; remaining is '
-  'about that part. An orphan is unknown for 14 days; when more than 5% of the part are, none is '
-  'listed and orphans_held says how many, unless remove_many_orphans. Raises forbidden for an '
-  'agent.';
+  'about that part, and 1 more for each half of the bucket that it has not come to the end of. An '
+  'orphan is unknown for 14 days; when more than 5% of the part are, none is listed and '
+  'orphans_held says how many, unless remove_many_orphans. Raises forbidden for an agent.';

@@ -54,18 +54,21 @@ $$;
 comment on function mesh.lock_pairs(text, text[]) is
   'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
 
-create function mesh.pair_of(one_agent text, other_agent text) returns setof mesh.pairs
+create function mesh.pairs_of(agent_id text, other_agents text[])
+returns table (other_agent text, psk_version integer, encrypted_psk text, made_at timestamptz)
 language sql
 stable
 begin atomic
-  select p.*
+  select p.high_agent, p.psk_version, p.encrypted_psk, p.made_at
   from mesh.pairs p
-  where p.low_agent = least(pair_of.one_agent collate "C", pair_of.other_agent collate "C")
-    and p.high_agent = greatest(pair_of.one_agent collate "C", pair_of.other_agent collate "C")
-  limit 1;
+  where p.low_agent = pairs_of.agent_id and p.high_agent = any (pairs_of.other_agents)
+  union all
+  select p.low_agent, p.psk_version, p.encrypted_psk, p.made_at
+  from mesh.pairs p
+  where p.high_agent = pairs_of.agent_id and p.low_agent = any (pairs_of.other_agents);
 end;
-comment on function mesh.pair_of(text, text) is
-  'The pair that two agents make, if they have one: one look into its index.';
+comment on function mesh.pairs_of(text, text[]) is
+  'The pairs that an agent makes with these others.';
 
 create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
 language plpgsql

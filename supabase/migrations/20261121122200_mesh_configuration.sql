@@ -31,6 +31,20 @@ end;
 comment on function mesh.rules_that_name(text, boolean) is
   'The active rules that an agent is a side of, or the requests.';
 
+create function mesh.with_neighbours(agent_id text) returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  select array_agg(n.agent_id order by n.agent_id collate "C")
+  from unnest(
+    mesh.neighbours(with_neighbours.agent_id) || with_neighbours.agent_id
+  ) as n (agent_id)
+$$;
+comment on function mesh.with_neighbours(text) is
+  'An agent and everybody who shares an active rule with it, in byte order: an index that is asked '
+  'for many names sorts them first, which takes no time where they are sorted.';
+
 create function public.read_netmap(
   caller jsonb, agent_id text, online_seconds integer, rendering_revision integer default 0
 ) returns json
@@ -38,24 +52,17 @@ language plpgsql
 stable
 security invoker
 set search_path = ''
+-- Each table is asked for all peers of the map at once, and the rows are merged. The planner, which
+-- does not know how many they are, would look into each table for each peer.
+set enable_nestloop = off
+-- To plan for the names of one large map takes longer than to read it.
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
-  -- Not in the statement itself, where the planner would call it once more.
-  named text[] := mesh.neighbours(subject) || subject;
+  named text[] := mesh.with_neighbours(subject);
   answer json;
 begin
-  with entries as (
-    select row(p.*)::mesh.peers as p, row(a.*)::mesh.address_leases as a,
-      row(l.*)::mesh.liveness as l, pair.psk_version, pair.made_at
-    from unnest(named) as n (agent_id)
-    -- One look into each index per peer on the map. The planner might read all of a table
-    -- otherwise, for a map of some hundreds.
-    cross join lateral (select * from mesh.peers p where p.agent_id = n.agent_id limit 1) p
-    cross join lateral (select * from mesh.address_leases a where a.agent_id = n.agent_id limit 1) a
-    cross join lateral (select * from mesh.liveness l where l.agent_id = n.agent_id limit 1) l
-    left join lateral mesh.pair_of(subject, n.agent_id) pair on true
-  )
   select json_build_object(
     'agent_id', subject,
     'config_version', (
@@ -66,12 +73,16 @@ begin
     'peers', (
       select json_agg(
         mesh.map_entry_json(
-          e.p, e.a, e.l, read_netmap.online_seconds, subject,
-          case when e.made_at is not null then e.psk_version end
+          p, a, l, read_netmap.online_seconds, subject,
+          case when pair.made_at is not null then pair.psk_version end
         )
-        order by (e.p).agent_id
+        order by p.agent_id
       )
-      from entries e
+      from mesh.peers p
+      join mesh.address_leases a on a.agent_id = p.agent_id and a.agent_id = any (named)
+      join mesh.liveness l on l.agent_id = p.agent_id and l.agent_id = any (named)
+      left join mesh.pairs_of(subject, named) pair on pair.other_agent = p.agent_id
+      where p.agent_id = any (named)
     ),
     'acls', (
       select coalesce(
@@ -109,52 +120,65 @@ comment on function public.read_netmap(jsonb, text, integer, integer) is
   'peer_not_found.';
 
 create function mesh.configuration_state(agent_id text) returns json
-language sql
+language plpgsql
 stable
 set search_path = ''
+-- As in read_netmap.
+set enable_nestloop = off
+set plan_cache_mode = force_generic_plan
 as $$
-  with visible as (
-    select json_agg(
-      json_build_object(
-        'agent_id', p.agent_id,
-        'pubkey', p.pubkey,
-        'endpoint', p.endpoint,
-        'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
-        'inbound_rules', (
-          select coalesce(
-            json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port),
-            '[]'
-          )
-          from mesh.rules r
-          where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = n.agent_id
-        ),
-        'psk_version', pair.psk_version,
-        'encrypted_psk', pair.encrypted_psk
-      )
-      order by p.agent_id
-    ) as peers
-    from unnest(mesh.neighbours(configuration_state.agent_id)) as n (agent_id)
-    -- One look into each index per peer, as in read_netmap.
-    cross join lateral (select * from mesh.peers p where p.agent_id = n.agent_id limit 1) p
-    cross join lateral (select * from mesh.address_leases a where a.agent_id = n.agent_id limit 1) a
-    -- Every visible peer has its pair. If one had none, the request must fail: a shorter text would
-    -- cut a tunnel.
-    left join lateral mesh.pair_of(configuration_state.agent_id, n.agent_id) pair on true
-  )
+declare
+  named text[] := mesh.with_neighbours(configuration_state.agent_id);
+  state json;
+begin
   select json_build_object(
     'agent_id', own.agent_id,
-    'config_version', version.version,
+    'config_version', (
+      select v.version from mesh.config_versions v where v.agent_id = own.agent_id
+    ),
     'listen_port', own.effective_listen_port,
-    'addresses', json_build_array(host(lease.ipv4), host(lease.ipv6)),
-    'networks', json_build_array(networks.ipv4_network, networks.ipv6_network),
-    'peers', coalesce(visible.peers, '[]')
-  )
+    'addresses', (
+      select json_build_array(host(a.ipv4), host(a.ipv6))
+      from mesh.address_leases a
+      where a.agent_id = own.agent_id
+    ),
+    'networks', (select json_build_array(s.ipv4_network, s.ipv6_network) from mesh.settings s),
+    'peers', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'agent_id', p.agent_id,
+            'pubkey', p.pubkey,
+            'endpoint', p.endpoint,
+            'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
+            'inbound_rules', coalesce(inbound.rules, '[]'),
+            'psk_version', pair.psk_version,
+            'encrypted_psk', pair.encrypted_psk
+          )
+          order by p.agent_id
+        ),
+        '[]'
+      )
+      from mesh.peers p
+      join mesh.address_leases a on a.agent_id = p.agent_id and a.agent_id = any (named)
+      -- Every visible peer has its pair. If one had none, the request must fail: a shorter text
+      -- would cut a tunnel.
+      left join mesh.pairs_of(configuration_state.agent_id, named) pair
+        on pair.other_agent = p.agent_id
+      left join (
+        select r.from_agent,
+          json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port) as rules
+        from mesh.rules r
+        where r.active and r.to_agent = configuration_state.agent_id
+        group by r.from_agent
+      ) inbound on inbound.from_agent = p.agent_id
+      where p.agent_id = any (named) and p.agent_id <> configuration_state.agent_id
+    )
+  ) into state
   from mesh.peers own
-  join mesh.config_versions version on version.agent_id = own.agent_id
-  join mesh.address_leases lease on lease.agent_id = own.agent_id
-  cross join mesh.settings networks
-  cross join visible
-  where own.agent_id = configuration_state.agent_id
+  where own.agent_id = configuration_state.agent_id;
+  return state;
+end
 $$;
 comment on function mesh.configuration_state(text) is
   'All that an agent''s configuration depends on, and its config_version, in one snapshot. PSKs '

@@ -25,7 +25,7 @@ const GROWING = new Set([
 const WITHOUT_PLAN = new Set([
   // It writes to Vault and cron, which not every project has.
   "schedule_sweep",
-  // It counts all rows of the agents of its page, which is what it is for.
+  // It counts all rows of a few agents in one snapshot, which is what it is for.
   "list_wrong_totals",
 ]);
 

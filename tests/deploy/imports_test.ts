@@ -28,9 +28,15 @@ for (const name of FUNCTION_NAMES) {
       Object.keys(imports).sort(),
     );
   });
+}
 
-  Deno.test(`the deno.json of ${name} → the pins of the project's deno.json, and no lock file`, async () => {
-    const { imports, ...rest } = await readConfiguration(file);
+const OWN_CONFIGURATIONS = [
+  ...FUNCTION_NAMES.map((name) => join("supabase", "functions", name, "deno.json")),
+  join("tests", "bench", "bare", "deno.json"),
+];
+for (const path of OWN_CONFIGURATIONS) {
+  Deno.test(`${path} → the pins of the project's deno.json, and no lock file`, async () => {
+    const { imports, ...rest } = await readConfiguration(join(PROJECT, path));
     const { imports: pins } = await readConfiguration(join(PROJECT, "deno.json"));
     assert.deepEqual(
       imports,

@@ -10,9 +10,7 @@ set search_path = ''
 as $$
   with examined as (
     select a.artifact_id, artifacts.sealed_path(a.artifact_id, a.sealed_attempt) as path,
-      a.state in ('committed', 'superseded') and a.ended_at is null
-      and not artifacts.has_object(artifacts.sealed_path(a.artifact_id, a.sealed_attempt))
-        as is_without_bytes
+      a.state in ('committed', 'superseded') and a.ended_at is null as has_content
     from artifacts.artifacts a
     where a.artifact_id > list_artifacts_without_bytes.after
     order by a.artifact_id
@@ -21,12 +19,19 @@ as $$
   select json_build_object(
     'found', coalesce(
       json_agg(json_build_object('artifact_id', e.artifact_id, 'path', e.path) order by e.artifact_id)
-        filter (where e.is_without_bytes),
+        filter (where e.has_content and o.is_there is null),
       '[]'
     ),
     'next', case when count(*) = list_artifacts_without_bytes.max_entries then max(e.artifact_id) end
   )
   from examined e
+  -- One look into the index per object.
+  left join lateral (
+    select true as is_there
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket() and o.name = e.path
+    limit 1
+  ) o on e.has_content
 $$;
 comment on function public.list_artifacts_without_bytes(integer, text) is
   'Committed artifacts whose object is gone, among the max_entries artifacts after the given id: '
@@ -58,32 +63,97 @@ comment on function public.list_objects_without_artifact(integer, text) is
   'The objects that no row accounts for, whatever their age, among the max_entries objects after '
   'the given path: {found: [{path}], next: where the next page begins | null}.';
 
-create function public.list_wrong_totals(max_entries integer, after text default '') returns json
+-- The totals of agents. What each agent's rows come to is added up by who asks, over the pages of
+-- all artifacts and of all grants: one agent may have more of them than one call can read.
+
+create function public.list_shares_of_artifacts(max_entries integer, after text default '') returns json
 language sql
 stable
 security invoker
 set search_path = ''
 as $$
   with examined as (
-    select t.agent_id, to_jsonb(t) as kept, to_jsonb(c) as counted
-    from artifacts.totals t
-    cross join lateral artifacts.count_totals(t.agent_id) c
-    where t.agent_id > list_wrong_totals.after
-    order by t.agent_id
-    limit list_wrong_totals.max_entries
+    select a.artifact_id, artifacts.share_in_totals(a, 1) as share
+    from artifacts.artifacts a
+    where a.artifact_id > list_shares_of_artifacts.after
+    order by a.artifact_id
+    limit list_shares_of_artifacts.max_entries
   )
   select json_build_object(
-    'found', coalesce(
-      json_agg(
-        json_build_object('agent_id', e.agent_id, 'kept', e.kept, 'counted', e.counted)
-        order by e.agent_id
-      ) filter (where e.kept <> e.counted),
-      '[]'
-    ),
-    'next', case when count(*) = list_wrong_totals.max_entries then max(e.agent_id) end
+    'found', coalesce(json_agg(e.share), '[]'),
+    'next', case when count(*) = list_shares_of_artifacts.max_entries then max(e.artifact_id) end
   )
   from examined e
 $$;
-comment on function public.list_wrong_totals(integer, text) is
-  'Agents whose totals are not what their rows come to, among the max_entries agents after the '
-  'given one: {found: [{agent_id, kept, counted}], next: where the next page begins | null}.';
+comment on function public.list_shares_of_artifacts(integer, text) is
+  'What each of the max_entries artifacts after the given id adds to the totals of its agent: '
+  '{found: [{agent_id, pending, …}], next: where the next page begins | null}.';
+
+create function public.list_shares_of_grants(max_entries integer, after text default '') returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select g.grant_id, g.from_agent
+    from artifacts.grants g
+    where g.grant_id > list_shares_of_grants.after
+    order by g.grant_id
+    limit list_shares_of_grants.max_entries
+  )
+  select json_build_object(
+    'found', coalesce(json_agg(json_build_object('agent_id', e.from_agent, 'grants', 1)), '[]'),
+    'next', case when count(*) = list_shares_of_grants.max_entries then max(e.grant_id) end
+  )
+  from examined e
+$$;
+comment on function public.list_shares_of_grants(integer, text) is
+  'As list_shares_of_artifacts, of the max_entries grants after the given id.';
+
+create function public.list_totals(max_entries integer, after text default '') returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select t.*
+    from artifacts.totals t
+    where t.agent_id > list_totals.after
+    order by t.agent_id
+    limit list_totals.max_entries
+  )
+  select json_build_object(
+    'found', coalesce(json_agg(e order by e.agent_id), '[]'),
+    'next', case when count(*) = list_totals.max_entries then max(e.agent_id) end
+  )
+  from examined e
+$$;
+comment on function public.list_totals(integer, text) is
+  'The totals as they are kept, of the max_entries agents after the given one: {found: [{agent_id, '
+  'pending, …}], next: where the next page begins | null}.';
+
+create function public.list_wrong_totals(agent_ids text[]) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select named.agent_id, to_jsonb(t) as kept, to_jsonb(c) as counted
+    from unnest(list_wrong_totals.agent_ids) as named (agent_id)
+    left join artifacts.totals t on t.agent_id = named.agent_id
+    cross join lateral artifacts.count_totals(named.agent_id) c
+  )
+  select coalesce(
+    json_agg(json_build_object('agent_id', e.agent_id, 'kept', e.kept, 'counted', e.counted))
+      filter (where e.kept is distinct from e.counted),
+    '[]'
+  )
+  from examined e
+$$;
+comment on function public.list_wrong_totals(text[]) is
+  'Those of these agents whose totals are not what their rows come to in one snapshot: [{agent_id, '
+  'kept | null, counted}]. It reads all of their rows: for agents that seem wrong page by page, '
+  'where what changes in between is counted twice or not at all.';

@@ -124,8 +124,9 @@ declare
   -- decision.
   over_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
   -- How many pending artifacts one call looks at.
-  pending_per_call constant integer := 2000;
+  pending_per_call constant integer := 1000;
   expired_ids text[];
+  pending_ids text[];
   abandoned_ids text[];
   ended artifacts.artifacts;
   expired integer := 0;
@@ -143,8 +144,11 @@ begin
     limit end_artifacts.max_entries
     for update skip locked
   );
-  abandoned_ids := artifacts.abandoned_among(artifacts.next_pending(pending_per_call));
-  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries);
+  pending_ids := artifacts.next_pending(pending_per_call);
+  abandoned_ids := artifacts.abandoned_among(pending_ids);
+  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries)
+    -- There may be more behind them.
+    + (cardinality(pending_ids) = pending_per_call)::integer;
   abandoned_ids := array(
     select a.artifact_id
     from artifacts.artifacts a
@@ -193,7 +197,7 @@ $$;
 comment on function public.end_artifacts(jsonb, integer, integer) is
   'Marks artifacts that are over, with one event for each that was not deleted before. Returns '
   '{expired, abandoned, remaining}; expired counts deleted ones too, and remaining at most some '
-  'thousand. window_seconds: the longest life of a download URL, at most a day. Raises forbidden '
+  'thousand, with 1 for pending artifacts that were not looked at. window_seconds: the longest life of a download URL, at most a day. Raises forbidden '
   'for an agent.';
 
 create function public.forget_ended(caller jsonb, max_entries integer) returns json

@@ -193,16 +193,18 @@ export const ARTIFACT_OPERATIONS: readonly BenchOperation[] = [
   }),
   fsckPage("list_artifacts_without_bytes", artifactIdOf(7)),
   fsckPage("list_objects_without_artifact", `sealed/${artifactIdOf(7)}`),
-  fsckPage("list_wrong_totals", "", 10),
+  fsckPage("list_shares_of_artifacts", artifactIdOf(7)),
+  fsckPage("list_shares_of_grants", "grant_"),
+  fsckPage("list_totals", "owner-"),
 ];
 
 /** One page of `deno task fsck`, which asks PostgREST. */
-function fsckPage(rpc: string, after: string, max_entries = PAGE): BenchOperation {
+function fsckPage(rpc: string, after: string): BenchOperation {
   return artifacts(`fsck: ${rpc}`, {
     path: `/rest/v1/rpc/${rpc}`,
     floor: null,
     maxCalls: 10,
-    calls: same({ agent: null, body: { max_entries, after } }),
+    calls: same({ agent: null, body: { max_entries: PAGE, after } }),
   });
 }
 

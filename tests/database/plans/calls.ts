@@ -209,6 +209,15 @@ export const CALLS: readonly PlannedCall[] = [
     max_entries: 1000,
     after: `sealed/${artifactIdOf(POPULAR)}`,
   }, { bounds: { rows: 3_000, pages: 10_000 } }),
+  call("list_shares_of_artifacts", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
+    bounds: { rows: 1_500, pages: 3_000 },
+  }),
+  call("list_shares_of_grants", { max_entries: 1000, after: liveGrantIdOf(20) }, {
+    bounds: { rows: 1_500, pages: 3_000 },
+  }),
+  call("list_totals", { max_entries: 1000, after: "owner-" }, {
+    bounds: { rows: 1_500, pages: 3_000 },
+  }),
 
   call("record_heartbeat", { ...MESH, config_version: 1 }),
   call("register_peer", { ...MESH, ...registeredPeer }),
