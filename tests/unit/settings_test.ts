@@ -31,6 +31,8 @@ const PLATFORM_SETTINGS = {
   operatorKeys: ["sb_secret_a", "sb_secret_b", "service.role.jwt"],
   publicKeys: ["sb_publishable_a", "anon.jwt"],
   publicSupabaseUrl: null,
+  rateLimitRequestsPerMinute: 6000,
+  rateLimitRequestsAtOnce: 64,
 };
 
 Deno.test("readArtifactsSettings() with what the platform gives → every key, and the defaults", () => {
@@ -71,6 +73,8 @@ type BadValues = Readonly<Record<string, readonly string[]>>;
 const BAD_PLATFORM_VALUES: BadValues = {
   SUPABASE_URL: ["", "my-own.supabase.co", "ftp://x", "https://x.supabase.co/functions"],
   PUBLIC_SUPABASE_URL: ["api.example.com", "https://api.example.com/path"],
+  RATE_LIMIT_REQUESTS_PER_MINUTE: ["-1", "1000001", "100/s"],
+  RATE_LIMIT_REQUESTS_AT_ONCE: ["-1", "1.5"],
   SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
   SUPABASE_PUBLISHABLE_KEYS: ["junk-that-must-not-be-told"],
 };
