@@ -41,6 +41,7 @@ Deno.test("readArtifactsSettings() with what the platform gives → every key, a
     artifactsMaxSizeBytes: 52_428_800,
     artifactsMaxTtlDays: 365,
     artifactsFetchUrlSeconds: 60,
+    eventsRetentionDays: 400,
     artifactsCommitBytesPerCall: 67_108_864,
     artifactsQuotaBytes: 0,
     artifactsMaxPending: 1000,
@@ -87,6 +88,7 @@ const BAD_ARTIFACTS_VALUES: BadValues = {
   ARTIFACTS_MAX_PENDING: ["0"],
   ARTIFACTS_MAX_GRANTS: ["1000001"],
   ARTIFACTS_FETCH_URL_SECONDS: ["0", "86401", "a minute"],
+  EVENTS_RETENTION_DAYS: ["29", "36501", "-0", "a year"],
 };
 
 const BAD_MESH_VALUES: BadValues = {
@@ -141,10 +143,12 @@ Deno.test("readArtifactsSettings() with own values → these", () => {
   const settings = readArtifactsSettings(environment({
     ARTIFACTS_MAX_SIZE_BYTES: "5368709120",
     ARTIFACTS_FETCH_URL_SECONDS: " 5 ",
+    EVENTS_RETENTION_DAYS: "0",
     PUBLIC_SUPABASE_URL: "https://api.example.com/",
   }));
   assert.equal(settings.artifactsMaxSizeBytes, 5_368_709_120);
   assert.equal(settings.artifactsFetchUrlSeconds, 5);
+  assert.equal(settings.eventsRetentionDays, 0);
   assert.equal(settings.publicSupabaseUrl, "https://api.example.com");
 });
 
