@@ -1,9 +1,10 @@
 -- Made of supabase/schemas/agents/reads.sql by `deno task schema:squash`.
 
--- Reads that are repeated. The first read of an object by a reader is an event at once. Those of the
--- minute after it are only counted, in place. The next event of that reader and object has their
--- number: the one of the first read after the minute, or the sweep's where nobody reads any more. So
--- whoever follows the log learns of a read when it begins to happen, and of every one in the end.
+-- Reads that are repeated. The first read of an object by a reader is an event at once. Those of
+-- the minute after it are only counted, in place. The next event of that reader and object has
+-- their number: the one of the first read after the minute, or the sweep's where nobody reads any
+-- more. So whoever follows the log learns of a read when it begins to happen, and of every one in
+-- the end.
 
 create table agents.reads (
   object_id text collate "C" not null,
@@ -58,9 +59,9 @@ begin
       and r.reader = who
       and r.told_at > minute_began;
     if found then
-      -- Reads at the same time take turns at the row until each has committed. So a transaction that
-      -- changes nothing else does not wait for the disk: a crash of the server may lose the counts
-      -- of its last second, and never an event.
+      -- Reads at the same time take turns at the row until each has committed. So a transaction
+      -- that changes nothing else does not wait for the disk: a crash of the server may lose the
+      -- counts of its last second, and never an event.
       if counts_only then
         perform set_config('synchronous_commit', 'off', true);
       end if;

@@ -82,6 +82,7 @@ interface OperationDefinition<RequestSchema extends z.ZodType, ResponseSchema ex
 export function defineOperation<RequestSchema extends z.ZodType, ResponseSchema extends z.ZodType>(
   definition: OperationDefinition<RequestSchema, ResponseSchema>,
 ): Operation {
-  // The pipeline passes to these functions only what `request` has parsed, which makes this cast right.
+  // The pipeline passes to its functions only what `request` has parsed, which makes this cast
+  // right.
   return definition as unknown as Operation;
 }
