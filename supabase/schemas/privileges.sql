@@ -6,7 +6,8 @@ grant usage on schema agents, artifacts, mesh to service_role;
 
 revoke all on all tables in schema agents, artifacts, mesh from public, anon, authenticated, service_role;
 grant select, insert, update on agents.keys to service_role;
-grant select, insert on agents.events to service_role;
+grant select, insert, delete on agents.events to service_role;
+grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
@@ -22,6 +23,7 @@ grant select, insert, update on mesh.config_versions to service_role;
 
 alter table agents.keys enable row level security;
 alter table agents.events enable row level security;
+alter table agents.reads enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
@@ -48,6 +50,8 @@ begin
     'public.create_agent_key',
     'public.revoke_agent_key',
     'public.revoke_agent_keys',
+    'public.forget_events',
+    'public.settle_reads',
     'public.check_operator',
     'public.check_health',
     'public.list_artifacts',

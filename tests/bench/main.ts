@@ -5,7 +5,7 @@
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
- *   --only=<part>  one of throughput, growth, maps, bytes, cold, sizes; only prints
+ *   --only=<part>  one of throughput, fairness, growth, maps, bytes, cold, sizes; only prints
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
@@ -19,6 +19,7 @@ import type { Size } from "./fill/cast.ts";
 import { startBenchStack } from "./stack/bench_stack.ts";
 import { measureBytes } from "./parts/bytes.ts";
 import { measureAllColdStarts } from "./parts/cold_starts.ts";
+import { describeFairness, measureFairness } from "./parts/fairness.ts";
 import { measureGrowth } from "./parts/growth.ts";
 import { HUBS, measureLargeMaps } from "./parts/maps.ts";
 import type { FilledStack } from "./parts/operations.ts";
@@ -55,6 +56,10 @@ async function bench(): Promise<void> {
     : null;
   const bytes = wants("bytes") ? await measureBytes(small, { mebibytes: 50, turns }) : null;
   if (bytes !== null) say(JSON.stringify(bytes));
+  if (wants("fairness")) {
+    const effort = quick ? { turns: 1, calls: 50 } : { turns: 3, calls: 100 };
+    describeFairness(await measureFairness(small, effort)).forEach(say);
+  }
   const coldStarts = wants("cold") && !quick ? await measureAllColdStarts(10) : null;
   for (const { deno, times } of coldStarts ?? []) say(`${deno} ${JSON.stringify([...times])}`);
 

@@ -147,6 +147,8 @@ export async function createAgent(name: string): Promise<Agent> {
   return { id, key: created.body.key, keyId: created.body.key_id };
 }
 
+const RETRYABLE = ["commit_in_progress", "rate_limited", "upstream_unavailable"];
+
 interface ErrorBody extends JsonObject {
   error: {
     code: string;
@@ -163,7 +165,7 @@ export function assertError(answer: Answer<unknown>, status: number, code: strin
   assert.equal(`${answer.status} ${error?.code}`, `${status} ${code}`, JSON.stringify(answer.body));
   assert.equal(typeof error.message, "string");
   assert.equal(/^[A-Z].*\.$/s.test(error.message), true, `not a sentence: ${error.message}`);
-  assert.equal(error.retryable, ["commit_in_progress", "upstream_unavailable"].includes(code));
+  assert.equal(error.retryable, RETRYABLE.includes(code));
   assert.equal(error.request_id, answer.headers.get("x-request-id"));
   assert.equal(answer.headers.get("content-type"), "application/json");
   assert.equal(answer.headers.get("cache-control"), "no-store");

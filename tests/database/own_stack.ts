@@ -11,6 +11,7 @@ export const NOTHING_TO_DO: Swept = {
   abandoned: 0,
   orphaned: 0,
   orphans_held: 0,
+  forgotten_events: 0,
   remaining: 0,
 };
 

@@ -3,12 +3,14 @@ import type postgres from "postgres";
 import { fill } from "../bench/fill/fill.ts";
 import { SUPERUSER_URL, withProjectDatabase } from "./connection.ts";
 import { CALLS, HUB, type PlannedCall } from "./plans/calls.ts";
+import { fillLog } from "./plans/log_rows.ts";
 import { type Explainer, openExplainer, PLAN_KINDS, type PlanKind } from "./plans/explain.ts";
 
 /** Tables with a row per artifact, grant, event, agent, peer, rule or object. */
 const GROWING = new Set([
   "agents.events",
   "agents.keys",
+  "agents.reads",
   "artifacts.artifacts",
   "artifacts.grants",
   "artifacts.totals",
@@ -32,6 +34,7 @@ const WITHOUT_PLAN = new Set([
 Deno.test("each SQL function, in tables of 100,000 rows → reads ranges of indexes, and a bounded number of rows and pages", async () => {
   await withProjectDatabase({}, async (sql) => {
     await fill(sql, { artifacts: 100_000, peers: 20_000, hubs: [HUB] });
+    await fillLog(sql, { artifacts: 100_000 });
     assert.deepEqual(await complaintsIn(sql), []);
     const named = [...CALLS.map(({ functionName }) => functionName), ...WITHOUT_PLAN];
     assert.deepEqual(await functionsOf(sql), Array.from(new Set(named)).sort());
@@ -43,6 +46,7 @@ Deno.test("each SQL function, in tables of 100,000 rows → reads ranges of inde
 Deno.test("each SQL function, in tables of 20,000 rows → the same", async () => {
   await withProjectDatabase({}, async (sql) => {
     await fill(sql, { artifacts: 20_000, peers: 10_000, hubs: [HUB] });
+    await fillLog(sql, { artifacts: 20_000 });
     assert.deepEqual(await complaintsIn(sql), []);
   });
 });

@@ -199,7 +199,7 @@ Deno.test("service_role can execute every function of the project, and cannot ch
         await transaction`set local role service_role`;
         await transaction`delete from agents.events`;
       }),
-      /permission denied for table events/,
+      /append-only/,
     );
   });
 });

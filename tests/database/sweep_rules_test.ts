@@ -22,7 +22,7 @@ interface Step extends Record<string, unknown> {
   readonly dead_paths: readonly string[];
 }
 
-/** The SQL functions that /sweep calls, in its order, with nothing removed in between. */
+/** What /sweep calls about artifacts, in its order, with nothing removed in between. */
 async function sweep(
   sql: postgres.Sql,
   { caller = OPERATOR, window_seconds = 60, max_entries = 100 } = {},

@@ -7,6 +7,7 @@ export interface Swept {
   readonly abandoned: number;
   readonly orphaned: number;
   readonly orphans_held: number;
+  readonly forgotten_events: number;
   readonly remaining: number;
 }
 

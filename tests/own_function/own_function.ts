@@ -2,10 +2,11 @@
 import { join } from "node:path";
 import { type RunningFunction, startFunction } from "../../dev/stack/functions.ts";
 import {
-  type Agent,
   type Answer,
   assertDescribed,
+  headersOf,
   SECRET_KEY,
+  type Sender,
   SUPABASE_URL,
 } from "../conformance/client.ts";
 
@@ -17,7 +18,7 @@ export interface OwnFunction extends AsyncDisposable {
   /** POSTs to an operation, such as /register, of this function. */
   post<AnswerBody>(
     path: string,
-    request: { as: Agent | "nobody"; body: unknown },
+    request: { as: Sender; body: unknown },
   ): Promise<Answer<AnswerBody>>;
 }
 
@@ -42,10 +43,10 @@ export async function startOwnFunction(
   });
   return {
     process,
-    async post<AnswerBody>(path: string, { as, body }: { as: Agent | "nobody"; body: unknown }) {
+    async post<AnswerBody>(path: string, { as, body }: { as: Sender; body: unknown }) {
       const response = await fetch(`${process.url}/${name}${path}`, {
         method: "POST",
-        headers: as === "nobody" ? {} : { authorization: `Bearer ${as.key}` },
+        headers: headersOf(as),
         body: JSON.stringify(body),
       });
       await assertDescribed({ method: "POST", path: `/${name}${path}` }, response);

@@ -31,6 +31,8 @@ const PLATFORM_SETTINGS = {
   operatorKeys: ["sb_secret_a", "sb_secret_b", "service.role.jwt"],
   publicKeys: ["sb_publishable_a", "anon.jwt"],
   publicSupabaseUrl: null,
+  rateLimitRequestsPerMinute: 6000,
+  rateLimitRequestsAtOnce: 64,
 };
 
 Deno.test("readArtifactsSettings() with what the platform gives → every key, and the defaults", () => {
@@ -39,6 +41,7 @@ Deno.test("readArtifactsSettings() with what the platform gives → every key, a
     artifactsMaxSizeBytes: 52_428_800,
     artifactsMaxTtlDays: 365,
     artifactsFetchUrlSeconds: 60,
+    eventsRetentionDays: 400,
     artifactsCommitBytesPerCall: 67_108_864,
     artifactsQuotaBytes: 0,
     artifactsMaxPending: 1000,
@@ -71,6 +74,8 @@ type BadValues = Readonly<Record<string, readonly string[]>>;
 const BAD_PLATFORM_VALUES: BadValues = {
   SUPABASE_URL: ["", "my-own.supabase.co", "ftp://x", "https://x.supabase.co/functions"],
   PUBLIC_SUPABASE_URL: ["api.example.com", "https://api.example.com/path"],
+  RATE_LIMIT_REQUESTS_PER_MINUTE: ["-1", "1000001", "100/s"],
+  RATE_LIMIT_REQUESTS_AT_ONCE: ["-1", "1.5"],
   SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
   SUPABASE_PUBLISHABLE_KEYS: ["junk-that-must-not-be-told"],
 };
@@ -83,6 +88,7 @@ const BAD_ARTIFACTS_VALUES: BadValues = {
   ARTIFACTS_MAX_PENDING: ["0"],
   ARTIFACTS_MAX_GRANTS: ["1000001"],
   ARTIFACTS_FETCH_URL_SECONDS: ["0", "86401", "a minute"],
+  EVENTS_RETENTION_DAYS: ["29", "36501", "-0", "a year"],
 };
 
 const BAD_MESH_VALUES: BadValues = {
@@ -137,10 +143,12 @@ Deno.test("readArtifactsSettings() with own values → these", () => {
   const settings = readArtifactsSettings(environment({
     ARTIFACTS_MAX_SIZE_BYTES: "5368709120",
     ARTIFACTS_FETCH_URL_SECONDS: " 5 ",
+    EVENTS_RETENTION_DAYS: "0",
     PUBLIC_SUPABASE_URL: "https://api.example.com/",
   }));
   assert.equal(settings.artifactsMaxSizeBytes, 5_368_709_120);
   assert.equal(settings.artifactsFetchUrlSeconds, 5);
+  assert.equal(settings.eventsRetentionDays, 0);
   assert.equal(settings.publicSupabaseUrl, "https://api.example.com");
 });
 

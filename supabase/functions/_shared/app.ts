@@ -7,6 +7,7 @@ import { createDatabase } from "./upstream/database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
 import type { Documentation } from "./openapi/document.ts";
 import type { Operation, Operations, Platform } from "./operation.ts";
+import { limitedAs, RateLimits, type Slot, UNLIMITED } from "./rate_limits.ts";
 import { discardBody, parseBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
@@ -18,6 +19,7 @@ interface Variables {
   /** The matched route's path, for the log. */
   path: string | null;
   caller: Caller | null;
+  slot: Slot;
   error: unknown;
 }
 
@@ -57,8 +59,13 @@ export function createApp<Settings extends PlatformSettings>(
     context.set("requestId", requestId);
     context.set("path", null);
     context.set("caller", null);
+    context.set("slot", UNLIMITED);
     const upstreamCalls: UpstreamCall[] = [];
-    await recordUpstreamCalls(upstreamCalls, next);
+    try {
+      await recordUpstreamCalls(upstreamCalls, next);
+    } finally {
+      context.get("slot").leave();
+    }
     await discardBody(context.req.raw);
     // Set on the response that is there: the ways of Hono would make a new one for each header.
     const { headers, status } = context.res;
@@ -95,21 +102,27 @@ export function createApp<Settings extends PlatformSettings>(
     return app;
   }
 
+  const rateLimits = new RateLimits(settings);
   const database = createDatabase(settings);
   const operations = createOperations(description.operations, { settings, ...database });
   for (const [path, operationOf] of operations) {
     app.post(path, async (context) => {
       context.set("path", path);
-      const { identification, request, handle } = await operationOf();
+      const { identification, limitedBy, request, handle } = await operationOf();
       const caller = identification === "none"
         ? null
         : identifyCaller(context.req.raw.headers, settings);
       context.set("caller", caller);
+      // Before the body is read, where the headers tell whose request it is.
+      const callerId = caller && limitedAs(caller);
+      if (callerId !== null) context.set("slot", rateLimits.enter(callerId));
       const input = parseBody(request, await readJsonObject(context.req.raw));
+      if (limitedBy !== undefined) context.set("slot", rateLimits.enter(limitedBy(input)));
       const answer = await handle({
         input,
         caller: callerArgument(caller, context.get("requestId")),
         request: context.req.raw,
+        slot: context.get("slot"),
       });
       return answer instanceof Response ? answer : Response.json(answer);
     });

@@ -1,6 +1,6 @@
 /** What an error code of the wire contract stands for. */
 interface ErrorEntry {
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 422 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 422 | 429 | 500 | 503;
   readonly message: string;
   /** Present where the same request can succeed later unchanged. */
   readonly retryAfterSeconds?: number;
@@ -60,6 +60,12 @@ const CATALOGUE = {
     status: 422,
     message: "The stored bytes do not have the given SHA-256. PUT the right bytes, then commit.",
   },
+  rate_limited: {
+    status: 429,
+    message:
+      "Too many requests of this agent key or grant token; see `details`. Wait, then send the same request again.",
+    retryAfterSeconds: 1,
+  },
   internal: { status: 500, message: "Something went wrong here. The log has it under request_id." },
   upstream_unavailable: {
     status: 503,
@@ -83,6 +89,8 @@ export interface ServiceErrorOptions {
   readonly message?: string;
   /** Facts for the caller's program. Never a secret, SQL text or storage path. */
   readonly details?: unknown;
+  /** Instead of the catalogue's, where the time is known. */
+  readonly retryAfterSeconds?: number;
   /** What brought it about, for the log alone. */
   readonly cause?: unknown;
 }
@@ -91,10 +99,13 @@ export interface ServiceErrorOptions {
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly details: unknown;
+  /** Present where the same request can succeed later unchanged. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(readonly code: ErrorCode, options: ServiceErrorOptions = {}) {
     super(options.message ?? CATALOGUE[code].message, { cause: options.cause });
     this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? errorEntry(code).retryAfterSeconds;
   }
 }
 
@@ -108,8 +119,8 @@ export function errorResponse(error: ServiceError, requestId: string): Response 
   const entry = errorEntry(error.code);
   const headers = new Headers();
   if (entry.status === 401) headers.set("www-authenticate", "Bearer");
-  if (entry.retryAfterSeconds !== undefined) {
-    headers.set("retry-after", String(entry.retryAfterSeconds));
+  if (error.retryAfterSeconds !== undefined) {
+    headers.set("retry-after", String(error.retryAfterSeconds));
   }
   return Response.json(errorBody(error, requestId), { status: entry.status, headers });
 }

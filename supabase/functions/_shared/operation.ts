@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { CallerArgument } from "./caller.ts";
 import type { Database } from "./upstream/database.ts";
 import type { ErrorCode } from "./errors.ts";
+import type { Slot } from "./rate_limits.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 
 /** What operations are made from: the settings of their function, and what they may call. */
@@ -16,6 +17,8 @@ export interface OperationContext<Input> {
   /** Who sent it, as the first argument of every SQL function. */
   readonly caller: CallerArgument;
   readonly request: Request;
+  /** Its place among the requests of its caller at the same time, to free while it only waits. */
+  readonly slot: Slot;
 }
 
 /** One path of the wire contract: who may call it, what it takes and gives, and what it does. */
@@ -30,6 +33,8 @@ export interface Operation {
   readonly callers: string;
   /** Whether the pipeline looks for a credential in the headers, and refuses requests without. */
   readonly identification: "required" | "none";
+  /** Where nobody is identified: by what requests are counted for the limits of rate. */
+  readonly limitedBy?: (input: unknown) => string;
   /** Only this project's own commands call it. It is no part of the contract that others read. */
   readonly isUnlisted?: true;
   readonly request: z.ZodType;
@@ -64,9 +69,10 @@ export type Operations<Settings extends PlatformSettings> = Readonly<
 >;
 
 interface OperationDefinition<RequestSchema extends z.ZodType, ResponseSchema extends z.ZodType>
-  extends Omit<Operation, "request" | "response" | "handle"> {
+  extends Omit<Operation, "request" | "response" | "limitedBy" | "handle"> {
   readonly request: RequestSchema;
   readonly response: ResponseSchema;
+  readonly limitedBy?: (input: z.output<RequestSchema>) => string;
   readonly handle: (
     context: OperationContext<z.output<RequestSchema>>,
   ) => Promise<z.output<ResponseSchema> & object | Response>;
@@ -76,6 +82,7 @@ interface OperationDefinition<RequestSchema extends z.ZodType, ResponseSchema ex
 export function defineOperation<RequestSchema extends z.ZodType, ResponseSchema extends z.ZodType>(
   definition: OperationDefinition<RequestSchema, ResponseSchema>,
 ): Operation {
-  // The pipeline passes to `handle` only what `request` has parsed, which makes this cast right.
+  // The pipeline passes to its functions only what `request` has parsed, which makes this cast
+  // right.
   return definition as unknown as Operation;
 }

@@ -55,6 +55,15 @@ export const ARTIFACTS_VARIABLES = {
     maximum: 86_400,
     meaning: "How long a download URL lasts, in seconds.",
   }),
+  eventsRetentionDays: integer({
+    name: "EVENTS_RETENTION_DAYS",
+    default: 400,
+    // The database refuses to remove younger ones.
+    minimum: 30,
+    maximum: 36_500,
+    orNone: true,
+    meaning: "How many days an event is kept, at least 30; 0: for ever.",
+  }),
 };
 
 export interface ArtifactsSettings

@@ -17,7 +17,7 @@ create table agents.events (
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
-  'change itself. Holds no secret.';
+  'change itself. Holds no secret. Rows go by forget_events alone, when they are old.';
 comment on column agents.events.transaction_id is
   'Numbers are not given in the order of commits: a transaction that commits late has lower ones '
   'than what was read meanwhile. In the order of (transaction_id, event_id), and read only below '
@@ -55,8 +55,39 @@ comment on function agents.refuse_changes_to_events() is
   'Keeps the event log append-only, whatever privileges a role has.';
 
 create trigger events_are_append_only
-  before update or delete or truncate on agents.events
+  before update or truncate on agents.events
   for each statement execute function agents.refuse_changes_to_events();
+
+create function agents.refuse_removal_of_events() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not exists (
+      select
+      from agents.events e
+      where e.subject_agent_id is null
+        and e.transaction_id = pg_current_xact_id()
+        and e.action = 'events.forgotten'
+        and (e.details -> 'removed', e.details -> 'first_event_id', e.details -> 'last_event_id') = (
+          select to_jsonb(count(*)), to_jsonb(min(r.event_id)), to_jsonb(max(r.event_id)) from removed r
+        )
+    )
+    or exists (select from removed r where r.occurred_at > now() - interval '30 days')
+  then
+    raise exception 'agents.events is append-only: only forget_events removes rows' using errcode = '42501';
+  end if;
+  return null;
+end
+$$;
+comment on function agents.refuse_removal_of_events() is
+  'Lets rows go on two conditions alone, whatever privileges a role has: they are 30 days old, and '
+  'the same transaction has written the event that says which and how many they are.';
+
+create trigger events_are_forgotten_by_the_rules
+  after delete on agents.events
+  referencing old table as removed
+  for each statement execute function agents.refuse_removal_of_events();
 
 create function agents.record_event(
   caller jsonb,
@@ -83,3 +114,63 @@ as $$
 $$;
 comment on function agents.record_event(jsonb, text, text, text, text, jsonb) is
   'Appends to agents.events. caller_agent is what authenticate returned: null for the operator.';
+
+create function public.forget_events(caller jsonb, retention_days integer, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  kept_since timestamptz := now() - make_interval(days => forget_events.retention_days);
+  last_looked_at bigint;
+  forgotten integer;
+  first_id bigint;
+  last_id bigint;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(forget_events.caller);
+  if forget_events.retention_days < 30 then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "retention_days", "message": "Must be at least 30."}]}';
+  end if;
+  -- Two at once would count the same rows.
+  perform pg_advisory_xact_lock(hashtextextended('forget events', 0));
+
+  select max(e.event_id), count(*) filter (where e.is_over), min(e.event_id) filter (where e.is_over),
+    max(e.event_id) filter (where e.is_over)
+  into last_looked_at, forgotten, first_id, last_id
+  from (
+    select o.event_id, o.occurred_at < kept_since as is_over
+    from agents.events o
+    order by o.event_id
+    limit forget_events.max_entries
+  ) e;
+
+  if forgotten > 0 then
+    perform agents.record_event(
+      forget_events.caller, null, 'events.forgotten', null, null,
+      jsonb_build_object(
+        'removed', forgotten,
+        'first_event_id', first_id,
+        'last_event_id', last_id,
+        'kept_since', agents.iso_timestamp(kept_since)
+      )
+    );
+    delete from agents.events e
+    where e.event_id between first_id and last_id and e.occurred_at < kept_since;
+  end if;
+
+  select count(*) into remaining
+  from (
+    select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
+  ) later
+  where later.occurred_at < kept_since;
+  return json_build_object('forgotten', forgotten, 'remaining', remaining);
+end
+$$;
+comment on function public.forget_events(jsonb, integer, integer) is
+  'Deletes events that are older than so many days, at least 30, among the max_entries oldest, with '
+  'one event that says which. Returns {forgotten, remaining}, which counts at most a thousand. Raises '
+  'forbidden for an agent, invalid_request.';

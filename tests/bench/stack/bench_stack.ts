@@ -19,6 +19,8 @@ export interface BenchStack extends AsyncDisposable {
 const SETTINGS = {
   ARTIFACTS_MAX_PENDING: "1000000",
   ARTIFACTS_QUOTA_BYTES: String(1e15),
+  RATE_LIMIT_REQUESTS_PER_MINUTE: "0",
+  RATE_LIMIT_REQUESTS_AT_ONCE: "0",
   // Nothing is swept but by a measurement.
   SWEEP_SECONDS: "2000000",
 };

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { assertError, assertInvalid, type JsonObject, post, succeed } from "../client.ts";
 import { artifactTest, download, leavesUnchanged, listed, open, publish } from "../artifacts.ts";
 
-const FIELDS = ["abandoned", "expired", "orphaned", "orphans_held", "remaining"];
+const FIELDS = [
+  "abandoned",
+  "expired",
+  "forgotten_events",
+  "orphaned",
+  "orphans_held",
+  "remaining",
+];
 
 artifactTest(
   "/sweep by the operator → what it removed and what remains; a live artifact stays",

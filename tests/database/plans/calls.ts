@@ -202,6 +202,12 @@ export const CALLS: readonly PlannedCall[] = [
   call("forget_ended", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 10_000 },
   }),
+  call("settle_reads", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 6_000, pages: 40_000 },
+  }),
+  call("forget_events", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
+    bounds: { rows: 10_000, pages: 30_000 },
+  }),
   call("list_artifacts_without_bytes", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
     bounds: { rows: 3_000, pages: 10_000 },
   }),

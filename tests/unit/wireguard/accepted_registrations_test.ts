@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Operation, Platform } from "../../../supabase/functions/_shared/operation.ts";
+import { UNLIMITED } from "../../../supabase/functions/_shared/rate_limits.ts";
 import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
 import {
   isWithin,
@@ -108,6 +109,7 @@ async function passedOn<Passed>(
     input: parsed.data,
     caller: { kind: "operator", request_id: "test" },
     request: new Request("http://127.0.0.1"),
+    slot: UNLIMITED,
   });
   return parameters as Passed;
 }

@@ -25,6 +25,7 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   "method_not_allowed",
   "body_too_large",
   "invalid_request",
+  "rate_limited",
   "internal",
   "upstream_unavailable",
   "misconfigured",

@@ -45,6 +45,7 @@ const DETAILS: Partial<Record<ErrorCode, object>> = {
   invalid_request: { issues: [{ path: "agent_id", message: "Must be a text." }] },
   limit_exceeded: { limit: "live_grants", maximum: 1000 },
   quota_exceeded: { quota_bytes: 1_073_741_824, held_bytes: 1_073_700_000 },
+  rate_limited: { limit: "requests_per_minute", maximum: 30_000 },
   size_mismatch: { expected: 48_213, actual: 48_000 },
   checksum_mismatch: { expected: "b94d27…", actual: "2cf24d…" },
 };

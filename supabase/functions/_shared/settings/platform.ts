@@ -1,3 +1,4 @@
+import { RATE_LIMIT_VARIABLES } from "./rate_limits.ts";
 import {
   type Environment,
   parseOrigin,
@@ -16,6 +17,7 @@ export const PLATFORM_VARIABLES = {
     meaning: "The origin for upload and download URLs, in place of what the service works out.",
     parse: (text) => parseOrigin("PUBLIC_SUPABASE_URL", text),
   } satisfies Variable<string | null>,
+  ...RATE_LIMIT_VARIABLES,
 };
 
 /** What every function needs to know of the project. Read and checked once, when it starts. */

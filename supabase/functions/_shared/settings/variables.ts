@@ -52,15 +52,20 @@ export function integer(
     /** Default: 1. */
     readonly minimum?: number;
     readonly maximum: number;
+    /** Whether 0 is allowed beside the bounds, and stands for none. */
+    readonly orNone?: true;
   },
 ): Variable<number> {
-  const { name, minimum = 1, maximum } = declared;
+  const { name, minimum = 1, maximum, orNone = false } = declared;
   return {
     ...declared,
     parse(text) {
       const value = Number(text);
-      if (!/^[0-9]+$/.test(text) || value < minimum || value > maximum) {
-        throw new SettingsError(`${name} must be a whole number from ${minimum} to ${maximum}.`);
+      const isWithin = value >= minimum && value <= maximum || orNone && value === 0;
+      if (!/^[0-9]+$/.test(text) || !isWithin) {
+        throw new SettingsError(
+          `${name} must be ${orNone ? "0 or " : ""}a whole number from ${minimum} to ${maximum}.`,
+        );
       }
       return value;
     },

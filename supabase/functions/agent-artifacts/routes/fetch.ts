@@ -15,6 +15,7 @@ export function createOperation(
     tag: "Artifacts",
     callers: "whoever has the token",
     identification: "none",
+    limitedBy: ({ grant_token }) => sha256Hex(grant_token),
     request: z.object({ grant_token: grantToken }),
     response: download,
     errors: ["grant_not_found", "grant_expired", "grant_revoked", "artifact_expired"],

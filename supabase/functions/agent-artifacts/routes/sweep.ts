@@ -17,6 +17,10 @@ const response = z.object({
     description: "Objects removed that no artifact accounts for.",
     examples: [0],
   }),
+  forgotten_events: z.int().meta({
+    description: "Events removed from the log, older than the operator keeps them.",
+    examples: [0],
+  }),
   remaining: z.int().meta({
     description: "What is left for the next call; 0: nothing.",
     examples: [0],
@@ -29,9 +33,17 @@ const response = z.object({
   }),
 });
 
+/** How many entries of the log of events one call looks at: there are many more than artifacts. */
+const LOG_ENTRIES_PER_CALL = 10_000;
+
 interface Ended {
   readonly expired: number;
   readonly abandoned: number;
+  readonly remaining: number;
+}
+
+interface ForgottenEvents {
+  readonly forgotten: number;
   readonly remaining: number;
 }
 
@@ -69,6 +81,13 @@ export function createOperation(
         ...step,
         window_seconds: settings.artifactsFetchUrlSeconds,
       });
+      // Before anything that asks Storage: the log stays small whether that answers or not.
+      const log = { caller, max_entries: LOG_ENTRIES_PER_CALL };
+      const settled = await callDatabase<{ readonly remaining: number }>("settle_reads", log);
+      const retention_days = settings.eventsRetentionDays;
+      const events: ForgottenEvents = retention_days === 0
+        ? { forgotten: 0, remaining: 0 }
+        : await callDatabase<ForgottenEvents>("forget_events", { ...log, retention_days });
       const { dead_paths, orphan_paths, ...dead } = await callDatabase<DeadObjects>(
         "find_dead_objects",
         { ...step, remove_many_orphans: input.remove_many_orphans },
@@ -81,7 +100,9 @@ export function createOperation(
         abandoned: ended.abandoned,
         orphaned: orphan_paths.filter((path) => removed.has(path)).length,
         orphans_held: dead.orphans_held,
-        remaining: ended.remaining + dead.remaining + forgotten.remaining,
+        forgotten_events: events.forgotten,
+        remaining: ended.remaining + settled.remaining + events.remaining + dead.remaining +
+          forgotten.remaining,
       };
     },
   });

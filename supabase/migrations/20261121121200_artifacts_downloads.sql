@@ -56,7 +56,7 @@ begin
   end if;
   perform artifacts.refuse_ended(artifact);
 
-  perform agents.record_event(
+  perform agents.record_read(
     redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
     jsonb_build_object('artifact_id', artifact.artifact_id)
   );
@@ -99,7 +99,7 @@ begin
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
 
-  perform agents.record_event(
+  perform agents.record_read(
     open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id
   );
   return artifacts.download_json(artifact, grant_ends_at, open_artifact.window_seconds);

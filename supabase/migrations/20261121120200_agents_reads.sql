@@ -1,0 +1,154 @@
+-- Made of supabase/schemas/agents/reads.sql by `deno task schema:squash`.
+
+-- Reads that are repeated. The first read of an object by a reader is an event at once. Those of
+-- the minute after it are only counted, in place. The next event of that reader and object has
+-- their number: the one of the first read after the minute, or the sweep's where nobody reads any
+-- more. So whoever follows the log learns of a read when it begins to happen, and of every one in
+-- the end.
+
+create table agents.reads (
+  object_id text collate "C" not null,
+  reader text collate "C" not null,
+  actor_kind text not null,
+  action text not null,
+  subject_agent_id agents.agent_id,
+  details jsonb not null,
+  told_at timestamptz not null,
+  told_reads bigint not null,
+  untold_reads bigint not null default 0,
+  last_read_at timestamptz not null,
+
+  primary key (object_id, reader)
+)
+-- A read that is counted changes no column that is in an index, and finds room on its page.
+with (fillfactor = 50);
+comment on table agents.reads is
+  'One row per object and reader who read it lately: what the next event about them will tell. The '
+  'sweep ends rows whose minute is over.';
+comment on column agents.reads.reader is
+  'The calling agent, or empty: the operator, or whoever holds the token of the grant.';
+comment on column agents.reads.told_at is 'When the last event about these reads was written.';
+comment on column agents.reads.told_reads is 'How many reads that event stands for.';
+comment on column agents.reads.untold_reads is 'How many there were since.';
+
+create index reads_by_age on agents.reads (told_at);
+
+create function agents.record_read(
+  caller jsonb,
+  caller_agent text,
+  action text,
+  subject_agent_id text,
+  object_id text,
+  details jsonb default '{}'
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  who constant text := coalesce(record_read.caller_agent, '');
+  read_at constant timestamptz := clock_timestamp();
+  minute_began constant timestamptz := read_at - interval '1 minute';
+  counts_only constant boolean := pg_current_xact_id_if_assigned() is null;
+  reads bigint;
+begin
+  loop
+    update agents.reads r
+    set untold_reads = r.untold_reads + 1, last_read_at = read_at
+    where r.object_id = record_read.object_id
+      and r.reader = who
+      and r.told_at > minute_began;
+    if found then
+      -- Reads at the same time take turns at the row until each has committed. So a transaction
+      -- that changes nothing else does not wait for the disk: a crash of the server may lose the
+      -- counts of its last second, and never an event.
+      if counts_only then
+        perform set_config('synchronous_commit', 'off', true);
+      end if;
+      return;
+    end if;
+
+    insert into agents.reads as r (
+      object_id, reader, actor_kind, action, subject_agent_id, details, told_at, told_reads, last_read_at
+    )
+    values (
+      record_read.object_id, who, record_read.caller ->> 'kind', record_read.action,
+      record_read.subject_agent_id, record_read.details, read_at, 1, read_at
+    )
+    on conflict on constraint reads_pkey do update
+    set told_at = excluded.told_at,
+      told_reads = r.untold_reads + 1,
+      untold_reads = 0,
+      last_read_at = excluded.last_read_at
+    where r.told_at <= minute_began
+    returning r.told_reads into reads;
+    if found then
+      perform agents.record_event(
+        record_read.caller, record_read.caller_agent, record_read.action, record_read.subject_agent_id,
+        record_read.object_id, record_read.details || jsonb_build_object('reads', reads)
+      );
+      return;
+    end if;
+    -- Another read began the minute meanwhile: this one is counted.
+  end loop;
+end
+$$;
+comment on function agents.record_read(jsonb, text, text, text, text, jsonb) is
+  'As record_event, for reading: at most one event a minute per object and reader. Its `reads` in '
+  'details is how many it stands for: itself, and those since the event before. The last thing that '
+  'a transaction does.';
+
+create function public.settle_reads(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  settled agents.reads;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(settle_reads.caller);
+
+  for settled in
+    delete from agents.reads r
+    -- By their places, which nobody changes while they are locked.
+    where r.ctid = any (array(
+      select d.ctid
+      from agents.reads d
+      where d.told_at <= now() - interval '1 minute'
+      order by d.told_at
+      limit settle_reads.max_entries
+      for update skip locked
+    ))
+    returning r.*
+  loop
+    if settled.untold_reads > 0 then
+      perform agents.record_event(
+        jsonb_build_object('kind', settled.actor_kind),
+        nullif(settled.reader, ''),
+        settled.action,
+        settled.subject_agent_id,
+        settled.object_id,
+        settled.details || jsonb_build_object(
+          'reads', settled.untold_reads,
+          'last_read_at', agents.iso_timestamp(settled.last_read_at)
+        )
+      );
+    end if;
+  end loop;
+
+  select count(*) into remaining
+  from (
+    select from agents.reads r
+    where r.told_at <= now() - interval '1 minute'
+    order by r.told_at
+    limit 1000
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.settle_reads(jsonb, integer) is
+  'Writes the events of reads that were counted and not told yet, once their minute is over, and '
+  'forgets whom they were counted for. Returns {remaining}, which counts at most a thousand. Raises '
+  'forbidden for an agent.';

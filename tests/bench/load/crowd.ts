@@ -1,0 +1,70 @@
+/** Connections that ask for as long as something else is measured. */
+import { Agent, request } from "undici";
+import type { BenchRequest } from "./load.ts";
+
+/** A caller, and what it asks for again and again. */
+export interface CrowdMember {
+  readonly name: string;
+  readonly connections: number;
+  /** The next request; each has its own number. */
+  readonly next: (number: number) => BenchRequest;
+}
+
+/** Answers of one member by their status; `failed` are those that never came. */
+export type AnswerCounts = Readonly<Record<string, number>>;
+
+/**
+ * Runs `measure` beside a crowd whose every connection sends its next request when it has the
+ * answer to the one before. Returns what was measured, and what each member was answered.
+ */
+export async function besideCrowd<Result>(
+  { origin, crowd, warmUpMilliseconds }: {
+    readonly origin: string;
+    readonly crowd: readonly CrowdMember[];
+    readonly warmUpMilliseconds: number;
+  },
+  measure: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly answers: ReadonlyMap<string, AnswerCounts> }> {
+  const answers = new Map<string, Record<string, number>>();
+  const agent = new Agent({ connections: 1000, pipelining: 1 });
+  let isOver = false;
+
+  async function ask(
+    member: CrowdMember,
+    counts: Record<string, number>,
+    numbers: Iterator<number>,
+  ) {
+    while (!isOver) {
+      const { path, headers, body } = member.next(numbers.next().value!);
+      const outcome = await request(`${origin}/functions/v1${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(body),
+        dispatcher: agent,
+      }).then(async (answer) => {
+        await answer.body.dump();
+        return String(answer.statusCode);
+      }, () => "failed");
+      counts[outcome] = (counts[outcome] ?? 0) + 1;
+    }
+  }
+
+  const asking = crowd.flatMap((member) => {
+    const counts: Record<string, number> = {};
+    const numbers = countUp();
+    answers.set(member.name, counts);
+    return Array.from({ length: member.connections }, () => ask(member, counts, numbers));
+  });
+  try {
+    await new Promise((resolve) => setTimeout(resolve, warmUpMilliseconds));
+    return { result: await measure(), answers };
+  } finally {
+    isOver = true;
+    await Promise.all(asking);
+    await agent.close();
+  }
+}
+
+function* countUp(): Generator<number> {
+  for (let number = 0;; number++) yield number;
+}

@@ -1,0 +1,31 @@
+import type postgres from "postgres";
+import { HOARDER } from "../../bench/fill/cast.ts";
+
+/** How many of the oldest events are older than any are kept. */
+const OLD_EVENTS = 1_500;
+
+/**
+ * What the sweep finds to do in the log of a filled database: events that are old, and as many
+ * counted reads as there are artifacts.
+ */
+export async function fillLog(
+  sql: postgres.Sql,
+  { artifacts }: { artifacts: number },
+): Promise<void> {
+  await sql.begin(async (transaction) => {
+    // The log refuses changes otherwise.
+    await transaction`set local session_replication_role = replica`;
+    await transaction`
+      update agents.events set occurred_at = occurred_at - interval '500 days'
+      where event_id in (select e.event_id from agents.events e order by e.event_id limit ${OLD_EVENTS})`;
+  });
+  await sql`
+    insert into agents.reads (
+      object_id, reader, actor_kind, action, subject_agent_id, details, told_at, told_reads, untold_reads, last_read_at
+    )
+    select 'art_' || md5('artifact ' || i), ${HOARDER}, 'agent', 'artifact.opened', ${HOARDER}, '{}',
+      now() - make_interval(secs => 100 + i), 1, 1, now()
+    from generate_series(0, ${artifacts}::integer - 1) i`;
+  await sql`vacuum analyze agents.events`;
+  await sql`vacuum analyze agents.reads`;
+}
