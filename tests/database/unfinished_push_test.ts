@@ -41,8 +41,8 @@ Deno.test("a push that stops at any migration, to a project that grants new func
 });
 
 /**
- * Schemas of the project that a function, which runs as its caller, could enter for an outsider, and
- * tables that it could use.
+ * Schemas of the project that a function, which runs as its caller, could enter for an outsider,
+ * and tables that it could use.
  */
 async function whatOutsidersMayUse(sql: postgres.Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
