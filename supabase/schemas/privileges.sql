@@ -64,6 +64,7 @@ begin
     'public.redeem_grant_token',
     'public.open_artifact',
     'public.end_artifacts',
+    'public.count_surplus_uploads',
     'public.find_dead_objects',
     'public.forget_ended',
     'public.schedule_sweep',

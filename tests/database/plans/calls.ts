@@ -147,6 +147,17 @@ export const CALLS: readonly PlannedCall[] = [
     token_hash: DIGEST,
     max_live_grants: 1000,
   }, { circumstances: "beside grants of the same that ended" }),
+  call("grant_artifact", {
+    caller: as(HOARDER),
+    artifact_id: artifactIdOf(POPULAR),
+    to_agent: GRANTEE,
+    expires_at: IN_A_DAY,
+    grant_id: `grant_${"0".repeat(32)}`,
+    token_hash: DIGEST,
+    max_live_grants: 1000,
+    // With this one it has a round number more on record, so it is looked how many ended.
+    max_ended_grants: 10_001,
+  }, { circumstances: "that forgets others", bounds: { rows: 12_000, pages: 15_000 } }),
   call("revoke_grants", {
     caller: as(HOARDER),
     artifact_id: artifactIdOf(POPULAR),
@@ -195,6 +206,9 @@ export const CALLS: readonly PlannedCall[] = [
 
   call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
     bounds: { rows: 10_000, pages: 20_000 },
+  }),
+  call("count_surplus_uploads", { caller: OPERATOR }, {
+    bounds: { rows: 60_000, pages: 100_000 },
   }),
   call("find_dead_objects", { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false }, {
     bounds: { rows: 60_000, pages: 100_000 },
