@@ -17,6 +17,7 @@ grant select, insert, update on mesh.address_leases to service_role;
 grant select, insert, update, delete on mesh.peers to service_role;
 grant select, insert, update on mesh.liveness to service_role;
 grant select, insert, update, delete on mesh.rules to service_role;
+grant select, insert, update, delete on mesh.declined_requests to service_role;
 grant select, insert, update, delete on mesh.pairs to service_role;
 grant select, insert, update on mesh.config_versions to service_role;
 
@@ -32,6 +33,7 @@ alter table mesh.address_leases enable row level security;
 alter table mesh.peers enable row level security;
 alter table mesh.liveness enable row level security;
 alter table mesh.rules enable row level security;
+alter table mesh.declined_requests enable row level security;
 alter table mesh.pairs enable row level security;
 alter table mesh.config_versions enable row level security;
 

@@ -39,6 +39,8 @@ export const HUB: Hub = { agentId: "hub", peers: 1_000, rulesPerPeer: 5 };
 const PEER = peerIdOf(5_000);
 const NEIGHBOUR = peerIdOf(5_001);
 const STRANGER = peerIdOf(9_000);
+/** No peer. It has asked for a rule with PEER, and has declined what PEER asked for. */
+const ASKER = "stranger-5000";
 
 function as(agentId: string): object {
   return { kind: "agent", key_hash: sha256(agentKeyOf(agentId)), request_id: "plans" };
@@ -239,6 +241,12 @@ export const CALLS: readonly PlannedCall[] = [
     max_requests: 1000,
   }, { circumstances: "as a request" }),
   call("revoke_rule", { caller: as(PEER), ...rule }),
+  call("revoke_rule", { caller: as(PEER), ...rule, from_agent: ASKER, to_agent: PEER }, {
+    circumstances: "that declines a request",
+  }),
+  call("put_rule", { caller: as(PEER), ...rule, to_agent: ASKER, port: 2, proto: "udp" }, {
+    circumstances: "that was declined",
+  }),
   call("read_netmap", { ...MESH, online_seconds: 90 }, { bounds: { rows: 200, pages: 500 } }),
   call("read_netmap", { caller: as(HUB.agentId), agent_id: HUB.agentId, online_seconds: 90 }, {
     circumstances: "of a thousand peers and five thousand rules",
