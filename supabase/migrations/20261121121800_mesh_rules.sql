@@ -137,6 +137,7 @@ declare
   was_active boolean;
   rule mesh.rules;
 begin
+  perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[put_rule.from_agent, put_rule.to_agent]);
   rule.from_agent := put_rule.from_agent;
   rule.to_agent := put_rule.to_agent;
@@ -219,6 +220,7 @@ declare
   revoked boolean;
   rule mesh.rules;
 begin
+  perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[revoke_rule.from_agent, revoke_rule.to_agent]);
   perform mesh.lock_config_versions(array[revoke_rule.from_agent, revoke_rule.to_agent]);
 
