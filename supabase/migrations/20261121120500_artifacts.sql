@@ -26,6 +26,9 @@ create table artifacts.artifacts (
   rejected_attempts integer not null default 0,
   sealed_attempt integer,
 
+  surplus_bytes bigint,
+  surplus_seen_at timestamptz,
+
   constraint artifact_id_is_well_formed check (
     length(artifact_id) = 36 and artifact_id ~ '^art_[0-9a-f]*$'
   ),
@@ -54,7 +57,9 @@ create table artifacts.artifacts (
   constraint attempts_are_counted_upwards check (
     0 <= rejected_attempts and rejected_attempts <= commit_attempts
     and (sealed_attempt is null or sealed_attempt between 1 and commit_attempts)
-  )
+  ),
+  constraint surplus_is_positive check (surplus_bytes > 0),
+  constraint a_surplus_was_seen check ((surplus_bytes is null) = (surplus_seen_at is null))
 );
 comment on table artifacts.artifacts is
   'One row per artifact: pending, then committed, then superseded; deleted ends either.';
@@ -71,6 +76,10 @@ comment on column artifacts.artifacts.rejected_attempts is
 comment on column artifacts.artifacts.sealed_attempt is
   'The attempt whose object at sealed_path(artifact_id, sealed_attempt) holds the bytes. Null '
   'until the commit.';
+comment on column artifacts.artifacts.surplus_bytes is
+  'How much more than it may its upload was seen to hold; null: nothing. It counts against the '
+  'agent, and is cleared by the first sweep that finds nothing an hour after surplus_seen_at: the '
+  'removal alone clears nobody, because the upload URL takes the next bytes.';
 
 -- The current artifact of each key; also the index that /list walks.
 create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key)

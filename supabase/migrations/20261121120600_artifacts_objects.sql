@@ -1,7 +1,7 @@
 -- Made of supabase/schemas/artifacts/objects.sql by `deno task schema:squash`.
 
--- The objects of artifacts in Storage: where they lie, and which of them are live. The user's key
--- is never part of a path.
+-- The objects of artifacts in Storage: where they lie, and how much too much. The user's key is
+-- never part of a path.
 
 create function artifacts.bucket() returns text
 language sql
@@ -92,3 +92,103 @@ as $$
 $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
   'The attempt that crashed and left a sealed object behind, which may still be taken up, or null.';
+
+-- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
+-- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts
+-- against the artifact's owner, who registers nothing more while it is over its quota.
+
+create index surplus_uploads_by_agent on artifacts.artifacts (agent_id) include (surplus_bytes)
+  where surplus_bytes is not null;
+create index surplus_uploads_by_age on artifacts.artifacts (surplus_seen_at)
+  where surplus_bytes is not null;
+
+create function artifacts.surplus_of(artifact artifacts.artifacts) returns bigint
+language sql
+stable
+set search_path = ''
+as $$
+  select nullif(
+    greatest(
+      0,
+      (o.metadata ->> 'size')::bigint - case
+        when (surplus_of.artifact).state = 'pending' and (surplus_of.artifact).ended_at is null
+          then (surplus_of.artifact).size_bytes
+        else 0
+      end
+    ),
+    0
+  )
+  from storage.objects o
+  where o.bucket_id = artifacts.bucket()
+    and o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
+$$;
+comment on function artifacts.surplus_of(artifacts.artifacts) is
+  'How much more than it may an artifact has lying at its upload path: of a pending one what is '
+  'beyond its registered size, of any other all of it. Null: nothing.';
+
+create function public.count_surplus_uploads(caller jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  -- As many uploads as find_dead_objects looks at, and some that are next to be cleared.
+  names_per_call constant integer := 10000;
+  cleared_per_call constant integer := 1000;
+  cleared_before constant timestamptz := now() - interval '1 hour';
+  looked_at text[];
+  changed_ids text[];
+begin
+  perform agents.authenticate_operator(count_surplus_uploads.caller);
+  perform artifacts.lock_sweep();
+
+  looked_at := array(
+    select split_part(o.name, '/', 2)
+    from artifacts.halves_of_bucket() h
+    cross join lateral (
+      select i.name
+      from storage.objects i
+      where i.bucket_id = artifacts.bucket()
+        and i.name collate "C" > h.after
+        and i.name collate "C" < h.up_to
+      order by i.name collate "C"
+      limit names_per_call
+    ) o
+    where h.half = 'uploads'
+    union
+    (
+      select a.artifact_id
+      from artifacts.artifacts a
+      where a.surplus_bytes is not null and a.surplus_seen_at < cleared_before
+      order by a.surplus_seen_at
+      limit cleared_per_call
+    )
+  );
+  changed_ids := array(
+    select a.artifact_id
+    from unnest(looked_at) as named (artifact_id)
+    -- One look into the index per name.
+    cross join lateral (
+      select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
+    ) a
+    where artifacts.surplus_of(a) is not null or a.surplus_seen_at < cleared_before
+  );
+  changed_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.artifact_id = any (changed_ids)
+    for update skip locked
+  );
+
+  update artifacts.artifacts a
+  set surplus_bytes = artifacts.surplus_of(a),
+      surplus_seen_at = case when artifacts.surplus_of(a) is not null then clock_timestamp() end
+  where a.artifact_id = any (changed_ids);
+  return json_build_object('looked_at', cardinality(looked_at));
+end
+$$;
+comment on function public.count_surplus_uploads(jsonb) is
+  'Notes what the uploads that find_dead_objects comes to next hold too much, before they are '
+  'removed, and clears what was not seen again for an hour. Returns {looked_at: how many '
+  'artifacts}. Raises forbidden for an agent.';

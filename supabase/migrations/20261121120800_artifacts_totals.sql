@@ -11,14 +11,16 @@ create table artifacts.totals (
   pending_bytes bigint not null default 0,
   committed_bytes bigint not null default 0,
   superseded_bytes bigint not null default 0,
-  grants bigint not null default 0
+  grants bigint not null default 0,
+  surplus_bytes bigint not null default 0
 )
 -- Room for the new version of each row beside the old one: no index is on what changes.
 with (fillfactor = 50);
 comment on table artifacts.totals is
   'One row per agent that ever registered an artifact: how many it holds in each state, and their '
-  'registered bytes, until they are deleted or the sweep ends them; and how many grants of them '
-  'have a row, those that ended in the last 30 days included.';
+  'registered bytes, until they are deleted or the sweep ends them; how many grants of them '
+  'have a row, those that ended in the last 30 days included; and what it has uploaded beyond what '
+  'it registered.';
 
 create function artifacts.count_totals(agent_id text) returns artifacts.totals
 language sql
@@ -32,7 +34,12 @@ as $$
     coalesce(sum(a.size_bytes) filter (where a.state = 'pending'), 0)::bigint,
     coalesce(sum(a.size_bytes) filter (where a.state = 'committed'), 0)::bigint,
     coalesce(sum(a.size_bytes) filter (where a.state = 'superseded'), 0)::bigint,
-    (select count(*) from artifacts.grants g where g.from_agent = count_totals.agent_id)
+    (select count(*) from artifacts.grants g where g.from_agent = count_totals.agent_id),
+    (
+      select coalesce(sum(s.surplus_bytes), 0)::bigint
+      from artifacts.artifacts s
+      where s.agent_id = count_totals.agent_id and s.surplus_bytes is not null
+    )
   from artifacts.artifacts a
   where a.agent_id = count_totals.agent_id and a.state <> 'deleted' and a.ended_at is null
 $$;
@@ -46,13 +53,13 @@ set search_path = ''
 as $$
   insert into artifacts.totals as t
   select c.agent_id, sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants)
+    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
   from unnest(add_to_totals.changes) c
   group by c.agent_id
   having (
     sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
-    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants)
-  ) <> (0, 0, 0, 0, 0, 0, 0)
+    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
+  ) <> (0, 0, 0, 0, 0, 0, 0, 0)
   -- In the same order for everybody who changes the totals of several agents.
   order by c.agent_id
   on conflict on constraint totals_pkey do update
@@ -62,7 +69,8 @@ as $$
       pending_bytes = t.pending_bytes + excluded.pending_bytes,
       committed_bytes = t.committed_bytes + excluded.committed_bytes,
       superseded_bytes = t.superseded_bytes + excluded.superseded_bytes,
-      grants = t.grants + excluded.grants
+      grants = t.grants + excluded.grants,
+      surplus_bytes = t.surplus_bytes + excluded.surplus_bytes
 $$;
 comment on function artifacts.add_to_totals(artifacts.totals[]) is
   'Adds these numbers, which may be negative, to the totals of their agents.';
@@ -82,7 +90,8 @@ return row(
     then sign * artifact.size_bytes else 0 end,
   case when artifact.ended_at is null and artifact.state = 'superseded'
     then sign * artifact.size_bytes else 0 end,
-  0
+  0,
+  sign * coalesce(artifact.surplus_bytes, 0)
 )::artifacts.totals;
 comment on function artifacts.share_in_totals(artifacts.artifacts, integer) is
   'What one artifact adds to the totals of its agent (sign 1), or takes away (sign -1).';
@@ -125,11 +134,11 @@ as $$
 begin
   if tg_op = 'INSERT' then
     perform artifacts.add_to_totals(
-      array(select row(n.from_agent, 0, 0, 0, 0, 0, 0, 1)::artifacts.totals from new_rows n)
+      array(select row(n.from_agent, 0, 0, 0, 0, 0, 0, 1, 0)::artifacts.totals from new_rows n)
     );
   else
     perform artifacts.add_to_totals(
-      array(select row(o.from_agent, 0, 0, 0, 0, 0, 0, -1)::artifacts.totals from old_rows o)
+      array(select row(o.from_agent, 0, 0, 0, 0, 0, 0, -1, 0)::artifacts.totals from old_rows o)
     );
   end if;
   return null;

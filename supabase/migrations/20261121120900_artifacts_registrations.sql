@@ -12,7 +12,8 @@ create function artifacts.refuse_beyond_limits(
   agent_id text,
   size bigint,
   quota_bytes bigint,
-  max_pending integer
+  max_pending integer,
+  max_artifacts integer
 ) returns void
 language plpgsql
 volatile
@@ -21,6 +22,7 @@ as $$
 declare
   held artifacts.totals;
   held_bytes bigint;
+  held_artifacts bigint;
   registered_at timestamptz;
 begin
   -- Registrations of one agent take turns, so that each sees what the one before it took.
@@ -31,28 +33,42 @@ begin
   if not found then
     held.pending := 0;
     held_bytes := 0;
+    held_artifacts := 0;
   else
-    held_bytes := held.pending_bytes + held.committed_bytes + held.superseded_bytes;
+    held_bytes := held.pending_bytes + held.committed_bytes + held.superseded_bytes
+      + held.surplus_bytes;
+    held_artifacts := held.committed + held.superseded;
   end if;
 
-  if refuse_beyond_limits.quota_bytes > 0
-    and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
+  if held_artifacts >= refuse_beyond_limits.max_artifacts
+    or refuse_beyond_limits.quota_bytes > 0
+      and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
   then
     -- The totals count what expired until the sweep ends it. Only here does that decide.
     registered_at := clock_timestamp();
-    select held_bytes - coalesce(sum(a.size_bytes), 0) into held_bytes
+    select held_artifacts - count(*), held_bytes - coalesce(sum(a.size_bytes), 0)
+    into held_artifacts, held_bytes
     from artifacts.artifacts a
     where a.agent_id = refuse_beyond_limits.agent_id
       and a.state <> 'deleted'
       and a.ended_at is null
       and a.expires_at <= registered_at;
-    if held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes then
-      raise sqlstate 'PT409' using
-        message = 'quota_exceeded',
-        detail = json_build_object(
-          'quota_bytes', refuse_beyond_limits.quota_bytes, 'held_bytes', held_bytes
-        );
-    end if;
+  end if;
+  if refuse_beyond_limits.quota_bytes > 0
+    and held_bytes + refuse_beyond_limits.size > refuse_beyond_limits.quota_bytes
+  then
+    raise sqlstate 'PT409' using
+      message = 'quota_exceeded',
+      detail = json_build_object(
+        'quota_bytes', refuse_beyond_limits.quota_bytes, 'held_bytes', held_bytes
+      );
+  end if;
+  if held_artifacts >= refuse_beyond_limits.max_artifacts then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'artifacts', 'maximum', refuse_beyond_limits.max_artifacts
+      );
   end if;
   if held.pending >= refuse_beyond_limits.max_pending then
     raise sqlstate 'PT409' using
@@ -63,8 +79,9 @@ begin
   end if;
 end
 $$;
-comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer) is
-  'Raises quota_exceeded or limit_exceeded where an agent may not register as many bytes more.';
+comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer, integer) is
+  'Raises quota_exceeded or limit_exceeded where an agent may not register one artifact more, of '
+  'this size. max_artifacts is of committed and superseded ones, max_pending of the others.';
 
 create function public.register_artifact(
   caller jsonb,
@@ -75,7 +92,8 @@ create function public.register_artifact(
   size bigint,
   ttl_days integer,
   quota_bytes bigint,
-  max_pending integer
+  max_pending integer,
+  max_artifacts integer default 100000
 ) returns json
 language plpgsql
 volatile
@@ -87,7 +105,8 @@ declare
   registered artifacts.artifacts;
 begin
   perform artifacts.refuse_beyond_limits(
-    register_artifact.agent_id, register_artifact.size, register_artifact.quota_bytes, register_artifact.max_pending
+    register_artifact.agent_id, register_artifact.size, register_artifact.quota_bytes,
+    register_artifact.max_pending, register_artifact.max_artifacts
   );
 
   insert into artifacts.artifacts (artifact_id, agent_id, key, mime, size_bytes, ttl_days)
@@ -107,9 +126,11 @@ begin
   return artifacts.artifact_json(registered);
 end
 $$;
-comment on function public.register_artifact(jsonb, text, text, text, text, bigint, integer, bigint, integer) is
+comment on function public.register_artifact(
+  jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
+) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
-  'what the agent''s artifacts may hold together (0: no quota). Raises forbidden, quota_exceeded, '
+  'what the agent''s artifacts may hold together (0: no quota), its surplus uploads included. Raises forbidden, quota_exceeded, '
   'limit_exceeded.';
 
 create function public.discard_registration(caller jsonb, artifact_id text) returns json

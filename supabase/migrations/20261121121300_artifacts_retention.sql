@@ -1,7 +1,8 @@
 -- Made of supabase/schemas/artifacts/retention.sql by `deno task schema:squash`.
 
 -- Retention, in steps that can be repeated after a crash at any point and run several at once. Each
--- is a call and a transaction of its own, and touches a bounded number of rows:
+-- is a call and a transaction of its own, and touches a bounded number of rows. After
+-- count_surplus_uploads (objects.sql):
 --   end_artifacts      marks artifacts whose time is over; from its commit on, every operation
 --                      refuses them
 --   find_dead_objects  says which bytes the caller is to remove, by the Storage API

@@ -133,6 +133,7 @@ declare
   has_peer boolean;
   has_rules boolean;
 begin
+  perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[remove_peer.agent_id]);
   visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
   has_peer := exists (select from mesh.peers p where p.agent_id = remove_peer.agent_id);

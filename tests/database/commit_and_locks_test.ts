@@ -6,12 +6,14 @@ import {
   artifactTest,
   commit,
   download,
+  grant,
   inbox,
   listed,
   open,
   publish,
   register,
   sha256,
+  tryGrant,
   upload,
 } from "../conformance/artifacts.ts";
 
@@ -124,6 +126,31 @@ artifactTest(
     await granting;
     assert.equal((await revoking).body["revoked"], 1);
     assert.deepEqual(await inbox(builder), []);
+  },
+);
+
+artifactTest(
+  "/grant while somebody holds the artifact → 503 to be sent again, no grant; other artifacts go on",
+  async ({ planner, builder }) => {
+    const held = await publish(planner, { key: "held" });
+    const free = await publish(planner, { key: "free" });
+    await withStackDatabase((sql) =>
+      sql.begin(async (transaction) => {
+        await transaction`
+          select from artifacts.artifacts where artifact_id = ${held.artifact_id} for update`;
+        const [refused] = await Promise.all([
+          tryGrant(planner, held, { to: builder }),
+          grant(planner, free, { to: builder }),
+        ]);
+        assertError(refused, 503, "upstream_unavailable");
+        assert.equal(refused.headers.get("retry-after"), "2");
+        assert.deepEqual((await inbox(builder)).map((entry) => entry.artifact_id), [
+          free.artifact_id,
+        ]);
+      })
+    );
+    await grant(planner, held, { to: builder });
+    assert.equal((await inbox(builder)).length, 2);
   },
 );
 

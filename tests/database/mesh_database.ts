@@ -62,6 +62,8 @@ export class MeshDatabase {
       defaultPrivileges: "newer",
     });
     await applyMigrations({ databaseUrl });
+    // Before lock_timeout, which would hide a deadlock.
+    await withStackDatabase((sql) => sql`alter database ${sql(name)} set deadlock_timeout = 200`);
     const owner = postgres(databaseUrl, { max: 4, onnotice: () => {} });
     const service = postgres(databaseUrl, {
       max: CONNECTIONS,

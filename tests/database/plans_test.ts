@@ -17,6 +17,7 @@ const GROWING = new Set([
   "artifacts.verifications",
   "mesh.address_leases",
   "mesh.config_versions",
+  "mesh.declined_requests",
   "mesh.liveness",
   "mesh.pairs",
   "mesh.peers",

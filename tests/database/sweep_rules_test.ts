@@ -161,6 +161,7 @@ Deno.test("each step of the sweep by an agent → forbidden, and nothing ends", 
     const step = { caller, max_entries: 1 };
     for (
       const [name, parameters] of Object.entries({
+        count_surplus_uploads: { caller },
         end_artifacts: { ...step, window_seconds: 60 },
         find_dead_objects: { ...step, remove_many_orphans: false },
         forget_ended: step,

@@ -88,6 +88,35 @@ artifactTest(
 );
 
 artifactTest(
+  "/register by an agent that holds as many artifacts as allowed → 409, no row, until one ends",
+  async ({ planner, builder }) => {
+    await using own = await startOwnFunction({ environment: { ARTIFACTS_MAX_ARTIFACTS: "2" } });
+    const superseded = await publish(planner, { key: "k", content: "one" });
+    assert.equal((await registerBytes(own, planner, 1)).status, 200, "one more");
+    const current = await publish(planner, { key: "k", content: "two" });
+    const rows = await countArtifacts(planner);
+    const refused = await registerBytes(own, planner, 1);
+    assert.deepEqual(assertError(refused, 409, "limit_exceeded"), {
+      limit: "artifacts",
+      maximum: 2,
+    });
+    assert.equal("upload_url" in refused.body, false);
+    assert.equal(await countArtifacts(planner), rows);
+    assert.equal((await registerBytes(own, builder, 1)).status, 200, "another agent");
+
+    await deleteArtifact(planner, superseded);
+    assert.equal((await registerBytes(own, planner, 1)).status, 200, "a deletion makes room");
+    await publish(planner, { key: "another" });
+    assertError(await registerBytes(own, planner, 1), 409, "limit_exceeded");
+    await withStackDatabase((sql) =>
+      sql`update artifacts.artifacts set expires_at = now()
+        where artifact_id = ${current.artifact_id}`
+    );
+    assert.equal((await registerBytes(own, planner, 1)).status, 200, "an expiry makes room");
+  },
+);
+
+artifactTest(
   "/grant of an artifact more often than allowed → 409, no grant, until one is revoked",
   async ({ planner, builder }) => {
     await using own = await startOwnFunction({ environment: { ARTIFACTS_MAX_GRANTS: "2" } });

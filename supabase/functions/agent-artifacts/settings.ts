@@ -37,6 +37,12 @@ export const ARTIFACTS_VARIABLES = {
     maximum: Number.MAX_SAFE_INTEGER,
     meaning: "The most that the artifacts of one agent may hold together; 0: no quota.",
   }),
+  artifactsMaxArtifacts: integer({
+    name: "ARTIFACTS_MAX_ARTIFACTS",
+    default: 100_000,
+    maximum: 1_000_000_000,
+    meaning: "The most artifacts that one agent may hold, committed or superseded.",
+  }),
   artifactsMaxPending: integer({
     name: "ARTIFACTS_MAX_PENDING",
     default: 1000,
@@ -48,6 +54,13 @@ export const ARTIFACTS_VARIABLES = {
     default: 1000,
     maximum: 1_000_000,
     meaning: "The most live grants of one artifact.",
+  }),
+  artifactsMaxEndedGrants: integer({
+    name: "ARTIFACTS_MAX_ENDED_GRANTS",
+    default: 10_000,
+    // Every so many grants, that many entries of an index are read.
+    maximum: 100_000,
+    meaning: "About how many ended grants of one agent stay on record, for 30 days at most.",
   }),
   artifactsFetchUrlSeconds: integer({
     name: "ARTIFACTS_FETCH_URL_SECONDS",

@@ -46,6 +46,12 @@ export const MESH_VARIABLES = {
     maximum: 1_000_000,
     meaning: "The most requests of one agent that wait for the other side.",
   }),
+  meshMaxRequestsPerTarget: integer({
+    name: "MESH_MAX_REQUESTS_PER_TARGET",
+    default: 100,
+    maximum: 1_000_000,
+    meaning: "The most requests of one agent that wait for the same other one.",
+  }),
 };
 
 export interface MeshSettings extends PlatformSettings, SettingsOf<typeof MESH_VARIABLES> {}

@@ -31,6 +31,7 @@ create index grants_by_grantee on artifacts.grants (to_agent, live_until);
 create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
   where revoked_at is null;
 create index grants_by_granter on artifacts.grants (from_agent, granted_at desc, grant_id desc);
+create index grants_by_granter_and_end on artifacts.grants (from_agent, live_until, grant_id);
 create index grants_by_end on artifacts.grants (live_until);
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz) returns setof artifacts.grants
@@ -50,6 +51,55 @@ comment on function artifacts.live_grants(text, timestamptz) is
   'The grants of an artifact that are live after an instant, of which there are few. The instant '
   'has to be a variable: clock_timestamp() is volatile, and no index is searched for it.';
 
+create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Above max_ended, every so many grants of the agent it is looked whether there are too many:
+  -- that reads max_ended entries of an index. Twice as many go, so that it catches up.
+  look_every constant integer := 100;
+  grants_on_record bigint;
+  looked_at timestamptz := clock_timestamp();
+  -- Very many may end at one instant.
+  kept_until timestamptz;
+  kept_id text;
+begin
+  select t.grants into grants_on_record
+  from artifacts.totals t
+  where t.agent_id = forget_surplus_grants.from_agent;
+  if grants_on_record <= forget_surplus_grants.max_ended
+    or (grants_on_record - forget_surplus_grants.max_ended) % look_every <> 0
+  then
+    return;
+  end if;
+
+  select g.live_until, g.grant_id into kept_until, kept_id
+  from artifacts.grants g
+  where g.from_agent = forget_surplus_grants.from_agent and g.live_until <= looked_at
+  order by g.from_agent desc, g.live_until desc, g.grant_id desc
+  offset forget_surplus_grants.max_ended - 1
+  limit 1;
+
+  delete from artifacts.grants g
+  where g.grant_id = any (array(
+    select e.grant_id
+    from artifacts.grants e
+    where e.from_agent = forget_surplus_grants.from_agent
+      and (e.live_until, e.grant_id) < (kept_until, kept_id)
+    order by e.from_agent, e.live_until, e.grant_id
+    limit 2 * look_every
+    -- The sweep may be at work on them, or another grant of the agent.
+    for update skip locked
+  ));
+end
+$$;
+comment on function artifacts.forget_surplus_grants(text, integer) is
+  'To be called after each new grant of an agent. Deletes some of its grants that ended first, '
+  'where more than max_ended of them are on record. Per granter, not per pair: an agent may name '
+  'any number of others.';
+
 create function public.grant_artifact(
   caller jsonb,
   artifact_id text,
@@ -57,7 +107,8 @@ create function public.grant_artifact(
   expires_at timestamptz,
   grant_id text,
   token_hash text,
-  max_live_grants integer
+  max_live_grants integer,
+  max_ended_grants integer default 10000
 ) returns json
 language plpgsql
 volatile
@@ -101,6 +152,7 @@ begin
     grant_artifact.expires_at
   )
   returning * into granted;
+  perform artifacts.forget_surplus_grants(granted.from_agent, grant_artifact.max_ended_grants);
 
   perform agents.record_event(
     grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
@@ -116,8 +168,9 @@ begin
   );
 end
 $$;
-comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer) is
-  'Gives an agent access to an artifact until expires_at. Raises artifact_not_found, '
+comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer, integer) is
+  'Gives an agent access to an artifact until expires_at. Of the owner''s grants that ended, the '
+  'newest max_ended_grants stay on record, and about a hundred more. Raises artifact_not_found, '
   'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
 
 create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json

@@ -24,6 +24,35 @@ comment on table mesh.config_versions is
   'How often the configuration of each agent has changed. A row outlives its peer, so that a '
   'version never goes back.';
 
+create function mesh.take_turn(caller_agent text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Of the ten connections and more that PostgREST has for everybody.
+  turns_per_agent constant integer := 4;
+begin
+  if take_turn.caller_agent is null then
+    return;
+  end if;
+  for turn in 1..turns_per_agent loop
+    if pg_try_advisory_xact_lock(
+      hashtextextended('mesh turn ' || turn || ' of ' || take_turn.caller_agent, 0)
+    ) then
+      return;
+    end if;
+  end loop;
+  raise sqlstate 'PT503' using
+    message = 'upstream_unavailable',
+    hint = 'Other changes of this agent are under way. Send the same request again.';
+end
+$$;
+comment on function mesh.take_turn(text) is
+  'Before step 1: lets an agent make a few changes at once (null, the operator: any number), and '
+  'refuses more. They would only wait for each other, and each that waits holds a connection that '
+  'others need. Raises upstream_unavailable.';
+
 create function mesh.lock_agents(agent_ids text[]) returns void
 language plpgsql
 volatile

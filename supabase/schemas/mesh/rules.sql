@@ -99,55 +99,19 @@ $$;
 comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
   'Appends an event about a rule to agents.events; its subject is the agent that the rule lets in.';
 
-create function mesh.refuse_beyond_limits(
-  rule mesh.rules,
-  caller_agent text,
-  max_rules integer,
-  max_requests integer
-) returns void
-language plpgsql
+create function mesh.put_rule_json(rule mesh.rules, created boolean, waiting_for text) returns json
+language sql
 stable
-set search_path = ''
-as $$
-begin
-  if (refuse_beyond_limits.rule).active then
-    if exists (
-      select
-      from unnest(array[
-        (refuse_beyond_limits.rule).from_agent, (refuse_beyond_limits.rule).to_agent
-      ]) as named (agent_id)
-      where (
-          select count(*) from mesh.rules r where r.active and r.from_agent = named.agent_id
-        ) + (
-          select count(*) from mesh.rules r where r.active and r.to_agent = named.agent_id
-        ) > refuse_beyond_limits.max_rules
-    ) then
-      raise sqlstate 'PT409' using
-        message = 'limit_exceeded',
-        detail = json_build_object('limit', 'rules', 'maximum', refuse_beyond_limits.max_rules);
-    end if;
-    return;
-  end if;
-
-  -- Only what the caller itself has asked for counts. So nobody can use up another agent's limit.
-  if (
-    select count(*)
-    from mesh.rules r
-    where not r.active
-      and (
-        (r.from_agent = refuse_beyond_limits.caller_agent and r.from_agreed_at is not null)
-        or (r.to_agent = refuse_beyond_limits.caller_agent and r.to_agreed_at is not null)
-      )
-  ) > refuse_beyond_limits.max_requests then
-    raise sqlstate 'PT409' using
-      message = 'limit_exceeded',
-      detail = json_build_object('limit', 'requests', 'maximum', refuse_beyond_limits.max_requests);
-  end if;
-end
-$$;
-comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer) is
-  'Raises limit_exceeded where the rule that was just put is one too many. An active rule counts '
-  'for both of its agents, a request for the one that made it.';
+return json_build_object(
+  'from_agent', rule.from_agent,
+  'to_agent', rule.to_agent,
+  'port', rule.port,
+  'proto', rule.proto,
+  'created', created,
+  'active', waiting_for is null,
+  'waiting_for', waiting_for
+);
+comment on function mesh.put_rule_json(mesh.rules, boolean, text) is 'The answer of /acl/put.';
 
 create function public.put_rule(
   caller jsonb,
@@ -156,7 +120,8 @@ create function public.put_rule(
   port integer,
   proto text,
   max_rules integer default 10000,
-  max_requests integer default 1000
+  max_requests integer default 1000,
+  max_requests_per_target integer default 100
 ) returns json
 language plpgsql
 volatile
@@ -170,7 +135,20 @@ declare
   was_active boolean;
   rule mesh.rules;
 begin
+  perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[put_rule.from_agent, put_rule.to_agent]);
+  rule.from_agent := put_rule.from_agent;
+  rule.to_agent := put_rule.to_agent;
+  rule.proto := put_rule.proto;
+  rule.port := put_rule.port;
+  if mesh.is_declined(rule, caller_agent) then
+    -- Answered like a request that waits, and kept nowhere: what was declined bothers nobody again.
+    return mesh.put_rule_json(
+      rule, created => false,
+      waiting_for => case when caller_agent = rule.from_agent then rule.to_agent else rule.from_agent end
+    );
+  end if;
+
   perform mesh.start_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
   perform mesh.lock_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
   saw_each_other := mesh.see_each_other(put_rule.from_agent, put_rule.to_agent);
@@ -198,7 +176,10 @@ begin
   returning r.* into rule;
 
   if created or rule.active is distinct from was_active then
-    perform mesh.refuse_beyond_limits(rule, caller_agent, put_rule.max_rules, put_rule.max_requests);
+    perform mesh.refuse_beyond_limits(
+      rule, caller_agent, put_rule.max_rules, put_rule.max_requests, put_rule.max_requests_per_target
+    );
+    perform mesh.forget_declined(rule);
   end if;
 
   if rule.active and was_active is not true then
@@ -218,20 +199,13 @@ begin
     perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.requested', rule);
   end if;
 
-  return json_build_object(
-    'from_agent', rule.from_agent,
-    'to_agent', rule.to_agent,
-    'port', rule.port,
-    'proto', rule.proto,
-    'created', created,
-    'active', rule.active,
-    'waiting_for', mesh.waiting_for(rule)
-  );
+  return mesh.put_rule_json(rule, created, mesh.waiting_for(rule));
 end
 $$;
-comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer) is
+comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer, integer) is
   'Agrees to a rule, for the calling agent or, as the operator, for both. It is active once both '
-  'have agreed. Raises forbidden, limit_exceeded.';
+  'have agreed. What the other side has declined within a day stays as it is. Raises forbidden, '
+  'limit_exceeded.';
 
 create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
 language plpgsql
@@ -244,6 +218,7 @@ declare
   revoked boolean;
   rule mesh.rules;
 begin
+  perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[revoke_rule.from_agent, revoke_rule.to_agent]);
   perform mesh.lock_config_versions(array[revoke_rule.from_agent, revoke_rule.to_agent]);
 
@@ -262,6 +237,9 @@ begin
         perform mesh.raise_config_versions(array[rule.from_agent]);
       end if;
     end if;
+    if caller_agent = mesh.waiting_for(rule) then
+      perform mesh.decline_request(rule, caller_agent);
+    end if;
     perform mesh.record_rule_event(revoke_rule.caller, caller_agent, 'rule.revoked', rule);
   end if;
 
@@ -275,4 +253,5 @@ begin
 end
 $$;
 comment on function public.revoke_rule(jsonb, text, text, integer, text) is
-  'Ends a rule, or a request for one, for both of its agents. Idempotent. Raises forbidden.';
+  'Ends a rule, or a request for one, for both of its agents. By the side that was asked, it '
+  'declines the request for a day. Idempotent. Raises forbidden.';

@@ -86,6 +86,12 @@ async function fillPending(sql: postgres.Sql, count: number): Promise<void> {
           else 'incoming/art_' || md5('pending ' || i) end,
         gen_random_uuid()::text, now() - interval '5 hours', '{"size": 100}'
       from generate_series(${from}::integer, ${to}::integer - 1) i`;
+    // Some had too large an upload once.
+    await transaction`
+      update artifacts.artifacts a
+      set surplus_bytes = 100, surplus_seen_at = now() - i % 3 * interval '1 hour'
+      from generate_series(${from}::integer, ${to}::integer - 1, 5) i
+      where a.artifact_id = 'art_' || md5('pending ' || i)`;
   });
 }
 

@@ -29,8 +29,20 @@ export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): P
     // Requests, which nobody has agreed to.
     await transaction`
       insert into mesh.rules (from_agent, to_agent, proto, port, from_agreed_at)
-      select 'peer-' || i, 'stranger-' || i, 'tcp', 443, now()
-      from generate_series(${from}::integer, ${to}::integer - 1, 10) i`;
+      select asks.from_agent, asks.to_agent, 'tcp', 443, now()
+      from generate_series(${from}::integer, ${to}::integer - 1, 10) i
+      cross join lateral (
+        values ('peer-' || i, 'stranger-' || i), ('stranger-' || i, 'peer-' || i)
+      ) asks (from_agent, to_agent)`;
+    // Requests that were declined: some to either side, some longer than a day ago.
+    await transaction`
+      insert into mesh.declined_requests
+        (from_agent, to_agent, proto, port, declined_by, declined_at)
+      select 'peer-' || i, 'stranger-' || i, 'udp', port,
+        case when port % 4 < 2 then 'peer-' || i else 'stranger-' || i end,
+        now() - port % 2 * interval '2 days'
+      from generate_series(${from}::integer, ${to}::integer - 1, 10) i
+      cross join generate_series(1, 10) port`;
     const ids = await transaction<{ agent_id: string }[]>`
       select 'peer-' || i as agent_id
       from generate_series(${from}::integer, ${to}::integer - 1) i`;

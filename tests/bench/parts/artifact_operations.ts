@@ -55,6 +55,7 @@ export const ARTIFACT_OPERATIONS: readonly BenchOperation[] = [
               artifact_id: `art_${crypto.randomUUID().replaceAll("-", "")}`,
               quota_bytes: 1e15,
               max_pending: 1e6,
+              max_artifacts: 1e9,
             },
           };
         }),

@@ -2,7 +2,7 @@ import { peerIdOf, pubkeyOf } from "../fill/cast.ts";
 import { type BenchOperation, type Call, type FilledStack, freshNumbers } from "./operations.ts";
 
 const ONLINE_SECONDS = 90;
-const LIMITS = { max_rules: 10_000, max_requests: 1000 };
+const LIMITS = { max_rules: 10_000, max_requests: 1000, max_requests_per_target: 1000 };
 const OPERATOR = { kind: "operator", request_id: "bench" };
 
 /** How many peers each of these has to itself, counted from the middle of the ring. */

@@ -17,10 +17,12 @@ export interface BenchStack extends AsyncDisposable {
 
 /** What no measurement may run into; register looks at the quota all the same. */
 const SETTINGS = {
+  ARTIFACTS_MAX_ARTIFACTS: "1000000000",
   ARTIFACTS_MAX_PENDING: "1000000",
   ARTIFACTS_QUOTA_BYTES: String(1e15),
   RATE_LIMIT_REQUESTS_PER_MINUTE: "0",
   RATE_LIMIT_REQUESTS_AT_ONCE: "0",
+  MESH_MAX_REQUESTS_PER_TARGET: "1000",
   // Nothing is swept but by a measurement.
   SWEEP_SECONDS: "2000000",
 };

@@ -39,6 +39,8 @@ export const HUB: Hub = { agentId: "hub", peers: 1_000, rulesPerPeer: 5 };
 const PEER = peerIdOf(5_000);
 const NEIGHBOUR = peerIdOf(5_001);
 const STRANGER = peerIdOf(9_000);
+/** No peer. It has asked for a rule with PEER, and has declined what PEER asked for. */
+const ASKER = "stranger-5000";
 
 function as(agentId: string): object {
   return { kind: "agent", key_hash: sha256(agentKeyOf(agentId)), request_id: "plans" };
@@ -147,6 +149,17 @@ export const CALLS: readonly PlannedCall[] = [
     token_hash: DIGEST,
     max_live_grants: 1000,
   }, { circumstances: "beside grants of the same that ended" }),
+  call("grant_artifact", {
+    caller: as(HOARDER),
+    artifact_id: artifactIdOf(POPULAR),
+    to_agent: GRANTEE,
+    expires_at: IN_A_DAY,
+    grant_id: `grant_${"0".repeat(32)}`,
+    token_hash: DIGEST,
+    max_live_grants: 1000,
+    // With this one it has a round number more on record, so it is looked how many ended.
+    max_ended_grants: 10_001,
+  }, { circumstances: "that forgets others", bounds: { rows: 12_000, pages: 15_000 } }),
   call("revoke_grants", {
     caller: as(HOARDER),
     artifact_id: artifactIdOf(POPULAR),
@@ -196,6 +209,9 @@ export const CALLS: readonly PlannedCall[] = [
   call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
     bounds: { rows: 10_000, pages: 20_000 },
   }),
+  call("count_surplus_uploads", { caller: OPERATOR }, {
+    bounds: { rows: 60_000, pages: 100_000 },
+  }),
   call("find_dead_objects", { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false }, {
     bounds: { rows: 60_000, pages: 100_000 },
   }),
@@ -240,6 +256,12 @@ export const CALLS: readonly PlannedCall[] = [
     max_requests: 1000,
   }, { circumstances: "as a request" }),
   call("revoke_rule", { caller: as(PEER), ...rule }),
+  call("revoke_rule", { caller: as(PEER), ...rule, from_agent: ASKER, to_agent: PEER }, {
+    circumstances: "that declines a request",
+  }),
+  call("put_rule", { caller: as(PEER), ...rule, to_agent: ASKER, port: 2, proto: "udp" }, {
+    circumstances: "that was declined",
+  }),
   call("read_netmap", { ...MESH, online_seconds: 90 }, { bounds: { rows: 200, pages: 500 } }),
   call("read_netmap", { caller: as(HUB.agentId), agent_id: HUB.agentId, online_seconds: 90 }, {
     circumstances: "of a thousand peers and five thousand rules",

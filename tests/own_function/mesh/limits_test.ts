@@ -61,6 +61,39 @@ meshTest(
 );
 
 meshTest(
+  "/acl/put of more requests of one agent to another than allowed → 409, for nobody else",
+  async ({ alice, bob, carol }) => {
+    await using own = await startOwnFunction({
+      name: "agent-mesh",
+      environment: { MESH_MAX_REQUESTS_PER_TARGET: "2" },
+    });
+    await Promise.all([alice, bob, carol].map((agent) => join(agent)));
+    const put = (as: Agent, rule: object) => putRuleBy(own, as, rule);
+    const first = ruleBetween(alice, bob, { port: 1 });
+    // A request and an offer.
+    assert.equal((await put(alice, first)).status, 200);
+    assert.equal((await put(alice, ruleBetween(bob, alice, { port: 2 }))).status, 200);
+    const third = ruleBetween(alice, bob, { port: 3 });
+    const isRefused = () =>
+      leavesUnchanged([alice, bob, carol], async () => {
+        assert.deepEqual(assertError(await put(alice, third), 409, "limit_exceeded"), {
+          limit: "requests_per_target",
+          maximum: 2,
+        });
+      });
+    await isRefused();
+
+    assert.equal((await put(alice, ruleBetween(alice, carol))).status, 200, "another target");
+    assert.equal((await put(carol, ruleBetween(carol, bob))).status, 200, "another agent asks");
+    assert.equal((await put(bob, ruleBetween(bob, alice, { port: 4 }))).status, 200, "back");
+    await revokeRule(bob, first);
+    await isRefused();
+    assert.equal((await put(bob, ruleBetween(bob, alice, { port: 2 }))).body["active"], true);
+    assert.equal((await put(alice, third)).status, 200, "what was agreed to is no request");
+  },
+);
+
+meshTest(
   "/acl/put that agrees to more rules than allowed → 409, nothing changes, until one is revoked",
   async ({ alice, bob, carol }) => {
     await using own = await startOwnFunction({

@@ -41,6 +41,7 @@ export function createOperation(
         grant_id: newIdentifier("grant_"),
         token_hash: sha256Hex(token),
         max_live_grants: settings.artifactsMaxGrants,
+        max_ended_grants: settings.artifactsMaxEndedGrants,
       });
       return { ...granted, token };
     },

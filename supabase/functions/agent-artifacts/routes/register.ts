@@ -54,6 +54,7 @@ export function createOperation(
           ...input,
           quota_bytes: settings.artifactsQuotaBytes,
           max_pending: settings.artifactsMaxPending,
+          max_artifacts: settings.artifactsMaxArtifacts,
         }),
         store.signUpload(incomingPath(artifactId)),
       ]);

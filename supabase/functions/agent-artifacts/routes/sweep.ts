@@ -77,6 +77,8 @@ export function createOperation(
     async handle({ input, caller }) {
       const step = { caller, max_entries: input.limit };
       // Each is a transaction of its own: what one of them did stays, whatever becomes of the next.
+      // First, while the uploads of what is to end now still count as what they were registered as.
+      await callDatabase("count_surplus_uploads", { caller });
       const ended = await callDatabase<Ended>("end_artifacts", {
         ...step,
         window_seconds: settings.artifactsFetchUrlSeconds,

@@ -14,7 +14,8 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
   return defineOperation({
     summary: "Agree to an access rule; it is active once both of its agents have.",
     description: "Put by one agent alone it is a request, which gives nobody anything. The " +
-      "operator agrees for both.",
+      "operator agrees for both. A request that the other agent declined by /acl/revoke cannot be " +
+      "made again for a day: the answer is as usual, and nothing is made.",
     tag: "Rules",
     callers: "either agent of the rule",
     identification: "required",
@@ -27,6 +28,7 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
         ...input,
         max_rules: settings.meshMaxRules,
         max_requests: settings.meshMaxRequests,
+        max_requests_per_target: settings.meshMaxRequestsPerTarget,
       });
     },
   });

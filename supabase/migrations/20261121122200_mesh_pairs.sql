@@ -142,6 +142,7 @@ declare
   pair mesh.pairs;
   asked_at timestamptz;
 begin
+  perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
   perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
 

@@ -2,6 +2,7 @@
 
 -- Who may use what: service_role, and nobody else. Projects differ in what they grant by default,
 -- so every privilege is stated here. Row level security is on everywhere, with no policy.
+-- At the end: how long a function may wait for a lock.
 
 revoke all on schema agents, artifacts, mesh from public, anon, authenticated;
 grant usage on schema agents, artifacts, mesh to service_role;
@@ -20,6 +21,7 @@ grant select, insert, update on mesh.address_leases to service_role;
 grant select, insert, update, delete on mesh.peers to service_role;
 grant select, insert, update on mesh.liveness to service_role;
 grant select, insert, update, delete on mesh.rules to service_role;
+grant select, insert, update, delete on mesh.declined_requests to service_role;
 grant select, insert, update, delete on mesh.pairs to service_role;
 grant select, insert, update on mesh.config_versions to service_role;
 
@@ -36,6 +38,7 @@ alter table mesh.address_leases enable row level security;
 alter table mesh.peers enable row level security;
 alter table mesh.liveness enable row level security;
 alter table mesh.rules enable row level security;
+alter table mesh.declined_requests enable row level security;
 alter table mesh.pairs enable row level security;
 alter table mesh.config_versions enable row level security;
 
@@ -47,6 +50,20 @@ grant execute on all functions in schema agents, artifacts, mesh to service_role
 do $$
 declare
   operation regproc;
+  -- What the operator alone calls may wait as long as the project lets a call last. Everything else
+  -- is called for agents: whoever waits for a lock holds a connection that others need, so after a
+  -- second it gives up (55P03), and the function answers that it may be sent again.
+  patient constant regproc[] := array[
+    'public.create_agent_key',
+    'public.revoke_agent_key',
+    'public.revoke_agent_keys',
+    'public.end_artifacts',
+    'public.count_surplus_uploads',
+    'public.find_dead_objects',
+    'public.forget_ended',
+    'public.schedule_sweep',
+    'public.reencrypt_psks'
+  ];
 begin
   foreach operation in array array[
     'public.create_agent_key',
@@ -70,6 +87,7 @@ begin
     'public.redeem_grant_token',
     'public.open_artifact',
     'public.end_artifacts',
+    'public.count_surplus_uploads',
     'public.find_dead_objects',
     'public.forget_ended',
     'public.schedule_sweep',
@@ -93,6 +111,12 @@ begin
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);
+    -- A function that is not volatile takes no lock that another could hold against it.
+    if operation <> all (patient)
+      and (select f.provolatile from pg_catalog.pg_proc f where f.oid = operation) = 'v'
+    then
+      execute format('alter function %s set lock_timeout = %L', operation, '1s');
+    end if;
   end loop;
 end
 $$;

@@ -128,6 +128,7 @@ declare
   violated text;
   answer json;
 begin
+  perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[register_peer.agent_id]);
   perform mesh.start_config_versions(array[register_peer.agent_id]);
   visible_peers := mesh.lock_versions_around(register_peer.agent_id);

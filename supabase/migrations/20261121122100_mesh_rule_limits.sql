@@ -1,0 +1,94 @@
+-- Made of supabase/schemas/mesh/rule_limits.sql by `deno task schema:squash`.
+
+-- How many rules and requests an agent may have.
+
+create function mesh.count_requests(requester text, target text) returns bigint
+language sql
+stable
+set search_path = ''
+as $$
+  select (
+      select count(*)
+      from mesh.rules r
+      where not r.active
+        and r.from_agent = count_requests.requester
+        and r.to_agent = count_requests.target
+        and r.from_agreed_at is not null
+    ) + (
+      select count(*)
+      from mesh.rules r
+      where not r.active
+        and r.from_agent = count_requests.target
+        and r.to_agent = count_requests.requester
+        and r.to_agreed_at is not null
+    ) + mesh.count_declined(count_requests.requester, count_requests.target)
+$$;
+comment on function mesh.count_requests(text, text) is
+  'How many requests of one agent wait for another, or were declined by it within a day.';
+
+create function mesh.refuse_beyond_limits(
+  rule mesh.rules,
+  caller_agent text,
+  max_rules integer,
+  max_requests integer,
+  max_requests_per_target integer
+) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  target text collate "C";
+begin
+  if (refuse_beyond_limits.rule).active then
+    if exists (
+      select
+      from unnest(array[
+        (refuse_beyond_limits.rule).from_agent, (refuse_beyond_limits.rule).to_agent
+      ]) as named (agent_id)
+      where (
+          select count(*) from mesh.rules r where r.active and r.from_agent = named.agent_id
+        ) + (
+          select count(*) from mesh.rules r where r.active and r.to_agent = named.agent_id
+        ) > refuse_beyond_limits.max_rules
+    ) then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object('limit', 'rules', 'maximum', refuse_beyond_limits.max_rules);
+    end if;
+    return;
+  end if;
+
+  -- Only what the caller itself has asked for counts. So nobody can use up another agent's limit.
+  if (
+    select count(*)
+    from mesh.rules r
+    where not r.active
+      and (
+        (r.from_agent = refuse_beyond_limits.caller_agent and r.from_agreed_at is not null)
+        or (r.to_agent = refuse_beyond_limits.caller_agent and r.to_agreed_at is not null)
+      )
+  ) > refuse_beyond_limits.max_requests then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'requests', 'maximum', refuse_beyond_limits.max_requests);
+  end if;
+
+  -- What waits for one agent fills its map. It is counted by who asks, never in sum: a limit of the
+  -- sum would let one agent keep all others from asking.
+  target := mesh.waiting_for(refuse_beyond_limits.rule);
+  if mesh.count_requests(refuse_beyond_limits.caller_agent, target)
+    > refuse_beyond_limits.max_requests_per_target
+  then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'requests_per_target', 'maximum', refuse_beyond_limits.max_requests_per_target
+      );
+  end if;
+end
+$$;
+comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer, integer) is
+  'Raises limit_exceeded where the rule that was just put is one too many. An active rule counts '
+  'for both of its agents, a request for the one that made it, and for its target what that one '
+  'has asked of it.';

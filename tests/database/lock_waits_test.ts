@@ -1,0 +1,249 @@
+/** How long requests wait for locks that somebody else holds, and what becomes of them. */
+import assert from "node:assert/strict";
+import type postgres from "postgres";
+import { createHash, randomUUID } from "node:crypto";
+import { meshDatabaseForThisFile, randomPubkey, Refusal } from "./mesh_database.ts";
+
+const file = meshDatabaseForThisFile();
+const OPERATOR = { kind: "operator", request_id: "test" };
+const DIGEST = "0".repeat(64);
+
+interface Wait {
+  /** What somebody holds, and keeps holding. */
+  readonly held: string;
+  readonly hold: (sql: postgres.TransactionSql) => Promise<unknown>;
+  readonly operation: string;
+  readonly refused: () => Promise<unknown>;
+  /** What goes on meanwhile. */
+  readonly passes: () => Promise<unknown>;
+}
+
+const rule = { from_agent: "alice", to_agent: "bob", port: 1 };
+const agentAs = (agent: string) => file.mesh.callerOf(agent);
+
+const WAITS: readonly Wait[] = [
+  {
+    held: "an agent",
+    hold: (sql) => sql`select mesh.lock_agents(array['bob'])`,
+    operation: "put_rule",
+    refused: async () => file.mesh.put(rule, await agentAs("alice")),
+    passes: async () => file.mesh.put({ ...rule, to_agent: "carol" }, await agentAs("alice")),
+  },
+  {
+    held: "a config_version",
+    hold: (sql) => sql`select mesh.lock_config_versions(array['bob'])`,
+    operation: "revoke_rule",
+    refused: async () =>
+      file.mesh.call("revoke_rule", {
+        caller: await agentAs("alice"),
+        from_agent: "alice",
+        to_agent: "bob",
+        port: 443,
+        proto: "tcp",
+      }),
+    passes: async () =>
+      file.mesh.call("record_heartbeat", {
+        caller: await agentAs("bob"),
+        agent_id: "bob",
+        config_version: 1,
+      }),
+  },
+  {
+    held: "the addresses",
+    hold: (sql) => sql`select mesh.lock_addresses()`,
+    operation: "register_peer",
+    refused: () => file.mesh.register("newcomer"),
+    passes: () => file.mesh.register("alice", { pubkey: randomPubkey() }),
+  },
+  {
+    held: "a pair",
+    hold: (sql) => sql`select mesh.lock_pairs('alice')`,
+    operation: "rotate_psk",
+    refused: () => file.mesh.rotate("alice", "bob"),
+    passes: () => file.mesh.configuration("alice"),
+  },
+  {
+    held: "a pair",
+    hold: (sql) => sql`select mesh.lock_pairs('alice')`,
+    operation: "remove_peer",
+    refused: () => file.mesh.remove("bob"),
+    passes: () => file.mesh.put({ from_agent: "carol", to_agent: "dave" }),
+  },
+  {
+    held: "the registrations of an agent",
+    hold: (sql) =>
+      sql`
+      select pg_advisory_xact_lock(hashtextextended('artifacts of alice', 0))`,
+    operation: "register_artifact",
+    refused: () => registerArtifact("alice"),
+    passes: () => registerArtifact("bob"),
+  },
+  {
+    held: "the totals of an agent",
+    hold: (sql) => sql`select from artifacts.totals where agent_id = 'alice' for update`,
+    operation: "register_artifact",
+    refused: () => registerArtifact("alice"),
+    passes: () => registerArtifact("bob"),
+  },
+  {
+    held: "a key",
+    hold: (sql) =>
+      sql`
+      select pg_advisory_xact_lock(hashtextextended('artifact key alice/file', 0))`,
+    operation: "finish_commit",
+    refused: () =>
+      file.mesh.call("finish_commit", {
+        caller: OPERATOR,
+        artifact_id: artifactIdOf("alice"),
+        lease_token: randomUUID(),
+        expected_sha256: DIGEST,
+        observed_size: 1,
+        observed_sha256: DIGEST,
+      }),
+    passes: () => deleteArtifact("bob"),
+  },
+  {
+    held: "an artifact",
+    hold: (sql) => sql`select artifacts.lock_owned_artifact('alice', ${artifactIdOf("alice")})`,
+    operation: "delete_artifact",
+    refused: () => deleteArtifact("alice"),
+    passes: () => deleteArtifact("bob"),
+  },
+];
+
+for (const { held, hold, operation, refused, passes } of WAITS) {
+  Deno.test(`${operation} while somebody holds ${held} → lock_not_available, nothing changes, others go on`, async () => {
+    await arrange();
+    await file.mesh.owner.begin(async (sql) => {
+      await hold(sql);
+      await passes();
+      const before = await everything();
+      await assert.rejects(refused(), (error) => {
+        assert.ok(error instanceof Refusal);
+        assert.equal(error.sqlstate, "55P03", error.message);
+        return true;
+      });
+      assert.deepEqual(await everything(), before);
+    });
+    await refused().catch((error: unknown) => {
+      // The lease of that commit was made up.
+      assert.equal((error as Refusal).message, "commit_in_progress");
+    });
+  });
+}
+
+Deno.test("more changes of one agent at once than it has turns → refused without waiting, nothing changes; others and the operator go on", async () => {
+  const { mesh } = file;
+  await arrange();
+  const [alice, bob] = [await agentAs("alice"), await agentAs("bob")];
+  await mesh.owner.begin(async (sql) => {
+    await sql`
+      select pg_advisory_xact_lock(hashtextextended('mesh turn ' || turn || ' of alice', 0))
+      from generate_series(1, 4) turn`;
+    const changes: Record<string, object> = {
+      put_rule: { ...rule, proto: "tcp" },
+      revoke_rule: { ...rule, proto: "tcp", port: 443 },
+      rotate_psk: { a: "alice", b: "bob" },
+      remove_peer: { agent_id: "alice" },
+      register_peer: {
+        agent_id: "alice",
+        pubkey: randomPubkey(),
+        endpoint: null,
+        endpoint_ip: null,
+        listen_port: null,
+        online_seconds: 90,
+      },
+    };
+    const before = await everything();
+    for (const [name, parameters] of Object.entries(changes)) {
+      await assert.rejects(mesh.call(name, { caller: alice, ...parameters }), (error) => {
+        assert.ok(error instanceof Refusal);
+        assert.deepEqual([error.sqlstate, error.message], ["PT503", "upstream_unavailable"]);
+        return true;
+      }, name);
+    }
+    assert.deepEqual(await everything(), before);
+    await mesh.put(rule, bob);
+    await mesh.put({ ...rule, port: 2 });
+  });
+  await mesh.put(rule, alice);
+});
+
+Deno.test("every function that is called for agents and may wait for a lock → waits a second at most", async () => {
+  const rows = await file.mesh.owner<{ name: string }[]>`
+    select proname::text as name
+    from pg_proc
+    where pronamespace = 'public'::regnamespace
+      and provolatile = 'v'
+      and 'lock_timeout=1s' <> all (coalesce(proconfig, '{}'))
+    order by proname collate "C"`;
+  assert.deepEqual(rows.map(({ name }) => name), [
+    "count_surplus_uploads",
+    "create_agent_key",
+    "end_artifacts",
+    "find_dead_objects",
+    "forget_ended",
+    "reencrypt_psks",
+    "revoke_agent_key",
+    "revoke_agent_keys",
+    "schedule_sweep",
+  ]);
+});
+
+/** Alice and bob are peers with a rule and a PSK, and have an artifact each. */
+async function arrange(): Promise<void> {
+  const { mesh } = file;
+  await mesh.startOver();
+  await mesh.owner`truncate artifacts.artifacts cascade`;
+  await mesh.put({ from_agent: "alice", to_agent: "bob" });
+  for (const agent of ["alice", "bob"]) {
+    await mesh.register(agent);
+    await registerArtifact(agent, artifactIdOf(agent));
+  }
+  const state = await mesh.configuration("alice");
+  await mesh.storePsks(state!);
+}
+
+function artifactIdOf(agent: string): string {
+  return `art_${createHash("md5").update(agent).digest("hex")}`;
+}
+
+function registerArtifact(
+  agent_id: string,
+  artifact_id = artifactIdOf(randomUUID()),
+): Promise<unknown> {
+  return file.mesh.call("register_artifact", {
+    caller: OPERATOR,
+    artifact_id,
+    agent_id,
+    key: "file",
+    mime: "text/plain",
+    size: 1,
+    ttl_days: 1,
+    quota_bytes: 0,
+    max_pending: 100,
+  });
+}
+
+function deleteArtifact(agent: string): Promise<unknown> {
+  return file.mesh.call("delete_artifact", {
+    caller: OPERATOR,
+    artifact_id: artifactIdOf(agent),
+  });
+}
+
+/** Every row of the project's tables, as text. */
+async function everything(): Promise<string[]> {
+  const { owner } = file.mesh;
+  const tables = await owner<{ name: string }[]>`
+    select relation::regclass::text as name
+    from (
+      select c.oid as relation from pg_class c
+      where c.relkind = 'r' and c.relnamespace::regnamespace::text in ('agents', 'artifacts', 'mesh')
+    ) tables
+    order by 1`;
+  const rows = await Promise.all(
+    tables.map(({ name }) => owner.unsafe(`select t::text as row from ${name} t order by 1`)),
+  );
+  return rows.flat().map(({ row }) => String(row));
+}
