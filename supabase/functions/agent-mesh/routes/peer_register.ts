@@ -5,6 +5,7 @@ import { formatEndpoint, parseEndpoint } from "../../_shared/wireguard/endpoint.
 import { parsePublicKey } from "../../_shared/wireguard/key.ts";
 import { parsedBy, peer, port, PUBKEY_EXAMPLE } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
+import { inTurn } from "../turns.ts";
 
 const pubkey = parsedBy(parsePublicKey, {
   description: "WireGuard public key: base64 of 32 bytes.",
@@ -41,15 +42,16 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
     errors: ["pubkey_in_use", "network_full"],
     handle({ input, caller }) {
       const endpoint = input.endpoint ?? null;
-      return relayDatabase("register_peer", {
-        caller,
-        agent_id: input.agent_id,
-        pubkey: input.pubkey,
-        endpoint: endpoint && formatEndpoint(endpoint),
-        endpoint_ip: endpoint === null || endpoint.kind === "name" ? null : endpoint.host,
-        listen_port: input.listen_port ?? null,
-        online_seconds: settings.meshOnlineSeconds,
-      });
+      return inTurn(caller, () =>
+        relayDatabase("register_peer", {
+          caller,
+          agent_id: input.agent_id,
+          pubkey: input.pubkey,
+          endpoint: endpoint && formatEndpoint(endpoint),
+          endpoint_ip: endpoint === null || endpoint.kind === "name" ? null : endpoint.host,
+          listen_port: input.listen_port ?? null,
+          online_seconds: settings.meshOnlineSeconds,
+        }));
     },
   });
 }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { agentId } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { inTurn } from "../turns.ts";
 
 const response = z.object({
   agent_id: z.string().meta({ examples: ["planner"] }),
@@ -17,7 +18,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     response,
     errors: [],
     handle({ input, caller }) {
-      return relayDatabase("remove_peer", { caller, ...input });
+      return inTurn(caller, () => relayDatabase("remove_peer", { caller, ...input }));
     },
   });
 }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { agentId, sentTimestamp } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { inTurn } from "../turns.ts";
 
 const response = z.object({
   a: z.string().meta({ examples: ["planner"] }),
@@ -19,7 +20,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     response,
     errors: ["peer_not_found"],
     handle({ input, caller }) {
-      return relayDatabase("rotate_psk", { caller, ...input });
+      return inTurn(caller, () => relayDatabase("rotate_psk", { caller, ...input }));
     },
   });
 }

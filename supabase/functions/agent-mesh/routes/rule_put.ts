@@ -2,6 +2,7 @@ import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { rule, ruleOfTwo } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
+import { inTurn } from "../turns.ts";
 
 const response = rule.extend({
   created: z.boolean().meta({ description: "Whether this call made it.", examples: [true] }),
@@ -23,13 +24,14 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
     response,
     errors: ["limit_exceeded"],
     handle({ input, caller }) {
-      return relayDatabase("put_rule", {
-        caller,
-        ...input,
-        max_rules: settings.meshMaxRules,
-        max_requests: settings.meshMaxRequests,
-        max_requests_per_target: settings.meshMaxRequestsPerTarget,
-      });
+      return inTurn(caller, () =>
+        relayDatabase("put_rule", {
+          caller,
+          ...input,
+          max_rules: settings.meshMaxRules,
+          max_requests: settings.meshMaxRequests,
+          max_requests_per_target: settings.meshMaxRequestsPerTarget,
+        }));
     },
   });
 }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { rule, ruleOfTwo } from "../fields.ts";
+import { inTurn } from "../turns.ts";
 
 const response = rule.extend({ revoked: z.boolean().meta({ examples: [true] }) });
 
@@ -15,7 +16,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     response,
     errors: [],
     handle({ input, caller }) {
-      return relayDatabase("revoke_rule", { caller, ...input });
+      return inTurn(caller, () => relayDatabase("revoke_rule", { caller, ...input }));
     },
   });
 }
