@@ -2,13 +2,15 @@ import type { Context } from "hono";
 import { cors } from "hono/cors";
 // Its router is the one that costs least to set up, for a process that lives for a few requests.
 import { Hono } from "hono/quick";
-import { type Caller, callerArgument, identifyCaller } from "./caller.ts";
+import { type Caller, identifyCaller } from "./caller.ts";
 import { createDatabase } from "./upstream/database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
+import type { McpDefinition } from "./mcp/definition.ts";
 import type { Documentation } from "./openapi/document.ts";
 import type { Operation, Operations, Platform } from "./operation.ts";
-import { discardBody, parseBody, readJsonObject } from "./request_body.ts";
+import { discardBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
+import { runOperation } from "./run_operation.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import { recordUpstreamCalls, type UpstreamCall } from "./upstream/calls.ts";
 import { type Environment, SettingsError } from "./settings/variables.ts";
@@ -18,6 +20,8 @@ interface Variables {
   /** The matched route's path, for the log. */
   path: string | null;
   caller: Caller | null;
+  /** What tools called, for the log. */
+  operations: string[];
   error: unknown;
 }
 
@@ -31,6 +35,8 @@ export interface AppDescription<Settings extends PlatformSettings> {
   readonly operations: Operations<Settings>;
   /** What only the OpenAPI document needs, loaded with it. */
   readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
+  /** What only MCP clients need, loaded with what serves them. */
+  readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
 }
 
 /** What scripts of other origins may read of an answer's headers. */
@@ -57,6 +63,7 @@ export function createApp<Settings extends PlatformSettings>(
     context.set("requestId", requestId);
     context.set("path", null);
     context.set("caller", null);
+    context.set("operations", []);
     const upstreamCalls: UpstreamCall[] = [];
     await recordUpstreamCalls(upstreamCalls, next);
     await discardBody(context.req.raw);
@@ -71,6 +78,7 @@ export function createApp<Settings extends PlatformSettings>(
       functionName: description.name,
       method: context.req.method,
       path: context.get("path"),
+      operations: context.get("operations"),
       callerKind: context.get("caller")?.kind ?? "none",
       status,
       durationMilliseconds: performance.now() - startedAt,
@@ -100,21 +108,39 @@ export function createApp<Settings extends PlatformSettings>(
   for (const [path, operationOf] of operations) {
     app.post(path, async (context) => {
       context.set("path", path);
-      const { identification, request, handle } = await operationOf();
-      const caller = identification === "none"
+      const operation = await operationOf();
+      const request = context.req.raw;
+      const caller = operation.identification === "none"
         ? null
-        : identifyCaller(context.req.raw.headers, settings);
+        : identifyCaller(request.headers, settings);
       context.set("caller", caller);
-      const input = parseBody(request, await readJsonObject(context.req.raw));
-      const answer = await handle({
-        input,
-        caller: callerArgument(caller, context.get("requestId")),
-        request: context.req.raw,
+      const answer = await runOperation(operation, {
+        body: await readJsonObject(request),
+        caller,
+        requestId: context.get("requestId"),
+        request,
       });
       return answer instanceof Response ? answer : Response.json(answer);
     });
     app.all(path, methodNotAllowed("POST, OPTIONS"));
   }
+
+  app.post("/mcp", async (context) => {
+    context.set("path", "/mcp");
+    // Loaded by the first who asks: no other request should wait for it.
+    const { answerMcp } = await import("./mcp/endpoint.ts");
+    return await answerMcp(context.req.raw, {
+      name: description.name,
+      operations,
+      loadMcp: description.loadMcp,
+      settings,
+      requestId: context.get("requestId"),
+      noteCaller: (caller) => context.set("caller", caller),
+      noteOperation: (path) => context.get("operations").push(path),
+      noteError: (error) => context.set("error", error),
+    });
+  });
+  app.all("/mcp", methodNotAllowed("POST, OPTIONS"));
 
   app.get("/health", async (context) => {
     context.set("path", "/health");

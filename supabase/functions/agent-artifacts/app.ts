@@ -20,5 +20,6 @@ export function artifactsApp(environment: Environment) {
       "/sweep": () => import("./routes/sweep.ts"), //       the operator
     }, //                                                   and the operator, everything
     loadDocumentation: () => import("./documentation.ts"),
+    loadMcp: () => import("./mcp/definition.ts"),
   }, environment);
 }

@@ -20,5 +20,6 @@ export function meshApp(environment: Environment) {
       "/psk/keys": () => import("./routes/psk_keys.ts"), //             the operator
     }, //                                                               and the operator, everything
     loadDocumentation: () => import("./documentation.ts"),
+    loadMcp: () => import("./mcp.ts"),
   }, environment);
 }

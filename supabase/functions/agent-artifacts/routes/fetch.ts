@@ -14,6 +14,7 @@ export function createOperation(
     summary: "Exchange a grant token for a short-lived download URL.",
     tag: "Artifacts",
     callers: "whoever has the token",
+    effect: "reads",
     identification: "none",
     request: z.object({ grant_token: grantToken }),
     response: download,

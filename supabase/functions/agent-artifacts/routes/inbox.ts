@@ -33,6 +33,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     description: "It never shows a token: an agent opens what was granted to it with /open.",
     tag: "Grants",
     callers: "the agent itself",
+    effect: "reads",
     identification: "required",
     request: z.object({
       agent_id: agentId.meta({ examples: ["builder"] }),

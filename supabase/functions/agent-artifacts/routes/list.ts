@@ -21,6 +21,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     description: "Committed and not expired, one per key.",
     tag: "Artifacts",
     callers: "the agent itself",
+    effect: "reads",
     identification: "required",
     request: z.object({
       agent_id: owner,

@@ -13,6 +13,7 @@ export function createOperation(
     summary: "Get a short-lived download URL by one's own credential.",
     tag: "Artifacts",
     callers: "the owner, an agent with a live grant",
+    effect: "reads",
     identification: "required",
     request: z.object({ artifact_id: artifactId }),
     response: download,

@@ -40,6 +40,7 @@ export function createOperation(
       "one that is committed last.",
     tag: "Artifacts",
     callers: "the agent itself",
+    effect: "adds",
     identification: "required",
     request,
     response,

@@ -51,6 +51,7 @@ export function createOperation(
     description: "One call takes a bounded step. Repeat it until 0 `remaining`.",
     tag: "Retention",
     callers: "the operator",
+    effect: "replaces",
     identification: "required",
     request: z.object({
       limit: limit.meta({

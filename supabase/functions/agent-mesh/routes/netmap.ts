@@ -35,6 +35,7 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
     description: "An agent sees itself and every peer that it shares an active rule with.",
     tag: "Configuration",
     callers: "the agent itself",
+    effect: "reads",
     identification: "required",
     request: z.object({ agent_id: subject }),
     response,

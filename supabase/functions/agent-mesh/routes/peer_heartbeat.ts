@@ -34,6 +34,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     summary: "Say that the agent is there.",
     tag: "Peers",
     callers: "the agent itself",
+    effect: "sets",
     identification: "required",
     request,
     response,

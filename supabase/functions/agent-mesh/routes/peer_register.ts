@@ -35,6 +35,7 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
     description: "An agent keeps the addresses that it is given here.",
     tag: "Peers",
     callers: "the agent itself",
+    effect: "replaces",
     identification: "required",
     request,
     response: peer,

@@ -12,6 +12,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     summary: "Leave the mesh: the peer, its rules and its PSKs are gone.",
     tag: "Peers",
     callers: "the agent itself",
+    effect: "replaces",
     identification: "required",
     request: z.object({ agent_id: agentId }),
     response,

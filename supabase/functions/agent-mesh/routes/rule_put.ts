@@ -17,6 +17,7 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
       "operator agrees for both.",
     tag: "Rules",
     callers: "either agent of the rule",
+    effect: "sets",
     identification: "required",
     request: ruleOfTwo,
     response,

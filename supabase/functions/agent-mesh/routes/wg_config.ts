@@ -39,6 +39,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
       "The private key is the agent's own: the configuration names its file.",
     tag: "Configuration",
     callers: "the agent itself",
+    effect: "sets",
     identification: "required",
     request,
     response,
