@@ -3,7 +3,7 @@ import { ServiceError } from "../../_shared/errors.ts";
 import type { ListedResource, McpCall, ResourceDefinition } from "../../_shared/mcp/definition.ts";
 import type { download } from "../download.ts";
 import type { Artifact } from "../fields.ts";
-import { artifactIdOf, artifactUri } from "./artifact_uri.ts";
+import { artifactUri, openRequestOf, URI_TEMPLATES } from "./artifact_uri.ts";
 import { readSmallText, refusalOf } from "./get.ts";
 
 interface OwnedPage {
@@ -21,14 +21,22 @@ interface GrantedPage {
 
 type Page = Awaited<ReturnType<ResourceDefinition["list"]>>;
 
+const WHAT_IS_READ = "Texts of up to 16 KiB are read; the tool get has the rest.";
+
 /** An agent's own artifacts, and behind them those that it was granted. */
 export const resources: ResourceDefinition = {
-  templates: [{
-    uriTemplate: "artifact://{artifact_id}",
-    name: "artifact",
-    description: "An artifact of one's own, or one that was granted. Texts of up to 16 KiB are " +
-      "read; the tool get has the rest.",
-  }],
+  templates: [
+    {
+      uriTemplate: URI_TEMPLATES.byId,
+      name: "artifact",
+      description: `One content, which never changes. ${WHAT_IS_READ}`,
+    },
+    {
+      uriTemplate: URI_TEMPLATES.byKey,
+      name: "key",
+      description: `The artifact that an agent's key names now. ${WHAT_IS_READ}`,
+    },
+  ],
 
   async list(mcp, cursor) {
     const [of, position] = cursor === null ? ["owned", ""] : partsOf(cursor);
@@ -43,9 +51,9 @@ export const resources: ResourceDefinition = {
   },
 
   async read(mcp, uri) {
-    const artifact_id = artifactIdOf(uri);
-    if (artifact_id === null) return null;
-    const allowed = await mcp.run<z.output<typeof download>>("/open", { artifact_id })
+    const request = openRequestOf(uri);
+    if (request === null) return null;
+    const allowed = await mcp.run<z.output<typeof download>>("/open", request)
       .catch((error: unknown) => {
         if (error instanceof ServiceError && error.code === "artifact_not_found") return null;
         throw error;
