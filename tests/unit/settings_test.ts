@@ -31,6 +31,7 @@ const PLATFORM_SETTINGS = {
   operatorKeys: ["sb_secret_a", "sb_secret_b", "service.role.jwt"],
   publicKeys: ["sb_publishable_a", "anon.jwt"],
   publicSupabaseUrl: null,
+  mcpAllowedOrigins: null,
 };
 
 Deno.test("readArtifactsSettings() with what the platform gives → every key, and the defaults", () => {
@@ -71,6 +72,7 @@ type BadValues = Readonly<Record<string, readonly string[]>>;
 const BAD_PLATFORM_VALUES: BadValues = {
   SUPABASE_URL: ["", "my-own.supabase.co", "ftp://x", "https://x.supabase.co/functions"],
   PUBLIC_SUPABASE_URL: ["api.example.com", "https://api.example.com/path"],
+  MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
   SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
   SUPABASE_PUBLISHABLE_KEYS: ["junk-that-must-not-be-told"],
 };
