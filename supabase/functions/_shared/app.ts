@@ -116,6 +116,14 @@ export function createApp<Settings extends PlatformSettings>(
     app.all(path, methodNotAllowed("POST, OPTIONS"));
   }
 
+  app.get("/whoami", async (context) => {
+    context.set("path", "/whoami");
+    const caller = identifyCaller(context.req.raw.headers, settings);
+    context.set("caller", caller);
+    return await database.relayDatabase("describe_caller", {
+      caller: callerArgument(caller, context.get("requestId")),
+    });
+  });
   app.get("/health", async (context) => {
     context.set("path", "/health");
     try {
@@ -138,7 +146,7 @@ export function createApp<Settings extends PlatformSettings>(
       openApiDocument({ name: description.name, documentation, operations: described }),
     );
   });
-  for (const path of ["/health", "/openapi.json"]) {
+  for (const path of ["/whoami", "/health", "/openapi.json"]) {
     app.all(path, methodNotAllowed("GET, OPTIONS"));
   }
   return app;
