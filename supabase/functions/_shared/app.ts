@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { cors } from "hono/cors";
 // Its router is the one that costs least to set up, for a process that lives for a few requests.
 import { Hono } from "hono/quick";
-import { type Caller, identifyCaller } from "./caller.ts";
+import { type Caller, callerArgument, identifyCaller } from "./caller.ts";
 import { createDatabase } from "./upstream/database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
 import type { McpDefinition } from "./mcp/definition.ts";
@@ -142,6 +142,14 @@ export function createApp<Settings extends PlatformSettings>(
   });
   app.all("/mcp", methodNotAllowed("POST, OPTIONS"));
 
+  app.get("/whoami", async (context) => {
+    context.set("path", "/whoami");
+    const caller = identifyCaller(context.req.raw.headers, settings);
+    context.set("caller", caller);
+    return await database.relayDatabase("describe_caller", {
+      caller: callerArgument(caller, context.get("requestId")),
+    });
+  });
   app.get("/health", async (context) => {
     context.set("path", "/health");
     try {
@@ -164,7 +172,7 @@ export function createApp<Settings extends PlatformSettings>(
       openApiDocument({ name: description.name, documentation, operations: described }),
     );
   });
-  for (const path of ["/health", "/openapi.json"]) {
+  for (const path of ["/whoami", "/health", "/openapi.json"]) {
     app.all(path, methodNotAllowed("GET, OPTIONS"));
   }
   return app;

@@ -49,6 +49,12 @@ export const ARTIFACTS_VARIABLES = {
     maximum: 1_000_000,
     meaning: "The most live grants of one artifact.",
   }),
+  artifactsMaxBlocked: integer({
+    name: "ARTIFACTS_MAX_BLOCKED",
+    default: 1000,
+    maximum: 1_000_000,
+    meaning: "The most senders that one agent may keep out of its inbox.",
+  }),
   artifactsFetchUrlSeconds: integer({
     name: "ARTIFACTS_FETCH_URL_SECONDS",
     default: 60,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { agentId } from "../../_shared/fields.ts";
+import { subject } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 
 const response = z.object({
@@ -14,11 +14,11 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     callers: "the agent itself",
     effect: "replaces",
     identification: "required",
-    request: z.object({ agent_id: agentId }),
+    request: z.object({ agent_id: subject }),
     response,
     errors: [],
     handle({ input, caller }) {
-      return relayDatabase("remove_peer", { caller, ...input });
+      return relayDatabase("remove_peer", { caller, agent_id: input.agent_id ?? null });
     },
   });
 }
