@@ -110,7 +110,7 @@ function addResources(server: Server, resources: ResourceDefinition, service: Mc
 
 function toolResult({ body, link }: ToolAnswer): CallToolResult {
   return {
-    // Not as `structuredContent` too: a host that shows a model both would show it everything twice.
+    // Not as `structuredContent` too: a host that shows a model both shows it everything twice.
     content: [
       { type: "text", text: JSON.stringify(body) },
       ...(link === undefined ? [] : [{ type: "resource_link" as const, ...link }]),

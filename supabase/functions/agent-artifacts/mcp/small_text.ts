@@ -23,7 +23,7 @@ export async function uploadBytes(
   await response.body?.cancel();
 }
 
-/** The text behind a download URL; null where the bytes are no UTF-8. Throws upstream_unavailable. */
+/** The text behind a download URL; null where it is no UTF-8. Throws upstream_unavailable. */
 export async function downloadText(
   { url, sha256 }: { readonly url: string; readonly sha256: string },
   settings: PlatformSettings,
