@@ -10,7 +10,7 @@ export const MAX_TEXT_BYTES = 16 * 1024;
 export async function uploadBytes(
   uploadUrl: string,
   { bytes, mime, settings }: {
-    readonly bytes: Uint8Array<ArrayBuffer>;
+    readonly bytes: BufferSource;
     readonly mime: string;
     readonly settings: PlatformSettings;
   },
