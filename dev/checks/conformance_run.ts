@@ -15,6 +15,7 @@ const SECTIONS: readonly { readonly title: string; readonly files: RegExp }[] = 
   { title: "Conventions", files: /^conventions_/ },
   { title: "Who is calling", files: /callers_test|agent_keys/ },
   { title: "Field rules", files: /fields_test|timestamps/ },
+  { title: "MCP", files: /^mcp\// },
   { title: "Mesh group", files: /^mesh\// },
   { title: "Artifact group", files: /^/ },
 ];

@@ -10,8 +10,11 @@ const LIMITS = {
   ownBytes: 150 * 1024,
   /** Of its own. */
   modules: 60,
-  /** Of all files of its npm packages; the platform's limit for a whole bundle is 20 MB. */
-  packageBytes: 16 * 1024 ** 2,
+  /**
+   * Of all files of its npm packages; the platform's limit for a whole bundle is 20 MB. Nearly half
+   * are the MCP SDK's, most of them source maps.
+   */
+  packageBytes: 18.5 * 1024 ** 2,
 };
 
 type Size = typeof LIMITS;

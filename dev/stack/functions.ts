@@ -78,8 +78,13 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   const directory = join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name);
   const program = options.program ?? {
     deno: Deno.execPath(),
-    // As when it is deployed: by its own imports, of which this project's deno.json has more.
-    args: [`--config=${join(directory, "deno.json")}`, join(directory, "index.ts")],
+    args: [
+      // As when it is deployed: by its own imports, of which this project's deno.json has more.
+      `--config=${join(directory, "deno.json")}`,
+      // Without it, this Deno warns of every request whose end is watched.
+      "--unstable-no-legacy-abort",
+      join(directory, "index.ts"),
+    ],
   };
   const child = await startChild({
     command: program.deno,

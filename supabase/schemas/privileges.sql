@@ -12,6 +12,7 @@ grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
+grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update on artifacts.totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
 grant select on mesh.settings to service_role;
@@ -29,6 +30,7 @@ alter table agents.reads enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
+alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.walks enable row level security;
 alter table mesh.settings enable row level security;
@@ -69,6 +71,7 @@ begin
     'public.revoke_agent_keys',
     'public.forget_events',
     'public.settle_reads',
+    'public.describe_caller',
     'public.check_operator',
     'public.check_health',
     'public.list_artifacts',
@@ -81,7 +84,10 @@ begin
     'public.release_commit',
     'public.grant_artifact',
     'public.revoke_grants',
+    'public.block_sender',
+    'public.unblock_sender',
     'public.list_inbox',
+    'public.list_grants',
     'public.redeem_grant_token',
     'public.open_artifact',
     'public.end_artifacts',
@@ -96,6 +102,7 @@ begin
     'public.list_totals',
     'public.list_wrong_totals',
     'public.record_heartbeat',
+    'public.read_heartbeat',
     'public.remove_peer',
     'public.put_rule',
     'public.revoke_rule',
@@ -105,7 +112,9 @@ begin
     'public.reencrypt_psks',
     'public.register_peer',
     'public.read_netmap',
-    'public.read_wg_config'
+    'public.read_wg_config',
+    'public.list_events',
+    'public.find_changes'
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);

@@ -77,7 +77,7 @@ artifactTest("/list with an unknown agent key → 400, 413 and 422 come before 4
   const request = { method: "POST", headers };
   assertError(await send(path, { ...request, body: "[" }), 400, "invalid_json");
   assertError(await send(path, { ...request, body: "x".repeat(65_537) }), 413, "body_too_large");
-  assertInvalid(await send(path, { ...request, body: "{}" }), "agent_id");
+  assertInvalid(await send(path, { ...request, body: '{"agent_id": ""}' }), "agent_id");
   assertUnauthenticated(await send(path, { ...request, body: '{"agent_id": "planner"}' }));
 });
 

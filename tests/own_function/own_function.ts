@@ -15,6 +15,7 @@ if (!STATE_DIR) throw new Error("Run these tests by `deno task test`: they need 
 
 export interface OwnFunction extends AsyncDisposable {
   readonly process: RunningFunction;
+  readonly logFile: string;
   /** POSTs to an operation, such as /register, of this function. */
   post<AnswerBody>(
     path: string,
@@ -43,6 +44,7 @@ export async function startOwnFunction(
   });
   return {
     process,
+    logFile,
     async post<AnswerBody>(path: string, { as, body }: { as: Sender; body: unknown }) {
       const response = await fetch(`${process.url}/${name}${path}`, {
         method: "POST",

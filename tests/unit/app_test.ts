@@ -17,6 +17,7 @@ function operationThat(handle: () => Promise<Record<string, unknown>>): Operatio
     summary: "Try.",
     tag: "Tests",
     callers: "the operator",
+    effect: "reads",
     identification: "required",
     request: z.object({}),
     response: z.looseObject({}),
@@ -43,6 +44,7 @@ function describe(
     readSettings: readMeshSettings,
     operations: { "/try": load },
     loadDocumentation: () => Promise.reject(new Error("nobody asked for it")),
+    loadMcp: () => Promise.reject(new Error("nobody asked for it")),
   };
 }
 

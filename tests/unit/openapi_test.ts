@@ -155,12 +155,14 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "DeletedArtifact",
         "Download",
         "Error",
+        "Event",
+        "GivenGrant",
         "Grant",
         "InboxEntry",
         "RegisteredArtifact",
         "VerifyingArtifact",
       ],
-      ["Error", "Heartbeat", "Netmap", "Peer", "Rule", "RuleRequest", "VisiblePeer"],
+      ["Error", "Event", "Heartbeat", "Netmap", "Peer", "Rule", "RuleRequest", "VisiblePeer"],
     ],
   );
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ServiceError } from "../../supabase/functions/_shared/errors.ts";
-import { limitedAs, RateLimits, type Slot } from "../../supabase/functions/_shared/rate_limits.ts";
+import { RateLimits, type Slot } from "../../supabase/functions/_shared/rate_limits.ts";
 
 /** A clock that stands until a test moves it. */
 class Clock {
@@ -26,7 +26,7 @@ function enterAndLeave(rateLimits: RateLimits, callerId: string, times: number):
   let entered = 0;
   for (let time = 0; time < times; time++) {
     try {
-      rateLimits.enter(callerId).leave();
+      rateLimits.enterAs(callerId).leave();
       entered++;
     } catch (error) {
       assertRateLimited(error);
@@ -54,7 +54,7 @@ function assertRateLimited(error: unknown): asserts error is ServiceError {
 Deno.test("requests beyond a minute's worth → rate_limited, and when to try again; others are let in", () => {
   const rateLimits = limits({ perMinute: 10 });
   assert.equal(enterAndLeave(rateLimits, "alice", 12), 10);
-  const refusal = refusalOf(() => rateLimits.enter("alice"));
+  const refusal = refusalOf(() => rateLimits.enterAs("alice"));
   assert.deepEqual(refusal.details, { limit: "requests_per_minute", maximum: 10 });
   assert.equal(refusal.retryAfterSeconds, 6);
   assert.equal(enterAndLeave(rateLimits, "bob", 12), 10);
@@ -65,7 +65,7 @@ Deno.test("time passes → as many requests as it brings, at most a minute's wor
   const rateLimits = limits({ perMinute: 10, clock });
   assert.equal(enterAndLeave(rateLimits, "alice", 100), 10);
   clock.seconds += 5;
-  assert.equal(refusalOf(() => rateLimits.enter("alice")).retryAfterSeconds, 1);
+  assert.equal(refusalOf(() => rateLimits.enterAs("alice")).retryAfterSeconds, 1);
   clock.seconds += 1;
   assert.equal(enterAndLeave(rateLimits, "alice", 100), 1);
   clock.seconds += 30;
@@ -81,72 +81,78 @@ Deno.test("a limit of requests per minute that divides into no whole millisecond
 
 Deno.test("requests at once beyond the limit → rate_limited until one ends, however often it says so", () => {
   const rateLimits = limits({ atOnce: 2 });
-  const first = rateLimits.enter("alice");
-  rateLimits.enter("alice");
-  const refusal = refusalOf(() => rateLimits.enter("alice"));
+  const first = rateLimits.enterAs("alice");
+  rateLimits.enterAs("alice");
+  const refusal = refusalOf(() => rateLimits.enterAs("alice"));
   assert.deepEqual(refusal.details, { limit: "requests_at_once", maximum: 2 });
   assert.equal(refusal.retryAfterSeconds, 1);
-  rateLimits.enter("bob");
+  rateLimits.enterAs("bob");
   first.leave();
   first.leave();
-  rateLimits.enter("alice");
-  refusalOf(() => rateLimits.enter("alice"));
+  rateLimits.enterAs("alice");
+  refusalOf(() => rateLimits.enterAs("alice"));
 });
 
 Deno.test("a request refused for those at once → does not count for the minute", () => {
   const rateLimits = limits({ perMinute: 2, atOnce: 1 });
-  const first = rateLimits.enter("alice");
-  refusalOf(() => rateLimits.enter("alice"));
-  refusalOf(() => rateLimits.enter("alice"));
+  const first = rateLimits.enterAs("alice");
+  refusalOf(() => rateLimits.enterAs("alice"));
+  refusalOf(() => rateLimits.enterAs("alice"));
   first.leave();
-  rateLimits.enter("alice");
+  rateLimits.enterAs("alice");
 });
 
 Deno.test("a request that waits → its place is free meanwhile, and taken again after it, whoever came", async () => {
   const rateLimits = limits({ atOnce: 1 });
   const waiting = Promise.withResolvers<string>();
-  const waiter = rateLimits.enter("alice");
+  const waiter = rateLimits.enterAs("alice");
   const waited = waiter.whileFree(() => waiting.promise);
-  const other = rateLimits.enter("alice");
-  refusalOf(() => rateLimits.enter("alice"));
+  const other = rateLimits.enterAs("alice");
+  refusalOf(() => rateLimits.enterAs("alice"));
   waiting.resolve("news");
   assert.equal(await waited, "news");
   other.leave();
-  refusalOf(() => rateLimits.enter("alice"));
+  refusalOf(() => rateLimits.enterAs("alice"));
   waiter.leave();
-  rateLimits.enter("alice");
+  rateLimits.enterAs("alice");
 });
 
 Deno.test("a request that ends while it waits, or whose wait fails → leaves one place, not two", async () => {
   const rateLimits = limits({ atOnce: 1 });
   const failing = Promise.withResolvers<never>();
-  const waiter = rateLimits.enter("alice");
+  const waiter = rateLimits.enterAs("alice");
   const waited = waiter.whileFree(() => failing.promise);
   waiter.leave();
   failing.reject(new Error("the database went away"));
   await assert.rejects(waited, /went away/);
-  const next = rateLimits.enter("alice");
+  const next = rateLimits.enterAs("alice");
   await assert.rejects(next.whileFree(() => Promise.reject(new Error("again"))), /again/);
-  refusalOf(() => rateLimits.enter("alice"));
+  refusalOf(() => rateLimits.enterAs("alice"));
   next.leave();
-  rateLimits.enter("alice");
+  rateLimits.enterAs("alice");
 });
 
 Deno.test("limits of 0 → every request is let in", () => {
   const rateLimits = limits({});
-  for (let time = 0; time < 1000; time++) rateLimits.enter("alice");
+  for (let time = 0; time < 1000; time++) rateLimits.enterAs("alice");
 });
 
 Deno.test("a million callers → the last 20,000 are remembered", () => {
   const rateLimits = limits({ perMinute: 1 });
-  rateLimits.enter("silent longest").leave();
-  for (let caller = 0; caller < 1_000_000; caller++) rateLimits.enter(`caller ${caller}`).leave();
-  rateLimits.enter("silent longest").leave();
-  refusalOf(() => rateLimits.enter("caller 980001"));
-  rateLimits.enter("caller 980000").leave();
+  rateLimits.enterAs("silent longest").leave();
+  for (let caller = 0; caller < 1_000_000; caller++) rateLimits.enterAs(`caller ${caller}`).leave();
+  rateLimits.enterAs("silent longest").leave();
+  refusalOf(() => rateLimits.enterAs("caller 980001"));
+  rateLimits.enterAs("caller 980000").leave();
 });
 
 Deno.test("the operator → is not counted; an agent is, by the hash of its key", () => {
-  assert.equal(limitedAs({ kind: "operator" }), null);
-  assert.equal(limitedAs({ kind: "agent", keyHash: "0a" }), "0a");
+  const rateLimits = limits({ perMinute: 1 });
+  rateLimits.enter({ kind: "operator" });
+  rateLimits.enter({ kind: "operator" });
+
+  const agent = { kind: "agent", keyHash: "0a" } as const;
+  rateLimits.enter(agent);
+  assert.equal(refusalOf(() => rateLimits.enter(agent)).code, "rate_limited");
+  rateLimits.enter({ ...agent, keyHash: "0b" });
 });

@@ -31,8 +31,9 @@ const PLATFORM_SETTINGS = {
   operatorKeys: ["sb_secret_a", "sb_secret_b", "service.role.jwt"],
   publicKeys: ["sb_publishable_a", "anon.jwt"],
   publicSupabaseUrl: null,
-  rateLimitRequestsPerMinute: 6000,
+  rateLimitRequestsPerMinute: 30_000,
   rateLimitRequestsAtOnce: 64,
+  mcpAllowedOrigins: null,
 };
 
 Deno.test("readArtifactsSettings() with what the platform gives → every key, and the defaults", () => {
@@ -45,7 +46,10 @@ Deno.test("readArtifactsSettings() with what the platform gives → every key, a
     artifactsCommitBytesPerCall: 67_108_864,
     artifactsQuotaBytes: 0,
     artifactsMaxPending: 1000,
+    artifactsMaxArtifacts: 100_000,
     artifactsMaxGrants: 1000,
+    artifactsMaxEndedGrants: 10_000,
+    artifactsMaxBlocked: 1000,
   });
 });
 
@@ -54,6 +58,7 @@ Deno.test("readMeshSettings() with what the platform gives → every key, and th
     ...PLATFORM_SETTINGS,
     meshMaxRules: 10_000,
     meshMaxRequests: 1000,
+    meshMaxRequestsPerTarget: 100,
     meshOnlineSeconds: 90,
     meshHeartbeatSeconds: 30,
     pskEncryptionKeys: null,
@@ -76,6 +81,7 @@ const BAD_PLATFORM_VALUES: BadValues = {
   PUBLIC_SUPABASE_URL: ["api.example.com", "https://api.example.com/path"],
   RATE_LIMIT_REQUESTS_PER_MINUTE: ["-1", "1000001", "100/s"],
   RATE_LIMIT_REQUESTS_AT_ONCE: ["-1", "1.5"],
+  MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
   SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
   SUPABASE_PUBLISHABLE_KEYS: ["junk-that-must-not-be-told"],
 };

@@ -5,11 +5,13 @@ import { Hono } from "hono/quick";
 import { type Caller, callerArgument, identifyCaller } from "./caller.ts";
 import { createDatabase } from "./upstream/database.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
+import type { McpDefinition } from "./mcp/definition.ts";
 import type { Documentation } from "./openapi/document.ts";
 import type { Operation, Operations, Platform } from "./operation.ts";
-import { limitedAs, RateLimits, type Slot, UNLIMITED } from "./rate_limits.ts";
-import { discardBody, parseBody, readJsonObject } from "./request_body.ts";
+import { RateLimits, type Slot, UNLIMITED } from "./rate_limits.ts";
+import { discardBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
+import { runOperation } from "./run_operation.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import { recordUpstreamCalls, type UpstreamCall } from "./upstream/calls.ts";
 import { type Environment, SettingsError } from "./settings/variables.ts";
@@ -20,6 +22,8 @@ interface Variables {
   path: string | null;
   caller: Caller | null;
   slot: Slot;
+  /** What tools called, for the log. */
+  operations: string[];
   error: unknown;
 }
 
@@ -33,6 +37,8 @@ export interface AppDescription<Settings extends PlatformSettings> {
   readonly operations: Operations<Settings>;
   /** What only the OpenAPI document needs, loaded with it. */
   readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
+  /** What only MCP clients need, loaded with what serves them. */
+  readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
 }
 
 /** What scripts of other origins may read of an answer's headers. */
@@ -60,6 +66,7 @@ export function createApp<Settings extends PlatformSettings>(
     context.set("path", null);
     context.set("caller", null);
     context.set("slot", UNLIMITED);
+    context.set("operations", []);
     const upstreamCalls: UpstreamCall[] = [];
     try {
       await recordUpstreamCalls(upstreamCalls, next);
@@ -78,6 +85,7 @@ export function createApp<Settings extends PlatformSettings>(
       functionName: description.name,
       method: context.req.method,
       path: context.get("path"),
+      operations: context.get("operations"),
       callerKind: context.get("caller")?.kind ?? "none",
       status,
       durationMilliseconds: performance.now() - startedAt,
@@ -108,27 +116,57 @@ export function createApp<Settings extends PlatformSettings>(
   for (const [path, operationOf] of operations) {
     app.post(path, async (context) => {
       context.set("path", path);
-      const { identification, limitedBy, request, handle } = await operationOf();
-      const caller = identification === "none"
+      const operation = await operationOf();
+      const request = context.req.raw;
+      const caller = operation.identification === "none"
         ? null
-        : identifyCaller(context.req.raw.headers, settings);
+        : identifyCaller(request.headers, settings);
       context.set("caller", caller);
-      // Before the body is read, where the headers tell whose request it is.
-      const callerId = caller && limitedAs(caller);
-      if (callerId !== null) context.set("slot", rateLimits.enter(callerId));
-      const input = parseBody(request, await readJsonObject(context.req.raw));
-      if (limitedBy !== undefined) context.set("slot", rateLimits.enter(limitedBy(input)));
-      const answer = await handle({
-        input,
-        caller: callerArgument(caller, context.get("requestId")),
-        request: context.req.raw,
-        slot: context.get("slot"),
+      // Before the body is read: the headers tell whose request it is.
+      const slot = caller === null ? UNLIMITED : rateLimits.enter(caller);
+      context.set("slot", slot);
+      const answer = await runOperation(operation, {
+        body: await readJsonObject(request),
+        caller,
+        requestId: context.get("requestId"),
+        request,
+        slot,
+        rateLimits,
       });
       return answer instanceof Response ? answer : Response.json(answer);
     });
     app.all(path, methodNotAllowed("POST, OPTIONS"));
   }
 
+  app.post("/mcp", async (context) => {
+    context.set("path", "/mcp");
+    // Loaded by the first who asks: no other request should wait for it.
+    const { answerMcp } = await import("./mcp/endpoint.ts");
+    return await answerMcp(context.req.raw, {
+      name: description.name,
+      operations,
+      loadMcp: description.loadMcp,
+      settings,
+      requestId: context.get("requestId"),
+      rateLimits,
+      noteCaller(caller, slot) {
+        context.set("caller", caller);
+        context.set("slot", slot);
+      },
+      noteOperation: (path) => context.get("operations").push(path),
+      noteError: (error) => context.set("error", error),
+    });
+  });
+  app.all("/mcp", methodNotAllowed("POST, OPTIONS"));
+
+  app.get("/whoami", async (context) => {
+    context.set("path", "/whoami");
+    const caller = identifyCaller(context.req.raw.headers, settings);
+    context.set("caller", caller);
+    return await database.relayDatabase("describe_caller", {
+      caller: callerArgument(caller, context.get("requestId")),
+    });
+  });
   app.get("/health", async (context) => {
     context.set("path", "/health");
     try {
@@ -151,7 +189,7 @@ export function createApp<Settings extends PlatformSettings>(
       openApiDocument({ name: description.name, documentation, operations: described }),
     );
   });
-  for (const path of ["/health", "/openapi.json"]) {
+  for (const path of ["/whoami", "/health", "/openapi.json"]) {
     app.all(path, methodNotAllowed("GET, OPTIONS"));
   }
   return app;

@@ -15,6 +15,17 @@ export const agentId = z.string()
   )
   .meta({ description: "An agent's identifier.", examples: ["planner"] });
 
+/** Whom a request is about. The database checks that the operator named somebody. */
+export const subject = agentId.optional()
+  .meta({ description: "Required from the operator; an agent may only name itself." });
+
+const LIMIT_RULE = "Must be a whole number from 1 to 1000.";
+export const limit = z.int(LIMIT_RULE).min(1, LIMIT_RULE).max(1000, LIMIT_RULE).default(100);
+
+const WAIT_RULE = "Must be a whole number from 0 to 50.";
+export const waitSeconds = z.int(WAIT_RULE).min(0, WAIT_RULE).max(50, WAIT_RULE).default(0)
+  .meta({ description: "How long to wait where there is nothing to tell yet.", examples: [30] });
+
 const TIMESTAMP = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|\+00:00)$/;
 
 /** ISO 8601 in UTC. What comes out has milliseconds and `Z`; finer digits are cut off. */

@@ -21,6 +21,13 @@ export interface OperationContext<Input> {
   readonly slot: Slot;
 }
 
+/**
+ * What a call does to what is there. It `reads` it; it `adds` to it, every time anew; it `sets`
+ * something, and the same call again changes nothing more; it `replaces` or ends something, and the
+ * same call again changes nothing more; it `renews` something, every time anew.
+ */
+export type Effect = "reads" | "adds" | "sets" | "replaces" | "renews";
+
 /** One path of the wire contract: who may call it, what it takes and gives, and what it does. */
 export interface Operation {
   /** One line. */
@@ -31,6 +38,7 @@ export interface Operation {
   readonly tag: string;
   /** Who may call it, for readers; the SQL function decides. The operator may call everything. */
   readonly callers: string;
+  readonly effect: Effect;
   /** Whether the pipeline looks for a credential in the headers, and refuses requests without. */
   readonly identification: "required" | "none";
   /** Where nobody is identified: by what requests are counted for the limits of rate. */

@@ -22,11 +22,6 @@ export interface Slot {
 /** The place of a request that no limit counts. */
 export const UNLIMITED: Slot = { whileFree: (wait) => wait(), leave() {} };
 
-/** By what the requests of an identified caller are counted; null: they are not. */
-export function limitedAs(caller: Caller): string | null {
-  return caller.kind === "operator" ? null : caller.keyHash;
-}
-
 /**
  * Counts requests by caller, in this process alone: nothing is written, and a deployment of several
  * processes allows as many times more.
@@ -53,8 +48,13 @@ export class RateLimits {
     this.#now = now;
   }
 
+  /** Lets a request of an identified caller in. Throws rate_limited; never for the operator. */
+  enter(caller: Caller): Slot {
+    return caller.kind === "operator" ? UNLIMITED : this.enterAs(caller.keyHash);
+  }
+
   /** Lets a request in and counts it, or throws rate_limited. A refused request does not count. */
-  enter(callerId: string): Slot {
+  enterAs(callerId: string): Slot {
     const underWay = this.#underWay.get(callerId) ?? 0;
     if (this.#requestsAtOnce > 0 && underWay >= this.#requestsAtOnce) {
       throw rateLimited("requests_at_once", this.#requestsAtOnce, 1);

@@ -8,6 +8,8 @@ export interface RequestLogEntry {
   readonly method: string;
   /** The operation's path; null where the request matched none. No other path is logged. */
   readonly path: string | null;
+  /** The paths of the operations that an MCP client's tools called. */
+  readonly operations: readonly string[];
   readonly callerKind: "agent" | "operator" | "none";
   readonly status: number;
   readonly durationMilliseconds: number;
@@ -23,6 +25,7 @@ export function logRequest(entry: RequestLogEntry): void {
     function: entry.functionName,
     method: entry.method,
     path: entry.path,
+    ...(entry.operations.length > 0 && { operations: entry.operations }),
     caller: entry.callerKind,
     status: entry.status,
     duration_ms: Math.round(entry.durationMilliseconds),

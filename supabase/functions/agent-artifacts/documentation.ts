@@ -10,6 +10,7 @@ export const documentation: Documentation = {
   tags: {
     Artifacts: "A file and its metadata. An artifact never changes its bytes.",
     Grants: "Access of one agent to one artifact, until it expires or is revoked.",
+    Events: "What happened, to whom and by whom.",
     Retention: "Removal of what has expired or was abandoned.",
   },
 };

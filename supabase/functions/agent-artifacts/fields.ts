@@ -1,6 +1,6 @@
 /** The field rules of artifacts and grants, and the shapes that several operations answer with. */
 import * as z from "zod";
-import { agentId, sentTimestamp, wellFormedText } from "../_shared/fields.ts";
+import { sentTimestamp, wellFormedText } from "../_shared/fields.ts";
 
 const MAX_KEY_BYTES = 1024;
 
@@ -87,13 +87,6 @@ const GRANT_TOKEN = {
 export const artifactId = nameOf(/^art_[0-9a-f]{32}$/, ARTIFACT_ID);
 export const grantId = nameOf(/^grant_[0-9a-f]{32}$/, GRANT_ID);
 export const grantToken = nameOf(/^g_[A-Za-z0-9_-]{43}$/, GRANT_TOKEN);
-
-export const limit = z.int("Must be a whole number from 1 to 1000.")
-  .min(1, "Must be a whole number from 1 to 1000.")
-  .max(1000, "Must be a whole number from 1 to 1000.")
-  .default(100);
-
-export const owner = agentId.meta({ description: "The owning agent." });
 
 /** The fields of an answer that several operations have. */
 export const sentArtifactId = z.string().meta(ARTIFACT_ID);

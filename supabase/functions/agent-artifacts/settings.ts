@@ -62,6 +62,12 @@ export const ARTIFACTS_VARIABLES = {
     maximum: 100_000,
     meaning: "About how many ended grants of one agent stay on record, for 30 days at most.",
   }),
+  artifactsMaxBlocked: integer({
+    name: "ARTIFACTS_MAX_BLOCKED",
+    default: 1000,
+    maximum: 1_000_000,
+    meaning: "The most senders that one agent may keep out of its inbox.",
+  }),
   artifactsFetchUrlSeconds: integer({
     name: "ARTIFACTS_FETCH_URL_SECONDS",
     default: 60,

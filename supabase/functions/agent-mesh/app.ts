@@ -17,8 +17,10 @@ export function meshApp(environment: Environment) {
       "/acl/revoke": () => import("./routes/rule_revoke.ts"), //        either agent of the rule
       "/wg_config": () => import("./routes/wg_config.ts"), //           the agent itself
       "/psk/rotate": () => import("./routes/psk_rotate.ts"), //         either agent of the pair
+      "/events": () => import("./routes/events.ts"), //                 the agent itself
       "/psk/keys": () => import("./routes/psk_keys.ts"), //             the operator
     }, //                                                               and the operator, everything
     loadDocumentation: () => import("./documentation.ts"),
+    loadMcp: () => import("./mcp.ts"),
   }, environment);
 }

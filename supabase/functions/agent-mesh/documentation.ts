@@ -10,6 +10,7 @@ export const documentation: Documentation = {
     Peers: "An agent's registration in the mesh: its public key and where it is reached.",
     Rules: "Which agent may reach which port of which other. A rule needs the consent of both.",
     Configuration: "What follows for one agent: a map of its peers, and a wg-quick configuration.",
+    Events: "What happened, to whom and by whom.",
     PSKs: "One pre-shared key per pair of agents, encrypted at rest.",
   },
 };

@@ -36,10 +36,6 @@ export const ruleOfTwo = namesRule.refine(({ from_agent, to_agent }) => from_age
   message: "Must be another agent than from_agent.",
 });
 
-/** Whom a read is about. The database checks that the operator named somebody. */
-export const subject = agentId.optional()
-  .meta({ description: "Required from the operator; an agent may only name itself." });
-
 export const PUBKEY_EXAMPLE = "aKZGuFqxzUrxCXcEJMvBbVQZdDAeYcGjcyAjJtuEQ3I=";
 
 export const sentConfigVersion = z.int().meta({

@@ -41,14 +41,20 @@ as $$
 declare
   caller_agent text := agents.authenticate(authenticate_as.caller);
 begin
-  if caller_agent is not null and caller_agent is distinct from authenticate_as.agent_id then
+  if caller_agent <> authenticate_as.agent_id then
     raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+  if caller_agent is null and authenticate_as.agent_id is null then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Required from the operator."}]}';
   end if;
   return caller_agent;
 end
 $$;
 comment on function agents.authenticate_as(jsonb, text) is
-  'As authenticate; raises forbidden when an agent names another agent than itself.';
+  'As authenticate, for a request about one agent: an agent need not name itself. Raises forbidden '
+  'when it names another, and invalid_request when the operator names nobody.';
 
 create function agents.authenticate_operator(caller jsonb) returns void
 language plpgsql
@@ -82,27 +88,12 @@ comment on function agents.authenticate_as_one_of(jsonb, text, text) is
   'As agents.authenticate; raises forbidden when the caller is an agent and neither of the two.';
 
 create function agents.subject_of(caller jsonb, agent_id text) returns text
-language plpgsql
+language sql
 stable
-set search_path = ''
-as $$
-declare
-  caller_agent text := agents.authenticate(subject_of.caller);
-begin
-  if caller_agent <> subject_of.agent_id then
-    raise sqlstate 'PT403' using message = 'forbidden';
-  end if;
-  if caller_agent is null and subject_of.agent_id is null then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "agent_id", "message": "Required from the operator."}]}';
-  end if;
-  return coalesce(caller_agent, subject_of.agent_id);
-end
-$$;
+return coalesce(agents.authenticate_as(caller, agent_id), agent_id);
 comment on function agents.subject_of(jsonb, text) is
-  'Whom a read is about: the calling agent, which need not name itself, or the agent that the '
-  'operator names. Raises forbidden, invalid_request.';
+  'Whom a request is about: the calling agent, or the agent that the operator names. Raises as '
+  'authenticate_as.';
 
 create function agents.actor_of(caller jsonb) returns text
 language sql
@@ -116,6 +107,33 @@ $$;
 comment on function agents.actor_of(jsonb) is
   'Who a caller was, even if its key has ended since. For the later steps of a request, whose '
   'first step authenticated it.';
+
+create function public.describe_caller(caller jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  answer json;
+begin
+  if agents.authenticate(describe_caller.caller) is null then
+    return json_build_object('kind', 'operator', 'agent_id', null, 'key_id', null, 'expires_at', null);
+  end if;
+  select json_build_object(
+    'kind', 'agent',
+    'agent_id', k.agent_id,
+    'key_id', k.key_id,
+    'expires_at', agents.iso_timestamp(k.expires_at)
+  ) into answer
+  from agents.keys k
+  where k.key_hash = describe_caller.caller ->> 'key_hash';
+  return answer;
+end
+$$;
+comment on function public.describe_caller(jsonb) is
+  'Who a caller is to the service, and by which key: {kind, agent_id, key_id, expires_at}. Raises '
+  'unauthenticated.';
 
 create function public.check_operator(caller jsonb) returns json
 language plpgsql

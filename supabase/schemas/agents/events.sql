@@ -8,6 +8,7 @@ create table agents.events (
   actor_agent_id agents.agent_id,
   action text not null,
   subject_agent_id agents.agent_id,
+  other_agent_id agents.agent_id,
   object_id text collate "C",
   details jsonb not null default '{}',
   request_id text,
@@ -26,6 +27,9 @@ comment on column agents.events.object_id is
   'What was acted on: an artifact_id, grant_id or key_id, where there is one.';
 comment on column agents.events.subject_agent_id is
   'The agent whose access changed, or whose object was acted on.';
+comment on column agents.events.other_agent_id is
+  'The other agent that it concerns, where there are two: the owner of what was granted, the other '
+  'side of a rule or a pair. Both find the event in their feeds.';
 
 create function agents.artifact_of_event(object_id text, details jsonb) returns text
 language sql
@@ -38,8 +42,11 @@ comment on function agents.artifact_of_event(text, jsonb) is
 -- What happened to an agent and what it did, each in the order of commits; what happened to an
 -- artifact. Old events are found by event_id, which rises with time.
 create index events_by_subject on agents.events (subject_agent_id, transaction_id, event_id);
+create index events_by_other on agents.events (other_agent_id, transaction_id, event_id)
+  where other_agent_id is not null;
 create index events_by_actor on agents.events (actor_agent_id, transaction_id, event_id)
   where actor_agent_id <> subject_agent_id;
+create index events_by_transaction on agents.events (transaction_id, event_id);
 create index events_by_artifact on agents.events (agents.artifact_of_event(object_id, details), event_id)
   where agents.artifact_of_event(object_id, details) is not null;
 
@@ -95,24 +102,28 @@ create function agents.record_event(
   action text,
   subject_agent_id text,
   object_id text default null,
-  details jsonb default '{}'
+  details jsonb default '{}',
+  other_agent_id text default null
 ) returns void
 language sql
 volatile
 set search_path = ''
 as $$
-  insert into agents.events (actor_kind, actor_agent_id, action, subject_agent_id, object_id, details, request_id)
+  insert into agents.events (
+    actor_kind, actor_agent_id, action, subject_agent_id, other_agent_id, object_id, details, request_id
+  )
   values (
     record_event.caller ->> 'kind',
     record_event.caller_agent,
     record_event.action,
     record_event.subject_agent_id,
+    record_event.other_agent_id,
     record_event.object_id,
     record_event.details,
     record_event.caller ->> 'request_id'
   )
 $$;
-comment on function agents.record_event(jsonb, text, text, text, text, jsonb) is
+comment on function agents.record_event(jsonb, text, text, text, text, jsonb, text) is
   'Appends to agents.events. caller_agent is what authenticate returned: null for the operator.';
 
 create function public.forget_events(caller jsonb, retention_days integer, max_entries integer) returns json

@@ -83,6 +83,21 @@ comment on column artifacts.artifacts.surplus_bytes is
 create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key)
   where state = 'committed' and ended_at is null;
 
+create function artifacts.current_artifact(agent_id text, key text) returns artifacts.artifacts
+language sql
+stable
+set search_path = ''
+as $$
+  select a.*
+  from artifacts.artifacts a
+  where a.agent_id = current_artifact.agent_id
+    and a.key = current_artifact.key
+    and a.state = 'committed'
+    and a.ended_at is null
+$$;
+comment on function artifacts.current_artifact(text, text) is
+  'The artifact that a key of an agent names now, though it may have expired; null: none.';
+
 create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
 language sql
 stable
@@ -156,6 +171,7 @@ security invoker
 set search_path = ''
 as $$
 declare
+  subject text := agents.subject_of(list_artifacts.caller, list_artifacts.agent_id);
   -- In byte order the keys with this prefix are all from the prefix itself to this, and no other
   -- key lies between: a key has at most 1024 bytes, which is 256 of the longest characters.
   last_key text collate "C" := list_artifacts.prefix || repeat(U&'\+10FFFF', 256);
@@ -163,12 +179,10 @@ declare
   entries_per_page constant integer := list_artifacts.max_entries + 1000;
   answer json;
 begin
-  perform agents.authenticate_as(list_artifacts.caller, list_artifacts.agent_id);
-
   with walked as (
     select a as artifact, a.key, a.expires_at > now() as is_live
     from artifacts.artifacts a
-    where a.agent_id = list_artifacts.agent_id
+    where a.agent_id = subject
       and a.state = 'committed'
       and a.ended_at is null
       and a.key >= list_artifacts.prefix
@@ -201,7 +215,7 @@ $$;
 comment on function public.list_artifacts(jsonb, text, text, integer, text) is
   'The current artifacts of an agent under a prefix, in byte order of key, after after_key. '
   'last_key, if not null, is where the next page begins; a page may be short, or empty, before the '
-  'last. Raises forbidden.';
+  'last. Raises forbidden, invalid_request.';
 
 create function public.delete_artifact(caller jsonb, artifact_id text) returns json
 language plpgsql

@@ -56,7 +56,7 @@ begin
 
   perform agents.record_read(
     redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
-    jsonb_build_object('artifact_id', artifact.artifact_id)
+    jsonb_build_object('artifact_id', artifact.artifact_id), artifact.agent_id
   );
   return artifacts.download_json(artifact, redeemed.expires_at, redeem_grant_token.window_seconds);
 end
@@ -65,7 +65,13 @@ comment on function public.redeem_grant_token(jsonb, text, integer) is
   'What the holder of a grant token may download; caller is {"kind": "grant_token", "request_id"}. '
   'Raises grant_not_found, grant_expired, grant_revoked, artifact_expired.';
 
-create function public.open_artifact(caller jsonb, artifact_id text, window_seconds integer) returns json
+create function public.open_artifact(
+  caller jsonb,
+  artifact_id text,
+  window_seconds integer,
+  key text default null,
+  agent_id text default null
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -77,8 +83,14 @@ declare
   opened_at timestamptz := clock_timestamp();
   grant_ends_at timestamptz;
 begin
-  select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
-  if not found then
+  if open_artifact.key is null then
+    select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
+  else
+    artifact := artifacts.current_artifact(
+      coalesce(open_artifact.agent_id, agents.subject_of(open_artifact.caller, null)), open_artifact.key
+    );
+  end if;
+  if artifact.artifact_id is null then
     raise sqlstate 'PT404' using message = 'artifact_not_found';
   end if;
 
@@ -103,6 +115,7 @@ begin
   return artifacts.download_json(artifact, grant_ends_at, open_artifact.window_seconds);
 end
 $$;
-comment on function public.open_artifact(jsonb, text, integer) is
-  'What the owner, an agent with a live grant, or the operator may download. Raises '
-  'artifact_not_found, artifact_expired, artifact_not_committed.';
+comment on function public.open_artifact(jsonb, text, integer, text, text) is
+  'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
+  'current one of a key of agent_id (null: the caller). Raises artifact_not_found, '
+  'artifact_expired, artifact_not_committed, invalid_request.';

@@ -9,6 +9,7 @@ create table artifacts.grants (
   granted_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   revoked_at timestamptz,
+  transaction_id xid8 not null default pg_current_xact_id(),
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
 
   constraint grant_id_is_well_formed check (
@@ -30,9 +31,16 @@ create index grants_by_grantee on artifacts.grants (to_agent, live_until);
 -- The order of /inbox.
 create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
   where revoked_at is null;
-create index grants_by_granter on artifacts.grants (from_agent, granted_at desc, grant_id desc);
-create index grants_by_granter_and_end on artifacts.grants (from_agent, live_until, grant_id);
+-- What was granted since an inbox was last read, and what one agent granted to another.
+create index grants_by_grantee_and_transaction on artifacts.grants (to_agent, transaction_id);
+create index grants_by_grantee_and_granter on artifacts.grants (to_agent, from_agent, live_until);
+-- The order of /grants.
+create index grants_by_granter on artifacts.grants (from_agent, live_until, grant_id);
 create index grants_by_end on artifacts.grants (live_until);
+
+comment on column artifacts.grants.transaction_id is
+  'What tells which grants were made since an earlier look: those that its snapshot did not see. '
+  'Times cannot tell, because grants are not committed in the order of granted_at.';
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz) returns setof artifacts.grants
 language sql
@@ -158,7 +166,8 @@ begin
     grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
     jsonb_build_object(
       'artifact_id', granted.artifact_id, 'expires_at', agents.iso_timestamp(granted.expires_at)
-    )
+    ),
+    granted.from_agent
   );
   return json_build_object(
     'grant_id', granted.grant_id,
@@ -218,7 +227,7 @@ begin
   loop
     perform agents.record_event(
       revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_build_object('artifact_id', revoked.artifact_id)
+      jsonb_build_object('artifact_id', revoked.artifact_id), revoked.from_agent
     );
     revoked_ids := revoked_ids || revoked.grant_id;
   end loop;

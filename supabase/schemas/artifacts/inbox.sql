@@ -1,11 +1,85 @@
 -- What is granted to an agent.
 
+create function artifacts.shown_senders(agent_id text, blocked text[]) returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  -- One look into the index per sender, however many grants each has made.
+  with recursive senders (from_agent) as (
+    select min(g.from_agent) from artifacts.grants g where g.to_agent = shown_senders.agent_id
+    union all
+    select (
+      select min(g.from_agent)
+      from artifacts.grants g
+      where g.to_agent = shown_senders.agent_id and g.from_agent > s.from_agent
+    )
+    from senders s
+    where s.from_agent is not null
+  )
+  select coalesce(array_agg(s.from_agent), '{}')
+  from senders s
+  where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked)
+$$;
+comment on function artifacts.shown_senders(text, text[]) is
+  'Who has granted something to an agent, but for the blocked.';
+
+create function artifacts.live_grant_ids(
+  agent_id text,
+  senders text[],
+  since pg_snapshot,
+  max_entries integer
+) returns text[]
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if live_grant_ids.since is not null then
+    return array(
+      select g.grant_id
+      from artifacts.grants g
+      where g.to_agent = live_grant_ids.agent_id
+        and g.transaction_id >= pg_snapshot_xmin(live_grant_ids.since)
+      order by g.to_agent, g.transaction_id
+      limit live_grant_ids.max_entries
+    );
+  elsif live_grant_ids.senders is not null then
+    return array(
+      select g.grant_id
+      from unnest(live_grant_ids.senders) as s (from_agent)
+      cross join lateral (
+        select g.grant_id
+        from artifacts.grants g
+        where g.to_agent = live_grant_ids.agent_id and g.from_agent = s.from_agent and g.live_until > now()
+        order by g.to_agent, g.from_agent, g.live_until
+        limit live_grant_ids.max_entries
+      ) g
+      limit live_grant_ids.max_entries
+    );
+  end if;
+  return array(
+    select g.grant_id
+    from artifacts.grants g
+    where g.to_agent = live_grant_ids.agent_id and g.live_until > now()
+    order by g.to_agent, g.live_until
+    limit live_grant_ids.max_entries
+  );
+end
+$$;
+comment on function artifacts.live_grant_ids(text, text[], pg_snapshot, integer) is
+  'A bounded number of grants to an agent: those made since a snapshot, which may have ended; else '
+  'the live ones of these senders; else all live ones. Fewer than max_entries: there are no more. '
+  'An index leads to them, past those that ended, however many these are.';
+
 create function artifacts.inbox_entries(
   agent_id text,
+  from_agent text,
+  since pg_snapshot,
   max_entries integer,
   after_granted_at timestamptz,
   after_grant_id text
-) returns table (grant_id text, granted_at timestamptz, is_live boolean)
+) returns table (grant_id text, granted_at timestamptz, is_shown boolean)
 language plpgsql
 stable
 set search_path = ''
@@ -13,61 +87,94 @@ as $$
 declare
   -- The most that one page looks at.
   entries_per_page constant integer := inbox_entries.max_entries + 1000;
-  live_ids text[];
-begin
-  -- Few agents have more live grants than that. An index leads to all of them, past those that
-  -- ended, however many these are.
-  live_ids := array(
-    select g.grant_id
-    from artifacts.grants g
-    where g.to_agent = inbox_entries.agent_id and g.live_until > now()
-    order by g.to_agent, g.live_until
-    limit entries_per_page
+  blocked text[] := artifacts.senders_blocked_by(inbox_entries.agent_id);
+  senders text[] := case
+    when inbox_entries.from_agent is not null then array[inbox_entries.from_agent]
+    when inbox_entries.since is null and blocked <> '{}'
+      then artifacts.shown_senders(inbox_entries.agent_id, blocked)
+  end;
+  -- Few agents have more live grants than that.
+  ids text[] := artifacts.live_grant_ids(
+    inbox_entries.agent_id, senders, inbox_entries.since, entries_per_page
   );
-  if cardinality(live_ids) < entries_per_page then
-    return query
-      select g.grant_id, g.granted_at, true
+begin
+  if cardinality(ids) = entries_per_page then
+    ids := array(
+      select g.grant_id
       from artifacts.grants g
-      where g.grant_id = any (live_ids)
+      where g.to_agent = inbox_entries.agent_id
+        and g.revoked_at is null
         and (
           inbox_entries.after_grant_id is null
           or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
-        );
-    return;
+        )
+      order by g.granted_at desc, g.grant_id desc
+      limit entries_per_page
+    );
   end if;
   return query
-    select g.grant_id, g.granted_at, g.live_until > now()
+    select g.grant_id, g.granted_at,
+      g.live_until > now()
+        and (senders is null or g.from_agent = any (senders))
+        and g.from_agent <> all (blocked)
+        and (inbox_entries.since is null or not pg_visible_in_snapshot(g.transaction_id, inbox_entries.since))
     from artifacts.grants g
-    where g.to_agent = inbox_entries.agent_id
-      and g.revoked_at is null
+    where g.grant_id = any (ids)
       and (
         inbox_entries.after_grant_id is null
         or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
-      )
-    order by g.granted_at desc, g.grant_id desc
-    limit entries_per_page;
+      );
 end
 $$;
-comment on function artifacts.inbox_entries(text, integer, timestamptz, text) is
+comment on function artifacts.inbox_entries(text, text, pg_snapshot, integer, timestamptz, text) is
   'A bounded number of grants to an agent, in no order; the next page is among them. Where there '
-  'may be more behind them, they are max_entries + 1000, and some may have ended.';
+  'may be more behind them, they are max_entries + 1000, and some may not be for the inbox to show.';
 
-create function public.list_inbox(caller jsonb, agent_id text, max_entries integer, after_grant_id text) returns json
+create function artifacts.parse_inbox_position(position_text text) returns pg_snapshot
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- A position from before the database was restored into another may lie in the future of this
+  -- one.
+  if not pg_input_is_valid(parse_inbox_position.position_text, 'pg_snapshot')
+    or pg_snapshot_xmax(parse_inbox_position.position_text::pg_snapshot)
+      > pg_snapshot_xmax(pg_current_snapshot())
+  then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
+  end if;
+  return parse_inbox_position.position_text::pg_snapshot;
+end
+$$;
+comment on function artifacts.parse_inbox_position(text) is
+  'The snapshot that an inbox was read in, from its `latest`. Raises invalid_request.';
+
+create function public.list_inbox(
+  caller jsonb,
+  agent_id text,
+  max_entries integer,
+  after_grant_id text,
+  from_agent text default null,
+  after text default null
+) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
+  subject text := agents.subject_of(list_inbox.caller, list_inbox.agent_id);
+  since pg_snapshot := artifacts.parse_inbox_position(list_inbox.after);
   after_granted_at timestamptz;
   answer json;
 begin
-  perform agents.authenticate_as(list_inbox.caller, list_inbox.agent_id);
-
   if list_inbox.after_grant_id is not null then
     select g.granted_at into after_granted_at
     from artifacts.grants g
-    where g.grant_id = list_inbox.after_grant_id and g.to_agent = list_inbox.agent_id;
+    where g.grant_id = list_inbox.after_grant_id and g.to_agent = subject;
     if not found then
       raise sqlstate 'PT422' using
         message = 'invalid_request',
@@ -78,7 +185,8 @@ begin
   with walked as (
     select e.*
     from artifacts.inbox_entries(
-      list_inbox.agent_id, list_inbox.max_entries, after_granted_at, list_inbox.after_grant_id
+      subject, list_inbox.from_agent, since, list_inbox.max_entries, after_granted_at,
+      list_inbox.after_grant_id
     ) e
   ), live as (
     select w.grant_id, w.granted_at
@@ -94,7 +202,7 @@ begin
       where a.artifact_id = g.artifact_id
       limit 1
     ) a
-    where w.is_live and a.state in ('committed', 'superseded') and a.expires_at > now()
+    where w.is_shown and a.state in ('committed', 'superseded') and a.expires_at > now()
     order by w.granted_at desc, w.grant_id desc
     -- One more than asked for tells whether there is a next page.
     limit list_inbox.max_entries + 1
@@ -133,11 +241,14 @@ begin
         then (select p.grant_id from page p order by p.granted_at, p.grant_id limit 1)
       when (select count(*) from walked) = list_inbox.max_entries + 1000
         then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
-    end
+    end,
+    'latest', pg_current_snapshot()::text
   ) into answer;
   return answer;
 end
 $$;
-comment on function public.list_inbox(jsonb, text, integer, text) is
+comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
   'The live grants to an agent, newest first, after the grant that an earlier page ended with; '
-  'never a token. A page may be short, or empty, before the last. Raises forbidden.';
+  'never a token. from_agent: only those of one sender. after, the latest of an earlier answer: only '
+  'those made since. A page may be short, or empty, before the last. Raises forbidden, '
+  'invalid_request.';

@@ -83,6 +83,27 @@ $$;
 comment on function mesh.both_registered(text, text) is
   'Whether two different agents both have a peer.';
 
+create function mesh.record_sight(
+  caller jsonb,
+  caller_agent text,
+  action text,
+  agent_id text,
+  other_agents text[]
+) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select agents.record_event(
+    record_sight.caller, record_sight.caller_agent, record_sight.action, record_sight.agent_id,
+    other_agent_id => o.agent_id
+  )
+  from unnest(record_sight.other_agents) as o (agent_id)
+$$;
+comment on function mesh.record_sight(jsonb, text, text, text, text[]) is
+  'Appends to agents.events that an agent and each of the others now see each other '
+  '(peer.appeared), or do no more (peer.vanished). One event is for both.';
+
 create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
 language plpgsql
 volatile
@@ -90,15 +111,14 @@ security invoker
 set search_path = ''
 as $$
 declare
+  subject text := agents.subject_of(record_heartbeat.caller, record_heartbeat.agent_id);
   answer json;
 begin
-  perform agents.authenticate_as(record_heartbeat.caller, record_heartbeat.agent_id);
-
   with seen as (
     update mesh.liveness l
     set last_seen = clock_timestamp(),
         config_version_applied = coalesce(record_heartbeat.config_version, l.config_version_applied)
-    where l.agent_id = record_heartbeat.agent_id
+    where l.agent_id = subject
     returning l.*
   )
   select json_build_object(
@@ -117,7 +137,36 @@ end
 $$;
 comment on function public.record_heartbeat(jsonb, text, bigint) is
   'Notes that an agent is alive and, if it says so, which configuration it runs. Answers with the '
-  'version that it should run. Raises forbidden, peer_not_found.';
+  'version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+
+create function public.read_heartbeat(caller jsonb, agent_id text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(read_heartbeat.caller, read_heartbeat.agent_id);
+  answer json;
+begin
+  select json_build_object(
+    'agent_id', l.agent_id,
+    'last_seen', agents.iso_timestamp(l.last_seen),
+    'config_version', v.version
+  ) into answer
+  from mesh.liveness l
+  join mesh.config_versions v on v.agent_id = l.agent_id
+  where l.agent_id = subject;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.read_heartbeat(jsonb, text) is
+  'What record_heartbeat answers, after a wait: a heartbeat counts when it arrives. Raises '
+  'forbidden, invalid_request, peer_not_found.';
 
 create function public.remove_peer(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -131,13 +180,20 @@ declare
   has_peer boolean;
   has_rules boolean;
 begin
+  remove_peer.agent_id := coalesce(caller_agent, remove_peer.agent_id);
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[remove_peer.agent_id]);
   visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
   has_peer := exists (select from mesh.peers p where p.agent_id = remove_peer.agent_id);
 
-  delete from mesh.rules r where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id;
-  has_rules := found;
+  with deleted as (
+    delete from mesh.rules r
+    where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id
+    returning r.*
+  )
+  select count(mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', d)) > 0
+  into has_rules
+  from deleted d;
   if has_peer then
     perform mesh.lock_pairs(remove_peer.agent_id);
     delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
@@ -148,10 +204,13 @@ begin
 
   if has_peer or has_rules then
     perform agents.record_event(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+    perform mesh.record_sight(
+      remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
+    );
   end if;
   return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
 end
 $$;
 comment on function public.remove_peer(jsonb, text) is
   'Removes an agent''s peer, every rule that names the agent, with or without a peer, and its '
-  'PSKs; its addresses rest. Idempotent. Raises forbidden.';
+  'PSKs; its addresses rest. Idempotent. Raises forbidden, invalid_request.';

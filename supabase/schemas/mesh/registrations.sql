@@ -126,6 +126,7 @@ declare
   violated text;
   answer json;
 begin
+  register_peer.agent_id := coalesce(caller_agent, register_peer.agent_id);
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[register_peer.agent_id]);
   perform mesh.start_config_versions(array[register_peer.agent_id]);
@@ -175,6 +176,11 @@ begin
     perform agents.record_event(
       register_peer.caller, caller_agent, action, register_peer.agent_id, null,
       jsonb_build_object('pubkey', register_peer.pubkey, 'endpoint', register_peer.endpoint)
+    );
+  end if;
+  if action = 'peer.registered' then
+    perform mesh.record_sight(
+      register_peer.caller, caller_agent, 'peer.appeared', register_peer.agent_id, visible_peers
     );
   end if;
 

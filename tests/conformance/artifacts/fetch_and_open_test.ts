@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { askUntil } from "../ask_until.ts";
-import { assertError, SUPABASE_URL } from "../client.ts";
+import {
+  type Answer,
+  assertError,
+  assertInvalid,
+  post,
+  type Sender,
+  SUPABASE_URL,
+} from "../client.ts";
 import {
   type Artifact,
   artifactTest,
+  deleteArtifact,
   type Download,
   download,
   grant,
@@ -142,6 +150,66 @@ artifactTest(
     const pending = await register(planner, { key: "pending" });
     assertError(await open(stranger, pending), 404, "artifact_not_found");
     assertError(await open(planner, pending), 409, "artifact_not_committed");
+  },
+);
+
+/** Asks /open by a key. */
+function openKey(as: Sender, body: { key: string; agent_id?: string }): Promise<Answer<Download>> {
+  return post<Download>("/agent-artifacts/open", { as, body });
+}
+
+artifactTest(
+  "/open with a key → the artifact that the key names now: one's own, or with agent_id another's",
+  async ({ planner, builder }) => {
+    const older = await publish(planner, { key: "k", content: "older" });
+    const newer = await publish(planner, { key: "k", content: "newer" });
+    await register(planner, { key: "k", content: "pending" });
+    const own = await openKey(planner, { key: "k" });
+    assert.equal(own.status, 200);
+    assertDownloadOf(own.body, newer);
+    assert.equal((await openKey(planner, { key: "k", agent_id: planner.id })).status, 200);
+    assert.equal((await openKey("operator", { key: "k", agent_id: planner.id })).status, 200);
+
+    await grant(planner, older, { to: builder });
+    const ofOlder = await openKey(builder, { key: "k", agent_id: planner.id });
+    assertError(ofOlder, 404, "artifact_not_found");
+    await grant(planner, newer, { to: builder });
+    const granted = await openKey(builder, { key: "k", agent_id: planner.id });
+    assert.equal(granted.status, 200);
+    assertDownloadOf(granted.body, newer);
+    await publish(planner, { key: "k", content: "newest" });
+    const ofNewest = await openKey(builder, { key: "k", agent_id: planner.id });
+    assertError(ofNewest, 404, "artifact_not_found");
+  },
+);
+
+artifactTest(
+  "/open with a key that names nothing, or nothing that the caller may read → 404",
+  async ({ planner, builder, stranger }) => {
+    const deleted = await publish(planner, { key: "deleted" });
+    await deleteArtifact(planner, deleted);
+    await register(planner, { key: "pending" });
+    await publish(builder, { key: "builder's" });
+    for (const key of ["deleted", "pending", "never", "builder's"]) {
+      assertError(await openKey(planner, { key }), 404, "artifact_not_found");
+    }
+    for (const agent_id of [builder.id, "nobody-by-this-name"]) {
+      const answer = await openKey(stranger, { key: "builder's", agent_id });
+      assertError(answer, 404, "artifact_not_found");
+    }
+  },
+);
+
+artifactTest(
+  "/open with both an artifact_id and a key, neither, a bad key, or by the operator of nobody → 422",
+  async ({ planner }) => {
+    const { artifact_id } = await publish(planner, { key: "k" });
+    const ask = (as: Sender, body: object) => post("/agent-artifacts/open", { as, body });
+    assertInvalid(await ask(planner, { artifact_id, key: "k" }), "key");
+    assertInvalid(await ask(planner, {}), "artifact_id");
+    assertInvalid(await ask(planner, { key: "/k", agent_id: "a b" }), "key", "agent_id");
+    assertInvalid(await ask("operator", { key: "k" }), "agent_id");
+    assertError(await ask("nobody", { key: "k" }), 401, "unauthenticated");
   },
 );
 

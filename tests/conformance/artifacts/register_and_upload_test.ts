@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { assertError, SUPABASE_URL } from "../client.ts";
+import { createClient } from "@supabase/supabase-js";
+import { assertError, PUBLISHABLE_KEY, SUPABASE_URL } from "../client.ts";
 import {
   artifactTest,
   commit,
@@ -25,7 +26,7 @@ artifactTest(
       ttl_days: 30,
     });
     assert.equal(answer.status, 200);
-    const { artifact_id, created_at, upload_url, upload_expires_at, ...rest } = answer.body;
+    const { artifact_id, created_at, upload_url, upload, upload_expires_at, ...rest } = answer.body;
     assert.deepEqual(rest, {
       agent_id: planner.id,
       key: "reports/july.pdf",
@@ -44,8 +45,28 @@ artifactTest(
       "at the origin that callers use",
     );
     assert.equal(upload_url.includes("reports"), false, "the key is no part of an object path");
+    const { pathname, searchParams } = new URL(upload_url);
+    assert.ok(pathname.endsWith(`/${upload.bucket}/${upload.path}`));
+    assert.equal(upload.token, searchParams.get("token"));
     const lifeSeconds = (Date.parse(upload_expires_at) - Date.now()) / 1000;
     assert.ok(lifeSeconds > 3600 && lifeSeconds <= 7230, String(lifeSeconds));
+  },
+);
+
+artifactTest(
+  "/register, then uploadToSignedUrl of supabase-js with its `upload`, then /commit → 200",
+  async ({ planner }) => {
+    const supabase = createClient(SUPABASE_URL, PUBLISHABLE_KEY ?? "unknown", {
+      auth: { persistSession: false, autoRefreshToken: false },
+    });
+    for (const body of ["hello", new Blob(["hello"]), new TextEncoder().encode("hello")]) {
+      const registered = await register(planner, { content: "hello" });
+      const { bucket, path, token } = registered.upload;
+      const { error } = await supabase.storage.from(bucket).uploadToSignedUrl(path, token, body);
+      assert.equal(error, null);
+      const committed = await commit(planner, registered, sha256("hello"));
+      assert.equal(committed.status, 200, JSON.stringify(committed.body));
+    }
   },
 );
 

@@ -76,7 +76,7 @@ meshTest(
         "endpoint",
         "listen_port",
       );
-      assertInvalid(await post("/agent-mesh/peer/register", { as: alice }), "agent_id", "pubkey");
+      assertInvalid(await post("/agent-mesh/peer/register", { as: alice }), "pubkey");
     });
   },
 );

@@ -9,6 +9,7 @@ import {
   jsonResponse,
   textOrJsonResponse,
 } from "./responses.ts";
+import { describeWhoami } from "./whoami.ts";
 
 /** What the document of a function says beside its operations. */
 export interface Documentation {
@@ -54,9 +55,16 @@ export function openApiDocument(
     info: { title, description, version: "1" },
     servers: [{ url: `/functions/v1/${name}` }],
     security: [{ agentKey: [] }, { secretKey: [] }],
-    tags: Object.entries({ ...tags, Health: "Whether the function can serve." })
-      .map(([name, description]) => ({ name, description })),
-    paths: { ...paths, "/health": { get: describeHealth(components) } },
+    tags: Object.entries({
+      ...tags,
+      Callers: "Who is calling.",
+      Health: "Whether the function can serve.",
+    }).map(([name, description]) => ({ name, description })),
+    paths: {
+      ...paths,
+      "/whoami": { get: describeWhoami(components) },
+      "/health": { get: describeHealth(components) },
+    },
     components: {
       securitySchemes: {
         agentKey: { type: "http", scheme: "bearer", description: "An agent key, `ak_…`." },

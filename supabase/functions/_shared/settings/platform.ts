@@ -17,6 +17,12 @@ export const PLATFORM_VARIABLES = {
     meaning: "The origin for upload and download URLs, in place of what the service works out.",
     parse: (text) => parseOrigin("PUBLIC_SUPABASE_URL", text),
   } satisfies Variable<string | null>,
+  mcpAllowedOrigins: {
+    name: "MCP_ALLOWED_ORIGINS",
+    default: null,
+    meaning: "The origins of web pages that may use MCP, comma-separated.",
+    parse: (text) => text.split(",").map((origin) => parseOrigin("MCP_ALLOWED_ORIGINS", origin)),
+  } satisfies Variable<readonly string[] | null>,
   ...RATE_LIMIT_VARIABLES,
 };
 

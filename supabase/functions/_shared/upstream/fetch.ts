@@ -19,8 +19,13 @@ const REPEATABLE: ReadonlySet<string> = new Set([
   "object/info",
   "check_health",
   "check_operator",
+  "describe_caller",
+  "find_changes",
   "list_artifacts",
+  "list_events",
+  "list_grants",
   "list_inbox",
+  "read_heartbeat",
   "read_netmap",
   "read_wg_config",
 ]);

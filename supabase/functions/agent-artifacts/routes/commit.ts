@@ -60,6 +60,7 @@ export function createOperation(
       "`upload_url` takes a new PUT while it lasts.",
     tag: "Artifacts",
     callers: "the owner",
+    effect: "replaces",
     identification: "required",
     request: z.object({ artifact_id: artifactId, sha256 }),
     response: artifact,

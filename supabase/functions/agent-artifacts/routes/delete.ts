@@ -11,6 +11,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     description: "Deleting the current artifact of a key does not bring back the one before it.",
     tag: "Artifacts",
     callers: "the owner",
+    effect: "replaces",
     identification: "required",
     request: z.object({ artifact_id: artifactId }),
     response: deletedArtifact,

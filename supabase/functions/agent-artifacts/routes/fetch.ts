@@ -14,6 +14,7 @@ export function createOperation(
     summary: "Exchange a grant token for a short-lived download URL.",
     tag: "Artifacts",
     callers: "whoever has the token",
+    effect: "reads",
     identification: "none",
     limitedBy: ({ grant_token }) => sha256Hex(grant_token),
     request: z.object({ grant_token: grantToken }),

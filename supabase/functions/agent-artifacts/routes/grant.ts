@@ -25,6 +25,7 @@ export function createOperation(
       "token is for handing the access to somebody without an agent key.",
     tag: "Grants",
     callers: "the owner",
+    effect: "adds",
     identification: "required",
     request: z.object({
       artifact_id: artifactId,

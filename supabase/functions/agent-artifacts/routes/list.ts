@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
+import { limit, subject } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { artifact, key, limit, nextCursor, owner, prefix } from "../fields.ts";
+import { artifact, key, nextCursor, prefix } from "../fields.ts";
 
 /** The key that the page before ended with, in base64url. */
 const cursor = z.string()
@@ -21,9 +22,10 @@ export function createOperation({ callDatabase }: Platform): Operation {
     description: "Committed and not expired, one per key.",
     tag: "Artifacts",
     callers: "the agent itself",
+    effect: "reads",
     identification: "required",
     request: z.object({
-      agent_id: owner,
+      agent_id: subject,
       prefix: prefix.default(""),
       limit,
       cursor: cursor.optional(),
@@ -33,7 +35,7 @@ export function createOperation({ callDatabase }: Platform): Operation {
     async handle({ input, caller }) {
       const page = await callDatabase<Page>("list_artifacts", {
         caller,
-        agent_id: input.agent_id,
+        agent_id: input.agent_id ?? null,
         prefix: input.prefix,
         max_entries: input.limit,
         after_key: input.cursor ?? null,

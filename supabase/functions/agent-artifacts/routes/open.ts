@@ -1,9 +1,27 @@
 import * as z from "zod";
+import { agentId } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { type AllowedDownload, download, makeDownload } from "../download.ts";
-import { artifactId } from "../fields.ts";
+import { ARTIFACT_ID, artifactId, key } from "../fields.ts";
 import { createObjectStore } from "../object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
+
+const request = z.object({
+  artifact_id: artifactId.optional(),
+  key: key.optional(),
+  agent_id: agentId.optional().meta({ description: "Whose key it is; default: the caller's." }),
+})
+  .refine((input) => input.artifact_id !== undefined || input.key !== undefined, {
+    path: ["artifact_id"],
+    message: "Required, unless key is given.",
+    // Also beside other bad fields: all are named at once.
+    when: () => true,
+  })
+  .refine((input) => input.artifact_id === undefined || input.key === undefined, {
+    path: ["key"],
+    message: "Must not stand beside artifact_id.",
+    when: () => true,
+  });
 
 export function createOperation(
   { callDatabase, settings }: Platform<ArtifactsSettings>,
@@ -11,16 +29,22 @@ export function createOperation(
   const store = createObjectStore(settings);
   return defineOperation({
     summary: "Get a short-lived download URL by one's own credential.",
+    description: "Send `artifact_id`, or `key` for the artifact that the key names now: the " +
+      "caller's own, or with `agent_id` another agent's.",
     tag: "Artifacts",
     callers: "the owner, an agent with a live grant",
+    effect: "reads",
     identification: "required",
-    request: z.object({ artifact_id: artifactId }),
+    request,
+    requestExample: { artifact_id: ARTIFACT_ID.examples[0] },
     response: download,
     errors: ["artifact_not_found", "artifact_not_committed", "artifact_expired"],
     async handle({ input, caller, request }) {
       const allowed = await callDatabase<AllowedDownload>("open_artifact", {
         caller,
-        ...input,
+        artifact_id: input.artifact_id ?? null,
+        key: input.key ?? null,
+        agent_id: input.agent_id ?? null,
         window_seconds: settings.artifactsFetchUrlSeconds,
       });
       return await makeDownload(allowed, { store, request, settings });

@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { ServiceError } from "../../_shared/errors.ts";
-import { sentTimestamp } from "../../_shared/fields.ts";
+import { sentTimestamp, subject } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { publicUrl } from "../../_shared/public_origin.ts";
 import { newIdentifier } from "../../_shared/secrets.ts";
-import { type Artifact, artifact, key, mime, owner, uncommitted } from "../fields.ts";
-import { incomingPath } from "../object_paths.ts";
+import { type Artifact, artifact, key, mime, uncommitted } from "../fields.ts";
+import { BUCKET, incomingPath } from "../object_paths.ts";
 import { createObjectStore } from "../object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
@@ -18,6 +18,14 @@ const response = artifact.extend({
       "https://project.supabase.co/storage/v1/object/upload/sign/agent-artifacts/incoming/art?token=the-token",
     ],
   }),
+  upload: z.object({
+    bucket: z.string().meta({ examples: [BUCKET] }),
+    path: z.string().meta({ examples: ["incoming/art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"] }),
+    token: z.string().meta({ examples: ["the-token"] }),
+  }).meta({
+    description: "The same for supabase-js: `storage.from(bucket).uploadToSignedUrl(path, token, " +
+      "body)`.",
+  }),
   upload_expires_at: sentTimestamp.meta({ examples: ["2026-01-31T11:29:58.000Z"] }),
 }).meta({ id: "RegisteredArtifact" });
 
@@ -26,7 +34,7 @@ export function createOperation(
 ): Operation {
   const store = createObjectStore(settings);
   const request = z.object({
-    agent_id: owner,
+    agent_id: subject,
     key,
     mime,
     size: z.int().min(0).max(settings.artifactsMaxSizeBytes)
@@ -40,6 +48,7 @@ export function createOperation(
       "one that is committed last.",
     tag: "Artifacts",
     callers: "the agent itself",
+    effect: "adds",
     identification: "required",
     request,
     response,
@@ -52,6 +61,7 @@ export function createOperation(
           caller,
           artifact_id: artifactId,
           ...input,
+          agent_id: input.agent_id ?? null,
           quota_bytes: settings.artifactsQuotaBytes,
           max_pending: settings.artifactsMaxPending,
           max_artifacts: settings.artifactsMaxArtifacts,
@@ -62,6 +72,11 @@ export function createOperation(
         return {
           ...registered.value,
           upload_url: publicUrl(upload.value.url, request, settings),
+          upload: {
+            bucket: BUCKET,
+            path: incomingPath(artifactId),
+            token: upload.value.url.searchParams.get("token") ?? "",
+          },
           upload_expires_at: upload.value.expiresAt.toISOString(),
         };
       }

@@ -37,6 +37,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
       "after the answer is refused; a download URL that was issued before works until it ends.",
     tag: "Grants",
     callers: "the owner",
+    effect: "replaces",
     identification: "required",
     request,
     requestExample: { artifact_id: ARTIFACT_ID.examples[0], to_agent: "builder" },

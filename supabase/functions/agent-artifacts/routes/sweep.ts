@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { limit } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { limit } from "../fields.ts";
 import { createObjectStore } from "../object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
@@ -63,6 +63,7 @@ export function createOperation(
     description: "One call takes a bounded step. Repeat it until 0 `remaining`.",
     tag: "Retention",
     callers: "the operator",
+    effect: "replaces",
     identification: "required",
     request: z.object({
       limit: limit.meta({

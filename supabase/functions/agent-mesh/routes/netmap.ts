@@ -1,7 +1,8 @@
 import * as z from "zod";
+import { subject } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { RENDERING_REVISION } from "../config_version.ts";
-import { peer, port, rule, sentConfigVersion, subject } from "../fields.ts";
+import { peer, port, rule, sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
 const visiblePeer = peer.extend({
@@ -35,6 +36,7 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
     description: "An agent sees itself and every peer that it shares an active rule with.",
     tag: "Configuration",
     callers: "the agent itself",
+    effect: "reads",
     identification: "required",
     request: z.object({ agent_id: subject }),
     response,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { agentId } from "../../_shared/fields.ts";
+import { subject } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { formatEndpoint, parseEndpoint } from "../../_shared/wireguard/endpoint.ts";
 import { parsePublicKey } from "../../_shared/wireguard/key.ts";
@@ -19,7 +19,7 @@ const endpoint = parsedBy((text) => parseEndpoint(text, []), {
 });
 
 const request = z.object({
-  agent_id: agentId,
+  agent_id: subject,
   pubkey,
   endpoint: endpoint.nullish().meta({
     description: "Null or left out: not reachable from outside, such as behind NAT.",
@@ -36,6 +36,7 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
     description: "An agent keeps the addresses that it is given here.",
     tag: "Peers",
     callers: "the agent itself",
+    effect: "replaces",
     identification: "required",
     request,
     response: peer,
@@ -45,7 +46,7 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
       return inTurn(caller, () =>
         relayDatabase("register_peer", {
           caller,
-          agent_id: input.agent_id,
+          agent_id: input.agent_id ?? null,
           pubkey: input.pubkey,
           endpoint: endpoint && formatEndpoint(endpoint),
           endpoint_ip: endpoint === null || endpoint.kind === "name" ? null : endpoint.host,

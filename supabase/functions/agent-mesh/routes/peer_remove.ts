@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { agentId } from "../../_shared/fields.ts";
+import { subject } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { inTurn } from "../turns.ts";
 
@@ -13,12 +13,16 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     summary: "Leave the mesh: the peer, its rules and its PSKs are gone.",
     tag: "Peers",
     callers: "the agent itself",
+    effect: "replaces",
     identification: "required",
-    request: z.object({ agent_id: agentId }),
+    request: z.object({ agent_id: subject }),
     response,
     errors: [],
     handle({ input, caller }) {
-      return inTurn(caller, () => relayDatabase("remove_peer", { caller, ...input }));
+      return inTurn(
+        caller,
+        () => relayDatabase("remove_peer", { caller, agent_id: input.agent_id ?? null }),
+      );
     },
   });
 }

@@ -13,6 +13,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     summary: "Which keys the function can decrypt PSKs with, by their ids.",
     tag: "PSKs",
     callers: "the operator",
+    effect: "reads",
     identification: "required",
     // `deno task psk:reencrypt` asks it.
     isUnlisted: true,

@@ -15,6 +15,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     summary: "Replace the PSK of a pair; both then call /wg_config.",
     tag: "PSKs",
     callers: "either agent of the pair",
+    effect: "renews",
     identification: "required",
     request: z.object({ a: agentId, b: agentId.meta({ examples: ["builder"] }) }),
     response,

@@ -19,6 +19,7 @@ export function createOperation({ relayDatabase, settings }: Platform<MeshSettin
       "made again for a day: the answer is as usual, and nothing is made.",
     tag: "Rules",
     callers: "either agent of the rule",
+    effect: "sets",
     identification: "required",
     request: ruleOfTwo,
     response,

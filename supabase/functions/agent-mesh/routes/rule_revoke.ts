@@ -11,6 +11,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     description: "To have the rule again, both have to agree anew.",
     tag: "Rules",
     callers: "either agent of the rule",
+    effect: "replaces",
     identification: "required",
     request: ruleOfTwo,
     response,

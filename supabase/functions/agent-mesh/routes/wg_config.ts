@@ -1,10 +1,11 @@
 import { parseAccept } from "hono/utils/accept";
 import * as z from "zod";
+import { subject } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { parsePrivateKeyFile } from "../../_shared/wireguard/private_key_file.ts";
 import { renderWgQuick } from "../../_shared/wireguard/wg_quick.ts";
 import { readConfiguration } from "../configuration.ts";
-import { parsedBy, sentConfigVersion, subject } from "../fields.ts";
+import { parsedBy, sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
 const privateKeyFile = parsedBy(parsePrivateKeyFile, {
@@ -39,6 +40,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
       "The private key is the agent's own: the configuration names its file.",
     tag: "Configuration",
     callers: "the agent itself",
+    effect: "sets",
     identification: "required",
     request,
     response,

@@ -95,7 +95,8 @@ as $$
       'to_agent', (record_rule_event.rule).to_agent,
       'proto', (record_rule_event.rule).proto,
       'port', (record_rule_event.rule).port
-    )
+    ),
+    (record_rule_event.rule).to_agent
   )
 $$;
 comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
@@ -197,6 +198,11 @@ begin
       perform mesh.raise_config_versions(array[rule.to_agent]);
     end if;
     perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
+    if not saw_each_other and mesh.both_registered(rule.from_agent, rule.to_agent) then
+      perform mesh.record_sight(
+        put_rule.caller, caller_agent, 'peer.appeared', rule.from_agent, array[rule.to_agent::text]
+      );
+    end if;
   elsif created then
     perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.requested', rule);
   end if;
@@ -237,6 +243,9 @@ begin
       perform mesh.raise_config_versions(array[rule.to_agent]);
       if not mesh.see_each_other(rule.from_agent, rule.to_agent) then
         perform mesh.raise_config_versions(array[rule.from_agent]);
+        perform mesh.record_sight(
+          revoke_rule.caller, caller_agent, 'peer.vanished', rule.from_agent, array[rule.to_agent::text]
+        );
       end if;
     end if;
     if caller_agent = mesh.waiting_for(rule) then

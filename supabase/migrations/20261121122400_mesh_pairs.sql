@@ -175,7 +175,8 @@ begin
     perform mesh.raise_config_versions(array[pair.low_agent, pair.high_agent]);
     perform agents.record_event(
       rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent, null,
-      jsonb_build_object('high_agent', pair.high_agent, 'psk_version', pair.psk_version)
+      jsonb_build_object('high_agent', pair.high_agent, 'psk_version', pair.psk_version),
+      pair.high_agent
     );
   end if;
   return json_build_object(

@@ -1,0 +1,99 @@
+import type * as z from "zod";
+import type { Effect } from "../operation.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
+
+/** What a tool or a resource can do while it serves one request. */
+export interface McpCall {
+  /**
+   * Runs the operation of a path for the request's caller. Gives back the body of its answer, be
+   * that a 200 or a 202. Throws what the operation throws.
+   */
+  readonly run: <Answer = object>(path: string, body: object) => Promise<Answer>;
+  readonly settings: PlatformSettings;
+}
+
+/** A file that an answer is about: what MCP calls a resource link. */
+export interface ResourceLink {
+  readonly uri: string;
+  readonly name: string;
+  readonly mimeType: string;
+  /** In bytes. */
+  readonly size: number;
+}
+
+export interface ToolAnswer {
+  readonly body: object;
+  readonly link?: ResourceLink;
+}
+
+/** A tool that does more than call its operation. */
+export interface ToolDefinition {
+  readonly name: string;
+  /** In place of the operation's own; undefined: what the operation says. */
+  readonly summary?: string;
+  /** What a model has to know beyond the summary, in place of the operation's own. */
+  readonly description?: string;
+  /** Where it does more to what is there than its operation. */
+  readonly effect?: Effect;
+  /** The arguments that it takes beside the operation's fields. */
+  readonly additions: z.ZodObject;
+  /** Fields that the operation requires and the tool can do without. */
+  readonly dispensable?: readonly string[];
+  /** `given` is everything that was sent; `added` is of it what `additions` has parsed. */
+  readonly call: (
+    mcp: McpCall,
+    arguments_: { readonly given: object; readonly added: Readonly<Record<string, unknown>> },
+  ) => Promise<ToolAnswer>;
+}
+
+/** A tool whose `call` is typed by its additions. */
+export function defineTool<Additions extends z.ZodObject>(
+  definition: Omit<ToolDefinition, "additions" | "call"> & {
+    readonly additions: Additions;
+    readonly call: (
+      mcp: McpCall,
+      arguments_: { readonly given: object; readonly added: z.output<Additions> },
+    ) => Promise<ToolAnswer>;
+  },
+): ToolDefinition {
+  // Only what `additions` has parsed is passed to `call`, which makes this cast right.
+  return definition as unknown as ToolDefinition;
+}
+
+/** A resource in a list. */
+export interface ListedResource extends ResourceLink {
+  readonly description: string;
+}
+
+export interface ResourceTemplate {
+  readonly uriTemplate: string;
+  readonly name: string;
+  readonly description: string;
+}
+
+/** What a function offers for reading by URI. */
+export interface ResourceDefinition {
+  readonly templates: readonly ResourceTemplate[];
+  /** One page. Throws ServiceError; a cursor that no page gave is invalid_request. */
+  readonly list: (
+    mcp: McpCall,
+    cursor: string | null,
+  ) => Promise<
+    { readonly resources: readonly ListedResource[]; readonly nextCursor: string | null }
+  >;
+  /** Null where the URI names nothing that the caller may read. Throws ServiceError. */
+  readonly read: (
+    mcp: McpCall,
+    uri: string,
+  ) => Promise<{ readonly text: string; readonly mimeType: string } | null>;
+}
+
+/** What a function says to MCP clients beside its operations. */
+export interface McpDefinition {
+  readonly title: string;
+  /** How its tools go together, for the model that is to use them. */
+  readonly instructions: string;
+  /** By the path of their operation. Every other operation is a tool as it stands. */
+  readonly tools: Readonly<Record<string, ToolDefinition>>;
+  readonly resources?: ResourceDefinition;
+}

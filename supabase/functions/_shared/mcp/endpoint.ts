@@ -1,0 +1,72 @@
+import { type Caller, identifyCaller } from "../caller.ts";
+import { ServiceError } from "../errors.ts";
+import { readJsonObject } from "../request_body.ts";
+import type { RateLimits, Slot } from "../rate_limits.ts";
+import { runOperation } from "../run_operation.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
+import type { McpDefinition } from "./definition.ts";
+import type { LoadOperations } from "./tools.ts";
+
+/** What the pipeline of a function knows of a request to /mcp, and wants to know for its log. */
+export interface McpEndpoint {
+  /** The function's. */
+  readonly name: string;
+  readonly operations: LoadOperations;
+  readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
+  readonly settings: PlatformSettings;
+  readonly requestId: string;
+  readonly rateLimits: RateLimits;
+  readonly noteCaller: (caller: Caller, slot: Slot) => void;
+  readonly noteOperation: (path: string) => void;
+  readonly noteError: (error: unknown) => void;
+}
+
+/**
+ * Answers one POST of the Model Context Protocol. Throws forbidden for a page of another origin,
+ * unauthenticated, rate_limited, invalid_json and body_too_large. What a tool's operation throws is
+ * an answer.
+ */
+export async function answerMcp(request: Request, endpoint: McpEndpoint): Promise<Response> {
+  refuseForeignOrigin(request.headers, endpoint.settings);
+  const caller = identifyCaller(request.headers, endpoint.settings);
+  const slot = endpoint.rateLimits.enter(caller);
+  endpoint.noteCaller(caller, slot);
+  const message = await readJsonObject(request);
+  // Loaded by the first who may have an answer: the SDK takes longer than everything else together.
+  const [{ serveMessage }, { mcp: definition }] = await Promise.all([
+    import("./server.ts"),
+    endpoint.loadMcp(),
+  ]);
+  const { operations, settings, requestId, rateLimits, noteError } = endpoint;
+  return await serveMessage(request, message, {
+    name: endpoint.name,
+    operations,
+    definition,
+    requestId,
+    noteError,
+    mcp: {
+      settings,
+      async run<Answer>(path: string, body: object): Promise<Answer> {
+        endpoint.noteOperation(path);
+        const operation = await operations.get(path)!();
+        const call = { body, caller, requestId, request, slot, rateLimits };
+        const answer = await runOperation(operation, call);
+        return (answer instanceof Response ? await answer.json() : answer) as Answer;
+      },
+    },
+  });
+}
+
+/**
+ * Browsers name the page that sends a request; other clients send no Origin. A page that a person
+ * only visits must not reach a server that this person's network or credentials open (MCP,
+ * Streamable HTTP, "Security Warning").
+ */
+function refuseForeignOrigin(headers: Headers, { mcpAllowedOrigins }: PlatformSettings): void {
+  const origin = headers.get("origin");
+  if (origin === null || mcpAllowedOrigins?.includes(origin)) return;
+  throw new ServiceError("forbidden", {
+    message: "Pages of this origin may not use MCP here. The operator lists those that may in " +
+      "MCP_ALLOWED_ORIGINS.",
+  });
+}

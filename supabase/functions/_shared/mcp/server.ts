@@ -1,0 +1,138 @@
+import {
+  type CallToolResult,
+  createMcpHandler,
+  isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { errorBody, errorEntry, ServiceError } from "../errors.ts";
+import type { McpCall, McpDefinition, ResourceDefinition, ToolAnswer } from "./definition.ts";
+import { callTool, listTools, type LoadOperations } from "./tools.ts";
+
+/** What one message is served with. */
+export interface McpService {
+  /** The function's. */
+  readonly name: string;
+  readonly operations: LoadOperations;
+  readonly definition: McpDefinition;
+  readonly mcp: McpCall;
+  readonly requestId: string;
+  /** Is told what a call has failed with, for the log. */
+  readonly noteError: (error: unknown) => void;
+}
+
+/**
+ * Answers one message, of a client that speaks 2026-07-28 or of one that speaks an older version,
+ * by a server that lives no longer. The answer is whole when this resolves, so that the request's
+ * log line has everything that was done: no streams.
+ */
+export async function serveMessage(
+  request: Request,
+  message: object,
+  service: McpService,
+): Promise<Response> {
+  const server = createServer(service);
+  if (!await isLegacyRequest(request, message)) {
+    const handler = createMcpHandler(() => server, {
+      legacy: "reject",
+      // Nothing here tells of changes, and a stream would stay open until the platform ends it.
+      maxSubscriptions: 0,
+    });
+    return await handler.fetch(request, { parsedBody: message });
+  }
+  // Not by the handler above: what it answers to older clients is a stream.
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await server.connect(transport);
+  try {
+    return await transport.handleRequest(request, { parsedBody: message });
+  } finally {
+    await server.close();
+  }
+}
+
+function createServer(service: McpService): Server {
+  const { name, operations, definition, mcp } = service;
+  const { resources } = definition;
+  // The lower of the SDK's two layers: the other one would check arguments by itself, and answer
+  // otherwise than HTTP does; and its lists of resources have no pages.
+  const server = new Server(
+    { name, title: definition.title, version: "1" },
+    {
+      capabilities: { tools: {}, ...(resources && { resources: {} }) },
+      instructions: definition.instructions,
+    },
+  );
+  server.setRequestHandler("tools/list", async () => ({
+    tools: await listTools(operations, definition),
+  }));
+  server.setRequestHandler("tools/call", async ({ params }) => {
+    try {
+      const answer = await callTool(params.name, params.arguments ?? {}, {
+        operations,
+        definition,
+        mcp,
+      });
+      if (answer !== null) return toolResult(answer);
+    } catch (error) {
+      return { ...toolResult({ body: noteFailure(error, service) }), isError: true };
+    }
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`);
+  });
+  if (resources !== undefined) addResources(server, resources, service);
+  return server;
+}
+
+function addResources(server: Server, resources: ResourceDefinition, service: McpService): void {
+  const { mcp } = service;
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: [...resources.templates],
+  }));
+  server.setRequestHandler("resources/list", async ({ params }) => {
+    const page = await resources.list(mcp, params?.cursor ?? null).catch((error) => {
+      throw protocolError(error, service);
+    });
+    return {
+      resources: [...page.resources],
+      ...(page.nextCursor !== null && { nextCursor: page.nextCursor }),
+    };
+  });
+  server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
+    const content = await resources.read(mcp, uri).catch((error) => {
+      throw protocolError(error, service);
+    });
+    if (content === null) throw new ResourceNotFoundError(uri);
+    return { contents: [{ uri, ...content }] };
+  });
+}
+
+function toolResult({ body, link }: ToolAnswer): CallToolResult {
+  return {
+    // Not as `structuredContent` too: a host that shows a model both shows it everything twice.
+    content: [
+      { type: "text", text: JSON.stringify(body) },
+      ...(link === undefined ? [] : [{ type: "resource_link" as const, ...link }]),
+    ],
+  };
+}
+
+/** The body of an error as HTTP would have it. The log is told what happened. */
+function noteFailure(error: unknown, { requestId, noteError }: McpService): object {
+  noteError(error);
+  return errorBody(knownError(error), requestId);
+}
+
+/** For what has no result that could be an error. */
+function protocolError(error: unknown, service: McpService): ProtocolError {
+  const known = knownError(error);
+  const code = errorEntry(known.code).status < 500
+    ? ProtocolErrorCode.InvalidParams
+    : ProtocolErrorCode.InternalError;
+  return new ProtocolError(code, known.message, noteFailure(error, service));
+}
+
+function knownError(error: unknown): ServiceError {
+  return error instanceof ServiceError ? error : new ServiceError("internal");
+}

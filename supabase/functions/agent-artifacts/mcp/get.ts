@@ -1,0 +1,70 @@
+import * as z from "zod";
+import {
+  defineTool,
+  type McpCall,
+  type ToolAnswer,
+  type ToolDefinition,
+} from "../../_shared/mcp/definition.ts";
+import type { download } from "../download.ts";
+import { artifactUri } from "./artifact_uri.ts";
+import { downloadCommand, sandboxPath } from "./shell.ts";
+import { downloadText, MAX_TEXT_BYTES } from "./small_text.ts";
+
+type Download = z.output<typeof download>;
+
+const additions = z.object({
+  file: sandboxPath.optional()
+    // Not the name that the owner has given it: a file of that name may be there, or be run.
+    .meta({ description: "Where the `command` saves it. Default: the artifact_id." }),
+  inline: z.boolean().default(false)
+    .meta({ description: "Answer with the text itself, where it is text of up to 16 KiB." }),
+});
+
+/** /open or /fetch: both answer a download. */
+export function getTool(
+  { name, summary }: { readonly name: "get" | "fetch"; readonly summary: string },
+): ToolDefinition {
+  return defineTool({
+    name,
+    summary,
+    description: "Run the command before `expires_at`.",
+    additions,
+    async call(mcp, { given, added: { file, inline } }) {
+      const allowed = await mcp.run<Download>(name === "get" ? "/open" : "/fetch", given);
+      const text = inline ? await readSmallText(allowed, mcp) : null;
+      return text === null
+        ? byCommand(allowed, { file, refusal: inline ? refusalOf(allowed) : undefined })
+        : inFull(allowed, text);
+    },
+  });
+}
+
+/** Null where it is too large, or no text. */
+export async function readSmallText(allowed: Download, mcp: McpCall): Promise<string | null> {
+  if (allowed.size > MAX_TEXT_BYTES) return null;
+  return await downloadText(allowed, mcp.settings);
+}
+
+/** Why a download is not inline. */
+export function refusalOf({ size }: Download): string {
+  return size > MAX_TEXT_BYTES
+    ? `It has ${size} bytes. At most ${MAX_TEXT_BYTES} go inline.`
+    : "It is no text in UTF-8.";
+}
+
+function inFull({ url: _, expires_at: __, ...described }: Download, text: string): ToolAnswer {
+  return { body: { ...described, text } };
+}
+
+function byCommand(
+  allowed: Download,
+  { file, refusal }: { readonly file: string | undefined; readonly refusal: string | undefined },
+): ToolAnswer {
+  const { artifact_id, key, mime, size, expires_at } = allowed;
+  // The URL and the digest are long, and both are in the command.
+  const command = downloadCommand(allowed, file ?? artifact_id);
+  return {
+    body: { key, mime, size, expires_at, command, ...(refusal && { not_inline: refusal }) },
+    link: { uri: artifactUri(artifact_id), name: key, mimeType: mime, size },
+  };
+}

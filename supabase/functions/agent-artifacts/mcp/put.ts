@@ -1,0 +1,62 @@
+import * as z from "zod";
+import { defineTool } from "../../_shared/mcp/definition.ts";
+import { wellFormedText } from "../../_shared/fields.ts";
+import type { Artifact } from "../fields.ts";
+import { sandboxPath, uploadCommand } from "./shell.ts";
+import { MAX_TEXT_BYTES, sha256Of, uploadBytes } from "./small_text.ts";
+
+interface Registered extends Artifact {
+  readonly upload_url: string;
+  readonly upload_expires_at: string;
+}
+
+const additions = z.object({
+  text: wellFormedText
+    .refine(
+      (text) => new TextEncoder().encode(text).byteLength <= MAX_TEXT_BYTES,
+      `Must have at most ${MAX_TEXT_BYTES} bytes of UTF-8. Put a larger file by its \`command\`.`,
+    )
+    .optional()
+    .meta({
+      description: "The whole content, up to 16 KiB: it is uploaded and committed at once.",
+    }),
+  file: sandboxPath.default("FILE")
+    .meta({ description: "Where the file is, for the `command`. Default: FILE, to be replaced." }),
+});
+
+/** /register, and for a text the upload and /commit too. */
+export const putTool = defineTool({
+  name: "put",
+  summary: "Put a file under a key: answers the command that uploads it, or takes a small text.",
+  description:
+    "After the command, call commit. With `text`, the answer is the committed artifact, " +
+    "and `size` is not needed. Committing a second file under a key supersedes the first.",
+  // A text is committed too, and takes the place of what its key named before.
+  effect: "renews",
+  additions,
+  dispensable: ["size"],
+  async call({ run, settings }, { given, added: { text, file } }) {
+    if (text === undefined) {
+      const { artifact_id, upload_url, upload_expires_at } = await run<Registered>(
+        "/register",
+        given,
+      );
+      // The URL is long, and it is in the command.
+      const command = uploadCommand(file, upload_url);
+      return { body: { artifact_id, upload_expires_at, command } };
+    }
+    const bytes = new TextEncoder().encode(text);
+    const { artifact_id, mime, upload_url } = await run<Registered>("/register", {
+      ...given,
+      size: bytes.byteLength,
+    });
+    try {
+      await uploadBytes(upload_url, { bytes, mime, settings });
+    } catch (error) {
+      // Nobody was told of it, and until it is swept it counts against the agent's limits.
+      await run("/delete", { artifact_id }).catch(() => {});
+      throw error;
+    }
+    return { body: await run("/commit", { artifact_id, sha256: sha256Of(bytes) }) };
+  },
+});

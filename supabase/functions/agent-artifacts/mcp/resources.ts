@@ -1,0 +1,110 @@
+import type * as z from "zod";
+import { ServiceError } from "../../_shared/errors.ts";
+import type { ListedResource, McpCall, ResourceDefinition } from "../../_shared/mcp/definition.ts";
+import type { download } from "../download.ts";
+import type { Artifact } from "../fields.ts";
+import { artifactUri, openRequestOf, URI_TEMPLATES } from "./artifact_uri.ts";
+import { readSmallText, refusalOf } from "./get.ts";
+
+interface OwnedPage {
+  readonly artifacts: readonly Artifact[];
+  readonly next_cursor: string | null;
+}
+
+interface GrantedPage {
+  readonly grants: readonly (
+    & Pick<Artifact, "artifact_id" | "key" | "mime" | "size" | "expires_at">
+    & { readonly from_agent: string }
+  )[];
+  readonly next_cursor: string | null;
+}
+
+type Page = Awaited<ReturnType<ResourceDefinition["list"]>>;
+
+const WHAT_IS_READ = "Texts of up to 16 KiB are read; the tool get has the rest.";
+
+/** An agent's own artifacts, and behind them those that it was granted. */
+export const resources: ResourceDefinition = {
+  templates: [
+    {
+      uriTemplate: URI_TEMPLATES.byId,
+      name: "artifact",
+      description: `One content, which never changes. ${WHAT_IS_READ}`,
+    },
+    {
+      uriTemplate: URI_TEMPLATES.byKey,
+      name: "key",
+      description: `The artifact that an agent's key names now. ${WHAT_IS_READ}`,
+    },
+  ],
+
+  async list(mcp, cursor) {
+    const [of, position] = cursor === null ? ["owned", ""] : partsOf(cursor);
+    if (of === "granted") return await listGranted(mcp, position);
+    const owned = await listOwned(mcp, position);
+    if (owned.nextCursor !== null) return owned;
+    const granted = await listGranted(mcp, "");
+    return {
+      resources: [...owned.resources, ...granted.resources],
+      nextCursor: granted.nextCursor,
+    };
+  },
+
+  async read(mcp, uri) {
+    const request = openRequestOf(uri);
+    if (request === null) return null;
+    const allowed = await mcp.run<z.output<typeof download>>("/open", request)
+      .catch((error: unknown) => {
+        if (error instanceof ServiceError && error.code === "artifact_not_found") return null;
+        throw error;
+      });
+    if (allowed === null) return null;
+    const text = await readSmallText(allowed, mcp);
+    if (text !== null) return { text, mimeType: allowed.mime };
+    throw new ServiceError("invalid_request", {
+      message: `${refusalOf(allowed)} The tool get has the command that downloads it.`,
+    });
+  },
+};
+
+/** `owned:<position>` or `granted:<position>`: where the operation's own next page begins. */
+function partsOf(cursor: string): ["owned" | "granted", string] {
+  const [, of, position] = /^(owned|granted):(.+)$/s.exec(cursor) ?? [];
+  if (position === undefined) {
+    throw new ServiceError("invalid_request", {
+      message: "The cursor must be the nextCursor of an earlier answer.",
+    });
+  }
+  return [of as "owned" | "granted", position];
+}
+
+async function listOwned({ run }: McpCall, position: string): Promise<Page> {
+  const page = await run<OwnedPage>("/list", from(position));
+  return {
+    resources: page.artifacts.map((artifact) =>
+      listed(artifact, `Your own, until ${artifact.expires_at}.`)
+    ),
+    nextCursor: page.next_cursor && `owned:${page.next_cursor}`,
+  };
+}
+
+async function listGranted({ run }: McpCall, position: string): Promise<Page> {
+  const page = await run<GrantedPage>("/inbox", from(position));
+  return {
+    resources: page.grants.map((grant) =>
+      listed(grant, `Granted by ${grant.from_agent}, until ${grant.expires_at}.`)
+    ),
+    nextCursor: page.next_cursor && `granted:${page.next_cursor}`,
+  };
+}
+
+function from(position: string): object {
+  return position === "" ? {} : { cursor: position };
+}
+
+function listed(
+  { artifact_id, key, mime, size }: Pick<Artifact, "artifact_id" | "key" | "mime" | "size">,
+  description: string,
+): ListedResource {
+  return { uri: artifactUri(artifact_id), name: key, description, mimeType: mime, size };
+}

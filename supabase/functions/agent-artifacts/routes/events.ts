@@ -1,0 +1,34 @@
+import * as z from "zod";
+import { createEventsOperation } from "../../_shared/events.ts";
+import type { Operation, Platform } from "../../_shared/operation.ts";
+import { ARTIFACT_ID, sentArtifactId, sentExpiry, sentGrantId, sentSha256 } from "../fields.ts";
+
+const TYPES = [
+  "artifact.committed",
+  "artifact.registered",
+  "artifact.opened",
+  "artifact.fetched",
+  "artifact.deleted",
+  "artifact.expired",
+  "artifact.abandoned",
+  "grant.created",
+  "grant.revoked",
+] as const;
+
+export function createOperation(platform: Platform): Operation {
+  return createEventsOperation(platform, {
+    types: TYPES,
+    fields: {
+      artifact_id: sentArtifactId.optional(),
+      grant_id: sentGrantId.optional(),
+      from_agent: z.string().optional(),
+      to_agent: z.string().optional(),
+      expires_at: sentExpiry.optional().meta({ description: "When the grant ends." }),
+      sha256: sentSha256.optional(),
+      superseded: z.string().optional()
+        .meta({ description: "The artifact that the committed one took the place of." }),
+    },
+    example: { artifact_id: ARTIFACT_ID.examples[0] },
+    about: "Commits, reads and ends of its artifacts, what it read, and grants from and to it.",
+  });
+}

@@ -1,0 +1,23 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { blockedSender, namesSender } from "../senders.ts";
+
+export function createOperation({ relayDatabase }: Platform): Operation {
+  return defineOperation({
+    summary: "Show the grants of a sender in the inbox again.",
+    tag: "Grants",
+    callers: "the agent itself",
+    effect: "sets",
+    identification: "required",
+    request: namesSender,
+    response: blockedSender.extend({ blocked: z.literal(false) }),
+    errors: [],
+    handle({ input, caller }) {
+      return relayDatabase("unblock_sender", {
+        caller,
+        agent_id: input.agent_id ?? null,
+        from_agent: input.from_agent,
+      });
+    },
+  });
+}

@@ -1,0 +1,12 @@
+/** What /inbox/block and /inbox/unblock take and answer. */
+import * as z from "zod";
+import { agentId, subject } from "../_shared/fields.ts";
+
+export const namesSender = z.object({
+  agent_id: subject,
+  from_agent: agentId.meta({ description: "The sender.", examples: ["spammer"] }),
+});
+
+export const blockedSender = z.object({
+  from_agent: z.string().meta({ examples: ["spammer"] }),
+});

@@ -1,0 +1,39 @@
+import * as z from "zod";
+import { createEventsOperation } from "../../_shared/events.ts";
+import type { Operation, Platform } from "../../_shared/operation.ts";
+import { port, proto } from "../fields.ts";
+
+const TYPES = [
+  "rule.requested",
+  "rule.activated",
+  "rule.revoked",
+  "peer.registered",
+  "peer.updated",
+  "peer.removed",
+  "peer.appeared",
+  "peer.vanished",
+  "psk.rotated",
+] as const;
+
+export function createOperation(platform: Platform): Operation {
+  return createEventsOperation(platform, {
+    types: TYPES,
+    fields: {
+      from_agent: z.string().optional(),
+      to_agent: z.string().optional(),
+      port: port.optional(),
+      proto: proto.optional(),
+      peer: z.string().optional()
+        .meta({ description: "Whom the agent sees from now on, or sees no more." }),
+      pubkey: z.string().optional()
+        .meta({ description: "Of the agent's own registration, as is `endpoint`." }),
+      endpoint: z.string().optional(),
+      a: z.string().optional(),
+      b: z.string().optional(),
+      psk_version: z.int().optional(),
+    },
+    example: { from_agent: "planner", to_agent: "builder", port: 443, proto: "tcp" },
+    about: "Rules and requests that name it, peers that it sees or sees no more, its own " +
+      "registrations, and rotations.",
+  });
+}

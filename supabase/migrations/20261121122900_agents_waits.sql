@@ -1,0 +1,112 @@
+-- Made of supabase/schemas/agents/waits.sql by `deno task schema:squash`.
+
+-- Requests that wait for something to happen. A process of a function asks once a second, for all
+-- that wait in it, which of them have something to tell. Those then ask for their answer as ever.
+
+create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
+language sql
+stable
+return exists (
+  select
+  from artifacts.grants g
+  cross join lateral (
+    select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+  ) a
+  where g.to_agent = has_new_grant.agent_id
+    and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
+    and not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since)
+    and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
+    and g.live_until > now()
+    and a.state in ('committed', 'superseded')
+    and a.expires_at > now()
+    and not artifacts.is_blocked(g.to_agent, g.from_agent)
+);
+comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
+  'Whether an inbox shows a grant that was made since a snapshot.';
+
+create function mesh.has_other_version(agent_id text, version bigint) returns boolean
+language sql
+stable
+return not exists (
+  select
+  from mesh.config_versions v
+  where v.agent_id = has_other_version.agent_id
+    and v.version = has_other_version.version
+    and exists (select from mesh.peers p where p.agent_id = v.agent_id)
+);
+comment on function mesh.has_other_version(text, bigint) is
+  'Whether the configuration of an agent is not of this version any more, or its peer is gone.';
+
+create function agents.has_new_event(agent_id text, types text[], after text) returns boolean
+language sql
+stable
+return (
+  select
+    count(*) = 1000
+    or coalesce(
+      bool_or(e.action = any (has_new_event.types) and agents.is_shown(e, has_new_event.agent_id)), false
+    )
+  from agents.events_after(
+    has_new_event.agent_id,
+    split_part(has_new_event.after, '.', 1)::xid8,
+    split_part(has_new_event.after, '.', 2)::bigint,
+    1000
+  ) e
+);
+comment on function agents.has_new_event(text, text[], text) is
+  'Whether there is an event of these types for an agent (null: for anybody) after a position, or '
+  'may be one behind so many of other types.';
+
+create function public.find_changes(waits jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  answer json;
+begin
+  with waiting as (
+    select
+      e.number - 1 as place,
+      e.wait,
+      -- A key that has ended has something to tell, too: the next answer is a refusal.
+      e.wait -> 'caller' ->> 'kind' = 'agent' and k.agent_id is null as is_over,
+      coalesce(k.agent_id, e.wait ->> 'agent_id') as agent_id
+    from jsonb_array_elements(find_changes.waits) with ordinality as e (wait, number)
+    left join lateral (
+      select k.agent_id
+      from agents.keys k
+      where k.key_hash = e.wait -> 'caller' ->> 'key_hash'
+        and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > now())
+      limit 1
+    ) k on true
+  )
+  select json_build_object(
+    'changed', coalesce(json_agg(w.place), '[]'),
+    'inbox_position', pg_current_snapshot()::text,
+    'events_position', pg_snapshot_xmin(pg_current_snapshot()) || '.0'
+  ) into answer
+  from waiting w
+  where w.is_over
+    or case w.wait ->> 'kind'
+      when 'inbox' then artifacts.has_new_grant(
+        w.agent_id, w.wait ->> 'from_agent', (w.wait ->> 'after')::pg_snapshot
+      )
+      when 'configuration' then mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
+      when 'events' then agents.has_new_event(
+        w.agent_id,
+        array(select jsonb_array_elements_text(w.wait -> 'types')),
+        w.wait ->> 'after'
+      )
+      else true
+    end;
+  return answer;
+end
+$$;
+comment on function public.find_changes(jsonb) is
+  'Which of these waits have something to tell, by their places from 0 on: waits is [{kind: '
+  '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
+  'version}, {kind: "events", caller, agent_id, types, after}]. The others go on from the positions '
+  'in the answer. Authenticates nobody: those with something to tell ask for it themselves.';

@@ -1,0 +1,74 @@
+-- Whose grants an agent does not want to see.
+
+create table artifacts.blocked_senders (
+  agent_id agents.agent_id not null,
+  from_agent agents.agent_id not null,
+  blocked_at timestamptz not null default clock_timestamp(),
+
+  constraint a_sender_is_blocked_once primary key (agent_id, from_agent)
+);
+comment on table artifacts.blocked_senders is
+  'One row per agent and sender whose grants its inbox does not show. The grants exist and can be '
+  'opened. The sender learns nothing of it.';
+
+create function artifacts.senders_blocked_by(agent_id text) returns text[]
+language sql
+stable
+return array(
+  select b.from_agent::text from artifacts.blocked_senders b where b.agent_id = senders_blocked_by.agent_id
+);
+comment on function artifacts.senders_blocked_by(text) is 'Whose grants an agent does not see.';
+
+create function artifacts.is_blocked(agent_id text, from_agent text) returns boolean
+language sql
+stable
+return exists (
+  select from artifacts.blocked_senders b
+  where b.agent_id = is_blocked.agent_id and b.from_agent = is_blocked.from_agent
+);
+comment on function artifacts.is_blocked(text, text) is
+  'Whether an agent does not see the grants of another.';
+
+create function public.block_sender(caller jsonb, agent_id text, from_agent text, max_blocked integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(block_sender.caller, block_sender.agent_id);
+begin
+  -- Those of one agent take turns, so that the count is exact.
+  perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
+  if not artifacts.is_blocked(subject, block_sender.from_agent) then
+    if cardinality(artifacts.senders_blocked_by(subject)) >= block_sender.max_blocked then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object('limit', 'blocked_senders', 'maximum', block_sender.max_blocked);
+    end if;
+    insert into artifacts.blocked_senders (agent_id, from_agent) values (subject, block_sender.from_agent);
+  end if;
+  return json_build_object('from_agent', block_sender.from_agent, 'blocked', true);
+end
+$$;
+comment on function public.block_sender(jsonb, text, text, integer) is
+  'Keeps the grants of a sender out of an agent''s inbox, also those that are there. Idempotent. '
+  'Raises forbidden, invalid_request, limit_exceeded.';
+
+create function public.unblock_sender(caller jsonb, agent_id text, from_agent text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(unblock_sender.caller, unblock_sender.agent_id);
+begin
+  delete from artifacts.blocked_senders b
+  where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;
+  return json_build_object('from_agent', unblock_sender.from_agent, 'blocked', false);
+end
+$$;
+comment on function public.unblock_sender(jsonb, text, text) is
+  'Shows the grants of a sender in an agent''s inbox again. Idempotent. Raises forbidden, '
+  'invalid_request.';

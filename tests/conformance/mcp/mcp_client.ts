@@ -1,0 +1,129 @@
+/** The clients of the Model Context Protocol that agents' hosts have, each by its real SDK. */
+import assert from "node:assert/strict";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client";
+import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp";
+import { functionUrl, headersOf, type JsonObject, type Sender } from "../client.ts";
+
+export type FunctionName = "agent-artifacts" | "agent-mesh";
+
+/** What a client speaks: a version of the protocol, or what the SDK before this one makes of it. */
+export type Dialect = "2026-07-28" | "2025-11-25" | "SDK 1.x";
+
+export const DIALECTS: readonly Dialect[] = ["2026-07-28", "2025-11-25", "SDK 1.x"];
+
+export interface Tool {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: { readonly properties?: object; readonly required?: readonly string[] };
+  readonly annotations?: Readonly<Record<string, unknown>>;
+}
+
+export interface Resource {
+  readonly uri: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+}
+
+interface TextContent {
+  readonly type: "text";
+  readonly text: string;
+}
+
+interface ToolResult {
+  readonly content: readonly (TextContent | Resource & { readonly type: "resource_link" })[];
+  readonly isError?: boolean;
+}
+
+/** What the clients of both SDKs can do. */
+interface SdkClient {
+  listTools(): Promise<{ tools: readonly Tool[] }>;
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
+  listResources(
+    page?: { cursor: string },
+  ): Promise<{ resources: readonly Resource[]; nextCursor?: string }>;
+  listResourceTemplates(): Promise<{ resourceTemplates: readonly { uriTemplate: string }[] }>;
+  readResource(resource: { uri: string }): Promise<{ contents: readonly unknown[] }>;
+  getServerVersion(): { name: string; title?: string } | undefined;
+  getInstructions(): string | undefined;
+  close(): Promise<void>;
+}
+
+export interface CalledTool<Body> {
+  readonly isError: boolean;
+  readonly body: Body;
+  /** The resource link, where there is one. */
+  readonly link: Resource | undefined;
+  /** How many characters a model has to read. */
+  readonly characters: number;
+}
+
+export interface McpClient extends AsyncDisposable {
+  readonly sdk: SdkClient;
+  /** Calls a tool, whether or not it succeeds. */
+  call<Body = JsonObject>(name: string, given?: object): Promise<CalledTool<Body>>;
+  /** Calls a tool that a test only needs: an error fails the test. Returns the answer's body. */
+  succeed<Body = JsonObject>(name: string, given?: object): Promise<Body>;
+}
+
+export function mcpUrl(name: FunctionName): string {
+  return functionUrl(`/${name}/mcp`);
+}
+
+/** Connects as a host does that has the URL and a credential. */
+export async function connect(
+  name: FunctionName,
+  as: Sender,
+  { dialect = "2026-07-28", url = mcpUrl(name) }: { dialect?: Dialect; url?: string } = {},
+): Promise<McpClient> {
+  const sdk = await connectSdk(new URL(url), headersOf(as), dialect);
+  async function call<Body>(tool: string, given: object = {}): Promise<CalledTool<Body>> {
+    const result = await sdk.callTool({ name: tool, arguments: { ...given } }) as ToolResult;
+    const [text, link, ...others] = result.content;
+    assert.ok(text?.type === "text" && link?.type !== "text" && others.length === 0);
+    return {
+      isError: result.isError ?? false,
+      body: JSON.parse(text.text),
+      link,
+      characters: text.text.length + (link === undefined ? 0 : JSON.stringify(link).length),
+    };
+  }
+  return {
+    sdk,
+    call,
+    async succeed<Body>(tool: string, given: object = {}) {
+      const { isError, body } = await call<Body>(tool, given);
+      assert.equal(isError, false, JSON.stringify(body));
+      return body;
+    },
+    [Symbol.asyncDispose]: () => sdk.close(),
+  };
+}
+
+async function connectSdk(
+  url: URL,
+  headers: Record<string, string>,
+  dialect: Dialect,
+): Promise<SdkClient> {
+  const info = { name: "a-host", version: "1" };
+  if (dialect === "SDK 1.x") {
+    const client = new OldClient(info);
+    await client.connect(new OldTransport(url, { requestInit: { headers } }));
+    return client as unknown as SdkClient;
+  }
+  const mode = dialect === "2025-11-25" ? "legacy" : { pin: dialect };
+  const client = new Client(info, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+  assert.equal(client.getNegotiatedProtocolVersion(), dialect);
+  return client as unknown as SdkClient;
+}
+
+/** Asserts that a tool's result is this error of the catalogue. Returns its details. */
+export function assertToolError({ isError, body }: CalledTool<unknown>, code: string): JsonObject {
+  const { error } = body as { error: { code: string; details: JsonObject } };
+  assert.equal(isError, true);
+  assert.equal(error.code, code, JSON.stringify(body));
+  return error.details;
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "smol-toml";
+import { type Artifact, artifactTest, sha256 } from "../conformance/artifacts.ts";
+import type { Agent } from "../conformance/client.ts";
+import { connect, type McpClient } from "../conformance/mcp/mcp_client.ts";
+import { documentedBlock } from "./documentation.ts";
+import { filledIn } from "./placeholders.ts";
+import { Terminal } from "./terminal.ts";
+
+/** What a host makes of its configuration. */
+interface Server {
+  readonly url: string;
+  readonly authorization: string;
+}
+
+/** A call as the skill shows it. */
+interface ShownCall {
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+async function assertConnects({ url, authorization }: Server): Promise<void> {
+  await using client = await connect("agent-artifacts", { headers: { authorization } }, { url });
+  assert.ok((await client.sdk.listTools()).tools.length > 0);
+}
+
+function shownCall(block: string): ShownCall {
+  return JSON.parse(block);
+}
+
+/** Calls a tool as the skill shows, with what the reader puts in place of what it shows. */
+function callShown<Body>(
+  client: McpClient,
+  shown: ShownCall,
+  replaced: object = {},
+): Promise<Body> {
+  return client.succeed<Body>(shown.tool, { ...shown.arguments, ...replaced });
+}
+
+artifactTest(
+  "docs/mcp.md, Claude Code → what `claude mcp add` is given leads to the tools",
+  async ({ planner }) => {
+    await using terminal = await Terminal.open({ environment: { AGENT_KEY: planner.key } });
+    // Claude Code is not installed here. Its stand-in prints its arguments.
+    await mkdir(join(terminal.home, "bin"), { recursive: true });
+    const claude = join(terminal.home, "bin", "claude");
+    await writeFile(claude, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
+    await chmod(claude, 0o755);
+    const block = filledIn(await documentedBlock("docs/mcp.md, Add it to a host, 1"));
+    const words = (await terminal.paste(block)).trim().split("\n");
+    assert.deepEqual(words.slice(0, 5), ["mcp", "add", "--transport", "http", "agent-artifacts"]);
+    const [url = "", option, header = ""] = words.slice(5);
+    assert.equal(option, "--header");
+    await assertConnects({ url, authorization: header.replace(/^Authorization: /, "") });
+  },
+);
+
+artifactTest("docs/mcp.md, Codex → its configuration leads to the tools", async ({ planner }) => {
+  const text = filledIn(await documentedBlock("docs/mcp.md, Add it to a host, 2"));
+  const { mcp_servers } = parse(text) as unknown as {
+    mcp_servers: Record<string, { url: string; bearer_token_env_var: string }>;
+  };
+  const { url, bearer_token_env_var } = mcp_servers["agent-artifacts"]!;
+  assert.equal(bearer_token_env_var, "AGENT_KEY");
+  await assertConnects({ url, authorization: `Bearer ${planner.key}` });
+});
+
+artifactTest("docs/mcp.md, Cursor → its configuration leads to the tools", async ({ planner }) => {
+  const text = filledIn(await documentedBlock("docs/mcp.md, Add it to a host, 3"));
+  const servers = JSON.parse(text.replace("${env:AGENT_KEY}", planner.key));
+  const { url, headers } = servers["agent-artifacts"];
+  await assertConnects({ url, authorization: headers.Authorization });
+});
+
+artifactTest(
+  "SKILL.md, a small text → put, and read by who was granted it",
+  async ({ planner, builder }) => {
+    const put = shownCall(
+      await documentedBlock(
+        "docs/skills/agent-artifacts/SKILL.md, Hand over a small text, 1",
+      ),
+    );
+    const inline = shownCall(
+      await documentedBlock("docs/skills/agent-artifacts/SKILL.md, Receive, 2"),
+    );
+    await using owner = await connect("agent-artifacts", planner);
+    await using reader = await connect("agent-artifacts", builder);
+    const { artifact_id } = await callShown<Artifact>(owner, put);
+    await grantAsShown(owner, { artifact_id, to_agent: builder.id });
+    const { text } = await callShown<{ text: string }>(reader, inline, { artifact_id });
+    assert.equal(text, put.arguments["text"]);
+    await owner.succeed("delete", { artifact_id });
+  },
+);
+
+artifactTest(
+  "SKILL.md, a file → put, uploaded, committed, granted, found, downloaded and verified",
+  async ({ planner, builder }) => {
+    const measure = await documentedBlock(
+      "docs/skills/agent-artifacts/SKILL.md, Hand over a file, 1",
+    );
+    const put = shownCall(
+      await documentedBlock("docs/skills/agent-artifacts/SKILL.md, Hand over a file, 2"),
+    );
+    const commit = shownCall(
+      await documentedBlock("docs/skills/agent-artifacts/SKILL.md, Hand over a file, 3"),
+    );
+    const inbox = shownCall(
+      await documentedBlock("docs/skills/agent-artifacts/SKILL.md, Receive, 1"),
+    );
+    const get = shownCall(
+      await documentedBlock("docs/skills/agent-artifacts/SKILL.md, Receive, 3"),
+    );
+    const bytes = new Uint8Array(48_213).fill(7);
+    await using sandbox = await Terminal.open();
+    await writeFile(join(sandbox.home, "report.pdf"), bytes);
+    const [size, digest] = (await sandbox.paste(measure)).match(/\w+/g)!;
+    assert.equal(Number(size), put.arguments["size"]);
+    assert.equal(digest, sha256(bytes));
+
+    await using owner = await connect("agent-artifacts", planner);
+    await using reader = await connect("agent-artifacts", builder);
+    const { artifact_id, command } = await callShown<{ artifact_id: string; command: string }>(
+      owner,
+      put,
+    );
+    await sandbox.paste(command);
+    const committed = await callShown<Artifact>(owner, commit, { artifact_id, sha256: digest });
+    assert.equal(committed.state, "committed");
+    await grantAsShown(owner, { artifact_id, to_agent: builder.id });
+
+    const { grants } = await callShown<{ grants: { artifact_id: string }[] }>(reader, inbox);
+    assert.deepEqual(grants.map((grant) => grant.artifact_id), [artifact_id]);
+    const received = await callShown<{ command: string }>(reader, get, { artifact_id });
+    assert.equal((await sandbox.paste(received.command)).trim(), "july.pdf: OK");
+    await sandbox.paste("cmp report.pdf july.pdf");
+    await owner.succeed("delete", { artifact_id });
+  },
+);
+
+artifactTest(
+  "SKILL.md, a service → the rule is asked for, then active",
+  async ({ planner, builder }) => {
+    const put = shownCall(
+      await documentedBlock(
+        "docs/skills/agent-artifacts/SKILL.md, Reach another agent's service, 1",
+      ),
+    );
+    const rule = { from_agent: builder.id, to_agent: planner.id };
+    const active = async (agent: Agent) => {
+      await using client = await connect("agent-mesh", agent);
+      return (await callShown<{ active: boolean }>(client, put, rule)).active;
+    };
+    assert.deepEqual([await active(builder), await active(planner)], [false, true]);
+    await using client = await connect("agent-mesh", builder);
+    await client.succeed("acl_revoke", { ...put.arguments, ...rule });
+  },
+);
+
+async function grantAsShown(owner: McpClient, replaced: object): Promise<void> {
+  const grant = shownCall(
+    await documentedBlock("docs/skills/agent-artifacts/SKILL.md, Hand over a file, 4"),
+  );
+  await callShown(owner, grant, replaced);
+}

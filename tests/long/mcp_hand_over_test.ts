@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { connect, type McpClient } from "../conformance/mcp/mcp_client.ts";
+import { startFunction } from "../../dev/stack/functions.ts";
+import { type Stack, startStack } from "../../dev/stack/stack.ts";
+import { openStateDirectory, runTask } from "../stack/stack_process.ts";
+
+const SIZE = 60_000_000;
+
+/** A file of SIZE in which every megabyte is different. */
+async function writeLargeFile(path: string): Promise<void> {
+  const block = new Uint8Array(1_000_000).map((_, index) => index * 31 + (index >> 8));
+  const view = new DataView(block.buffer);
+  using file = await Deno.open(path, { write: true, create: true });
+  for (let number = 0; number < SIZE / block.length; number++) {
+    view.setUint32(0, number);
+    for (let written = 0; written < block.length;) {
+      written += await file.write(block.subarray(written));
+    }
+  }
+}
+
+/** A new agent of the stack, as a host that has its key and an empty sandbox. */
+async function openContext(stack: Stack, agentId: string): Promise<Context> {
+  const { output: key } = await runTask("dev/operator/agent_create.ts", {
+    args: [agentId],
+    environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
+  });
+  const folder = join(stack.stateDir, agentId);
+  await Deno.mkdir(folder);
+  const client = await connect(
+    "agent-artifacts",
+    { headers: { authorization: `Bearer ${key}` } },
+    { url: `${stack.url}/functions/v1/agent-artifacts/mcp` },
+  );
+  return new Context(client, folder);
+}
+
+interface ByCommand {
+  readonly artifact_id: string;
+  readonly command: string;
+}
+
+interface Inbox {
+  readonly grants: readonly { readonly artifact_id: string }[];
+}
+
+/** What a host keeps of one agent's work: a model has read or written all of it. */
+class Context {
+  characters = 0;
+
+  constructor(readonly client: McpClient, readonly folder: string) {}
+
+  /** Calls a tool, as a model does. */
+  async call<Body>(tool: string, given: object): Promise<Body> {
+    const { isError, body, characters } = await this.client.call<Body>(tool, given);
+    assert.equal(isError, false, JSON.stringify(body));
+    this.characters += tool.length + JSON.stringify(given).length + characters;
+    return body;
+  }
+
+  /** Runs a command in the agent's sandbox, as it stands. */
+  async shell(command: string): Promise<string> {
+    const { code, stdout, stderr } = await new Deno.Command("sh", {
+      args: ["-c", command],
+      cwd: this.folder,
+    }).output();
+    const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+    assert.equal(code, 0, output);
+    this.characters += command.length + output.length;
+    return output;
+  }
+}
+
+Deno.test("60 MB from one agent to another, by tools and the commands that they answer → the same bytes; fewer than 3,000 characters in either one's context", async () => {
+  await using state = await openStateDirectory();
+  const stack = await startStack({
+    port: 0,
+    stateDir: state.path,
+    durable: false,
+    functionNames: ["agent-artifacts"],
+    storageSizeLimit: SIZE,
+    startFunction: (options) =>
+      startFunction({
+        ...options,
+        environment: { ...options.environment, ARTIFACTS_MAX_SIZE_BYTES: String(SIZE) },
+      }),
+  });
+  try {
+    const [planner, builder] = [
+      await openContext(stack, "planner"),
+      await openContext(stack, "builder"),
+    ];
+    await using _planner = planner.client;
+    await using _builder = builder.client;
+    await writeLargeFile(join(planner.folder, "model.bin"));
+
+    const [size, sha256] = (await planner.shell("wc -c <model.bin; sha256sum <model.bin"))
+      .match(/\w+/g)!;
+    const { artifact_id, command } = await planner.call<ByCommand>("put", {
+      agent_id: "planner",
+      key: "models/model.bin",
+      mime: "application/octet-stream",
+      size: Number(size),
+      ttl_days: 7,
+      file: "model.bin",
+    });
+    await planner.shell(command);
+    const { expires_at } = await planner.call<{ expires_at: string }>("commit", {
+      artifact_id,
+      sha256,
+    });
+    await planner.call("grant", { artifact_id, to_agent: "builder", expires_at });
+
+    const { grants: [grant] } = await builder.call<Inbox>("inbox", { agent_id: "builder" });
+    const received = await builder.call<ByCommand>("get", {
+      artifact_id: grant!.artifact_id,
+      file: "model.bin",
+    });
+    assert.equal(await builder.shell(received.command), "model.bin: OK\n");
+
+    const { success } = await new Deno.Command("cmp", {
+      args: [join(planner.folder, "model.bin"), join(builder.folder, "model.bin")],
+    }).output();
+    assert.equal(success, true);
+    console.log(`planner ${planner.characters}, builder ${builder.characters} characters`);
+    assert.ok(planner.characters < 3000, String(planner.characters));
+    assert.ok(builder.characters < 3000, String(builder.characters));
+  } finally {
+    await stack.stop();
+  }
+});
