@@ -10,6 +10,7 @@ const GROWING = new Set([
   "agents.events",
   "agents.keys",
   "artifacts.artifacts",
+  "artifacts.blocked_senders",
   "artifacts.grants",
   "artifacts.totals",
   "artifacts.verifications",
