@@ -43,6 +43,7 @@ Deno.test("readArtifactsSettings() with what the platform gives → every key, a
     artifactsQuotaBytes: 0,
     artifactsMaxPending: 1000,
     artifactsMaxGrants: 1000,
+    artifactsMaxBlocked: 1000,
   });
 });
 

@@ -30,7 +30,7 @@ interface Page {
   readonly more: boolean;
 }
 
-/** /events of one function: `types` are the events of its group, `fields` what they have besides. */
+/** /events of one function: `types` are those of its group, `fields` what they have besides. */
 export function createEventsOperation(
   { callDatabase, relayDatabase }: Platform,
   { types, fields, example, about }: {

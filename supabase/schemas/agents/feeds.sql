@@ -209,7 +209,7 @@ begin
   if caller_agent <> list_events.agent_id then
     raise sqlstate 'PT403' using message = 'forbidden';
   end if;
-  -- A position from before the database was restored into another may lie in the future of this one.
+  -- A position from before the database was restored into another may lie in this one's future.
   if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
     raise sqlstate 'PT422' using
       message = 'invalid_request',

@@ -24,7 +24,7 @@ function read(
   return callAsService<Page>(sql, "list_events", parameters);
 }
 
-/** Records an event of the planner's in the transaction that `sql` has begun, or in one of its own. */
+/** Records an event of the planner's, in the transaction that `sql` has begun if it has. */
 async function record(sql: postgres.Sql, action = TYPES[0]!): Promise<string> {
   await sql`
     select agents.record_event(${sql.json(OPERATOR)}, null, ${action}, 'planner', null, '{}')`;
