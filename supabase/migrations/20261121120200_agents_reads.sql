@@ -12,6 +12,7 @@ create table agents.reads (
   actor_kind text not null,
   action text not null,
   subject_agent_id agents.agent_id,
+  other_agent_id agents.agent_id,
   details jsonb not null,
   told_at timestamptz not null,
   told_reads bigint not null,
@@ -39,7 +40,8 @@ create function agents.record_read(
   action text,
   subject_agent_id text,
   object_id text,
-  details jsonb default '{}'
+  details jsonb default '{}',
+  other_agent_id text default null
 ) returns void
 language plpgsql
 volatile
@@ -69,11 +71,12 @@ begin
     end if;
 
     insert into agents.reads as r (
-      object_id, reader, actor_kind, action, subject_agent_id, details, told_at, told_reads, last_read_at
+      object_id, reader, actor_kind, action, subject_agent_id, other_agent_id, details, told_at, told_reads,
+      last_read_at
     )
     values (
       record_read.object_id, who, record_read.caller ->> 'kind', record_read.action,
-      record_read.subject_agent_id, record_read.details, read_at, 1, read_at
+      record_read.subject_agent_id, record_read.other_agent_id, record_read.details, read_at, 1, read_at
     )
     on conflict on constraint reads_pkey do update
     set told_at = excluded.told_at,
@@ -85,7 +88,8 @@ begin
     if found then
       perform agents.record_event(
         record_read.caller, record_read.caller_agent, record_read.action, record_read.subject_agent_id,
-        record_read.object_id, record_read.details || jsonb_build_object('reads', reads)
+        record_read.object_id, record_read.details || jsonb_build_object('reads', reads),
+        record_read.other_agent_id
       );
       return;
     end if;
@@ -93,7 +97,7 @@ begin
   end loop;
 end
 $$;
-comment on function agents.record_read(jsonb, text, text, text, text, jsonb) is
+comment on function agents.record_read(jsonb, text, text, text, text, jsonb, text) is
   'As record_event, for reading: at most one event a minute per object and reader. Its `reads` in '
   'details is how many it stands for: itself, and those since the event before. The last thing that '
   'a transaction does.';
@@ -133,7 +137,8 @@ begin
         settled.details || jsonb_build_object(
           'reads', settled.untold_reads,
           'last_read_at', agents.iso_timestamp(settled.last_read_at)
-        )
+        ),
+        settled.other_agent_id
       );
     end if;
   end loop;

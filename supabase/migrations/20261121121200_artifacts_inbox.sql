@@ -138,8 +138,7 @@ stable
 set search_path = ''
 as $$
 begin
-  -- A position from before the database was restored into another may lie in the future of this
-  -- one.
+  -- A position from before the database was restored into another may lie in this one's future.
   if not pg_input_is_valid(parse_inbox_position.position_text, 'pg_snapshot')
     or pg_snapshot_xmax(parse_inbox_position.position_text::pg_snapshot)
       > pg_snapshot_xmax(pg_current_snapshot())

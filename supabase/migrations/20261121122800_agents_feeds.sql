@@ -159,7 +159,9 @@ as $$
         agents.artifact_of_event((event_json.event).object_id, (event_json.event).details),
         'grant_id', case when starts_with((event_json.event).object_id, 'grant_') then (event_json.event).object_id end,
         'sha256', (event_json.event).details -> 'sha256',
-        'superseded', (event_json.event).details -> 'superseded'
+        'superseded', (event_json.event).details -> 'superseded',
+        'reads', (event_json.event).details -> 'reads',
+        'last_read_at', (event_json.event).details -> 'last_read_at'
       )
       when 'rule' then jsonb_build_object(
         'from_agent', (event_json.event).subject_agent_id,
@@ -211,8 +213,7 @@ begin
   if caller_agent <> list_events.agent_id then
     raise sqlstate 'PT403' using message = 'forbidden';
   end if;
-  -- A position from before the database was restored into another may lie in the future of this
-  -- one.
+  -- A position from before the database was restored into another may lie in this one's future.
   if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
     raise sqlstate 'PT422' using
       message = 'invalid_request',

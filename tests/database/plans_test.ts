@@ -12,6 +12,7 @@ const GROWING = new Set([
   "agents.keys",
   "agents.reads",
   "artifacts.artifacts",
+  "artifacts.blocked_senders",
   "artifacts.grants",
   "artifacts.totals",
   "artifacts.verifications",

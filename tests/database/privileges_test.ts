@@ -173,6 +173,25 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
         ((await callAsService(sql, "list_artifacts", list))["artifacts"] as unknown[]).length,
         1,
       );
+      const sender = { caller, agent_id: "builder", from_agent: "planner" };
+      await callAsService(sql, "block_sender", { ...sender, max_blocked: 1 });
+      await callAsService(sql, "unblock_sender", sender);
+      const given = { caller, agent_id: "planner", artifact_id: null, to_agent: null };
+      const grants = await callAsService(sql, "list_grants", {
+        ...given,
+        max_entries: 10,
+        cursor: null,
+      });
+      assert.equal((grants["grants"] as unknown[]).length, 1);
+      const types = ["grant.created"];
+      const feed = { caller, agent_id: "builder", types, max_entries: 10, after: null };
+      assert.equal(
+        ((await callAsService(sql, "list_events", feed))["events"] as unknown[]).length,
+        1,
+      );
+      const wait = { kind: "inbox", caller, agent_id: "builder", after: "3:3:" };
+      const changes = await callAsService(sql, "find_changes", { waits: sql.json([wait]) });
+      assert.deepEqual(changes["changed"], [0]);
       await callAsService(sql, "revoke_grants", {
         caller,
         artifact_id,

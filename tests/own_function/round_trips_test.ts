@@ -4,6 +4,7 @@ import {
   artifactTest,
   type Download,
   type Grant,
+  type InboxPage,
   publish,
   registerAndUpload,
   secondsFromNow,
@@ -64,6 +65,16 @@ artifactTest(
       SIGN_DOWNLOAD,
     ]);
     assert.deepEqual((await callsOf("/inbox", { agent_id: planner.id }))[0], ["list_inbox"]);
+    const unhurried = { after: (await callsOf<InboxPage>("/inbox", {}))[1].latest };
+    assert.deepEqual((await callsOf("/inbox", unhurried))[0], ["list_inbox"]);
+    assert.deepEqual((await callsOf("/inbox/block", { from_agent: builder.id }))[0], [
+      "block_sender",
+    ]);
+    assert.deepEqual((await callsOf("/inbox/unblock", { from_agent: builder.id }))[0], [
+      "unblock_sender",
+    ]);
+    assert.deepEqual((await callsOf("/grants", {}))[0], ["list_grants"]);
+    assert.deepEqual((await callsOf("/events", {}))[0], ["list_events"]);
     assert.deepEqual((await callsOf("/list", { agent_id: planner.id }))[0], ["list_artifacts"]);
     assert.deepEqual((await callsOf("/revoke", { grant_id: grant.grant_id }))[0], [
       "revoke_grants",

@@ -30,9 +30,7 @@ interface Page {
   readonly more: boolean;
 }
 
-/**
- * /events of one function: `types` are the events of its group, `fields` what they have besides.
- */
+/** /events of one function: `types` are those of its group, `fields` what they have besides. */
 export function createEventsOperation(
   { callDatabase, relayDatabase }: Platform,
   { types, fields, example, about }: {
@@ -76,7 +74,7 @@ export function createEventsOperation(
         .meta({ description: "Whether to send the next request at once.", examples: [false] }),
     }),
     errors: [],
-    async handle({ input, caller, request }) {
+    async handle({ input, caller, request, slot }) {
       const question = {
         caller,
         agent_id: input.agent_id ?? null,
@@ -93,7 +91,7 @@ export function createEventsOperation(
           const { agent_id, types } = question;
           return { kind: "events", caller, agent_id, types, after: latest };
         },
-      }, { seconds: input.wait_seconds, request });
+      }, { seconds: input.wait_seconds, request, slot });
       return Response.json(page);
     },
   });

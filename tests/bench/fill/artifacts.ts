@@ -14,6 +14,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillEnded(sql, Math.ceil(artifacts / 10)),
     fillPending(sql, Math.ceil(artifacts / 20)),
     fillGrants(sql, artifacts),
+    fillBlockedSenders(sql, artifacts),
   ]);
   await sql`analyze artifacts.artifacts, artifacts.grants`;
   await sql`
@@ -120,5 +121,16 @@ async function fillGrants(sql: postgres.Sql, ended: number): Promise<void> {
         encode(sha256(convert_to('g_' || rtrim(translate(
           encode(sha256(convert_to('live ' || i, 'UTF8')), 'base64'), '+/', '-_'), '='), 'UTF8')), 'hex'),
         now() - interval '9 days' - i * interval '1 ms', now() + interval '90 days'
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}
+
+/** One of each peer, and one of the grantee, who never granted it anything. */
+async function fillBlockedSenders(sql: postgres.Sql, count: number): Promise<void> {
+  await sql`
+    insert into artifacts.blocked_senders (agent_id, from_agent) values (${GRANTEE}, 'stranger')`;
+  await fillInChunks(sql, count, (transaction, { from, to }) =>
+    transaction`
+      insert into artifacts.blocked_senders (agent_id, from_agent)
+      select 'peer-' || i, 'stranger'
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }

@@ -67,12 +67,28 @@ function psk(agentId: string) {
   return { agent_id: agentId, psk_version: 1, encrypted_psk: "v1.0000000000000000.AAAA" };
 }
 
+/** Snapshots before all that the tables hold, and after it. */
+const BEGINNING = "3:3:";
+const END = "1000000000:1000000000:";
+const EVENTS = {
+  caller: as(HOARDER),
+  agent_id: null,
+  types: "{artifact.committed}",
+  max_entries: 100,
+};
+/** The same, since all that the tables hold. */
+const LATER_EVENTS = { kind: "events", types: ["artifact.committed"], after: "1000000000.0" };
+const GIVEN = { caller: as(HOARDER), agent_id: null, max_entries: 100, cursor: null };
+/** What a page of events may walk, and a second look at each. */
+const ONE_WALK = { rows: 6_000, pages: 9_000 };
+
 const SMALL = { rows: 100, pages: 300 };
 const MESH = { caller: as(PEER), agent_id: PEER };
 
 /** Every SQL function of the service, except those that the test names. */
 export const CALLS: readonly PlannedCall[] = [
   call("check_health", {}),
+  call("describe_caller", { caller: as(HOARDER) }),
   call("check_operator", { caller: as(HOARDER) }, { refused: true }),
   call("create_agent_key", { agent_id: OWNER }),
   call("revoke_agent_key", { key_id: "key_unknown" }),
@@ -189,6 +205,12 @@ export const CALLS: readonly PlannedCall[] = [
   }, { circumstances: "beside grants of the same that ended", refused: true }),
   call("open_artifact", {
     caller: as(HOARDER),
+    artifact_id: null,
+    window_seconds: 60,
+    key: "files/00000001",
+  }, { circumstances: "by key" }),
+  call("open_artifact", {
+    caller: as(HOARDER),
     artifact_id: artifactIdOf(POPULAR),
     window_seconds: 60,
   }, { circumstances: "as the owner" }),
@@ -204,6 +226,61 @@ export const CALLS: readonly PlannedCall[] = [
     max_entries: 20,
     after_grant_id: liveGrantIdOf(20),
   }, { circumstances: "a page in the middle", bounds: { rows: 500, pages: 1000 } }),
+  call("list_inbox", {
+    caller: as(GRANTEE),
+    agent_id: null,
+    max_entries: 50,
+    after_grant_id: null,
+    from_agent: HOARDER,
+  }, { circumstances: "of one sender, beside grants of it that ended" }),
+  call("list_inbox", {
+    caller: as(GRANTEE),
+    agent_id: null,
+    max_entries: 50,
+    after_grant_id: null,
+    after: BEGINNING,
+  }, { circumstances: "of very much that was granted since", bounds: ONE_WALK }),
+  call("block_sender", {
+    caller: as(GRANTEE),
+    agent_id: null,
+    from_agent: HOARDER,
+    max_blocked: 1000,
+  }),
+  call("unblock_sender", { caller: as(GRANTEE), agent_id: null, from_agent: HOARDER }),
+  call("list_grants", { ...GIVEN, artifact_id: null, to_agent: null }, {
+    circumstances: "of an agent beside its grants that ended",
+  }),
+  call("list_grants", { ...GIVEN, artifact_id: artifactIdOf(POPULAR), to_agent: null }, {
+    circumstances: "of an artifact beside its grants that ended",
+  }),
+  call("list_grants", { ...GIVEN, artifact_id: null, to_agent: GRANTEE }, {
+    circumstances: "to an agent beside its grants that ended",
+  }),
+  call("list_events", { ...EVENTS, after: null }, {
+    circumstances: "the newest page",
+    bounds: ONE_WALK,
+  }),
+  call("list_events", { ...EVENTS, after: "3.0" }, {
+    circumstances: "a page in the middle",
+    bounds: ONE_WALK,
+  }),
+  call("list_events", { ...EVENTS, caller: OPERATOR, after: null }, {
+    circumstances: "the newest page of all agents",
+    bounds: ONE_WALK,
+  }),
+  call("list_events", { ...EVENTS, caller: OPERATOR, after: "3.0" }, {
+    circumstances: "a page of all agents",
+    bounds: ONE_WALK,
+  }),
+  call("find_changes", {
+    waits: [
+      { kind: "inbox", caller: as(GRANTEE), agent_id: null, from_agent: null, after: END },
+      { kind: "inbox", caller: as(GRANTEE), agent_id: null, from_agent: HOARDER, after: END },
+      { kind: "configuration", caller: as(PEER), agent_id: null, version: 1 },
+      { ...LATER_EVENTS, caller: as(HOARDER), agent_id: null },
+      { ...LATER_EVENTS, caller: OPERATOR, agent_id: null },
+    ],
+  }),
   call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
 
   call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
@@ -242,6 +319,7 @@ export const CALLS: readonly PlannedCall[] = [
   }),
 
   call("record_heartbeat", { ...MESH, config_version: 1 }),
+  call("read_heartbeat", MESH),
   call("register_peer", { ...MESH, ...registeredPeer }),
   call("register_peer", { caller: as(OWNER), agent_id: OWNER, ...registeredPeer }, {
     circumstances: "of a new peer",

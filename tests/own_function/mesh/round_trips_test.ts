@@ -36,6 +36,8 @@ meshTest(
     assert.deepEqual(await callsOf("/wg_config", {}), ["read_wg_config"]);
     assert.deepEqual(await callsOf("/netmap", {}), ["read_netmap"]);
     assert.deepEqual(await callsOf("/peer/heartbeat", agent), ["record_heartbeat"]);
+    assert.deepEqual(await callsOf("/peer/heartbeat", { wait_seconds: 50 }), ["record_heartbeat"]);
+    assert.deepEqual(await callsOf("/events", {}), ["list_events"]);
     assert.deepEqual(await callsOf("/psk/rotate", { a: alice.id, b: bob.id }), ["rotate_psk"]);
     assert.deepEqual(await callsOf("/acl/revoke", rule), ["revoke_rule"]);
     assert.deepEqual(await callsOf("/peer/remove", agent), ["remove_peer"]);

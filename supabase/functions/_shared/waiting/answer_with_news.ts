@@ -1,3 +1,4 @@
+import type { Slot } from "../rate_limits.ts";
 import type { CallDatabase } from "../upstream/database.ts";
 import { type Wait, Waits } from "./waits.ts";
 
@@ -22,7 +23,11 @@ const waitsOf = new WeakMap<CallDatabase, Waits>();
 export async function answerWithNews<Answer>(
   callDatabase: CallDatabase,
   { ask, askAgain = ask, hasNews, waitAfter }: Question<Answer>,
-  { seconds, request }: { readonly seconds: number; readonly request: Request },
+  { seconds, request, slot }: {
+    readonly seconds: number;
+    readonly request: Request;
+    readonly slot: Slot;
+  },
 ): Promise<Answer> {
   const timeIsOver = AbortSignal.timeout(seconds * 1000);
   const waits = waitsOf.get(callDatabase) ?? new Waits(callDatabase);
@@ -31,8 +36,8 @@ export async function answerWithNews<Answer>(
   let answer = await ask();
   while (!hasNews(answer) && !timeIsOver.aborted) {
     const signal = AbortSignal.any([timeIsOver, request.signal]);
-    // The only line in which a request holds nothing and does nothing, for up to 50 seconds.
-    const end = await waits.wait(waitAfter(answer), signal);
+    // For up to 50 seconds the request does nothing, and is not counted among those at once.
+    const end = await slot.whileFree(() => waits.wait(waitAfter(answer), signal));
     if (end === "dismissed" || request.signal.aborted) break;
     answer = await askAgain();
   }

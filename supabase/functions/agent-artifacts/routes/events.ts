@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { createEventsOperation } from "../../_shared/events.ts";
 import type { Operation, Platform } from "../../_shared/operation.ts";
+import { sentTimestamp } from "../../_shared/fields.ts";
 import { ARTIFACT_ID, sentArtifactId, sentExpiry, sentGrantId, sentSha256 } from "../fields.ts";
 
 const TYPES = [
@@ -25,6 +26,10 @@ export function createOperation(platform: Platform): Operation {
       to_agent: z.string().optional(),
       expires_at: sentExpiry.optional().meta({ description: "When the grant ends." }),
       sha256: sentSha256.optional(),
+      reads: z.int().optional()
+        .meta({ description: "How many reads the event stands for: at most one event a minute." }),
+      last_read_at: sentTimestamp.optional()
+        .meta({ description: "When the last of them was, where that is not `at`." }),
       superseded: z.string().optional()
         .meta({ description: "The artifact that the committed one took the place of." }),
     },

@@ -63,7 +63,7 @@ export function createOperation({ callDatabase, relayDatabase }: Platform): Oper
     }),
     response,
     errors: [],
-    async handle({ input, caller, request }) {
+    async handle({ input, caller, request, slot }) {
       const whose = {
         caller,
         agent_id: input.agent_id ?? null,
@@ -81,7 +81,7 @@ export function createOperation({ callDatabase, relayDatabase }: Platform): Oper
         ask: () => callDatabase("list_inbox", question),
         hasNews: ({ grants }) => grants.length > 0,
         waitAfter: ({ latest }) => ({ kind: "inbox", ...whose, after: latest }),
-      }, { seconds: input.wait_seconds, request });
+      }, { seconds: input.wait_seconds, request, slot });
     },
   });
 }

@@ -43,7 +43,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
     request,
     response,
     errors: ["peer_not_found"],
-    async handle({ input, caller, request }) {
+    async handle({ input, caller, request, slot }) {
       const whose = { caller, agent_id: input.agent_id ?? null };
       const runs = input.config_version ?? null;
       const record = () =>
@@ -62,7 +62,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
               version: config_version,
             }),
           },
-          { seconds: input.wait_seconds, request },
+          { seconds: input.wait_seconds, request, slot },
         );
       return {
         agent_id,

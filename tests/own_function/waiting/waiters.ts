@@ -1,0 +1,70 @@
+/** Requests that wait at one function, whose calls pass a proxy. */
+import assert from "node:assert/strict";
+import type { InboxPage } from "../../conformance/artifacts.ts";
+import type { Agent, Answer } from "../../conformance/client.ts";
+import type { OwnFunction } from "../own_function.ts";
+import type { Intercept, Passing, Proxy } from "../proxy.ts";
+
+const POLL = "/rest/v1/rpc/find_changes";
+
+export interface WaitingRequest {
+  readonly answer: Promise<Answer<InboxPage>>;
+  /** Goes away without an answer. */
+  abort(): void;
+}
+
+/** Waits in the inbox of the agent, for longer than any test lasts. */
+export function waitInInbox(
+  own: Pick<OwnFunction, "process">,
+  agent: Agent,
+): WaitingRequest {
+  const controller = new AbortController();
+  const request = async () => {
+    const response = await fetch(`${own.process.url}/agent-artifacts/inbox`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${agent.key}` },
+      body: JSON.stringify({ wait_seconds: 50 }),
+      signal: controller.signal,
+    });
+    const { status, headers } = response;
+    return { status, headers, body: await response.json() as InboxPage };
+  };
+  const answer = request();
+  // Whoever goes away does not mind.
+  answer.catch(() => {});
+  return { answer, abort: () => controller.abort() };
+}
+
+/** How many requests a poll asks for. */
+function waitsIn({ body }: Passing): number {
+  return JSON.parse(body).waits.length;
+}
+
+/** Resolves when a poll passes for which `wanted` holds, by how many requests it asks for. */
+export function pollPasses(
+  proxy: Proxy,
+  wanted: (waits: number) => boolean,
+  otherwise: Intercept = () => {},
+): Promise<void> {
+  return new Promise((resolve) => {
+    proxy.intercept((passing, forward) => {
+      if (passing.path === POLL && wanted(waitsIn(passing))) {
+        proxy.letPass();
+        resolve();
+      }
+      return otherwise(passing, forward);
+    });
+  });
+}
+
+/** How many requests each poll so far has asked for. */
+export function pollsOf({ passed }: Proxy): number[] {
+  return passed.filter(({ path }) => path === POLL).map(waitsIn);
+}
+
+/** Asserts that a wait ended with nothing to tell. */
+export async function assertEmpty({ answer }: WaitingRequest): Promise<void> {
+  const { status, body } = await answer;
+  assert.equal(status, 200);
+  assert.deepEqual(body.grants, []);
+}
