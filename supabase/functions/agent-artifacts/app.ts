@@ -19,6 +19,9 @@ export function artifactsApp(environment: Environment) {
       "/delete": () => import("./routes/delete.ts"), //     the owner
       "/sweep": () => import("./routes/sweep.ts"), //       the operator
     }, //                                                   and the operator, everything
+    async checkHealth(settings) {
+      await (await import("./bucket.ts")).requireBucket(settings);
+    },
     loadDocumentation: () => import("./documentation.ts"),
   }, environment);
 }
