@@ -127,6 +127,7 @@ as $$
           where r.active and r.to_agent = configuration_state.agent_id and r.from_agent = n.agent_id
         ),
         'psk_version', pair.psk_version,
+        'encrypted_version', coalesce(pair.encrypted_version, pair.psk_version),
         'encrypted_psk', pair.encrypted_psk
       )
       order by p.agent_id
