@@ -66,7 +66,7 @@ function contentDisposition(name: string): string {
   return `attachment; filename=${encoded}; filename*=UTF-8''${encoded}`;
 }
 
-/** By the very text of the etag, so that `*` and weak tags match nothing; or by the whole second. */
+/** By the very text of the etag, so that `*` and weak tags match nothing; or by whole seconds. */
 function isNotModified(headers: Headers, { metadata }: ObjectRow): boolean {
   if (headers.get("if-none-match") === metadata.eTag) return true;
   const since = Date.parse(headers.get("if-modified-since") ?? "");
