@@ -18,7 +18,7 @@ const BATCH_SIZE = 500;
 interface EncryptedPair {
   readonly low_agent: string;
   readonly high_agent: string;
-  readonly psk_version: number;
+  readonly encrypted_version: number;
   readonly encrypted_psk: string;
 }
 
@@ -94,7 +94,7 @@ function reencrypt(pair: EncryptedPair, encryptionKeys: EncryptionKeys): string 
   const owner = {
     lowAgent: pair.low_agent,
     highAgent: pair.high_agent,
-    version: pair.psk_version,
+    version: pair.encrypted_version,
   };
   const psk = decryptPresharedKey(pair.encrypted_psk, { owner, encryptionKeys });
   return encryptPresharedKey(psk, { owner, encryptionKeys });

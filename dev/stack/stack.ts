@@ -35,6 +35,8 @@ export interface StackOptions {
   readonly startFunction?: (options: FunctionOptions) => Promise<RunningFunction>;
   /** Bytes; for buckets without a limit of their own. Default: 50 MiB. */
   readonly storageSizeLimit?: number;
+  /** Storage copies what it moves, and takes this long. Default: a move is made at once. */
+  readonly storageCopyMilliseconds?: number;
 }
 
 export interface Stack {
@@ -113,6 +115,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       jwtSecret: keys.jwtSecret,
       durable,
       ...(options.storageSizeLimit === undefined ? {} : { sizeLimit: options.storageSizeLimit }),
+      ...(options.storageCopyMilliseconds === undefined
+        ? {}
+        : { copyMilliseconds: options.storageCopyMilliseconds }),
     });
     stops.push(storage.stop);
     upstreams.storage = storage.port;

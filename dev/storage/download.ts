@@ -1,4 +1,3 @@
-import { parseRange } from "./byte_range.ts";
 import type { ObjectFiles } from "./object_files.ts";
 import type { ObjectAddress, ObjectRow, ObjectRows } from "./object_rows.ts";
 import { storageErrors } from "./storage_error.ts";
@@ -7,6 +6,8 @@ export interface DownloadOptions {
   readonly address: ObjectAddress;
   readonly rows: ObjectRows;
   readonly files: ObjectFiles;
+  /** When the signed URL ends. Left out: the request has a key. */
+  readonly expiresAt?: Date;
 }
 
 /**
@@ -14,12 +15,11 @@ export interface DownloadOptions {
  * StorageError.
  */
 export async function sendObject(request: Request, options: DownloadOptions): Promise<Response> {
-  const row = await options.rows.find(options.address);
-  if (row === null) throw storageErrors.noSuchKey();
-  const headers = objectHeaders(row, new URL(request.url).searchParams.get("download"));
-  if (matches(request.headers.get("if-none-match"), row.metadata.eTag)) {
-    return new Response(null, { status: 304, headers });
-  }
+  const row = await options.rows.findInBucket(options.address);
+  const names = new URL(request.url).searchParams.getAll("download");
+  if (names.length > 1) throw storageErrors.invalidRequest("querystring/download must be string");
+  const headers = objectHeaders(row, { fileName: names[0], expiresAt: options.expiresAt });
+  if (isNotModified(request.headers, row)) return new Response(null, { status: 304, headers });
   const { size } = row.metadata;
   const range = parseRange(request.headers.get("range") ?? undefined, size);
   const { start, length } = range ?? { start: 0, length: size };
@@ -42,26 +42,56 @@ export async function sendObject(request: Request, options: DownloadOptions): Pr
   }
 }
 
-function objectHeaders(row: ObjectRow, download: string | null): Headers {
-  const { metadata } = row;
+function objectHeaders(
+  { metadata }: ObjectRow,
+  { fileName, expiresAt }: { fileName: string | undefined; expiresAt: Date | undefined },
+): Headers {
   const headers = new Headers({
     "accept-ranges": "bytes",
-    "cache-control": metadata.cacheControl,
-    "content-type": metadata.mimetype,
+    // Nothing that was uploaded is shown as a page of the project's own.
+    "content-type": metadata.mimetype.includes("text/html") ? "text/plain" : metadata.mimetype,
     etag: metadata.eTag,
     "last-modified": new Date(metadata.lastModified).toUTCString(),
+    "x-robots-tag": "none",
   });
-  if (download !== null) headers.set("content-disposition", contentDisposition(download));
+  if (expiresAt === undefined) headers.set("cache-control", metadata.cacheControl);
+  else headers.set("expires", expiresAt.toUTCString());
+  if (fileName !== undefined) headers.set("content-disposition", contentDisposition(fileName));
   return headers;
 }
 
 function contentDisposition(name: string): string {
   if (name === "") return "attachment;";
   const encoded = encodeURIComponent(name);
-  return `attachment; filename=${encoded}; filename*=UTF-8''${encoded};`;
+  return `attachment; filename=${encoded}; filename*=UTF-8''${encoded}`;
 }
 
-function matches(ifNoneMatch: string | null, eTag: string): boolean {
-  return ifNoneMatch !== null &&
-    ifNoneMatch.split(",").some((tag) => [eTag, "*"].includes(tag.trim().replace(/^W\//, "")));
+/** By the very text of the etag, so that `*` and weak tags match nothing; or by whole seconds. */
+function isNotModified(headers: Headers, { metadata }: ObjectRow): boolean {
+  if (headers.get("if-none-match") === metadata.eTag) return true;
+  const since = Date.parse(headers.get("if-modified-since") ?? "");
+  return Math.floor(Date.parse(metadata.lastModified) / 1000) <= since / 1000;
+}
+
+/** The first byte and the number of bytes of an answer. */
+interface ByteRange {
+  readonly start: number;
+  readonly length: number;
+}
+
+/**
+ * Reads a Range header for an object of `size` bytes: `bytes=0-4`, `bytes=5-` or `bytes=-3`. Null
+ * without the header. Anything else, several ranges and junk included, is a StorageError of HTTP
+ * 416, as on the real server.
+ */
+function parseRange(header: string | undefined, size: number): ByteRange | null {
+  if (header === undefined) return null;
+  const [, first, last] = /^bytes=([0-9]*)-([0-9]*)$/.exec(header.trim()) ?? [];
+  if (first === undefined || last === undefined || first + last === "") {
+    throw storageErrors.invalidRange();
+  }
+  const start = first === "" ? Math.max(size - Number(last), 0) : Number(first);
+  const end = first === "" || last === "" ? size : Math.min(Number(last) + 1, size);
+  if (end <= start) throw storageErrors.invalidRange();
+  return { start, length: end - start };
 }

@@ -1,4 +1,4 @@
-import { link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { copyFile, link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
@@ -67,6 +67,11 @@ export class ObjectFiles {
   /** Gives the bytes of `version` a second version. */
   async duplicate(version: string, newVersion: string): Promise<void> {
     await link(this.#path(version), this.#path(newVersion));
+  }
+
+  /** As `duplicate`, byte by byte. */
+  async copy(version: string, newVersion: string): Promise<void> {
+    await copyFile(this.#path(version), this.#path(newVersion));
   }
 
   async remove(version: string): Promise<void> {

@@ -1,4 +1,6 @@
-import postgres from "postgres";
+// @ts-types="@types/pg"
+import pg from "pg";
+import { reasonOf } from "../command/command_error.ts";
 import { storageErrors } from "./storage_error.ts";
 
 export interface ObjectMetadata {
@@ -24,7 +26,8 @@ export interface ObjectRow {
   readonly updated_at: Date;
   readonly last_accessed_at: Date;
   readonly metadata: ObjectMetadata;
-  readonly user_metadata: postgres.JSONValue | null;
+  /** Any JSON. */
+  readonly user_metadata: unknown;
 }
 
 export interface ObjectAddress {
@@ -35,57 +38,99 @@ export interface ObjectAddress {
 export interface NewVersion {
   readonly version: string;
   readonly metadata: ObjectMetadata;
-  readonly userMetadata: postgres.JSONValue | null;
+  /** Any JSON. */
+  readonly userMetadata: unknown;
 }
 
+/** As rows of `storage.buckets` have them. */
+export interface BucketRow {
+  readonly id: string;
+  readonly name: string;
+  readonly owner: string | null;
+  readonly public: boolean;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  /** Bytes; PostgreSQL's bigint comes as text. */
+  readonly file_size_limit: string | null;
+  readonly allowed_mime_types: readonly string[] | null;
+}
+
+/** PostgreSQL's error of a value that a unique index has already. */
+const UNIQUE_VIOLATION = "23505";
+
 /**
- * The tables `storage.buckets` and `storage.objects`, used by their owner as the real server does.
+ * The tables `storage.buckets` and `storage.objects`, used by their owner as the real server does,
+ * and by the client of the real server: `postgres`, which the tests use, throws where nobody can
+ * catch it when PostgreSQL dies in the middle of a transaction.
  */
 export class ObjectRows {
-  readonly #sql: postgres.Sql;
+  readonly #pool: pg.Pool;
 
   constructor(databaseUrl: string) {
-    this.#sql = postgres(databaseUrl, { max: 10, onnotice: () => {} });
+    this.#pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
+    // PostgreSQL has ended a connection that nobody uses. The next query opens another.
+    this.#pool.on("error", (cause) => {
+      if (!this.#pool.ending) console.error("storage: PostgreSQL:", reasonOf(cause));
+    });
   }
 
   close(): Promise<void> {
-    return this.#sql.end({ timeout: 1 });
+    return this.#pool.end();
   }
 
-  /**
-   * The bucket's own size limit in bytes, or null. Throws StorageError when there is no such
-   * bucket.
-   */
-  async sizeLimit(bucket: string): Promise<number | null> {
-    const [row] = await this.#sql<{ file_size_limit: string | null }[]>`
-      select file_size_limit from storage.buckets where id = ${bucket}`;
-    if (row === undefined) throw storageErrors.noSuchBucket();
-    return row.file_size_limit === null ? null : Number(row.file_size_limit);
+  async findBucket(bucket: string): Promise<BucketRow | null> {
+    const { rows } = await this.#pool.query<BucketRow>(
+      `select id, name, owner, public, created_at, updated_at, file_size_limit, allowed_mime_types
+      from storage.buckets where id = $1`,
+      [bucket],
+    );
+    return rows[0] ?? null;
   }
 
   async find({ bucket, path }: ObjectAddress): Promise<ObjectRow | null> {
-    const [row] = await this.#sql<ObjectRow[]>`
-      select * from storage.objects where bucket_id = ${bucket} and name = ${path}`;
-    return row ?? null;
+    const { rows } = await this.#pool.query<ObjectRow>(
+      "select * from storage.objects where bucket_id = $1 and name = $2",
+      [bucket, path],
+    );
+    return rows[0] ?? null;
+  }
+
+  /** As `find`. Throws StorageError where there is nothing, or not even the bucket. */
+  async findInBucket(address: ObjectAddress): Promise<ObjectRow> {
+    const row = await this.find(address);
+    if (row !== null) return row;
+    const bucket = await this.findBucket(address.bucket);
+    throw bucket === null ? storageErrors.noSuchBucket() : storageErrors.noSuchKey();
   }
 
   /** Puts `uploaded` at the address. Returns the version that it replaced, or null. */
   put({ bucket, path }: ObjectAddress, uploaded: NewVersion): Promise<string | null> {
-    return this.#sql.begin(async (sql) => {
+    return this.#transaction(async (client) => {
       // Uploads to one address end one after the other: else one that inserts would not see what it
       // replaces.
-      await sql`select pg_advisory_xact_lock(hashtextextended(${`${bucket}/${path}`}, 0))`;
-      const [replaced] = await sql<{ version: string }[]>`
-        select version from storage.objects where bucket_id = ${bucket} and name = ${path} for update`;
-      await sql`
-        insert into storage.objects (bucket_id, name, version, metadata, user_metadata)
-        values (${bucket}, ${path}, ${uploaded.version}, ${sql.json({ ...uploaded.metadata })},
-          ${uploaded.userMetadata === null ? null : sql.json(uploaded.userMetadata)})
+      await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+        `${bucket}/${path}`,
+      ]);
+      const { rows: [replaced] } = await client.query<{ version: string }>(
+        "select version from storage.objects where bucket_id = $1 and name = $2 for update",
+        [bucket, path],
+      );
+      await client.query(
+        `insert into storage.objects (bucket_id, name, version, metadata, user_metadata)
+        values ($1, $2, $3, $4, $5)
         on conflict (bucket_id, name) do update set
           version = excluded.version,
           metadata = excluded.metadata,
           user_metadata = excluded.user_metadata,
-          updated_at = now()`;
+          updated_at = now()`,
+        [
+          bucket,
+          path,
+          uploaded.version,
+          JSON.stringify(uploaded.metadata),
+          uploaded.userMetadata === null ? null : JSON.stringify(uploaded.userMetadata),
+        ],
+      );
       return replaced?.version ?? null;
     });
   }
@@ -104,24 +149,27 @@ export class ObjectRows {
     },
   ): Promise<{ row: ObjectRow; oldVersion: string }> {
     try {
-      return await this.#sql.begin(async (sql) => {
-        const [moved] = await sql<(ObjectRow & { readonly old_version: string })[]>`
-          update storage.objects o
-          set bucket_id = ${target.bucket}, name = ${target.path}, version = ${newVersion},
-            updated_at = now()
+      return await this.#transaction(async (client) => {
+        const { rows: [moved] } = await client.query<
+          ObjectRow & { readonly old_version: string }
+        >(
+          `update storage.objects o
+          set bucket_id = $3, name = $4, version = $5, updated_at = now()
           from (
             select id, version from storage.objects
-            where bucket_id = ${source.bucket} and name = ${source.path} for update
+            where bucket_id = $1 and name = $2 for update
           ) old
           where o.id = old.id
-          returning o.*, old.version as old_version`;
+          returning o.*, old.version as old_version`,
+          [source.bucket, source.path, target.bucket, target.path, newVersion],
+        );
         if (moved === undefined) throw storageErrors.noSuchKey();
         const { old_version, ...row } = moved;
         await duplicate(old_version);
         return { row, oldVersion: old_version };
       });
     } catch (cause) {
-      const isTaken = cause instanceof postgres.PostgresError && cause.code === "23505";
+      const isTaken = cause instanceof pg.DatabaseError && cause.code === UNIQUE_VIOLATION;
       throw isTaken ? storageErrors.resourceAlreadyExists() : cause;
     }
   }
@@ -130,23 +178,51 @@ export class ObjectRows {
    * Removes the objects at `paths` and returns their rows. Paths without an object are passed over.
    */
   remove(bucket: string, paths: readonly string[]): Promise<ObjectRow[]> {
-    return this.#sql.begin(async (sql) => {
-      await sql`select set_config('storage.allow_delete_query', 'true', true)`;
-      return await sql<ObjectRow[]>`
-        delete from storage.objects
-        where bucket_id = ${bucket} and name = any(${[...paths]}) returning *`;
+    return this.#transaction(async (client) => {
+      await client.query("select set_config('storage.allow_delete_query', 'true', true)");
+      const { rows } = await client.query<ObjectRow>(
+        "delete from storage.objects where bucket_id = $1 and name = any($2) returning *",
+        [bucket, paths],
+      );
+      return rows;
     });
   }
 
   async versions(): Promise<Set<string>> {
-    const rows = await this.#sql<{ version: string }[]>`select version from storage.objects`;
+    const { rows } = await this.#pool.query<{ version: string }>(
+      "select version from storage.objects",
+    );
     return new Set(rows.map((row) => row.version));
   }
 
   /** Every object whose name begins with `prefix`. */
   async under(bucket: string, prefix: string): Promise<ObjectRow[]> {
-    return await this.#sql<ObjectRow[]>`
-      select * from storage.objects
-      where bucket_id = ${bucket} and starts_with(name, ${prefix}) order by name collate "C"`;
+    const { rows } = await this.#pool.query<ObjectRow>(
+      `select * from storage.objects
+      where bucket_id = $1 and starts_with(name, $2) order by name collate "C"`,
+      [bucket, prefix],
+    );
+    return rows;
+  }
+
+  async #transaction<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.#pool.connect();
+    // PostgreSQL has ended the connection between two queries. The next one fails.
+    const onError = () => {};
+    client.on("error", onError);
+    let failure: unknown;
+    try {
+      await client.query("begin");
+      const result = await work(client);
+      await client.query("commit");
+      return result;
+    } catch (cause) {
+      failure = cause;
+      throw cause;
+    } finally {
+      client.off("error", onError);
+      // One that failed is closed, which rolls its transaction back.
+      client.release(failure !== undefined);
+    }
   }
 }

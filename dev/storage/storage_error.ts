@@ -31,6 +31,8 @@ function failure(code: string, statusCode: string, words: { error?: string; mess
 export const storageErrors = {
   noSuchBucket: () =>
     failure("NoSuchBucket", "404", { error: "Bucket not found", message: "Bucket not found" }),
+  relatedResourceNotFound: () =>
+    failure("InvalidRequest", "404", { message: "The related resource does not exist" }),
   noSuchKey: () => failure("NoSuchKey", "404", { error: "not_found", message: "Object not found" }),
   keyAlreadyExists: () =>
     failure("KeyAlreadyExists", "409", {
@@ -43,6 +45,11 @@ export const storageErrors = {
       message: "The resource already exists",
     }),
   invalidKey: (key: string) => failure("InvalidKey", "400", { message: `Invalid key: ${key}` }),
+  invalidMediaType: () =>
+    failure("InvalidMimeType", "415", {
+      error: "invalid_mime_type",
+      message: "Invalid Content-Type header",
+    }),
   entityTooLarge: () =>
     failure("EntityTooLarge", "413", {
       error: "Payload too large",

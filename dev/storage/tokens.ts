@@ -28,7 +28,7 @@ export class Tokens {
   async verifySigned(
     token: string | undefined,
     wanted: { readonly scope: "upload" | "download"; readonly objectUrl: string },
-  ): Promise<{ readonly upsert: boolean }> {
+  ): Promise<{ readonly upsert: boolean; readonly expiresAt: Date }> {
     if (!token) {
       throw storageErrors.invalidRequest("querystring must have required property 'token'");
     }
@@ -36,21 +36,15 @@ export class Tokens {
     if (claims["scope"] !== wanted.scope || claims["url"] !== wanted.objectUrl) {
       throw storageErrors.invalidSignature();
     }
-    return { upsert: claims["upsert"] === true };
+    return { upsert: claims["upsert"] === true, expiresAt: new Date(Number(claims["exp"]) * 1000) };
   }
 
-  /**
-   * Requires the service_role's JWT. On the real server, other roles are subject to row level
-   * security, which without policies refuses them everything. Throws StorageError.
-   */
-  async requireServiceRole(authorization: string | undefined): Promise<void> {
+  /** The role that a key's JWT names, by which row level security decides. Throws StorageError. */
+  async roleOf(authorization: string | undefined): Promise<unknown> {
     if (authorization === undefined) {
       throw storageErrors.invalidRequest("headers must have required property 'authorization'");
     }
-    const claims = await this.#verify(authorization.replace(/^Bearer /i, ""));
-    if (claims["role"] !== "service_role") {
-      throw storageErrors.accessDenied("new row violates row-level security policy");
-    }
+    return (await this.#verify(authorization.replace(/^Bearer /i, "")))["role"];
   }
 
   #sign(claims: Record<string, unknown>, seconds: number): Promise<string> {

@@ -14,6 +14,9 @@ export interface UploadContext {
 /** What the real server takes in a path, and refuses only when the bytes come. */
 const VALID_PATH = /^[A-Za-z0-9_/!.*'() &$=@;:+,?-]+$/;
 
+/** RFC 9110, section 8.3.1. What stands behind the subtype is not looked at. */
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+ *(;|$)/;
+
 /**
  * Stores the object of a signed PUT. An object that is there when the request begins refuses it.
  * One that appears while the bytes arrive is replaced: of overlapping uploads, all succeed, and the
@@ -37,8 +40,13 @@ async function storeUpload(
   address: ObjectAddress & { readonly upsert: boolean },
   { rows, files, sizeLimit }: UploadContext,
 ): Promise<void> {
+  if (!MEDIA_TYPE.test(request.headers.get("content-type") ?? "application/octet-stream")) {
+    throw storageErrors.invalidMediaType();
+  }
   if (!isValidPath(address.path)) throw storageErrors.invalidKey(address.path);
-  const limit = await rows.sizeLimit(address.bucket) ?? sizeLimit;
+  const bucket = await rows.findBucket(address.bucket);
+  if (bucket === null) throw storageErrors.noSuchBucket();
+  const limit = Number(bucket.file_size_limit ?? sizeLimit);
   // A raw body without a declared length gets past the limit, as it may on the real server.
   if (!isForm(request) && Number(request.headers.get("content-length") ?? 0) > limit) {
     throw storageErrors.entityTooLarge();

@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import type postgres from "postgres";
 
 /**
  * What an upload brings: the object's bytes, as they arrive, and what the uploader says of them.
@@ -9,7 +8,8 @@ export interface UploadBody {
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly mimetype: string;
   readonly cacheControl: string;
-  readonly userMetadata: postgres.JSONValue | null;
+  /** Any JSON. */
+  readonly userMetadata: unknown;
 }
 
 /** An upload was broken off: nobody is there to read an answer. */
@@ -31,7 +31,7 @@ export function readRawBody(request: Request): UploadBody {
 }
 
 /** The uploader's own metadata; null when it is not JSON, which the real server passes over too. */
-export function parseUserMetadata(json: string): postgres.JSONValue | null {
+export function parseUserMetadata(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {

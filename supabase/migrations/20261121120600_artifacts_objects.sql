@@ -44,6 +44,34 @@ return left(folder, -1) || '0';
 comment on function artifacts.end_of_folder(text) is
   'The first name in byte order after all that lie in a folder, which ends in "/".';
 
+create function artifacts.require_bucket() returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if not exists (select from storage.buckets b where b.id = artifacts.bucket()) then
+    raise sqlstate 'PT503' using
+      message = 'misconfigured',
+      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
+  end if;
+end
+$$;
+comment on function artifacts.require_bucket() is 'Raises misconfigured where the bucket is missing.';
+
+create function artifacts.object_at(path text) returns table (id uuid, version text, size bigint)
+language sql
+stable
+begin atomic
+  select o.id, o.version, (o.metadata ->> 'size')::bigint
+  from storage.objects o
+  where o.bucket_id = artifacts.bucket() and o.name = object_at.path
+  limit 1;
+end;
+comment on function artifacts.object_at(text) is
+  'What lies at a path of the bucket, if anything: its Storage id, its version, and its size in '
+  'bytes, which may be null.';
+
 create function artifacts.has_object(path text) returns boolean
 language sql
 stable

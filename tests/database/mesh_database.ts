@@ -141,17 +141,12 @@ export class MeshDatabase {
   }
 
   /** Stores a PSK for every pair of the agent that has none, as its /wg_config would. */
-  storePsks(
-    state: ConfigurationState,
-    { versionsOffered = 1 }: { versionsOffered?: number } = {},
-  ): Promise<ConfigurationState> {
-    const psks = state.peers.filter(({ encrypted_psk }) => encrypted_psk === null).flatMap((peer) =>
-      Array.from({ length: versionsOffered }, (_, ahead) => ({
-        agent_id: peer.agent_id,
-        psk_version: peer.psk_version + ahead,
-        encrypted_psk: `v1.${"0".repeat(16)}.${randomBytes(24).toString("base64")}`,
-      }))
-    );
+  storePsks(state: ConfigurationState): Promise<ConfigurationState> {
+    const psks = state.peers.filter(({ encrypted_psk }) => encrypted_psk === null).map((peer) => ({
+      agent_id: peer.agent_id,
+      psk_version: peer.psk_version,
+      encrypted_psk: `v1.${"0".repeat(16)}.${randomBytes(24).toString("base64")}`,
+    }));
     return this.call("store_psks", { caller: OPERATOR, agent_id: state.agent_id, psks });
   }
 

@@ -105,7 +105,7 @@ for (const replacement of ["a rotation", "another pubkey of either side"]) {
   });
 }
 
-Deno.test("a PSK that was made for an older version → not stored; for a later one too → that one is", async () => {
+Deno.test("a PSK that was made for an older version → stored where there is none, with that version beside it", async () => {
   const { mesh } = file;
   await mesh.startOver();
   await mesh.put({ from_agent: "alice", to_agent: "bob" });
@@ -114,10 +114,14 @@ Deno.test("a PSK that was made for an older version → not stored; for a later 
   await mesh.storePsks(present(await mesh.configuration("bob")));
   await mesh.rotate("alice", "bob");
 
-  assert.deepEqual(pskOf(await mesh.storePsks(stale)), { psk_version: 2, encrypted_psk: null });
-  const stored = await mesh.storePsks(stale, { versionsOffered: 3 });
+  const stored = await mesh.storePsks(stale);
   assert.equal(pskOf(stored).psk_version, 2);
   assert.ok(pskOf(stored).encrypted_psk !== null);
+  assert.equal(stored.peers[0]?.encrypted_version, 1);
+  assert.deepEqual(await mesh.storePsks(stale), stored, "one that is there stays");
+  await mesh.rotate("alice", "bob");
+  const next = await mesh.storePsks(present(await mesh.configuration("bob")));
+  assert.deepEqual([pskOf(next).psk_version, next.peers[0]?.encrypted_version], [3, 3]);
 });
 
 Deno.test("revocations, rotations and removals that name nobody known → no row of mesh.config_versions", async () => {

@@ -39,3 +39,24 @@ artifactTest(
     assert.equal((await own.post("/register", { as: planner, body })).status, 200);
   },
 );
+
+artifactTest(
+  "/register while PostgreSQL ends its backends → 503, and it does not count as pending",
+  async ({ planner }) => {
+    await using proxy = startProxy(SUPABASE_URL, async ({ path }, forward) => {
+      if (!path.endsWith("/rpc/register_artifact")) return undefined;
+      await (await forward()).body?.cancel();
+      // What PostgREST then answers to every call that is under way.
+      return Response.json({ code: "", details: null, hint: null, message: "" }, { status: 400 });
+    });
+    await using own = await startOwnFunction({
+      supabaseUrl: proxy.url,
+      environment: { ARTIFACTS_MAX_PENDING: "1" },
+    });
+    const body = { agent_id: planner.id, key: "k", mime: "text/plain", size: 1, ttl_days: 1 };
+    const failed = await own.post("/register", { as: planner, body });
+    assertError(failed, 503, "upstream_unavailable");
+    proxy.letPass();
+    assert.equal((await own.post("/register", { as: planner, body })).status, 200);
+  },
+);

@@ -10,6 +10,8 @@ function rounds(): Map<string, string>[] {
   const collected: Map<string, string>[] = [];
   for (const [path, calls] of Object.entries(CALLS)) {
     for (const [index, call] of calls.entries()) {
+      // It is waited for, which slow_move_test.ts tries.
+      if (call === "/object/move") continue;
       collected[index] ??= new Map();
       collected[index].set(path, call);
     }

@@ -3,28 +3,9 @@ import { join } from "node:path";
 import { startFunction } from "../../dev/stack/functions.ts";
 import { startStack } from "../../dev/stack/stack.ts";
 import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/memory.ts";
+import { shell, writeLargeFile } from "./large_file.ts";
 
 const SIZE = 1024 * MEBIBYTE;
-
-/** Writes a file of 1 GiB in which every mebibyte is different. */
-async function writeLargeFile(path: string): Promise<void> {
-  const block = new Uint8Array(MEBIBYTE).map((_, index) => index * 31 + (index >> 8));
-  const view = new DataView(block.buffer);
-  using file = await Deno.open(path, { write: true, create: true });
-  for (let number = 0; number < SIZE / MEBIBYTE; number++) {
-    view.setUint32(0, number);
-    for (let written = 0; written < MEBIBYTE;) written += await file.write(block.subarray(written));
-  }
-}
-
-/** What a shell command prints, without the line break at its end. */
-async function shell(command: string): Promise<string> {
-  const { code, stdout, stderr } = await new Deno.Command("bash", {
-    args: ["-o", "pipefail", "-c", command],
-  }).output();
-  assert.equal(code, 0, new TextDecoder().decode(stderr));
-  return new TextDecoder().decode(stdout).trimEnd();
-}
 
 Deno.test("/commit of 1 GiB, with a kill -9 midway → 200 in constant memory", async () => {
   const stateDir = await Deno.makeTempDir();
@@ -48,7 +29,7 @@ Deno.test("/commit of 1 GiB, with a kill -9 midway → 200 in constant memory", 
       return { status: response.status, body: await response.json() };
     };
     const file = join(stateDir, "large");
-    await writeLargeFile(file);
+    await writeLargeFile(file, SIZE);
     const digest = (await shell(`sha256sum '${file}'`)).split(" ")[0];
     const registered = await post("/register", {
       agent_id: "planner",

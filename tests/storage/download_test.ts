@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { stateFiles } from "../../dev/state/state_files.ts";
-import { errorOf, openBucket, STORAGE_URL, variable } from "./own_bucket.ts";
+import { errorOf, openBucket, putText, STORAGE_URL, variable } from "./own_bucket.ts";
 
 const TEXT = "0123456789";
 
@@ -71,7 +72,7 @@ for (const range of ["bytes=10-", "bytes=0-1,3-4", "bytes=x", "bytes=-", "bytes=
   });
 }
 
-Deno.test("GET with If-None-Match of the etag → 304; of another → 200", async () => {
+Deno.test("GET with If-None-Match of the etag → 304; of another, weak or * → 200", async () => {
   const { url } = await bucketWithObject();
   const first = await fetch(url);
   await first.body?.cancel();
@@ -79,20 +80,100 @@ Deno.test("GET with If-None-Match of the etag → 304; of another → 200", asyn
   const same = await fetch(url, { headers: { "if-none-match": etag } });
   assert.equal(same.status, 304);
   assert.equal(await same.text(), "");
-  const other = await fetch(url, { headers: { "if-none-match": '"another"' } });
-  assert.equal(other.status, 200);
-  await other.body?.cancel();
+  for (const other of ['"another"', `W/${etag}`, "*", `"another", ${etag}`]) {
+    const response = await fetch(url, { headers: { "if-none-match": other } });
+    assert.equal(response.status, 200, other);
+    await response.body?.cancel();
+  }
+});
+
+Deno.test("GET with If-Modified-Since of the upload → 304; of a day before, or no date → 200", async () => {
+  const { url } = await bucketWithObject();
+  const first = await fetch(url);
+  await first.body?.cancel();
+  const modified = first.headers.get("last-modified") ?? "";
+  const same = await fetch(url, { headers: { "if-modified-since": modified } });
+  assert.equal(same.status, 304);
+  assert.equal(await same.text(), "");
+  const aDayBefore = new Date(Date.parse(modified) - 86_400_000).toUTCString();
+  for (const since of [aDayBefore, "junk"]) {
+    const response = await fetch(url, { headers: { "if-modified-since": since } });
+    assert.equal(response.status, 200, since);
+    await response.body?.cancel();
+  }
+});
+
+Deno.test("GET of a signed URL → Expires at the token's end, x-robots-tag, no Cache-Control; with a key → Cache-Control", async () => {
+  const { bucket, url } = await bucketWithObject();
+  const signed = await fetch(url);
+  await signed.body?.cancel();
+  const claims = new URL(url).searchParams.get("token")!.split(".")[1]!;
+  const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString());
+  assert.equal(signed.headers.get("expires"), new Date(exp * 1000).toUTCString());
+  assert.equal(signed.headers.get("x-robots-tag"), "none");
+  assert.equal(signed.headers.get("cache-control"), null);
+  const keyed = await fetch(`${STORAGE_URL}/object/authenticated/${bucket.name}/a`, {
+    headers: { apikey: variable("SUPABASE_SECRET_KEY") },
+  });
+  await keyed.body?.cancel();
+  assert.equal(keyed.headers.get("expires"), null);
+  assert.equal(keyed.headers.get("x-robots-tag"), "none");
+  assert.equal(keyed.headers.get("cache-control"), "no-cache");
+});
+
+Deno.test("GET of what was uploaded as text/html → text/plain", async () => {
+  const bucket = await openBucket();
+  const upload = await putText(await bucket.signUpload("page"), "<p>", {
+    "content-type": "text/html; charset=utf-8",
+  });
+  await upload.body?.cancel();
+  const response = await fetch(await bucket.signDownload("page"));
+  assert.equal(response.headers.get("content-type"), "text/plain");
+  assert.equal(await response.text(), "<p>");
 });
 
 Deno.test("&download=<name>, which nobody signed → content-disposition with that name", async () => {
   const { url } = await bucketWithObject();
-  const response = await fetch(`${url}&download=${encodeURIComponent("größe ü.txt")}`);
-  await response.body?.cancel();
-  assert.equal(response.status, 200);
-  const encoded = encodeURIComponent("größe ü.txt");
-  assert.equal(
-    response.headers.get("content-disposition"),
-    `attachment; filename=${encoded}; filename*=UTF-8''${encoded};`,
+  for (const name of ["größe ü.txt", "it's (a) *.txt"]) {
+    const encoded = encodeURIComponent(name);
+    const response = await fetch(`${url}&download=${encoded}`);
+    await response.body?.cancel();
+    assert.equal(response.status, 200);
+    assert.equal(
+      response.headers.get("content-disposition"),
+      `attachment; filename=${encoded}; filename*=UTF-8''${encoded}`,
+    );
+  }
+});
+
+Deno.test("&download= given twice → 400", async () => {
+  const { url } = await bucketWithObject();
+  const { status, code } = await errorOf(await fetch(`${url}&download=a&download=b`));
+  assert.deepEqual({ status, code }, { status: 400, code: "InvalidRequest" });
+});
+
+Deno.test("GET of an object with the publishable key → NoSuchKey; info in an unknown bucket → NoSuchBucket", async () => {
+  const { bucket } = await bucketWithObject();
+  const get = async (path: string, key: string) => {
+    const apikey = variable(key);
+    const { status, statusCode, code } = await errorOf(
+      await fetch(STORAGE_URL + path, { headers: { apikey } }),
+    );
+    return { status, statusCode, code };
+  };
+  for (const path of ["object/authenticated", "object/info", "object"]) {
+    assert.deepEqual(
+      await get(`/${path}/${bucket.name}/a`, "SUPABASE_PUBLISHABLE_KEY"),
+      { status: 400, statusCode: "404", code: "NoSuchKey" },
+    );
+    assert.deepEqual(
+      await get(`/${path}/unknown-bucket/a`, "SUPABASE_SECRET_KEY"),
+      { status: 400, statusCode: "404", code: "NoSuchBucket" },
+    );
+  }
+  assert.deepEqual(
+    await get("/bucket/unknown-bucket", "SUPABASE_SECRET_KEY"),
+    { status: 400, statusCode: "404", code: "NoSuchBucket" },
   );
 });
 
@@ -111,7 +192,8 @@ Deno.test("GET with a mangled token → InvalidJWT", async () => {
 
 Deno.test("GET with an expired token → InvalidJWT", async () => {
   const { bucket } = await bucketWithObject();
-  const url = await bucket.signDownload("a", 1);
+  // The end is a whole second: of one second, nothing might be left.
+  const url = await bucket.signDownload("a", 2);
   const fresh = await fetch(url);
   await fresh.body?.cancel();
   assert.equal(fresh.status, 200);

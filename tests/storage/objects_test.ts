@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { openBucket, putText, withDatabase } from "./own_bucket.ts";
+import { createClient } from "@supabase/supabase-js";
+import { openBucket, putText, variable, withDatabase } from "./own_bucket.ts";
 
 Deno.test("info(path) → size, type, etag and a version that is new with every upload", async () => {
   const bucket = await openBucket();
@@ -87,12 +88,23 @@ Deno.test("remove(paths) → the removed rows; again → none, and no error", as
   assert.equal(await bucket.read("a"), null);
 });
 
-Deno.test("remove of 1001 paths → refused, and all stay", async () => {
+Deno.test("remove of 1001 paths → the removed rows; of none → refused", async () => {
   const bucket = await openBucket();
   await bucket.upload("a", "1");
   const paths = ["a", ...Array.from({ length: 1000 }, (_, index) => `x${index}`)];
-  const { error } = await bucket.client.remove(paths);
+  const { data } = await bucket.client.remove(paths);
+  assert.deepEqual(data?.map(({ name }) => name), ["a"]);
+  const { error } = await bucket.client.remove([]);
   assert.equal(error?.status, 400);
+});
+
+Deno.test("list, remove with the publishable key → nothing, and the object stays", async () => {
+  const bucket = await openBucket();
+  await bucket.upload("a", "1");
+  const anonymous = createClient(variable("SUPABASE_URL"), variable("SUPABASE_PUBLISHABLE_KEY"))
+    .storage.from(bucket.name);
+  assert.deepEqual((await anonymous.list()).data, []);
+  assert.deepEqual((await anonymous.remove(["a"])).data, []);
   assert.equal(await bucket.read("a"), "1");
 });
 

@@ -28,7 +28,7 @@ Deno.test("POST /object/upload/sign of an existing object → 409", async () => 
   assert.equal(error?.statusCode, "409");
 });
 
-Deno.test("POST /object/upload/sign in an unknown bucket → NoSuchBucket", async () => {
+Deno.test("POST /object/upload/sign in an unknown bucket → InvalidRequest, 404", async () => {
   const response = await fetch(`${STORAGE_URL}/object/upload/sign/no-such-bucket/a`, {
     method: "POST",
     headers: { apikey: variable("SUPABASE_SECRET_KEY") },
@@ -37,7 +37,7 @@ Deno.test("POST /object/upload/sign in an unknown bucket → NoSuchBucket", asyn
   assert.deepEqual({ status, statusCode, code }, {
     status: 400,
     statusCode: "404",
-    code: "NoSuchBucket",
+    code: "InvalidRequest",
   });
 });
 
@@ -53,6 +53,22 @@ Deno.test("POST /object/upload/sign with the publishable key → refused; with n
   assert.equal(publishable.status, 400);
   assert.equal(publishable.statusCode, "403");
   assert.equal((await errorOf(await fetch(url, { method: "POST" }))).status, 400);
+});
+
+Deno.test("PUT with a content type that is none → 415 in the body, and nothing is stored", async () => {
+  const bucket = await openBucket();
+  const url = await bucket.signUpload("a");
+  for (const garbage of ["garbage", "text/", "/plain", "text/plain text"]) {
+    const { status, statusCode, code } = await errorOf(
+      await putText(url, "hello", { "content-type": garbage }),
+    );
+    assert.deepEqual({ status, statusCode, code }, {
+      status: 400,
+      statusCode: "415",
+      code: "InvalidMimeType",
+    }, garbage);
+  }
+  assert.equal(await bucket.read("a"), null);
 });
 
 Deno.test("PUT of a signed upload URL with no credential → 200 and the key", async () => {

@@ -97,6 +97,13 @@ for (const [expected, answers] of Object.entries(MAPPED)) {
   });
 }
 
+Deno.test("serviceErrorOf() neither code nor message → upstream_unavailable, whatever the status", () => {
+  for (const status of [0, 400, 401, 403, 404, 409, 500, 503]) {
+    const error = serviceErrorOf(postgrestError("", { message: "" }), status);
+    assert.equal(error.code, "upstream_unavailable", String(status));
+  }
+});
+
 Deno.test("parsePostgrestError() a body that is not PostgREST's → no code", () => {
   for (const body of ["", "<html>", "null", "[]", '"text"', '{"error": {"code": 7}, "code": 7}']) {
     assert.deepEqual(parsePostgrestError(body), {

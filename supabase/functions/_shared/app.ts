@@ -35,6 +35,8 @@ export interface AppDescription<Settings extends PlatformSettings> {
   /** Throws SettingsError. */
   readonly readSettings: (environment: Environment) => Settings;
   readonly operations: Operations<Settings>;
+  /** What GET /health looks at besides the database. Throws what is wrong. */
+  readonly checkHealth?: (settings: Settings) => Promise<void>;
   /** What only the OpenAPI document needs, loaded with it. */
   readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
   /** What only MCP clients need, loaded with what serves them. */
@@ -170,7 +172,11 @@ export function createApp<Settings extends PlatformSettings>(
   app.get("/health", async (context) => {
     context.set("path", "/health");
     try {
-      return Response.json(await database.callDatabase<object>("check_health", {}));
+      const [health] = await Promise.all([
+        database.callDatabase<object>("check_health", {}),
+        description.checkHealth?.(settings),
+      ]);
+      return Response.json(health);
     } catch (cause) {
       // Whatever the reason is, this instance cannot serve now.
       if (cause instanceof ServiceError && cause.code === "misconfigured") throw cause;

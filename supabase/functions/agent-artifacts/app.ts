@@ -23,6 +23,9 @@ export function artifactsApp(environment: Environment) {
       "/events": () => import("./routes/events.ts"), //               the agent itself
       "/sweep": () => import("./routes/sweep.ts"), //                 the operator
     }, //                                                             and the operator, everything
+    async checkHealth(settings) {
+      await (await import("./bucket.ts")).requireBucket(settings);
+    },
     loadDocumentation: () => import("./documentation.ts"),
     loadMcp: () => import("./mcp/definition.ts"),
   }, environment);

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { ServiceError } from "../_shared/errors.ts";
-import type { ObjectStore, StoredObject } from "./object_store.ts";
+import { ObjectGone, type ObjectStore, type StoredObject } from "./object_store.ts";
 
 /** Enough that a download is not slowed down; a smaller object takes a smaller one. */
 const MAX_BUFFER_BYTES = 1024 ** 2;
@@ -50,7 +50,7 @@ export interface DigestOptions {
 
 /**
  * Reads the object at `path` in constant memory and says what it is, or how far the reading came.
- * Throws upstream_unavailable.
+ * Throws upstream_unavailable, misconfigured, ObjectGone.
  *
  * An object that fits into one call is read at once, by the hash of the platform, which is up to
  * four times as fast as the one whose state can be saved. If the time is over before its end,
@@ -186,7 +186,7 @@ function withSize({ id, version, size }: DigestOptions["known"]): StoredObject |
 
 async function describe(store: ObjectStore, path: string): Promise<StoredObject> {
   const object = await store.describe(path);
-  if (object === null) throw unavailable("the sealed object is gone");
+  if (object === null) throw new ObjectGone("Storage has no object at the path");
   return object;
 }
 

@@ -1,9 +1,11 @@
-import { StorageApiError, StorageClient } from "@supabase/storage-js";
+import { StorageClient } from "@supabase/storage-js";
 import { ServiceError } from "../_shared/errors.ts";
 import type { PlatformSettings } from "../_shared/settings/platform.ts";
 import { fetchFromStorage, serviceHeaders } from "../_shared/upstream/fetch.ts";
 import { recordedFetch } from "../_shared/upstream/calls.ts";
+import { requireBucket } from "./bucket.ts";
 import { BUCKET } from "./object_paths.ts";
+import { isNotFound, missingBucket, storageFailure } from "./storage_errors.ts";
 
 export interface SignedUrl {
   /** With the origin that the service itself uses; see `publicOrigin`. */
@@ -26,21 +28,38 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
+/** Unknown: nobody has said how the move ended, so Storage may still be at it. */
+export type MoveOutcome = "moved" | "nothing there" | "unknown";
+
+/** There is nothing to read at a path: no object, or one whose bytes are lost. */
+export class ObjectGone extends Error {
+  override readonly name = "ObjectGone";
+}
+
 export interface ObjectStore {
   signUpload(path: string): Promise<SignedUrl>;
   /** `fileName` becomes the content-disposition of the download. */
   signDownload(path: string, options: { seconds: number; fileName: string }): Promise<SignedUrl>;
-  /** False when there is nothing at `from`. */
-  move(from: string, to: string): Promise<boolean>;
+  /** Throws only where the move is known to have failed. */
+  move(from: string, to: string): Promise<MoveOutcome>;
   /** Null when there is nothing at `path`. */
   describe(path: string): Promise<StoredObject | null>;
-  /** The bytes, unaltered. */
+  /** The bytes, unaltered. Throws ObjectGone. */
   read(path: string, options: ReadOptions): Promise<ReadableStream<Uint8Array>>;
   /** At most 1000 paths. Gives back those at which this call removed something. */
   remove(paths: readonly string[]): Promise<string[]>;
 }
 
-/** The project's Storage. Every method throws upstream_unavailable when Storage fails. */
+/** A gateway's: it lost sight of Storage, which may not have noticed. 52x are Cloudflare's. */
+const LOST_SIGHT_STATUSES: ReadonlySet<number> = new Set([502, 504, 520, 521, 522, 523, 524]);
+
+/** The longest that a URL lasts less than asked for: its end is a whole second. */
+const ROUNDING_SECONDS = 1;
+
+/**
+ * The project's Storage. Every method throws upstream_unavailable when Storage fails, and
+ * misconfigured where it says that the bucket is missing.
+ */
 export function createObjectStore(settings: PlatformSettings): ObjectStore {
   const storageUrl = `${settings.supabaseUrl}/storage/v1`;
   const bucket = new StorageClient(storageUrl, serviceHeaders(settings), fetchFromStorage)
@@ -48,14 +67,22 @@ export function createObjectStore(settings: PlatformSettings): ObjectStore {
   return {
     async signUpload(path) {
       const { data, error } = await bucket.createSignedUploadUrl(path);
+      // Nothing has to lie at the path: what Storage does not find is the bucket.
+      if (error && isNotFound(error)) throw missingBucket(error);
       if (error) throw storageFailure(error);
       return signedUrl(data.signedUrl);
     },
 
     async signDownload(path, { seconds, fileName }) {
-      const { data, error } = await bucket.createSignedUrl(path, seconds);
-      // The database says that the bytes are there: sending the request again does not help.
-      if (error && isNotFound(error)) throw new ServiceError("internal", { cause: error });
+      const { data, error } = await bucket.createSignedUrl(
+        path,
+        Math.max(seconds, 1 + ROUNDING_SECONDS),
+      );
+      if (error && isNotFound(error)) {
+        await requireBucket(settings);
+        // The database says that the bytes are there: sending the request again does not help.
+        throw new ServiceError("internal", { cause: error });
+      }
       if (error) throw storageFailure(error);
       const signed = signedUrl(data.signedUrl);
       // Not by the client's own `download` option, which encodes names outside ASCII twice.
@@ -64,10 +91,29 @@ export function createObjectStore(settings: PlatformSettings): ObjectStore {
     },
 
     async move(from, to) {
-      const { error } = await bucket.move(from, to);
-      if (error && isNotFound(error)) return false;
-      if (error) throw storageFailure(error);
-      return true;
+      let response: Response;
+      try {
+        response = await fetchFromStorage(`${storageUrl}/object/move`, {
+          method: "POST",
+          headers: { ...serviceHeaders(settings), "content-type": "application/json" },
+          body: JSON.stringify({ bucketId: BUCKET, sourceKey: from, destinationKey: to }),
+        });
+      } catch {
+        return "unknown";
+      }
+      const body = await response.json().catch(() => null);
+      if (response.ok && body !== null) return "moved";
+      if (LOST_SIGHT_STATUSES.has(response.status)) return "unknown";
+      if (isNotFound(body)) {
+        await requireBucket(settings);
+        return "nothing there";
+      }
+      throw new ServiceError("upstream_unavailable", {
+        cause: new Error(`Storage answered ${response.status} to a move`),
+        // Storage keeping its files in a directory says no more than 500 when one is lost.
+        message:
+          "Storage could not move the upload. Send the same request again; if that never helps, the upload is lost: start again with /register.",
+      });
     },
 
     async describe(path) {
@@ -94,11 +140,15 @@ export function createObjectStore(settings: PlatformSettings): ObjectStore {
       ).catch((cause: unknown) => {
         throw storageFailure(cause);
       });
-      if (response.status !== (range === undefined ? 200 : 206) || response.body === null) {
-        await response.body?.cancel();
-        throw storageFailure(new Error(`Storage answered ${response.status} to a download`));
+      if (response.status === (range === undefined ? 200 : 206) && response.body !== null) {
+        return response.body;
       }
-      return response.body;
+      const body = await response.json().catch(() => null);
+      if (isNotFound(body)) {
+        await requireBucket(settings);
+        throw new ObjectGone("Storage has no bytes at the path");
+      }
+      throw storageFailure(new Error(`Storage answered ${response.status} to a download`));
     },
 
     async remove(paths) {
@@ -108,15 +158,6 @@ export function createObjectStore(settings: PlatformSettings): ObjectStore {
       return data.map((removed) => removed.name);
     },
   };
-}
-
-/** Storage answers HTTP 400 to nearly every error. The real status is a string in the body. */
-function isNotFound(error: unknown): boolean {
-  return error instanceof StorageApiError && String(error.statusCode) === "404";
-}
-
-function storageFailure(cause: unknown): ServiceError {
-  return new ServiceError("upstream_unavailable", { cause });
 }
 
 /** The token of a signed URL is a JWT of this project's Storage. Only its `exp` is read. */

@@ -20,6 +20,8 @@ import { requireEncryptionKeys } from "./encryption_keys.ts";
 
 interface EncryptedPeerState extends PeerState {
   readonly psk_version: number;
+  /** The version that encrypted_psk has inside. */
+  readonly encrypted_version: number;
   /** Null until the first configuration of the pair makes a PSK of this version. */
   readonly encrypted_psk: string | null;
 }
@@ -31,11 +33,11 @@ export interface ConfigurationState extends Omit<MeshState, "peers"> {
 }
 
 /**
- * How many versions of a missing PSK each storing round offers. The database keeps the one that the
- * pair is at. One is enough, unless the other side makes and rotates PSKs in between. It could keep
- * this side waiting by going on so; therefore the next rounds also offer later versions.
+ * Storing takes one round, or two where a neighbour replaced its PSK meanwhile. Every further one
+ * takes a neighbour that this agent, or the operator, let in before it was registered, and that
+ * appears just then.
  */
-const VERSIONS_OFFERED_IN_ROUND = [1, 16, 64, 64];
+const MAX_ROUNDS = 10;
 
 /**
  * One agent's configuration and its version, from one state of the database. Makes the PSKs that
@@ -58,12 +60,15 @@ export async function readConfiguration(
 
   // By the text that each was encrypted to. What the database kept need not be decrypted.
   const offered = new Map<string, PresharedKey>();
-  for (const versionsOffered of VERSIONS_OFFERED_IN_ROUND) {
-    const psks = missingPsks(state, { versionsOffered, encryptionKeys, offered });
-    if (psks.length === 0) break;
+  let candidates = state.peers.filter(isWithoutPsk);
+  for (let round = 1; state.peers.some(isWithoutPsk); round++) {
+    if (round > MAX_ROUNDS) throw new ServiceError("upstream_unavailable");
+    const psks = makePsks(state.agent_id, candidates, { encryptionKeys, offered });
     state = await callDatabase<ConfigurationState>("store_psks", { ...parameters, psks });
+    // A PSK was replaced while another was stored. So that this cannot go on in turns, the next
+    // round has one for everybody.
+    candidates = [...state.peers];
   }
-  if (state.peers.some(isWithoutPsk)) throw new ServiceError("upstream_unavailable");
 
   return {
     agentId: state.agent_id,
@@ -73,32 +78,29 @@ export async function readConfiguration(
       (peer) => {
         const psk = offered.get(peer.encrypted_psk ?? "");
         if (psk !== undefined) return psk;
-        const owner = { ...pairOf(state.agent_id, peer.agent_id), version: peer.psk_version };
+        const owner = { ...pairOf(state.agent_id, peer.agent_id), version: peer.encrypted_version };
         return openPsk(peer, { owner, encryptionKeys });
       },
     ),
   };
 }
 
-/** The PSKs to store, which are added to `offered`. */
-function missingPsks(
-  state: ConfigurationState,
-  { versionsOffered, encryptionKeys, offered }: {
-    readonly versionsOffered: number;
+/** A PSK for each of `peers`, to be stored if the pair lacks one. They are added to `offered`. */
+function makePsks(
+  agentId: string,
+  peers: readonly EncryptedPeerState[],
+  { encryptionKeys, offered }: {
     readonly encryptionKeys: EncryptionKeys;
     readonly offered: Map<string, PresharedKey>;
   },
 ) {
-  return state.peers.filter(isWithoutPsk).flatMap((peer) =>
-    Array.from({ length: versionsOffered }, (_, ahead) => {
-      const version = peer.psk_version + ahead;
-      const owner = { ...pairOf(state.agent_id, peer.agent_id), version };
-      const psk = generatePresharedKey();
-      const encrypted_psk = encryptPresharedKey(psk, { owner, encryptionKeys });
-      offered.set(encrypted_psk, psk);
-      return { agent_id: peer.agent_id, psk_version: version, encrypted_psk };
-    })
-  );
+  return peers.map(({ agent_id, psk_version }) => {
+    const owner = { ...pairOf(agentId, agent_id), version: psk_version };
+    const psk = generatePresharedKey();
+    const encrypted_psk = encryptPresharedKey(psk, { owner, encryptionKeys });
+    offered.set(encrypted_psk, psk);
+    return { agent_id, psk_version, encrypted_psk };
+  });
 }
 
 function isWithoutPsk({ encrypted_psk }: EncryptedPeerState): boolean {

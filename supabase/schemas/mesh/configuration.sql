@@ -151,6 +151,7 @@ begin
             'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
             'inbound_rules', coalesce(inbound.rules, '[]'),
             'psk_version', pair.psk_version,
+            'encrypted_version', coalesce(pair.encrypted_version, pair.psk_version),
             'encrypted_psk', pair.encrypted_psk
           )
           order by p.agent_id

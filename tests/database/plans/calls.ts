@@ -125,6 +125,7 @@ export const CALLS: readonly PlannedCall[] = [
     sha256: DIGEST,
     lease_seconds: 60,
   }, { circumstances: "of what an earlier commit sealed" }),
+  call("leave_move", { artifact_id: pendingIdOf(4), lease_token: LEASE }, { refused: true }),
   call("save_commit_progress", {
     artifact_id: pendingIdOf(4),
     lease_token: LEASE,

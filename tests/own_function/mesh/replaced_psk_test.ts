@@ -95,6 +95,35 @@ for (const [operation, replace] of Object.entries(REPLACEMENTS)) {
   );
 }
 
+meshTest(
+  "/wg_config of a hub while two neighbours replace their PSKs in turns, and more often than anybody counts → 200 in two rounds",
+  async ({ alice: hub, bob, carol }) => {
+    for (const peer of [bob, carol]) await pairUp(hub, peer);
+    await configOf(carol);
+    let rounds = 0;
+    await using proxy = startProxy(SUPABASE_URL, async ({ path }) => {
+      if (path !== STORE_PSKS) return;
+      // The one whose PSK is not being made has it replaced. The other makes the versions go on.
+      const [other, ready] = rounds++ % 2 === 0 ? [bob, carol] : [carol, bob];
+      for (let time = 0; time < 20; time++) {
+        await configOf(other);
+        await rotate(other, other, hub);
+      }
+      await configOf(ready);
+      await rotate(ready, ready, hub);
+    });
+    await using own = await startOwnMeshFunction(proxy.url);
+    const { status, body } = await own.post<WgConfig>("/wg_config", { as: hub, body: {} });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(rounds, 2);
+    const others = [await configOf(bob), await configOf(carol)];
+    assert.deepEqual(
+      valuesOf("PresharedKey", body).toSorted(),
+      others.flatMap((config) => valuesOf("PresharedKey", config)).toSorted(),
+    );
+  },
+);
+
 async function repeatWhile(goesOn: () => boolean, act: () => Promise<unknown>): Promise<void> {
   while (goesOn()) await act();
 }

@@ -4,7 +4,10 @@ import { recordedFetch } from "./calls.ts";
 /** The longest that a call to PostgREST or Storage may take: just above the database's own 8 s. */
 const CALL_DEADLINE_MILLISECONDS = 10_000;
 
-/** For moving a large object, which Storage may copy. Shorter than the lease of a commit. */
+/**
+ * For moving a large object, which Storage may copy. What is still under way then goes on without
+ * the commit that began it. Shorter than the lease of a commit, and than a gateway's patience.
+ */
 const MOVE_DEADLINE_MILLISECONDS = 40_000;
 
 /** The credential of a call to PostgREST or Storage: the service's key, as supabase-js sends it. */
@@ -17,6 +20,7 @@ const REPEATABLE: ReadonlySet<string> = new Set([
   "object/upload/sign",
   "object/sign",
   "object/info",
+  "bucket",
   "check_health",
   "check_operator",
   "describe_caller",
@@ -34,7 +38,7 @@ const REPEATABLE: ReadonlySet<string> = new Set([
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504, 544]);
 
 const STORAGE_CALL =
-  /^\/storage\/v1\/(object\/(?:upload\/sign|sign|move|info|authenticated)|object)(?:\/|$)/;
+  /^\/storage\/v1\/(object\/(?:upload\/sign|sign|move|info|authenticated)|object|bucket)(?:\/|$)/;
 
 /**
  * `fetchWithDeadline` for a Storage client, by the name that the path gives. Object paths and query

@@ -1,6 +1,9 @@
 import { isErrorCode, ServiceError } from "../errors.ts";
 
-/** The body of an error of PostgREST. The code is empty where something else has answered. */
+/**
+ * The body of an error of PostgREST. The code is empty where something else has answered, or where
+ * the database broke off: then the message is empty too.
+ */
 export interface PostgrestError {
   /** An SQLSTATE, or one of PostgREST's own. */
   readonly code: string;
@@ -65,7 +68,7 @@ export function serviceErrorOf(error: PostgrestError, status: number): ServiceEr
       message: "The database does not have this release's functions. Apply the migrations.",
     });
   }
-  const isRefusedByGateway = !error.code && (status === 401 || status === 403);
+  const isRefusedByGateway = !error.code && error.message && (status === 401 || status === 403);
   if (isRefusedByGateway || POSTGREST_KEY_CODES.has(error.code)) {
     return new ServiceError("misconfigured", {
       cause,
@@ -73,8 +76,10 @@ export function serviceErrorOf(error: PostgrestError, status: number): ServiceEr
         "The project does not take the key that this function calls the database with. Deploy the functions again, so that they get the project's current keys. Where you set SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY yourself, set it to a key of this project.",
     });
   }
-  // Without a code, something before PostgREST answered, or nothing at all.
-  const unanswered = !error.code && (status === 0 || status === 429 || status >= 500);
+  // Without a code, something before PostgREST answered, or nothing at all. PostgREST itself says
+  // neither code nor message, as status 400, when PostgreSQL ends its backends under a call.
+  const unanswered = !error.code &&
+    (!error.message || status === 0 || status === 429 || status >= 500);
   const unreachable = unanswered ||
     isTransient(error) || POSTGREST_CONNECTION_CODES.has(error.code) ||
     // SQLSTATE classes 08 (connection), 53 (resources), 57P (the server goes down or comes up).

@@ -5,7 +5,7 @@ import type { EncryptionKeys } from "./encryption_key.ts";
 
 /** Whose PSK it is, and which one. Encrypted together with it, so that rows cannot be swapped. */
 export interface PskOwner extends AgentPair {
-  /** The pair's psk_version. */
+  /** The pair's psk_version when the PSK was made. */
   readonly version: number;
 }
 

@@ -9,7 +9,7 @@ import {
   type Progress,
 } from "../digest.ts";
 import { type Artifact, artifact, artifactId, sha256, uncommitted } from "../fields.ts";
-import { createObjectStore, type ObjectStore } from "../object_store.ts";
+import { createObjectStore, ObjectGone, type ObjectStore } from "../object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
 /** How long a commit keeps others out, and so the longest that the next one waits after a crash. */
@@ -21,9 +21,21 @@ const VERIFY_DEADLINE_MILLISECONDS = 50_000;
 /** How long one call reads, however slow Storage is. The next call goes on from there. */
 const READ_MILLISECONDS_PER_CALL = 25_000;
 
+/** How often it is worth asking whether Storage has moved an upload. */
+const MOVE_RETRY_SECONDS = 5;
+
+/** What the database is told of an object that has no bytes: it is no content of any artifact. */
+const NO_BYTES: Observation = { complete: true, size: 0, sha256: null };
+
 type Begun =
   | { readonly step: "done"; readonly artifact: Artifact }
+  | { readonly step: "moving"; readonly artifact: Artifact }
   | Verification;
+
+interface Released {
+  /** Null where nothing lies at the path of the upload. */
+  readonly upload_version: string | null;
+}
 
 interface Verification {
   readonly step: "verify";
@@ -56,6 +68,7 @@ export function createOperation(
   return defineOperation({
     summary: "Verify the uploaded bytes and make them the artifact's content, for good.",
     description: "A large file is verified over several calls: the answer is 202 until the last. " +
+      "It is 202 with 0 `verified_bytes` while Storage is still moving the file. " +
       "Where size or digest is wrong, the bytes are gone, the artifact stays `pending`, and its " +
       "`upload_url` takes a new PUT while it lasts.",
     tag: "Artifacts",
@@ -81,37 +94,65 @@ export function createOperation(
         lease_seconds: LEASE_SECONDS,
       });
       if (begun.step === "done") return begun.artifact;
+      if (begun.step === "moving") return stillMoving(begun.artifact);
 
+      const signal = AbortSignal.timeout(VERIFY_DEADLINE_MILLISECONDS);
+      const { incoming_path, sealed_path } = begun;
       const lease = { artifact_id: input.artifact_id, lease_token: begun.lease_token };
-      let verdict: Verdict;
-      try {
-        const observed = await sealAndDigest(store, begun, settings);
-        if (!observed.complete) {
-          const { complete: _, ...progress } = observed;
-          const saved = await callDatabase<Artifact>("save_commit_progress", {
-            ...lease,
-            ...progress,
-          });
-          return stillVerifying(saved, observed.verified_bytes);
+
+      /**
+       * Gives the lease back when a step fails. It only spares the next commit the wait for the
+       * lease's end: without the lease, whatever this one still has under way decides nothing. So
+       * a failure here is not reported.
+       */
+      async function orRelease<Result>(step: Promise<Result>): Promise<Result> {
+        try {
+          return await step;
+        } catch (error) {
+          await callDatabase("release_commit", lease).catch(() => {});
+          throw error;
         }
-        verdict = await callDatabase<Verdict>("finish_commit", {
-          caller,
-          ...lease,
-          expected_sha256: input.sha256,
-          observed_size: observed.size,
-          observed_sha256: observed.sha256,
-        });
-      } catch (error) {
-        // It only spares the next commit the wait for the lease's end: without the lease, whatever
-        // this one still has under way decides nothing. So a failure here is not reported.
-        await callDatabase("release_commit", lease).catch(() => {});
-        throw error;
       }
+
+      // To a path for which no URL was ever signed: what is observed there cannot change any more.
+      if (incoming_path !== null) {
+        const outcome = await orRelease(store.move(incoming_path, sealed_path));
+        if (outcome === "unknown") {
+          return stillMoving(await callDatabase<Artifact>("leave_move", lease));
+        }
+        if (outcome === "nothing there") {
+          const released = await callDatabase<Released>("release_commit", lease);
+          if (released.upload_version !== begun.object.version) throw movedAway();
+          // Storage has its row, and not its bytes. The row would refuse the next PUT.
+          await store.remove([incoming_path]);
+          throw lostUpload();
+        }
+      }
+
+      const observed = await orRelease(observe(store, begun, { settings, signal }));
+      if (!observed.complete) {
+        const { complete: _, ...progress } = observed;
+        const saved = await orRelease(
+          callDatabase<Artifact>("save_commit_progress", { ...lease, ...progress }),
+        );
+        return stillVerifying(saved, {
+          verifiedBytes: progress.verified_bytes,
+          retryAfterSeconds: 0,
+        });
+      }
+      const verdict = await orRelease(callDatabase<Verdict>("finish_commit", {
+        caller,
+        ...lease,
+        expected_sha256: input.sha256,
+        observed_size: observed.size,
+        observed_sha256: observed.sha256,
+      }));
       if (verdict.verdict === "committed") return verdict.artifact;
 
       // The database has decided, and will not take this object up again: now it may go. If it
       // cannot go now, retention removes it later, and the answer stays the same.
-      await store.remove([begun.sealed_path]).catch(() => {});
+      await store.remove([sealed_path]).catch(() => {});
+      if (observed === NO_BYTES) throw lostUpload();
       throw new ServiceError(verdict.verdict, {
         details: { expected: verdict.expected, actual: verdict.actual },
       });
@@ -120,36 +161,52 @@ export function createOperation(
 }
 
 /** 202: some bytes are not verified yet; the same request, sent again, goes on with them. */
-function stillVerifying(saved: Artifact, verifiedBytes: number): Response {
+function stillVerifying(
+  artifact: Artifact,
+  { verifiedBytes, retryAfterSeconds }: { verifiedBytes: number; retryAfterSeconds: number },
+): Response {
   return Response.json(
-    { ...saved, state: "verifying", verified_bytes: verifiedBytes },
-    { status: 202, headers: { "retry-after": "0" } },
+    { ...artifact, state: "verifying", verified_bytes: verifiedBytes },
+    { status: 202, headers: { "retry-after": String(retryAfterSeconds) } },
   );
 }
 
-/**
- * Moves the upload to a path for which no URL was ever signed, and reads it there: what is observed
- * cannot change any more.
- */
-async function sealAndDigest(
+function stillMoving(artifact: Artifact): Response {
+  return stillVerifying(artifact, { verifiedBytes: 0, retryAfterSeconds: MOVE_RETRY_SECONDS });
+}
+
+/** What lies at the sealed path; NO_BYTES where nothing does that can be read. */
+async function observe(
   store: ObjectStore,
   { incoming_path, sealed_path, size, object, progress }: Verification,
-  settings: ArtifactsSettings,
+  { settings, signal }: { readonly settings: ArtifactsSettings; readonly signal: AbortSignal },
 ): Promise<Observation | PartialObservation> {
-  const signal = AbortSignal.timeout(VERIFY_DEADLINE_MILLISECONDS);
-  if (incoming_path !== null && !await store.move(incoming_path, sealed_path)) {
-    // An earlier attempt gave up on a move that Storage then made: the next one finds its result.
-    throw new ServiceError("upstream_unavailable", {
-      cause: new Error("the upload was moved away"),
+  try {
+    return await digestObject(store, sealed_path, {
+      expectedSize: size,
+      known: object,
+      isJustMoved: incoming_path !== null,
+      progress,
+      maxBytesPerCall: settings.artifactsCommitBytesPerCall,
+      maxMillisecondsPerCall: READ_MILLISECONDS_PER_CALL,
+      signal,
     });
+  } catch (error) {
+    if (error instanceof ObjectGone) return NO_BYTES;
+    throw error;
   }
-  return await digestObject(store, sealed_path, {
-    expectedSize: size,
-    known: object,
-    isJustMoved: incoming_path !== null,
-    progress,
-    maxBytesPerCall: settings.artifactsCommitBytesPerCall,
-    maxMillisecondsPerCall: READ_MILLISECONDS_PER_CALL,
-    signal,
+}
+
+/** An earlier commit's move ended after all. The next commit finds what it sealed. */
+function movedAway(): ServiceError {
+  return new ServiceError("upstream_unavailable", {
+    cause: new Error("the upload was moved away"),
+  });
+}
+
+function lostUpload(): ServiceError {
+  return new ServiceError("upload_missing", {
+    message:
+      "The uploaded bytes are lost in Storage. PUT them to `upload_url` again, then commit; where it has run out, start again with /register.",
   });
 }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { limit } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import { requireBucket } from "../bucket.ts";
 import { createObjectStore } from "../object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
@@ -91,10 +92,14 @@ export function createOperation(
       const events: ForgottenEvents = retention_days === 0
         ? { forgotten: 0, remaining: 0 }
         : await callDatabase<ForgottenEvents>("forget_events", { ...log, retention_days });
-      const { dead_paths, orphan_paths, ...dead } = await callDatabase<DeadObjects>(
-        "find_dead_objects",
-        { ...step, remove_many_orphans: input.remove_many_orphans },
-      );
+      const [{ dead_paths, orphan_paths, ...dead }] = await Promise.all([
+        callDatabase<DeadObjects>("find_dead_objects", {
+          ...step,
+          remove_many_orphans: input.remove_many_orphans,
+        }),
+        // Storage removes nothing from a bucket that is missing, and calls that a success.
+        requireBucket(settings),
+      ]);
       // If this fails or never happens, a later call lists the same paths again.
       const removed = new Set(await store.remove([...dead_paths, ...orphan_paths]));
       const forgotten = await callDatabase<{ readonly remaining: number }>("forget_ended", step);

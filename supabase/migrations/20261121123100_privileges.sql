@@ -81,6 +81,7 @@ begin
     'public.register_artifact',
     'public.discard_registration',
     'public.begin_commit',
+    'public.leave_move',
     'public.save_commit_progress',
     'public.finish_commit',
     'public.release_commit',

@@ -7,6 +7,7 @@ create table mesh.pairs (
   high_agent agents.agent_id not null,
   psk_version integer not null default 1,
   encrypted_psk text collate "C",
+  encrypted_version integer,
   encryption_key_id text collate "C" generated always as (split_part(encrypted_psk, '.', 2)) stored,
   made_at timestamptz,
   rotated_at timestamptz,
@@ -28,6 +29,9 @@ comment on column mesh.pairs.psk_version is
 comment on column mesh.pairs.encrypted_psk is
   'v1.<id of the encryption key>.<base64>, encrypted by the function: the database never sees a '
   'PSK. Null until the next configuration of either side makes it.';
+comment on column mesh.pairs.encrypted_version is
+  'The version that encrypted_psk has inside, where the pair had gone on to another by the time it '
+  'was stored. Null: psk_version.';
 comment on column mesh.pairs.made_at is 'When the newest PSK was made; null before the first.';
 comment on column mesh.pairs.rotated_at is 'When psk_version last rose.';
 
@@ -55,15 +59,21 @@ comment on function mesh.lock_pairs(text, text[]) is
   'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
 
 create function mesh.pairs_of(agent_id text, other_agents text[])
-returns table (other_agent text, psk_version integer, encrypted_psk text, made_at timestamptz)
+returns table (
+  other_agent text,
+  psk_version integer,
+  encrypted_psk text,
+  encrypted_version integer,
+  made_at timestamptz
+)
 language sql
 stable
 begin atomic
-  select p.high_agent, p.psk_version, p.encrypted_psk, p.made_at
+  select p.high_agent, p.psk_version, p.encrypted_psk, p.encrypted_version, p.made_at
   from mesh.pairs p
   where p.low_agent = pairs_of.agent_id and p.high_agent = any (pairs_of.other_agents)
   union all
-  select p.low_agent, p.psk_version, p.encrypted_psk, p.made_at
+  select p.low_agent, p.psk_version, p.encrypted_psk, p.encrypted_version, p.made_at
   from mesh.pairs p
   where p.high_agent = pairs_of.agent_id and p.low_agent = any (pairs_of.other_agents);
 end;
@@ -85,7 +95,7 @@ begin
   );
 
   with missing as materialized (
-    select p.ctid as row_id, m.encrypted_psk
+    select p.ctid as row_id, m.psk_version, m.encrypted_psk
     from jsonb_to_recordset(store_psks.psks)
       as m (agent_id text, psk_version integer, encrypted_psk text)
     -- One look into the index per PSK. The planner, which knows nothing of the list, might pair all
@@ -95,13 +105,14 @@ begin
       from mesh.pairs p
       where p.low_agent = least(m.agent_id collate "C", subject collate "C")
         and p.high_agent = greatest(m.agent_id collate "C", subject collate "C")
-        and p.psk_version = m.psk_version
         and p.encrypted_psk is null
       limit 1
     ) p
   )
   update mesh.pairs p
-  set encrypted_psk = m.encrypted_psk, made_at = clock_timestamp()
+  set encrypted_psk = m.encrypted_psk,
+      encrypted_version = nullif(m.psk_version, p.psk_version),
+      made_at = clock_timestamp()
   from missing m
   -- Locked above, so that no row has moved since.
   where p.ctid = m.row_id;
@@ -110,10 +121,10 @@ begin
 end
 $$;
 comment on function public.store_psks(jsonb, text, jsonb) is
-  'Stores PSKs that pairs of an agent lack: psks is [{agent_id, psk_version, encrypted_psk}], '
-  'several versions of one pair if need be; each is stored only if the pair is at that version and '
-  'has none of it yet. One that is not stored was given to nobody, so it does not matter whether a '
-  'peer changed meanwhile. Returns what read_wg_config returns, afterwards. Raises as that does.';
+  'Stores PSKs that pairs of an agent lack: psks is [{agent_id, psk_version, encrypted_psk}]. Each '
+  'is stored if its pair has none, whatever version the pair has come to meanwhile: nobody was '
+  'given it before. Otherwise another side could keep an agent waiting, by making and replacing '
+  'PSKs all the time. Returns what read_wg_config returns, afterwards. Raises as that does.';
 
 create function mesh.missing_for_psk(one_agent text, other_agent text) returns text
 language sql
@@ -201,7 +212,9 @@ set search_path = ''
 as $$
   select coalesce(json_agg(encrypted), '[]')
   from (
-    select p.low_agent, p.high_agent, p.psk_version, p.encrypted_psk
+    select
+      p.low_agent, p.high_agent,
+      coalesce(p.encrypted_version, p.psk_version) as encrypted_version, p.encrypted_psk
     from mesh.pairs p
     where p.encrypted_psk is not null
       and p.encryption_key_id <> list_psks_to_reencrypt.newest_key_id
@@ -210,7 +223,7 @@ as $$
 $$;
 comment on function public.list_psks_to_reencrypt(text, integer) is
   'Some of the PSKs that are encrypted under another key than the newest: [{low_agent, high_agent, '
-  'psk_version, encrypted_psk}].';
+  'encrypted_version, encrypted_psk}].';
 
 create function public.reencrypt_psks(psks jsonb) returns json
 language plpgsql

@@ -1,0 +1,21 @@
+import type { PlatformSettings } from "../_shared/settings/platform.ts";
+import { fetchFromStorage, serviceHeaders } from "../_shared/upstream/fetch.ts";
+import { BUCKET } from "./object_paths.ts";
+import { isNotFound, missingBucket, storageFailure } from "./storage_errors.ts";
+
+/** Throws misconfigured where the bucket is missing, upstream_unavailable where Storage fails. */
+export async function requireBucket(settings: PlatformSettings): Promise<void> {
+  let response: Response;
+  let body: unknown;
+  try {
+    response = await fetchFromStorage(`${settings.supabaseUrl}/storage/v1/bucket/${BUCKET}`, {
+      headers: serviceHeaders(settings),
+    });
+    body = await response.json();
+  } catch (cause) {
+    throw storageFailure(cause);
+  }
+  if (response.ok) return;
+  const failure = new Error(`Storage answered ${response.status} to a look at the bucket`);
+  throw isNotFound(body) ? missingBucket(failure) : storageFailure(failure);
+}

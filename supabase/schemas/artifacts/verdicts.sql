@@ -1,0 +1,102 @@
+-- The end of a verification: what was observed is compared with what was registered.
+
+create function public.finish_commit(
+  caller jsonb,
+  artifact_id text,
+  lease_token uuid,
+  expected_sha256 text,
+  observed_size bigint,
+  observed_sha256 text
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+  decided_attempt integer;
+  superseded_id text;
+begin
+  -- Not authenticated again: the request was, when it took the lease, and the lease is its proof. A
+  -- key that was revoked since then must not leave the artifact half way.
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = finish_commit.artifact_id;
+
+  -- Commits of one key take turns, so that exactly one artifact is current. This comes before any
+  -- row lock, so that two of them cannot wait for each other.
+  perform pg_advisory_xact_lock(
+    hashtextextended('artifact key ' || artifact.agent_id || '/' || artifact.key, 0)
+  );
+
+  select a.* into artifact
+  from artifacts.artifacts a
+  where a.artifact_id = finish_commit.artifact_id
+  for update;
+
+  -- Whatever the verdict is, the attempt ends here.
+  delete from artifacts.verifications v
+  where v.artifact_id = artifact.artifact_id and v.lease_token = finish_commit.lease_token
+  returning v.attempt into decided_attempt;
+
+  if not found then
+    perform artifacts.refuse_ended(artifact);
+    if artifact.state <> 'pending' and artifact.sha256 = finish_commit.expected_sha256 then
+      return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
+    end if;
+    raise sqlstate 'PT409' using message = 'commit_in_progress';
+  end if;
+
+  if finish_commit.observed_size <> artifact.size_bytes
+    or finish_commit.observed_sha256 is distinct from finish_commit.expected_sha256
+  then
+    update artifacts.artifacts a
+    set rejected_attempts = decided_attempt
+    where a.artifact_id = artifact.artifact_id;
+
+    if finish_commit.observed_size <> artifact.size_bytes then
+      return json_build_object(
+        'verdict', 'size_mismatch', 'expected', artifact.size_bytes, 'actual', finish_commit.observed_size
+      );
+    end if;
+    return json_build_object(
+      'verdict', 'checksum_mismatch', 'expected', finish_commit.expected_sha256, 'actual', finish_commit.observed_sha256
+    );
+  end if;
+
+  -- Looked for first: an update pays for its triggers even where it finds nothing.
+  select a.artifact_id into superseded_id
+  from artifacts.artifacts a
+  where a.agent_id = artifact.agent_id
+    and a.key = artifact.key
+    and a.state = 'committed'
+    and a.ended_at is null
+  for update;
+  if found then
+    update artifacts.artifacts a set state = 'superseded' where a.artifact_id = superseded_id;
+  end if;
+
+  update artifacts.artifacts a
+  set state = 'committed',
+      sha256 = finish_commit.observed_sha256,
+      sealed_attempt = decided_attempt,
+      committed_at = committed.at,
+      expires_at = committed.at + make_interval(hours => 24 * a.ttl_days)
+  from (select clock_timestamp() as at) committed
+  where a.artifact_id = artifact.artifact_id
+  returning a.* into artifact;
+
+  perform agents.record_event(
+    finish_commit.caller, agents.actor_of(finish_commit.caller), 'artifact.committed',
+    artifact.agent_id, artifact.artifact_id,
+    jsonb_build_object('sha256', artifact.sha256, 'superseded', superseded_id)
+  );
+  return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
+end
+$$;
+comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) is
+  'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
+  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}, after which the object at '
+  'that path is to be removed. Raises commit_in_progress when the lease was lost: then nothing may '
+  'be removed.';

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import {
+  artifactTest,
+  download,
+  listed,
+  open,
+  registerAndUpload,
+  upload,
+} from "../../conformance/artifacts.ts";
+import { type Agent, assertError, SUPABASE_URL } from "../../conformance/client.ts";
+import { withStackDatabase } from "../../database/connection.ts";
+import { objectsOf, sweepAll } from "../../database/sweeping.ts";
+import { age, commitBy, endLease } from "../commits.ts";
+import { startOwnFunction } from "../own_function.ts";
+import { gate, type Passing, type Proxy, startProxy } from "../proxy.ts";
+
+const MOVE = "/object/move";
+
+/** A proxy whose gateway loses sight of every move, which Storage makes when the test says so. */
+function startSlowMoves() {
+  const storage = gate();
+  const moves: Promise<unknown>[] = [];
+  const proxy = startProxy(SUPABASE_URL, ({ path }, forward) => {
+    if (!path.endsWith(MOVE)) return;
+    moves.push(storage.wait().then(async () => await (await forward()).body?.cancel()));
+    return new Response("upstream timed out", { status: 504 });
+  });
+  return {
+    proxy,
+    count: () => moves.length,
+    async end() {
+      storage.open();
+      await Promise.all(moves);
+    },
+  };
+}
+
+function movesOf(proxy: Proxy): Passing[] {
+  return proxy.passed.filter(({ path }) => path.endsWith(MOVE));
+}
+
+async function commits(request: Parameters<typeof commitBy>, times: number): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    const { status, body, headers } = await commitBy(...request);
+    assert.equal(status, 202, JSON.stringify(body));
+    assert.equal(body.state, "verifying");
+    assert.equal(body.verified_bytes, 0);
+    assert.ok(Number(headers.get("retry-after")) > 0);
+  }
+}
+
+artifactTest(
+  "/commit whose move outlasts the gateway → 202, and again until Storage has made it; one move, 200",
+  async ({ planner }) => {
+    const artifact = await registerAndUpload(planner);
+    const slow = startSlowMoves();
+    await using proxy = slow.proxy;
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+    await commits([own, { owner: planner, artifact }], 3);
+    assert.equal(slow.count(), 1);
+    assert.deepEqual(await listed(planner), []);
+
+    await slow.end();
+    const done = await commitBy(own, { owner: planner, artifact });
+    assert.equal(done.status, 200, JSON.stringify(done.body));
+    assert.equal(movesOf(proxy).length, 1);
+    assert.deepEqual(await objectsOf(artifact), [`sealed/${artifact.artifact_id}/1`]);
+    assert.equal(await download((await open(planner, artifact)).body.url), "hello");
+  },
+);
+
+artifactTest(
+  "/commit after a move that has not ended in the longest time that it may take → moved again, 200",
+  async ({ planner }) => {
+    const artifact = await registerAndUpload(planner);
+    const slow = startSlowMoves();
+    await using proxy = slow.proxy;
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+    await commits([own, { owner: planner, artifact }], 1);
+    const [lease] = await withStackDatabase((sql) =>
+      sql`select extract(epoch from lease_expires_at - now())::integer as seconds
+        from artifacts.verifications where artifact_id = ${artifact.artifact_id}`
+    );
+    // A minute for the commit, three for any move, and a second per MiB.
+    assert.ok(lease?.["seconds"] > 230 && lease?.["seconds"] <= 240, lease?.["seconds"]);
+    await endLease(artifact);
+    proxy.letPass();
+    assert.equal((await commitBy(own, { owner: planner, artifact })).status, 200);
+    assert.equal(movesOf(proxy).length, 2);
+    await slow.end();
+  },
+);
+
+artifactTest(
+  "kill -9 while Storage moves → 409 while the commit would wait, then 202, then 200; one move",
+  async ({ planner }) => {
+    const artifact = await registerAndUpload(planner);
+    const request = { owner: planner, artifact };
+    const storage = gate();
+    const moved = Promise.withResolvers<void>();
+    await using proxy = startProxy(SUPABASE_URL, async ({ path }, forward) => {
+      if (!path.endsWith(MOVE)) return undefined;
+      await storage.wait();
+      const answer = await forward();
+      moved.resolve();
+      return answer;
+    });
+    {
+      await using killed = await startOwnFunction({ supabaseUrl: proxy.url });
+      const lost = commitBy(killed, request).catch(() => "connection lost");
+      await storage.arrived;
+      await killed.process.kill();
+      assert.equal(await lost, "connection lost");
+    }
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+    assertError(await commitBy(own, request), 409, "commit_in_progress");
+    await withStackDatabase((sql) =>
+      sql`update artifacts.verifications set move_awaited_until = now()
+        where artifact_id = ${artifact.artifact_id}`
+    );
+    await commits([own, request], 2);
+    storage.open();
+    await moved.promise;
+    assert.equal((await commitBy(own, request)).status, 200);
+    assert.equal(movesOf(proxy).length, 1);
+  },
+);
+
+artifactTest(
+  "/sweep of an overdue artifact that Storage still moves → left alone; then committed",
+  async ({ planner }) => {
+    const artifact = await registerAndUpload(planner);
+    const slow = startSlowMoves();
+    await using proxy = slow.proxy;
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+    await commits([own, { owner: planner, artifact }], 1);
+    await age(artifact, { artifactHours: 27, progressHours: 0 });
+    await sweepAll();
+    await slow.end();
+    assert.equal((await commitBy(own, { owner: planner, artifact })).status, 200);
+  },
+);
+
+artifactTest(
+  "PUT of another upload while Storage moves the first → the second is what is committed",
+  async ({ planner }) => {
+    const artifact = await registerAndUpload(planner, { content: "jello" });
+    const slow = startSlowMoves();
+    await using proxy = slow.proxy;
+    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+    await commits([own, { owner: planner, artifact }], 1);
+    await slow.end();
+    assert.equal(await upload(artifact.upload_url, "hello"), 200);
+    proxy.letPass();
+    assert.equal((await commitBy(own, { owner: planner, artifact })).status, 200);
+    assert.equal(await read(planner, artifact.artifact_id), "hello");
+  },
+);
+
+async function read(owner: Agent, artifact_id: string): Promise<string> {
+  return await download((await open(owner, { artifact_id })).body.url);
+}
