@@ -82,7 +82,8 @@ begin
     'public.reencrypt_psks',
     'public.register_peer',
     'public.read_netmap',
-    'public.read_wg_config'
+    'public.read_wg_config',
+    'public.remove_agent'
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);
