@@ -9,6 +9,7 @@ import type { Documentation } from "./openapi/document.ts";
 import type { Operation, Operations, Platform } from "./operation.ts";
 import { discardBody, parseBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
+import { requestPath } from "./request_path.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import { recordUpstreamCalls, type UpstreamCall } from "./upstream/calls.ts";
 import { type Environment, SettingsError } from "./settings/variables.ts";
@@ -47,7 +48,8 @@ export function createApp<Settings extends PlatformSettings>(
   description: AppDescription<Settings>,
   environment: Environment,
 ): Hono<{ Variables: Variables }> {
-  const app = new Hono<{ Variables: Variables }>().basePath(`/${description.name}`);
+  const app = new Hono<{ Variables: Variables }>({ getPath: requestPath })
+    .basePath(`/${description.name}`);
   const settings = settingsOrError(description, environment);
 
   app.use(async (context, next) => {
