@@ -145,10 +145,11 @@ function ipv4_number(text,    octets, i, number) {
 }
 
 # The own address, and from then on what tells whether another one is in the mesh.
-function parse_ipv4_network(text,    length_text) {
+function parse_ipv4_network(text,    length_text, bits) {
   ipv4 = before(text, "/"); length_text = substr(text, length(ipv4) + 2)
   if (ipv4_number(ipv4) < 0 || !is_number(length_text, 8, 32)) return 0
-  host_numbers = 2 ^ (32 - length_text)
+  host_numbers = 1
+  for (bits = length_text; bits < 32; bits++) host_numbers *= 2
   return 1
 }
 
@@ -214,8 +215,10 @@ function leads_astray(host,    expanded) {
   if (is_in_mesh(host)) return 1
   if (host !~ /:/) return host ~ /^(0|127|169\.254|22[4-9]|2[345][0-9])\./
   expanded = expand(host)
-  # An IPv4 address in its last 32 bits: compatible, mapped, or for a translator.
-  if (expanded ~ /^(0000:0000:0000:0000:0000:(0000|ffff)|0064:ff9b:0000:0000:0000:0000):/)
+  # Mapped IPv4: the service writes it as IPv4.
+  if (expanded ~ /^0000:0000:0000:0000:0000:ffff:/) return 1
+  # An IPv4 address in its last 32 bits: compatible, or for a translator.
+  if (expanded ~ /^(0000:0000:0000:0000:0000:0000|0064:ff9b:0000:0000:0000:0000):/)
     return substr(expanded, 31) ~ /^(00|7f|a9fe|[ef])/
   return expanded ~ /^(fe[89a-f]|ff)/
 }
