@@ -10,7 +10,7 @@
 # - changing a live tunnel: each change takes the tunnel down and up again. Every session starts
 #   anew, and a peer may be out of reach for half a minute, or until it speaks if it is behind NAT;
 # - backing off, watching the firewall and the interface, looking names up again, registering again
-#   with the same key or another, coming up while the service is away, a lock against a second agent.
+#   with the same key or another, coming up while the service is away, a lock against another agent.
 set -euo pipefail
 umask 077
 

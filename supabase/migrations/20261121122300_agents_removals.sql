@@ -66,6 +66,7 @@ as $$
 declare
   held_ids text[];
   deleted_ids text[];
+  deleted_id text;
 begin
   -- Pending are those without an end. In the order of an index, so that no more is read than ends.
   if end_artifacts.only_pending then
@@ -108,8 +109,10 @@ begin
     from deleted d
   )
   select coalesce(array_agg(r.artifact_id), '{}') into deleted_ids from recorded r;
-  -- A commit under way loses its lease, and so its verdict.
-  delete from artifacts.verifications v where v.artifact_id = any (deleted_ids);
+  -- A commit under way loses its lease, and so its verdict. One look into the index per artifact.
+  foreach deleted_id in array deleted_ids loop
+    delete from artifacts.verifications v where v.artifact_id = deleted_id;
+  end loop;
   return cardinality(deleted_ids);
 end
 $$;

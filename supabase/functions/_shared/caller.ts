@@ -25,7 +25,7 @@ const AGENT_KEY = /^ak_[0-9a-f]{64}$/;
  */
 export function identifyCaller(headers: Headers, settings: PlatformSettings): Caller {
   const authorization = headers.get("authorization") ?? "";
-  // Nothing is cut off: HTTP has taken the blanks around a value away, and a no-break space is none.
+  // Nothing is cut off: HTTP has taken the blanks around a value, and a no-break space is none.
   const bearer = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? null;
 
   if (bearer?.startsWith("ak_")) {

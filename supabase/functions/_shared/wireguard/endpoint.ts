@@ -86,7 +86,7 @@ function addressEndpoint(
     : refused(`Must be reachable from other hosts: ${address.text} is ${obstacle}.`);
 }
 
-/** Why other hosts cannot reach an address, or the IPv4 address in it; undefined: nothing is known. */
+/** Why other hosts cannot reach an address, or the IPv4 address in it; undefined: they may. */
 function obstacleOf(address: IpAddress, meshNetworks: readonly Network[]): string | undefined {
   const embedded = embeddedIpv4(address);
   for (const candidate of embedded === null ? [address] : [address, embedded]) {

@@ -43,10 +43,10 @@ const REMOVE_FIREWALL = `${NAME_TABLE}; nft delete table inet "$t" 2>/dev/null |
  * Looks up one name of `LOOK_UP_ENDPOINTS`, as `sh -c <this> <public key> <host> <port>`. `wg set`
  * would create a peer that has been removed meanwhile, without a PSK. So the name is resolved
  * first, and set only if `wg` still shows the peer. Whoever registered the name decides what it
- * resolves to, so the kernel is asked where the address leads: not to this host itself, and not into
- * the tunnel. (It does not know that `::` and what begins so, such as `::ffff:127.0.0.1`, may lead to
- * this host too.) A peer with a session keeps its endpoint: it has spoken from there, which is better
- * than what is registered.
+ * resolves to, so the kernel is asked where the address leads: not to this host itself, and not
+ * into the tunnel. (It does not know that `::` and what begins so, such as `::ffff:127.0.0.1`, may
+ * lead to this host too.) A peer with a session keeps its endpoint: it has spoken from there, which
+ * is better than what is registered.
  */
 const LOOK_UP_ENDPOINT = `for n in 1 2 3 4 5 6 7 8; do a=$(getent ahosts "$1") && a=\${a%% *} && ` +
   `r=$(ip -o route get "$a") && break; sleep 5; done; ` +
