@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The least that keeps a host in the mesh: heartbeat → /wg_config → wg-quick, over and over. Read
-# it to learn the protocol, or as the start of an agent of your own. It needs Linux, root, bash,
-# curl, jq, wireguard-tools and nftables. When the operator has made a key, run as root:
+# it to learn the protocol, or as the start of an agent of your own. It needs mesh-agent/ beside it,
+# Linux, root, bash, curl, jq, wireguard-tools and nftables. With a key from the operator, run:
 #
 #   MESH_URL=https://<project>.supabase.co/functions/v1/agent-mesh AGENT_ID=planner \
 #     AGENT_KEY_FILE=/etc/mesh-agent.key ENDPOINT=planner.example.com:51820 ./minimal-mesh-agent.sh
@@ -9,10 +9,8 @@
 # To keep a real host in the mesh, take the reference agent in mesh-agent/. Left out here is:
 # - changing a live tunnel: each change takes the tunnel down and up again. Every session starts
 #   anew, and a peer may be out of reach for half a minute, or until it speaks if it is behind NAT;
-# - backing off: after an error it asks again at the same pace, whatever `retry-after` says;
-# - watching: a firewall or an interface that somebody removes stays away until the next change;
-# - looking names up again, registering again after the operator removed the peer, coming up while
-#   the service is away, and a lock against a second agent.
+# - backing off, watching the firewall and the interface, looking names up again, registering again
+#   with the same key or another, coming up while the service is away, a lock against another agent.
 set -euo pipefail
 umask 077
 
@@ -21,6 +19,9 @@ umask 077
 INTERFACE=${INTERFACE:-mesh0}
 CONFIG=/etc/wireguard/$INTERFACE.conf
 PRIVATE_KEY=/etc/wireguard/$INTERFACE.key # where the configuration expects it
+# shellcheck source-path=SCRIPTDIR source=mesh-agent/configuration.sh
+source "$(dirname "$0")/mesh-agent/configuration.sh"
+require_safe_url "$MESH_URL"
 
 # body [--arg <name> <value>]…: these fields and agent_id, as JSON.
 body() {
@@ -40,18 +41,16 @@ take_down() {
 [[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY" # it never leaves this host
 post /peer/register "$(body --arg pubkey "$(wg pubkey <"$PRIVATE_KEY")" \
   ${ENDPOINT:+--arg endpoint "$ENDPOINT"})"
-
 trap take_down EXIT
 trap 'exit 0' TERM INT
 running= # the config_version that runs; none yet
 while true; do
   # Keeps this agent online, says which version runs, and learns which one should.
   if heartbeat=$(post /peer/heartbeat "$(body ${running:+--argjson config_version "$running"})") &&
-    [[ $(jq .config_version <<<"$heartbeat") != "$running" ]] &&
-    answer=$(post /wg_config "$(body)") &&
-    jq --exit-status --join-output .config <<<"$answer" >"$CONFIG.new"; then
-    take_down # with the old file, whose hooks remove the old firewall
-    mv "$CONFIG.new" "$CONFIG"
+    [[ $(jq .config_version <<<"$heartbeat") != "$running" ]] && answer=$(post /wg_config "$(body)") &&
+    jq -ej '.config | strings' <<<"$answer" >"$CONFIG.served" && check "$CONFIG.served" >"$CONFIG.new"; then
+    take_down                  # with the old file, whose hooks remove the old firewall
+    mv "$CONFIG.new" "$CONFIG" # no line that was served: its data, and hooks of this host's own
     wg-quick up "$CONFIG"
     running=$(jq .config_version <<<"$answer")
   fi

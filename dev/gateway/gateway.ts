@@ -4,6 +4,7 @@ import type { ProjectKeys } from "../state/project_keys.ts";
 import { forward } from "./proxy.ts";
 import { CommandError } from "../command/command_error.ts";
 import { type Connections, openConnections } from "./short_request.ts";
+import { endWhenSilent } from "./silent_sender.ts";
 
 /** The loopback ports that the gateway sends requests to. They may change while it runs. */
 export interface Upstreams {
@@ -23,6 +24,8 @@ export interface GatewayOptions {
   readonly port: number;
   readonly keys: ProjectKeys;
   readonly upstreams: Upstreams;
+  /** How long a sender may pause within a body. Default: 15 seconds. */
+  readonly silenceMilliseconds?: number;
 }
 
 /**
@@ -32,6 +35,7 @@ export interface GatewayOptions {
 export function startGateway(options: GatewayOptions): Promise<Gateway> {
   const connections = openConnections();
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
+    endWhenSilent(request, options);
     route(request, response, { ...options, connections });
   });
   return new Promise((resolve, reject) => {

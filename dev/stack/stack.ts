@@ -5,6 +5,7 @@ import { type FunctionOptions, type RunningFunction, startFunction } from "./fun
 import { startGateway } from "../gateway/gateway.ts";
 import { awaitHealth } from "./health.ts";
 import { keepRunning } from "../processes/keep_running.ts";
+import { startLogRotation } from "../processes/log_rotation.ts";
 import { locatePostgrest, startPostgrest } from "./postgrest.ts";
 import { SUPERUSER } from "../postgres/cluster.ts";
 import { writePrivateFile } from "../state/private_file.ts";
@@ -81,6 +82,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     if (leftovers.length > 0) {
       onProgress(`Ended what an earlier run left behind: ${leftovers.join(", ")}`);
     }
+    const logRotation = startLogRotation({ directory: files.logs, onProgress });
+    stops.push(logRotation.stop);
     const records = new ProcessRecords(stateDir);
     await records.set(STACK, Deno.pid);
     const keys = await readOrMakeKeys(stateDir);

@@ -17,7 +17,9 @@ export interface StateLock {
 export async function lockState(stateDir: string): Promise<StateLock> {
   const files = stateFiles(stateDir);
   try {
-    await mkdir(files.logs, { recursive: true, mode: 0o755 });
+    // A directory that is there already may be somebody's, with other things in it: it stays so.
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    await mkdir(files.logs, { recursive: true, mode: 0o700 });
     const lock = await tryLock(files);
     if (lock === null) throw new CommandError(await refusal(stateDir));
     await writeFile(files.pid, `${Deno.pid}\n`, { mode: 0o644 });

@@ -1,9 +1,22 @@
 #!/usr/bin/env bash
 # Joins this host to the mesh and keeps it there. README.md lists the settings. This file talks to
-# the service and decides when; tunnel.sh, beside it, does what has to be done on the host.
+# the service and decides when; tunnel.sh, beside it, does what has to be done on the host, and
+# configuration.sh decides what is believed of what was served. `mesh-agent.sh check <file>` does
+# that alone.
 set -euo pipefail
 export LC_ALL=C
 umask 077
+
+# shellcheck source-path=SCRIPTDIR source=configuration.sh
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/configuration.sh"
+
+if [[ ${1:-} == check && $# == 2 ]]; then
+  check "$2"
+  exit
+elif (($# > 0)); then
+  echo "usage: mesh-agent.sh [check <file>]" >&2
+  exit 1
+fi
 
 : "${MESH_URL:?the URL of the function, such as https://<project>.supabase.co/functions/v1/agent-mesh}"
 : "${AGENT_ID:?the identifier of this agent}"
@@ -16,7 +29,7 @@ POLL_SECONDS=${POLL_SECONDS:-}
 readonly LONGEST_PAUSE_SECONDS=300
 
 # shellcheck source-path=SCRIPTDIR source=tunnel.sh
-source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/tunnel.sh"
+source "$AGENT_FOLDER/tunnel.sh"
 
 # The last answer's HTTP status, or 000 where there was none.
 status=
@@ -27,8 +40,9 @@ applied_version=
 # The config_version that the last heartbeat was told.
 served_version=
 
+# What the service said may be part of it, and is not to command the terminal that shows it.
 log() {
-  printf '%s: %s\n' "$INTERFACE" "$*" >&2
+  printf '%s: %s\n' "$INTERFACE" "${*//[^[:print:]]/?}" >&2
 }
 
 # --- talking to the service ---------------------------------------------------------------------
@@ -64,10 +78,21 @@ register() {
   request /peer/register "$(jq -n --arg agent_id "$AGENT_ID" --arg pubkey "$1" \
     --arg endpoint "${ENDPOINT:-}" --arg listen_port "${LISTEN_PORT:-}" \
     '{$agent_id, $pubkey, endpoint: (if $endpoint == "" then null else $endpoint end)}
-      + if $listen_port == "" then {} else {listen_port: ($listen_port | tonumber)} end')" || return
+      + if $listen_port == "" then {} else {listen_port: ($listen_port | tonumber)} end')" || {
+    replace_key_in_use
+    return 1
+  }
   registered_pubkey=$1
   applied_version=
-  log "registered with $(jq -r '.addresses | join(", ")' "$WORK/answer")"
+  log "registered with $(jq -r '.addresses | map(tostring) | join(", ")' "$WORK/answer")"
+}
+
+# Another agent has this public key: the host is a copy, or somebody was quicker. The next round
+# registers a new one.
+replace_key_in_use() {
+  [[ $status == 409 && $(jq -r '.error.code' "$WORK/answer" 2>/dev/null) == pubkey_in_use ]] ||
+    return 0
+  wg genkey >"$WORK/key" && mv "$WORK/key" "$PRIVATE_KEY" && log "a new key pair is made"
 }
 
 # Says which version runs; sets served_version and heartbeat_seconds.
@@ -87,8 +112,8 @@ heartbeat() {
 
 # Fetches the configuration and applies it.
 update() {
-  request /wg_config "$(jq -n --arg agent_id "$AGENT_ID" --arg private_key_file "$PRIVATE_KEY" \
-    --arg firewall "$FIREWALL" '{$agent_id, $private_key_file, $firewall}')" || return
+  request /wg_config "$(jq -n --arg agent_id "$AGENT_ID" --arg firewall "$FIREWALL" \
+    '{$agent_id, $firewall}')" || return
   local version
   version=$(answered_number config_version) || return
   apply "$WORK/answer" || return
@@ -169,7 +194,8 @@ if [[ -n $POLL_SECONDS && ! $POLL_SECONDS =~ ^[1-9][0-9]{0,3}$ ]]; then
   log "POLL_SECONDS must be a number from 1 to 9999 without leading zeros, not $POLL_SECONDS"
   exit 1
 fi
-require_privileges || exit
+require_safe_url "$MESH_URL" && require_firewall_kind "$FIREWALL" &&
+  require_hook_path "$PRIVATE_KEY_FILE" && require_privileges || exit
 
 # Held by this shell until it ends, however it ends. The file stays: removing it would let two
 # agents in, one with the old file and one with a new one.
@@ -182,6 +208,7 @@ flock -n 9 || {
 # An agent that was killed left its directory behind.
 rm -rf "$WORK"
 mkdir "$WORK"
+adopt_configuration
 
 trap leave EXIT
 trap 'trap "" TERM INT; exit 0' TERM INT

@@ -3,10 +3,14 @@
 # changes it in place, watches its firewall, and looks up the names of its peers. It knows nothing
 # of the service. To be sourced: that defines functions and changes nothing on the host.
 #
-# The caller sets INTERFACE and CONFIG_DIR, defines `log`, and makes the directory WORK.
+# The caller sets INTERFACE, CONFIG_DIR and FIREWALL, sources configuration.sh, defines `log`, and
+# makes the directory WORK.
 
 readonly CONFIG=$CONFIG_DIR/$INTERFACE.conf
 readonly PRIVATE_KEY=$CONFIG_DIR/$INTERFACE.key
+# The same, as a hook names it.
+# shellcheck disable=SC2034 # configuration.sh reads it
+readonly PRIVATE_KEY_FILE=$CONFIG_DIR/%i.key
 # Beside the configuration, so that a new one replaces it in one step, by a rename.
 readonly WORK=$CONFIG_DIR/.$INTERFACE.mesh-agent
 # WireGuard gives up a session after this long (REJECT_AFTER_TIME).
@@ -23,10 +27,21 @@ require_privileges() {
     log "root is needed to make the tunnel and its firewall; this is user $EUID"
     return 1
   fi
-  local reason
-  reason=$(nft list tables 2>&1 >/dev/null) && return
-  log "CAP_NET_ADMIN is needed to make the tunnel and its firewall; nft says: ${reason%%$'\n'*}"
+  local reason asked=nft
+  if has_nft; then
+    reason=$(nft list tables 2>&1 >/dev/null) && return
+  else
+    # A change to what it is already.
+    asked=ip
+    reason=$(ip link set dev lo mtu "$(</sys/class/net/lo/mtu)" 2>&1) && return
+  fi
+  log "CAP_NET_ADMIN is needed to make the tunnel and its firewall; $asked says: ${reason%%$'\n'*}"
   return 1
+}
+
+# Whether the firewall is nft's to load. Without one, nft need not be there.
+has_nft() {
+  [[ $FIREWALL == nftables ]] || command -v nft >/dev/null
 }
 
 # --- up, down, and changes ----------------------------------------------------------------------
@@ -60,16 +75,31 @@ bring_up_again() {
   [[ -e $CONFIG ]] && cp "$CONFIG" "$WORK/new" && bring_up
 }
 
+# What lies in CONFIG may have been put there by hand as it was served, or by an agent before this
+# one. From here on it is a configuration of this agent's own, or it is not used.
+adopt_configuration() {
+  [[ -e $CONFIG ]] || return 0
+  if own_configuration "$CONFIG" mark >"$WORK/new" 2>"$WORK/errors"; then
+    mv "$WORK/new" "$CONFIG"
+  else
+    log "$(tail -n 1 "$WORK/errors"); the file is kept as $CONFIG.refused"
+    mv "$CONFIG" "$CONFIG.refused"
+  fi
+}
+
 # With the file that the tunnel came up with, because its PostDown belongs to it.
 take_down() {
   wg-quick down "$CONFIG" >/dev/null 2>&1 || ip link delete "$INTERFACE" 2>/dev/null || true
 }
 
-# Leaves the new configuration in $WORK/new. Names are hidden from the hook that would look them up:
-# refresh_endpoints does that, and can be stopped when the peers change.
+# Leaves in $WORK/new what this agent makes of the answer. Names are marked, and looked up by
+# refresh_endpoints, which can be stopped when the peers change.
 take_in() {
-  jq -ej '.config' "$1" | sed 's/^#endpoint /#name /' >"$WORK/new" || return
-  grep -q '^\[Interface\]$' "$WORK/new"
+  jq -ej '.config | strings' "$1" >"$WORK/served" || return
+  own_configuration "$WORK/served" mark >"$WORK/new" 2>"$WORK/errors" || {
+    log "$(tail -n 1 "$WORK/errors")"
+    return 1
+  }
 }
 
 bring_up() {
@@ -80,7 +110,7 @@ bring_up() {
 # Whether the new file changes only what can change under a live tunnel. The addresses cannot, nor
 # can the port, which the firewall knows.
 has_same_interface() {
-  local kept='^(Address|MTU|Table|PostDown) = |^PostUp = (ip -6 address|wg set)' port
+  local kept='^(Address|MTU|PostDown) = |^#address |^PostUp = (ip -6 address|wg set)' port
   port=$(sed -n 's/^ListenPort = //p' "$WORK/new")
   [[ $(grep -E "$kept" "$CONFIG") == "$(grep -E "$kept" "$WORK/new")" &&
     $(wg show "$INTERFACE" public-key) == "$(public_key)" &&
@@ -94,7 +124,7 @@ has_same_interface() {
 change_in_place() {
   local peers
   sed '/^Endpoint = /d' "$WORK/new" >"$WORK/$INTERFACE.conf" || return
-  run_hooks "$WORK/new" || return
+  load_firewall "$WORK/new" || return
   peers=$(wg-quick strip "$WORK/$INTERFACE.conf") || return
   printf '[Interface]\nPrivateKey = %s\nListenPort = %s\n%s\n' \
     "$(<"$PRIVATE_KEY")" "$(wg show "$INTERFACE" listen-port)" "$peers" |
@@ -115,20 +145,27 @@ errors_without_keys() {
 # Loads the firewall again when it is gone: after somebody's `nft flush ruleset` every port of this
 # host would be open to every peer.
 keep_firewall() {
-  ! is_up || nft -t list table inet "agent_mesh_${INTERFACE//[+=]/_}" >/dev/null 2>&1 && return
+  ! is_up || ! has_nft || nft -t list table inet "$(firewall_table)" >/dev/null 2>&1 && return
   log "the firewall is gone; loading it again"
-  [[ -e $CONFIG ]] && run_hooks "$CONFIG" && return
+  [[ -e $CONFIG ]] && load_firewall "$CONFIG" && return
   log "the firewall cannot be loaded; taking the tunnel down"
   take_down
 }
 
-# run_hooks <configuration>: as wg-quick runs them, which leaves them out of `strip`.
-run_hooks() {
-  # shellcheck disable=SC2034 # the hooks read it
-  local CONFIG_FILE=$1 hook
-  while IFS= read -r hook; do
-    (eval "${hook//%i/$INTERFACE}") </dev/null || { log "this hook failed: $hook"; return 1; }
-  done < <(sed -n 's/^PostUp = //p' "$1")
+# nft takes neither + nor = in a name.
+firewall_table() {
+  echo "agent_mesh_${INTERFACE//[+=]/_}"
+}
+
+# load_firewall <configuration>: as its hook does. The last line is looked for first, because nft
+# takes an empty input for a ruleset. FIREWALL=none leaves a guard against loops, which a host
+# without nft goes without.
+load_firewall() {
+  has_nft || return 0
+  grep -qx '#nft }' "$1" || return
+  sed -n "/^#nft /{s///;s/<table>/$(firewall_table)/;s/<interface>/$INTERFACE/
+    s/<port>/$(wg show "$INTERFACE" listen-port)/;p;}" "$1" | nft -f - ||
+    [[ $FIREWALL == none ]]
 }
 
 # --- endpoints and names ------------------------------------------------------------------------
@@ -147,13 +184,20 @@ refresh_endpoints() {
     $1 == "handshake" { live[$2] = now - $3 < session; next }
     $1 == "current" { current[$2] = $3; next }
     $1 == "registered" { key = $2; next }
-    (key in live) && !live[key] && current[key] != $2 { print $1, key, "endpoint", $2 }
+    (key in live) && !live[key] && current[key] != $2 {
+      host = port = $2
+      sub(/:[0-9]+$/, "", host)
+      sub(/.*:/, "", port)
+      gsub(/[][]/, "", host)
+      print $1, key, host, port
+    }
   ' >"$WORK/endpoints" || return
-  sed -n 's/^address //p' "$WORK/endpoints" |
-    timeout 10 xargs -r -L 1 wg set "$INTERFACE" peer >/dev/null 2>&1 || true
+  sed -n 's/^address //p' "$WORK/endpoints" | timeout 10 xargs -r -P 8 -L 1 \
+    "$AGENT_FOLDER/set-endpoint.sh" "$INTERFACE" >/dev/null 2>&1 || true
   if looks_up; then return; fi
   sed -n 's/^name //p' "$WORK/endpoints" | shuf >"$WORK/names" || return
-  timeout 60 xargs -r -P 64 -L 1 wg set "$INTERFACE" peer <"$WORK/names" >/dev/null 2>&1 &
+  timeout 60 xargs -r -P 64 -L 1 \
+    "$AGENT_FOLDER/set-endpoint.sh" "$INTERFACE" <"$WORK/names" >/dev/null 2>&1 &
   lookups=$!
 }
 

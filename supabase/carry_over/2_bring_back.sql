@@ -62,8 +62,20 @@ select agent_id, ipv4, ipv6, released_at
 from mesh_before.address_leases;
 
 insert into mesh.peers (agent_id, pubkey, endpoint, listen_port, registered_at, updated_at)
-select agent_id, pubkey, endpoint, listen_port, registered_at, updated_at
-from mesh_before.peers;
+select p.agent_id, p.pubkey,
+  -- Nobody may register these any more, and no configuration would render with them. Their agents
+  -- count as behind NAT until they register again.
+  case
+    when p.endpoint ~ '^([^:]*\.)?localhost:' or h.host <<= any (
+      array['240.0.0.0/4', '::/96', '64:ff9b::/96', 'fec0::/10']::inet[]
+    ) then null
+    else p.endpoint
+  end,
+  p.listen_port, p.registered_at, p.updated_at
+from mesh_before.peers p
+cross join lateral (
+  select coalesce(substring(p.endpoint from '^\[(.*)\]:'), substring(p.endpoint from '^([0-9.]+):'))::inet
+) as h (host);
 
 insert into mesh.liveness (agent_id, last_seen, config_version_applied)
 select agent_id, last_seen, config_version_applied

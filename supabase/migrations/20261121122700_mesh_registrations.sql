@@ -8,10 +8,15 @@ stable
 set search_path = ''
 as $$
 declare
-  -- An IPv4 address that is spelled as IPv6 counts as IPv4 (RFC 4291, 2.5.5.2).
+  -- The last 32 bits of these are an IPv4 address, in which they end: mapped (RFC 4291, 2.5.5.2),
+  -- compatible (2.5.5.1), and for a translator (RFC 6052).
+  prefix inet := (
+    select p.prefix
+    from unnest(array['::ffff:0.0.0.0', '::', '64:ff9b::']::inet[]) as p (prefix)
+    where refuse_endpoint_inside_the_mesh.endpoint_ip <<= set_masklen(p.prefix, 96)
+  );
   host inet := case
-    when refuse_endpoint_inside_the_mesh.endpoint_ip <<= inet '::ffff:0:0/96'
-      then inet '0.0.0.0' + (refuse_endpoint_inside_the_mesh.endpoint_ip - inet '::ffff:0.0.0.0')
+    when prefix is not null then inet '0.0.0.0' + (refuse_endpoint_inside_the_mesh.endpoint_ip - prefix)
     else refuse_endpoint_inside_the_mesh.endpoint_ip
   end;
 begin
@@ -25,6 +30,27 @@ $$;
 comment on function mesh.refuse_endpoint_inside_the_mesh(inet) is
   'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
   'encrypt its own ciphertext in a loop. A DNS name passes: its endpoint_ip is null.';
+
+create function mesh.has_another_holder(pubkey text, agent_id text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  -- One statement: a peer that is being removed meanwhile is seen either here or there.
+  select exists (
+      select from mesh.peers p
+      where p.pubkey = has_another_holder.pubkey and p.agent_id <> has_another_holder.agent_id
+    )
+    or exists (
+      select from mesh.address_leases l
+      where l.resting_pubkey = has_another_holder.pubkey
+        and l.agent_id <> has_another_holder.agent_id
+        and l.released_at > clock_timestamp() - interval '1 day'
+    )
+$$;
+comment on function mesh.has_another_holder(text, text) is
+  'Whether a public key is another agent''s, or was until its peer was removed within the last day: '
+  'neighbours, who know the key, cannot keep its agent from coming back with it.';
 
 create function mesh.add_peer(agent_id text, pubkey text, endpoint text, listen_port integer, visible_peers text[])
 returns void
@@ -148,10 +174,7 @@ begin
   perform mesh.refuse_endpoint_inside_the_mesh(register_peer.endpoint_ip);
   -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
   -- for each other.
-  if exists (
-    select from mesh.peers p
-    where p.pubkey = register_peer.pubkey and p.agent_id <> register_peer.agent_id
-  ) then
+  if mesh.has_another_holder(register_peer.pubkey, register_peer.agent_id) then
     raise sqlstate 'PT409' using message = 'pubkey_in_use';
   end if;
 

@@ -61,8 +61,11 @@ declare
     'public.count_surplus_uploads',
     'public.find_dead_objects',
     'public.forget_ended',
+    'public.settle_reads',
+    'public.forget_events',
     'public.schedule_sweep',
-    'public.reencrypt_psks'
+    'public.reencrypt_psks',
+    'public.remove_agent'
   ];
 begin
   foreach operation in array array[
@@ -115,7 +118,8 @@ begin
     'public.read_netmap',
     'public.read_wg_config',
     'public.list_events',
-    'public.find_changes'
+    'public.find_changes',
+    'public.remove_agent'
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);

@@ -71,6 +71,18 @@ artifactTest(
   },
 );
 
+artifactTest("/list with a key and a no-break space → 401", async ({ planner }) => {
+  const spoilt: Record<string, string>[] = [
+    { authorization: `Bearer ${planner.key}\u00a0` },
+    { authorization: `Bearer \u00a0${planner.key}` },
+    { authorization: `\u00a0Bearer ${planner.key}` },
+    { authorization: `Bearer ${SECRET_KEY}\u00a0` },
+    { apikey: `${SECRET_KEY}\u00a0` },
+    { apikey: `\u00a0${SECRET_KEY}` },
+  ];
+  for (const headers of spoilt) assertUnauthenticated(await listWith(planner, headers));
+});
+
 artifactTest("/list with an unknown agent key → 400, 413 and 422 come before 401", async () => {
   const headers = { authorization: `Bearer ${UNKNOWN_AGENT_KEY}` };
   const path = "/agent-artifacts/list";

@@ -113,6 +113,14 @@ for (const [name, operations] of Object.entries(OPERATIONS)) {
   });
 }
 
+Deno.test("POST of another spelling of a path → 404 not_found, as for every path that is not listed", async () => {
+  const spellings = ["/list/", "/%6cist", "/list//", "//list", "/LIST", "/list%2f"];
+  for (const spelling of [...spellings, "/health/", "/openapi%2ejson"]) {
+    const answer = await post(`/agent-artifacts${spelling}`, { as: "operator" });
+    assertError(answer, 404, "not_found");
+  }
+});
+
 for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
   Deno.test(`${method} /register → 405 with allow: POST, OPTIONS`, async () => {
     const answer = await send("/agent-artifacts/register", {

@@ -183,10 +183,13 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "end_artifacts",
     "find_dead_objects",
     "forget_ended",
+    "forget_events",
     "reencrypt_psks",
+    "remove_agent",
     "revoke_agent_key",
     "revoke_agent_keys",
     "schedule_sweep",
+    "settle_reads",
   ]);
 });
 

@@ -6,6 +6,7 @@ const file = meshDatabaseForThisFile();
 /** Six host addresses. */
 const SMALL_NETWORK = "10.99.0.0/29";
 const NETWORK_FULL = { sqlstate: "PT409", message: "network_full" };
+const PUBKEY_IN_USE = { sqlstate: "PT409", message: "pubkey_in_use" };
 const MORE_THAN_A_DAY = "1 day 1 minute";
 
 Deno.test("32 agents register at once → 32 addresses of each kind, all in the mesh's networks", async () => {
@@ -83,6 +84,34 @@ Deno.test("addresses that have rested for a day go to somebody else, the longest
   assert.deepEqual((await mesh.register("newcomer")).addresses, peers[4]?.addresses);
   assert.deepEqual((await mesh.register("agent-2")).addresses, peers[2]?.addresses);
   await assert.rejects(mesh.register("agent-4"), NETWORK_FULL);
+});
+
+Deno.test("the public key of a removed peer rests for a day: only its agent can register it", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  const { pubkey } = await mesh.register("alice");
+  await mesh.register("bob");
+  await mesh.remove("alice");
+  for (const squatter of ["bob", "carol"]) {
+    await assert.rejects(mesh.register(squatter, { pubkey }), PUBKEY_IN_USE);
+  }
+  assert.equal(await mesh.configuration("carol"), null);
+  assert.equal((await mesh.register("alice", { pubkey })).pubkey, pubkey);
+
+  await mesh.remove("alice");
+  await mesh.owner`
+    update mesh.address_leases set released_at = released_at - ${MORE_THAN_A_DAY}::interval
+    where released_at is not null`;
+  assert.equal((await mesh.register("bob", { pubkey })).pubkey, pubkey);
+});
+
+Deno.test("a removed peer's agent comes back with another public key → the one before is free", async () => {
+  const { mesh } = file;
+  await mesh.startOver();
+  const { pubkey } = await mesh.register("alice");
+  await mesh.remove("alice");
+  await mesh.register("alice");
+  assert.equal((await mesh.register("bob", { pubkey })).pubkey, pubkey);
 });
 
 Deno.test("an agent that registers and removes itself 20 times → uses one address of the network", async () => {

@@ -37,7 +37,7 @@ tunnelTest(
       withinSeconds: 20,
       condition: async () => {
         const processes = await alice.host.processes();
-        return /^curl /m.test(processes) && /^wg set .* carol\.example/m.test(processes);
+        return /^curl /m.test(processes) && /set-endpoint\.sh .* carol\.example/m.test(processes);
       },
     });
     await alice.meshAgent.stop("SIGKILL");

@@ -14,6 +14,7 @@ import { answersPing, listen, reaches, untilPingAnswered } from "../wireguard/pr
 import { tunnelTest } from "../wireguard/requirements.ts";
 import { ServiceDoor } from "../wireguard/service_door.ts";
 import { agentSettings, EXAMPLES } from "./agent_settings.ts";
+import { check } from "./check.ts";
 
 const SCRIPT = `${EXAMPLES}/minimal-mesh-agent.sh`;
 const LONGEST_LINES = 60;
@@ -101,7 +102,7 @@ async function startMinimalAgent(
   return { agent, door };
 }
 
-/** Waits until each has put what the service serves it now in place of the file before. */
+/** Waits until each has put what it makes of what it is served now in place of the file before. */
 async function untilReplaced(members: readonly Member[]): Promise<void> {
   for (const { agent, host, interfaceName } of members) {
     const path = `${host.wireguardDirectory}/${interfaceName}.conf`;
@@ -111,7 +112,7 @@ async function untilReplaced(members: readonly Member[]): Promise<void> {
         const { config } = await succeed<{ config: string }>("/agent-mesh/wg_config", {
           as: agent,
         });
-        return await Deno.readTextFile(path) === config;
+        return await Deno.readTextFile(path) === (await check(config)).output;
       },
     });
   }

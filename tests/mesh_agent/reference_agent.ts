@@ -38,27 +38,37 @@ export class ReferenceAgent {
 
   /** With `pollSeconds` null it sends heartbeats as often as the service asks. */
   restart(
-    { pollSeconds = this.started.pollSeconds }: { pollSeconds?: number | null } = {},
+    { pollSeconds = this.started.pollSeconds, environment = {} }: {
+      pollSeconds?: number | null;
+      environment?: Record<string, string>;
+    } = {},
   ): void {
-    this.#process = this.#start({ logName: LOG, pollSeconds });
+    this.#process = this.#start({ logName: LOG, pollSeconds, environment });
   }
 
   /** Runs one more on the same host and interface until it ends, or until the limit ends it. */
-  async runSecond(): Promise<{ code: number; log: string }> {
+  async runSecond(
+    environment: Record<string, string> = {},
+  ): Promise<{ code: number; log: string }> {
     const logName = "second-agent.log";
-    const second = this.#start({ logName, pollSeconds: this.started.pollSeconds });
+    const { pollSeconds } = this.started;
+    const second = this.#start({ logName, pollSeconds, environment });
     const limit = setTimeout(() => second.kill("SIGKILL"), SECOND_AGENT_SECONDS * 1000);
     const { code } = await second.status.finally(() => clearTimeout(limit));
     return { code, log: await this.member.host.readLog(logName) };
   }
 
   #start(
-    { logName, pollSeconds }: { logName: string; pollSeconds: number | null },
+    { logName, pollSeconds, environment }: {
+      logName: string;
+      pollSeconds: number | null;
+      environment: Record<string, string>;
+    },
   ): Deno.ChildProcess {
     const poll = pollSeconds === null ? {} : { POLL_SECONDS: String(pollSeconds) };
     return this.member.host.start([SCRIPT], {
       logName,
-      env: { ...this.started.settings, ...poll },
+      env: { ...this.started.settings, ...poll, ...environment },
     });
   }
 

@@ -47,8 +47,12 @@ function serve(port: number, handler: Deno.ServeHandler) {
 }
 
 /** A gateway in front of what listens on `port`. */
-export async function openGatewayTo(port: number) {
+export async function openGatewayTo(
+  port: number,
+  options: { readonly silenceMilliseconds?: number } = {},
+) {
   const gateway = await startGateway({
+    ...options,
     port: 0,
     keys: KEYS,
     upstreams: {
@@ -57,7 +61,12 @@ export async function openGatewayTo(port: number) {
       functions: new Map([["echo", port], ["down", await freePort()]]),
     },
   });
-  return { url: `http://127.0.0.1:${gateway.port}`, stop: gateway.stop };
+  return {
+    url: `http://127.0.0.1:${gateway.port}`,
+    port: gateway.port,
+    stop: gateway.stop,
+    [Symbol.asyncDispose]: gateway.stop,
+  };
 }
 
 function tellWhatArrived(request: Request): Response {

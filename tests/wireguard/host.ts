@@ -122,6 +122,16 @@ export async function untilListening(
   });
 }
 
+/** Makes a folder with a link to every program of this machine but one: a PATH without it. */
+export async function linkProgramsBut(missing: string, directory: string): Promise<string> {
+  const folder = `${directory}/programs`;
+  const script = `mkdir "$0"; for program in /usr/sbin/* /usr/bin/* /sbin/* /bin/*; do
+    [ "\${program##*/}" = "$1" ] || ln -sf "$program" "$0"
+  done`;
+  await run(["sh", "-c", script, folder, missing]);
+  return folder;
+}
+
 /** For a process that has ended, Deno throws NotFound, or TypeError if it was its own child. */
 function endProcess(kill: () => void): void {
   try {

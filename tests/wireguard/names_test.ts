@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "./command.ts";
+import { linkProgramsBut } from "./host.ts";
 import {
   bringUp,
   type Member,
@@ -9,8 +10,10 @@ import {
   putRule,
   runHook,
   servedConfiguration,
+  takeDown,
   TCP_443,
   TUNNEL_PORT,
+  writeConfiguration,
 } from "./mesh_of_hosts.ts";
 import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
 import { tunnelTest } from "./requirements.ts";
@@ -37,6 +40,59 @@ tunnelTest("a peer's name that does not resolve → wg-quick up does not wait fo
   assert.match(await alice.host.processes(), /getent ahosts carol\.invalid/);
   assert.equal(await peerField(alice, { peer: carol, field: "endpoints" }), "(none)");
 });
+
+tunnelTest(
+  "peers' names that resolve to this host or into the mesh → they get no endpoint, another peer does",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+    const addresses = ["127.0.0.1", alice.host.address!, alice.ipv4, bob.ipv4, "::1"];
+    const astray: Member[] = [];
+    for (const [index, address] of addresses.entries()) {
+      const name = `astray-${index}.example`;
+      astray.push(await mesh.join(`astray-${index}`, { endpoint: `${name}:${TUNNEL_PORT}` }));
+      await alice.host.resolve(name, address);
+    }
+    const carol = await mesh.join("carol", { endpoint: `carol.example:${TUNNEL_PORT}` });
+    await alice.host.resolve("carol.example", carol.host.address ?? "");
+    for (const to of [bob, ...astray, carol]) await putRule({ from: alice, to, ...TCP_443 });
+    await bringUp(alice);
+    await eventually("every name was looked up", {
+      withinSeconds: 30,
+      condition: async () => !(await alice.host.processes()).includes("sh -c for n in"),
+    });
+    assert.equal(
+      await peerField(alice, { peer: carol, field: "endpoints" }),
+      `${carol.host.address}:${TUNNEL_PORT}`,
+    );
+    for (const [index, peer] of astray.entries()) {
+      const endpoint = await peerField(alice, { peer, field: "endpoints" });
+      assert.equal(endpoint, "(none)", addresses[index]);
+    }
+  },
+);
+
+tunnelTest(
+  "firewall none on a host without nft → the tunnel opens, and a line says so",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+    await putRule({ from: alice, to: bob, ...TCP_443 });
+    await bringUp(alice);
+    const path = await writeConfiguration(
+      bob,
+      await servedConfiguration(bob, { firewall: "none" }),
+    );
+    const programs = await linkProgramsBut("nft", bob.host.directory);
+    const { success, errors } = await bob.host.runAnyhow([
+      ...["env", `PATH=${programs}`, "wg-quick", "up", path],
+    ]);
+    assert.equal(success, true, errors);
+    assert.match(errors, /: nft has not loaded the guard against loops\n/);
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+    await takeDown(bob);
+  },
+);
 
 tunnelTest(
   "an endpoint inside the mesh, firewall none → a ping is not sent in a loop",

@@ -15,12 +15,15 @@ export class ServiceDoor implements AsyncDisposable {
   readonly paths: string[] = [];
   readonly #server: Deno.HttpServer;
   #failure: { path: string; answer: () => Response } | null = null;
+  #replaced: Readonly<Record<string, object>> = {};
   #failuresGiven = 0;
 
   private constructor(socket: string) {
     this.#server = Deno.serve({ path: socket, onListen: () => {} }, (request) => {
       this.paths.push(new URL(request.url).pathname);
       const failure = this.#failure;
+      const replaced = Object.entries(this.#replaced).find(([path]) => request.url.endsWith(path));
+      if (replaced !== undefined) return Response.json(replaced[1]);
       if (failure === null || !request.url.endsWith(failure.path)) return forward(request);
       this.#failuresGiven += 1;
       return failure.answer();
@@ -37,7 +40,13 @@ export class ServiceDoor implements AsyncDisposable {
 
   /** Gives this answer to every request whose path ends like this, until `recover`. */
   failWith(path: string, answer: () => Response): void {
+    this.#replaced = {};
     this.#failure = { path, answer };
+  }
+
+  /** Gives these answers, by the ends of their paths, instead of the service's. */
+  replaceAnswers(answers: Readonly<Record<string, object>>): void {
+    this.#replaced = answers;
   }
 
   /** How often the answer of `failWith` was given. */
@@ -47,6 +56,7 @@ export class ServiceDoor implements AsyncDisposable {
 
   recover(): void {
     this.#failure = null;
+    this.#replaced = {};
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -11,6 +11,7 @@ import type { Operation, Operations, Platform } from "./operation.ts";
 import { RateLimits, type Slot, UNLIMITED } from "./rate_limits.ts";
 import { discardBody, readJsonObject } from "./request_body.ts";
 import { logRequest } from "./request_log.ts";
+import { requestPath } from "./request_path.ts";
 import { runOperation } from "./run_operation.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import { recordUpstreamCalls, type UpstreamCall } from "./upstream/calls.ts";
@@ -57,7 +58,8 @@ export function createApp<Settings extends PlatformSettings>(
   description: AppDescription<Settings>,
   environment: Environment,
 ): Hono<{ Variables: Variables }> {
-  const app = new Hono<{ Variables: Variables }>().basePath(`/${description.name}`);
+  const app = new Hono<{ Variables: Variables }>({ getPath: requestPath })
+    .basePath(`/${description.name}`);
   const settings = settingsOrError(description, environment);
 
   app.use(async (context, next) => {

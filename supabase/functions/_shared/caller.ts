@@ -24,7 +24,8 @@ const AGENT_KEY = /^ak_[0-9a-f]{64}$/;
  * is wrong, no other one counts.
  */
 export function identifyCaller(headers: Headers, settings: PlatformSettings): Caller {
-  const authorization = headers.get("authorization")?.trim() ?? "";
+  const authorization = headers.get("authorization") ?? "";
+  // Nothing is cut off: HTTP has taken the blanks around a value, and a no-break space is none.
   const bearer = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? null;
 
   if (bearer?.startsWith("ak_")) {
@@ -37,7 +38,7 @@ export function identifyCaller(headers: Headers, settings: PlatformSettings): Ca
     // User tokens of the project (JWTs) are not accepted yet, whatever `apikey` says.
     credentials.push(bearer === null ? "unknown" : classify(bearer, settings));
   }
-  const apikey = headers.get("apikey")?.trim() ?? "";
+  const apikey = headers.get("apikey") ?? "";
   if (apikey !== "") credentials.push(classify(apikey, settings));
 
   if (credentials.includes("unknown") || !credentials.includes("operator")) {

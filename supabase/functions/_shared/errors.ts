@@ -39,7 +39,11 @@ const CATALOGUE = {
     message: "This artifact is being verified. Send the same request again.",
     retryAfterSeconds: 1,
   },
-  pubkey_in_use: { status: 409, message: "Another agent has registered this public key." },
+  pubkey_in_use: {
+    status: 409,
+    message:
+      "Another agent has this public key, or had it within the last day. Make a new key pair, and register that.",
+  },
   network_full: { status: 409, message: "The mesh has no free address left." },
   quota_exceeded: { status: 409, message: "The agent's quota has no room for this artifact." },
   limit_exceeded: { status: 409, message: "A limit is reached; see `details`." },

@@ -5,6 +5,9 @@ import { ServiceError } from "./errors.ts";
 /** Longest request body, in bytes. */
 const MAX_BODY_BYTES = 64 * 1024;
 
+/** How long a body may take to arrive. */
+const MAX_READING_MILLISECONDS = 10_000;
+
 /** How much of an unwanted body is still read, and for how long. */
 const MAX_DISCARDED_BYTES = 1024 ** 2;
 const MAX_DISCARDING_MILLISECONDS = 250;
@@ -39,12 +42,17 @@ async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
 
 /**
  * The request's body as a JSON object, whatever its Content-Type. An empty body counts as `{}`.
- * Throws body_too_large or invalid_json.
+ * Throws body_too_large or invalid_json. A body that does not arrive is invalid_json too: the wire
+ * contract has no 408, and what is there of it is no JSON object.
  */
-export async function readJsonObject(request: Request): Promise<object> {
+export async function readJsonObject(
+  request: Request,
+  { withinMilliseconds = MAX_READING_MILLISECONDS }: { withinMilliseconds?: number } = {},
+): Promise<object> {
   let body: unknown;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(await readBody(request));
+    const bytes = await inTime(readBody(request), withinMilliseconds);
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     body = text.trim() === "" ? {} : JSON.parse(text);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
@@ -55,6 +63,18 @@ export async function readJsonObject(request: Request): Promise<object> {
     throw new ServiceError("invalid_json");
   }
   return body;
+}
+
+/** Throws invalid_json when the time is over: a sender that waits must not hold a connection. */
+async function inTime<Bytes>(reading: Promise<Bytes>, milliseconds: number): Promise<Bytes> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeIsOver = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const message = `The request body did not arrive within ${milliseconds / 1000} seconds.`;
+      reject(new ServiceError("invalid_json", { message }));
+    }, milliseconds);
+  });
+  return await Promise.race([reading, timeIsOver]).finally(() => clearTimeout(timer));
 }
 
 async function readBody(request: Request): Promise<ArrayBuffer | Uint8Array> {

@@ -31,11 +31,13 @@ create table mesh.address_leases (
   ipv4 inet not null,
   ipv6 inet not null,
   released_at timestamptz,
+  resting_pubkey text collate "C",
 
   constraint ipv4_is_one_address check (family(ipv4) = 4 and masklen(ipv4) = 32),
   constraint ipv6_is_one_address check (family(ipv6) = 6 and masklen(ipv6) = 128),
   constraint ipv4_is_unique unique (ipv4),
-  constraint ipv6_is_unique unique (ipv6)
+  constraint ipv6_is_unique unique (ipv6),
+  constraint a_pubkey_rests_with_its_addresses check (resting_pubkey is null or released_at is not null)
 );
 comment on table mesh.address_leases is
   'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So '
@@ -43,8 +45,11 @@ comment on table mesh.address_leases is
   'again and again cannot use up the network.';
 comment on column mesh.address_leases.released_at is
   'When the peer was removed; null while it is registered.';
+comment on column mesh.address_leases.resting_pubkey is
+  'The public key that the removed peer had last. For a day no other agent can register it.';
 
 create index resting_address_leases on mesh.address_leases (released_at) where released_at is not null;
+create index resting_pubkeys on mesh.address_leases (resting_pubkey) where resting_pubkey is not null;
 
 create function mesh.lock_addresses() returns void
 language sql
@@ -88,7 +93,9 @@ declare
   ipv6_network inet;
   next_ipv4 inet;
 begin
-  update mesh.address_leases l set released_at = null where l.agent_id = lease_addresses.agent_id;
+  update mesh.address_leases l
+  set released_at = null, resting_pubkey = null
+  where l.agent_id = lease_addresses.agent_id;
   if found then
     return;
   end if;
@@ -108,7 +115,7 @@ begin
   end if;
 
   update mesh.address_leases l
-  set agent_id = lease_addresses.agent_id, released_at = null
+  set agent_id = lease_addresses.agent_id, released_at = null, resting_pubkey = null
   where l.agent_id = (
     select rested.agent_id
     from mesh.address_leases rested

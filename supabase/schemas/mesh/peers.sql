@@ -177,6 +177,7 @@ as $$
 declare
   caller_agent text := agents.authenticate_as(remove_peer.caller, remove_peer.agent_id);
   visible_peers text[];
+  removed_pubkey text;
   has_peer boolean;
   has_rules boolean;
 begin
@@ -184,7 +185,8 @@ begin
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[remove_peer.agent_id]);
   visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
-  has_peer := exists (select from mesh.peers p where p.agent_id = remove_peer.agent_id);
+  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
+  has_peer := found;
 
   with deleted as (
     delete from mesh.rules r
@@ -198,7 +200,9 @@ begin
     perform mesh.lock_pairs(remove_peer.agent_id);
     delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
     delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
-    update mesh.address_leases l set released_at = clock_timestamp() where l.agent_id = remove_peer.agent_id;
+    update mesh.address_leases l
+    set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
+    where l.agent_id = remove_peer.agent_id;
     perform mesh.raise_config_versions(visible_peers);
   end if;
 
@@ -213,4 +217,4 @@ end
 $$;
 comment on function public.remove_peer(jsonb, text) is
   'Removes an agent''s peer, every rule that names the agent, with or without a peer, and its '
-  'PSKs; its addresses rest. Idempotent. Raises forbidden, invalid_request.';
+  'PSKs; its addresses and its public key rest. Idempotent. Raises forbidden, invalid_request.';

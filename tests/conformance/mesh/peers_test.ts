@@ -98,13 +98,28 @@ meshTest(
 );
 
 meshTest(
-  "/peer/register with a pubkey that another agent gave up → 200",
-  async ({ alice, bob, carol }) => {
+  "/peer/register with a pubkey that another agent gave up for another → 200",
+  async ({ alice, bob }) => {
     const { pubkey } = await join(alice);
     await join(alice);
     assert.equal((await join(bob, { pubkey })).pubkey, pubkey);
-    await removePeer(bob, bob.id);
-    assert.equal((await join(carol, { pubkey })).pubkey, pubkey);
+  },
+);
+
+meshTest(
+  "/peer/register with the pubkey of a peer that was just removed → 409 for others, 200 for its agent",
+  async ({ alice, bob, carol }) => {
+    const { pubkey } = await join(alice);
+    await join(bob);
+    await removePeer(alice, alice.id);
+    await leavesUnchanged([alice, bob, carol], async () => {
+      for (const agent of [bob, carol]) {
+        const answer = await tryJoin(agent, { pubkey });
+        assertError(answer, 409, "pubkey_in_use");
+        assert.match(JSON.stringify(answer.body), /Make a new key pair/);
+      }
+    });
+    assert.equal((await join(alice, { pubkey })).pubkey, pubkey);
   },
 );
 
@@ -121,6 +136,8 @@ meshTest(
       `[::ffff:${ipv4}]:51820`,
       `[::ffff:${hex}]:51820`,
       `[0:0:0:0:0:FFFF:${hex}]:51820`,
+      `[::${ipv4}]:51820`,
+      `[64:ff9b::${ipv4}]:51820`,
     ];
     for (const agent of [alice, bob]) {
       await leavesUnchanged([alice, bob], async () => {

@@ -353,6 +353,14 @@ export const CALLS: readonly PlannedCall[] = [
   }),
   call("store_psks", { ...MESH, psks: [psk(NEIGHBOUR)] }, { bounds: { rows: 300, pages: 600 } }),
   call("rotate_psk", { caller: as(PEER), a: PEER, b: NEIGHBOUR }),
+  call("remove_agent", { agent_id: HOARDER, keep_artifacts: false, max_entries: 100 }, {
+    circumstances: "with more than one call ends",
+    bounds: { rows: 5_000, pages: 10_000 },
+  }),
+  call("remove_agent", { agent_id: PEER, keep_artifacts: true }, {
+    circumstances: "with a peer",
+    bounds: { rows: 300, pages: 1000 },
+  }),
   call("list_psks_to_reencrypt", { newest_key_id: "0".repeat(16), max_entries: 1000 }),
   call("reencrypt_psks", {
     psks: [{

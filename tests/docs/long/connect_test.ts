@@ -4,6 +4,7 @@ import type { Host } from "../../wireguard/host.ts";
 import { Internet } from "../../wireguard/internet.ts";
 import { tunnelTest } from "../../wireguard/requirements.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/service_door.ts";
+import { PROJECT } from "../../../dev/command/project.ts";
 import { documentedBlock } from "../documentation.ts";
 import { Terminal } from "../terminal.ts";
 
@@ -60,7 +61,7 @@ tunnelTest("README, Connect two agents → beta behind NAT pings alpha", async (
 });
 
 function openTerminal(host: Host): Promise<Terminal> {
-  return Terminal.open({ through: ["ip", "netns", "exec", host.namespace] });
+  return Terminal.open({ folder: PROJECT, through: ["ip", "netns", "exec", host.namespace] });
 }
 
 function interfaceOf(host: Host): string {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { chmod, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandError } from "../../../dev/command/command_error.ts";
 import { stateFiles } from "../../../dev/state/state_files.ts";
@@ -118,3 +119,17 @@ async function lockUnlessTaken(stateDir: string): Promise<StateLock | null> {
     return null;
   }
 }
+
+Deno.test("lockState() → a state directory that it makes is closed to others, one that is there stays as it is", async () => {
+  await using state = await openStateDirectory();
+  await chmod(state.path, 0o750);
+  const made = join(state.path, "made");
+  for (const stateDir of [state.path, made]) {
+    const lock = await lockState(stateDir);
+    await lock.release();
+  }
+  const modes = await Promise.all(
+    [state.path, made, stateFiles(made).logs].map(async (path) => (await stat(path)).mode & 0o777),
+  );
+  assert.deepEqual(modes, [0o750, 0o700, 0o700]);
+});

@@ -16,6 +16,11 @@ Deno.test("parseEndpoint() → its canonical text", () => {
     "[::ffff:203.0.113.7]:51820": "203.0.113.7:51820",
     "[::ffff:cb00:7107]:51820": "203.0.113.7:51820",
     "[fd00::1]:51820": "[fd00::1]:51820",
+    "[::203.0.113.7]:51820": "[::cb00:7107]:51820",
+    "[64:ff9b::203.0.113.7]:51820": "[64:ff9b::cb00:7107]:51820",
+    "[64:ff9b:1::10.0.0.1]:51820": "[64:ff9b:1::a00:1]:51820",
+    "localhost.example:51820": "localhost.example:51820",
+    "mylocalhost:51820": "mylocalhost:51820",
     "vpn.example.com:51820": "vpn.example.com:51820",
     "VPN.Example.COM:51820": "vpn.example.com:51820",
     "gateway:51820": "gateway:51820",
@@ -77,14 +82,30 @@ Deno.test("parseEndpoint() of an address that no other host could reach → refu
     "link-local": ["169.254.169.254", "[fe80::1]", "[febf::1]"],
     "multicast": ["224.0.0.1", "239.255.255.250", "[ff02::1]"],
     "broadcast": ["255.255.255.255"],
+    "reserved": ["240.0.0.0", "250.1.2.3", "255.255.255.254"],
+    "site-local": ["[fec0::1]", "[feff:ffff::1]"],
   };
   for (const [obstacle, hosts] of Object.entries(obstacles)) {
     for (const host of hosts) {
       assert.match(reformat(`${host}:51820`), new RegExp(`reachable.* ${obstacle}`), host);
       if (host.startsWith("[")) continue;
-      const mapped = reformat(`[::ffff:${host}]:51820`);
-      assert.match(mapped, new RegExp(`reachable.* ${obstacle}`), `${host} as IPv6`);
+      for (const prefix of ["::ffff:", "::", "64:ff9b::"]) {
+        const embedding = `[${prefix}${host}]:51820`;
+        assert.match(reformat(embedding), new RegExp(`reachable.* ${obstacle}`), embedding);
+      }
     }
+  }
+});
+
+Deno.test("parseEndpoint() of a private address behind a translator → refused", () => {
+  for (const host of ["10.0.0.1", "100.64.0.1", "172.31.255.255", "192.168.1.1"]) {
+    assert.match(reformat(`[64:ff9b::${host}]:51820`), /reachable.* private/, host);
+  }
+});
+
+Deno.test("parseEndpoint() of localhost and of names under it → refused", () => {
+  for (const host of ["localhost", "LocalHost", "db.localhost", "a.b.LOCALHOST"]) {
+    assert.match(reformat(`${host}:51820`), /reachable.* localhost/, host);
   }
 });
 

@@ -1,4 +1,5 @@
 import {
+  embeddedIpv4,
   type IpAddress,
   isWithin,
   type Network,
@@ -22,11 +23,19 @@ const NOT_REACHABLE = [
   { network: required("169.254.0.0/16"), is: "a link-local address" },
   { network: required("224.0.0.0/4"), is: "a multicast address" },
   { network: required("255.255.255.255/32"), is: "the broadcast address" },
+  { network: required("240.0.0.0/4"), is: "a reserved address" },
   { network: required("::/128"), is: "the unspecified address" },
   { network: required("::1/128"), is: "the loopback address" },
   { network: required("fe80::/10"), is: "a link-local address" },
+  { network: required("fec0::/10"), is: "a site-local address" },
   { network: required("ff00::/8"), is: "a multicast address" },
 ] as const;
+
+/** No translator may serve these in `64:ff9b::/96` (RFC 6052, section 3.1). */
+const NOT_TRANSLATED = {
+  prefix: required("64:ff9b::/96"),
+  networks: ["10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16"].map(required),
+} as const;
 
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const DNS_NAME = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
@@ -34,7 +43,8 @@ const DNS_NAME = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
 /**
  * Parses the `<host>:<port>` of a registration. An IPv4 address spelled as IPv6 (`::ffff:…`)
  * becomes plain IPv4. An address inside `meshNetworks` is refused: every neighbour would encrypt
- * its own ciphertext in a loop. A name may still resolve to one; the rendered firewall stops that.
+ * its own ciphertext in a loop. What a name resolves to, the neighbours' hosts check: they alone
+ * can know.
  */
 export function parseEndpoint(text: string, meshNetworks: readonly Network[]): Parsed<Endpoint> {
   const match = /^(?:\[([^\]]*)\]|([^\[\]:]+)):([1-9][0-9]{0,4})$/.exec(text);
@@ -52,9 +62,13 @@ export function parseEndpoint(text: string, meshNetworks: readonly Network[]): P
   }
   const name = plain.toLowerCase();
   // isAscii sees the original: in lower case U+212A, the Kelvin sign, is an ASCII letter.
-  return isAscii(plain) && isDnsName(name)
-    ? accepted({ kind: "name", host: name, port })
-    : refused("Must have a DNS name or a dotted-quad IPv4 address as its host.");
+  if (!isAscii(plain) || !isDnsName(name)) {
+    return refused("Must have a DNS name or a dotted-quad IPv4 address as its host.");
+  }
+  if (name === "localhost" || name.endsWith(".localhost")) {
+    return refused("Must be reachable from other hosts: localhost is each host itself.");
+  }
+  return accepted({ kind: "name", host: name, port });
 }
 
 /** The text that `wg` reads, and that `parseEndpoint` turns into the same endpoint. */
@@ -66,12 +80,25 @@ function addressEndpoint(
   address: IpAddress,
   { port, meshNetworks }: { port: number; meshNetworks: readonly Network[] },
 ): Parsed<Endpoint> {
-  const obstacle = meshNetworks.some((network) => isWithin(address, network))
-    ? "inside the mesh, which cannot carry itself"
-    : NOT_REACHABLE.find(({ network }) => isWithin(address, network))?.is;
+  const obstacle = obstacleOf(address, meshNetworks);
   return obstacle === undefined
     ? accepted({ kind: address.family, host: address.text, port })
     : refused(`Must be reachable from other hosts: ${address.text} is ${obstacle}.`);
+}
+
+/** Why other hosts cannot reach an address, or the IPv4 address in it; undefined: they may. */
+function obstacleOf(address: IpAddress, meshNetworks: readonly Network[]): string | undefined {
+  const embedded = embeddedIpv4(address);
+  for (const candidate of embedded === null ? [address] : [address, embedded]) {
+    const isInside = (network: Network) => isWithin(candidate, network);
+    if (meshNetworks.some(isInside)) return "inside the mesh, which cannot carry itself";
+    const found = NOT_REACHABLE.find(({ network }) => isInside(network));
+    if (found !== undefined) return found.is;
+  }
+  const isPrivateBehindTranslator = embedded !== null &&
+    isWithin(address, NOT_TRANSLATED.prefix) &&
+    NOT_TRANSLATED.networks.some((network) => isWithin(embedded, network));
+  return isPrivateBehindTranslator ? "a private address, which no translator serves" : undefined;
 }
 
 function required(text: string): Network {

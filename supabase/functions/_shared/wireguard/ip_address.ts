@@ -52,9 +52,30 @@ export function isWithin(address: IpAddress, network: Network): boolean {
 
 /** The IPv4 address that `::ffff:0:0/96` maps (RFC 4291, 2.5.5.2), else the address itself. */
 export function withoutIpv4Mapping(address: IpAddress): IpAddress {
-  const [mappedPrefix, embedded] = [address.bytes.slice(0, 12), address.bytes.slice(12)];
-  const isMapped = mappedPrefix.every((byte, index) => byte === (index < 10 ? 0 : 0xff));
-  if (address.family === "ipv4" || !isMapped) return address;
+  return hasPrefix(address, MAPPED) ? lastFourBytes(address) : address;
+}
+
+/**
+ * The IPv4 address in an IPv4-compatible IPv6 address (`::/96`: RFC 4291, 2.5.5.1), or in one that
+ * a translator serves (`64:ff9b::/96`: RFC 6052); else null.
+ */
+export function embeddedIpv4(address: IpAddress): IpAddress | null {
+  return [COMPATIBLE, TRANSLATED].some((prefix) => hasPrefix(address, prefix))
+    ? lastFourBytes(address)
+    : null;
+}
+
+/** The first 12 bytes of IPv6 addresses whose last 4 are an IPv4 address. */
+const COMPATIBLE = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] as const;
+const MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] as const;
+const TRANSLATED = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0] as const;
+
+function hasPrefix({ family, bytes }: IpAddress, prefix: readonly number[]): boolean {
+  return family === "ipv6" && prefix.every((byte, index) => byte === bytes[index]);
+}
+
+function lastFourBytes({ bytes }: IpAddress): IpAddress {
+  const embedded = bytes.slice(12);
   return { family: "ipv4", bytes: embedded, text: embedded.join(".") };
 }
 

@@ -5,8 +5,9 @@ import { DEFAULT_PRIVATE_KEY_FILE, type PrivateKeyFile } from "./private_key_fil
 
 export interface RenderOptions {
   /**
-   * `none`: the agent enforces the access rules itself. The table is loaded all the same, but holds
-   * only the guard against loops: a peer's name may resolve into the mesh.
+   * `none`: the agent enforces the access rules itself. Where nft is, the table is loaded all the
+   * same, but holds only the guard against loops. Where it is not, the names of peers still are
+   * never set to an address inside the mesh.
    */
   readonly firewall?: "nftables" | "none";
   readonly privateKeyFile?: PrivateKeyFile;
@@ -27,22 +28,30 @@ const SESSION_SECONDS = 180;
  * a ruleset: a file without its comments would come up with no firewall, or with the previous one.
  * So it fails, before the private key is set. A hook must not have a `#`: wg-quick cuts it there.
  */
-const LOAD_FIREWALL = `${NAME_TABLE}; grep -q "^.nft }$" "$CONFIG_FILE" && sed -n "/^.nft /{s///` +
+const LOAD_TABLE = `${NAME_TABLE}; grep -q "^.nft }$" "$CONFIG_FILE" && sed -n "/^.nft /{s///` +
   `;s/${PLACEHOLDERS.table}/$t/;s/${PLACEHOLDERS.interface}/$i/` +
-  `;s/${PLACEHOLDERS.port}/$(wg show %i listen-port)/;p;}" "$CONFIG_FILE" | nft -f -` +
-  ` || { echo "%i: no firewall from $CONFIG_FILE" >&2; false; }`;
+  `;s/${PLACEHOLDERS.port}/$(wg show %i listen-port)/;p;}" "$CONFIG_FILE" | nft -f -`;
+
+const LOAD_FIREWALL = `${LOAD_TABLE} || { echo "%i: no firewall from $CONFIG_FILE" >&2; false; }`;
+
+const LOAD_LOOP_GUARD =
+  `${LOAD_TABLE} || echo "%i: nft has not loaded the guard against loops" >&2`;
 
 const REMOVE_FIREWALL = `${NAME_TABLE}; nft delete table inet "$t" 2>/dev/null || true`;
 
 /**
  * Looks up one name of `LOOK_UP_ENDPOINTS`, as `sh -c <this> <public key> <host> <port>`. `wg set`
  * would create a peer that has been removed meanwhile, without a PSK. So the name is resolved
- * first, and set only if `wg` still shows the peer. A peer with a session keeps its endpoint: it
- * has spoken from there, which is better than what is registered.
+ * first, and set only if `wg` still shows the peer. Whoever registered the name decides what it
+ * resolves to, so the kernel is asked where the address leads: not to this host itself, and not
+ * into the tunnel. (It does not know that `::` and what begins so, such as `::ffff:127.0.0.1`, may
+ * lead to this host too.) A peer with a session keeps its endpoint: it has spoken from there, which
+ * is better than what is registered.
  */
-const LOOK_UP_ENDPOINT =
-  `for n in 1 2 3 4 5 6 7 8; do a=$(getent ahosts "$1") && break; sleep 5; ` +
-  `done; a=\${a%% *}; case $a in "") exit;; *:*) a="[$a]";; esac; ` +
+const LOOK_UP_ENDPOINT = `for n in 1 2 3 4 5 6 7 8; do a=$(getent ahosts "$1") && a=\${a%% *} && ` +
+  `r=$(ip -o route get "$a") && break; sleep 5; done; ` +
+  `case $a:$r in *:|::*|*:local*|*:broadcast*|*:multicast*|*" dev %i "*) exit;; esac; ` +
+  `case $a in *:*) a="[$a]";; esac; ` +
   `wg show %i latest-handshakes | while read -r k s; do ` +
   `[ "$k" != "$0" ] || [ $(($(date +%s) - s)) -lt ${SESSION_SECONDS} ] || ` +
   `wg set %i peer "$k" endpoint "$a:$2"; done`;
@@ -69,15 +78,18 @@ export function renderWgQuick(
   const { addresses, networks, listenPort, peers } = configuration;
   const ruleset = firewall === "nftables" ? renderRuleset(configuration) : renderLoopGuard();
   const hasNames = peers.some(({ endpoint }) => endpoint?.kind === "name");
+  const loadTable = firewall === "nftables" ? LOAD_FIREWALL : LOAD_LOOP_GUARD;
   const ipv6Address = `${addresses.ipv6.text}/${networks.ipv6.prefixLength}`;
   const lines = [
     `# agent-mesh: ${configuration.agentId}`,
     "[Interface]",
     `Address = ${addresses.ipv4.text}/${networks.ipv4.prefixLength}`,
+    // For agents that run hooks of their own, and take from the file its data alone.
+    `#address ${ipv6Address}`,
     ...(listenPort === null ? [] : [`ListenPort = ${listenPort}`]),
     "Table = off",
     `MTU = ${MTU}`,
-    `PostUp = ${LOAD_FIREWALL}`,
+    `PostUp = ${loadTable}`,
     `PostUp = ip -6 address replace ${ipv6Address} dev %i 2>/dev/null || echo "%i: no IPv6 here" >&2`,
     ...(hasNames ? [`PostUp = ${LOOK_UP_ENDPOINTS}`] : []),
     `PostUp = wg set %i private-key ${privateKeyFile}`,

@@ -17,8 +17,8 @@ const request = z.object({
   agent_id: subject,
   private_key_file: privateKeyFile.optional(),
   firewall: z.enum(["nftables", "none"], "Must be nftables or none.").default("nftables").meta({
-    description: "With none, the host itself has to enforce the access rules. What keeps the " +
-      "tunnel from carrying its own packets is loaded all the same, and needs nft.",
+    description: "With none, the host itself has to enforce the access rules, and needs no nft. " +
+      "Where it has nft, what keeps the tunnel from carrying its own packets is loaded all the same.",
   }),
 });
 

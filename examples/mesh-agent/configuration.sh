@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# Makes a configuration of the agent's own from one that was served. To be sourced, with
+# `pipefail` set: that defines functions and changes nothing on the host.
+
+AGENT_FOLDER=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+readonly AGENT_FOLDER
+
+# require_safe_url <url>: says so and fails, unless whoever answers there has to prove who he is.
+# What a host answers to itself, nobody else has touched.
+require_safe_url() {
+  local loopback='localhost|127(\.[0-9]{1,3}){3}|\[::1\]'
+  [[ $1 =~ ^(https://[A-Za-z0-9.:_-]+|https://\[[0-9A-Fa-f:]+\](:[0-9]+)?|http://($loopback)(:[0-9]+)?)(/[^[:space:]]*)?$ ]] && return
+  echo "MESH_URL must begin with https://, or with http:// and a loopback address; it is $1" >&2
+  return 1
+}
+
+# require_hook_path <path>: says so and fails, unless the path can stand in a hook as it is.
+require_hook_path() {
+  [[ $1 =~ ^/[A-Za-z0-9._/@%-]+$ && ! $1 =~ %([^i]|$) ]] && return
+  echo "the path of the private key must have nothing but A-Z a-z 0-9 . _ / @ - and %i; it is $1" >&2
+  return 1
+}
+
+# own_configuration <served file> <hook|mark>: prints it. Fails, says why, and prints nothing, where
+# a line is neither data of a known form nor a hook or a rule, which are left out. FIREWALL says
+# which firewall it gets, PRIVATE_KEY_FILE where its key is. A line that is refused is shown without
+# the keys in it.
+own_configuration() {
+  local others
+  others=$(LC_ALL=C tr -d '\n\040-\176' <"$1" | wc -c) || return
+  if ((others > 0)); then
+    echo "the configuration is refused: it has characters that are not printable ASCII" >&2
+    return 1
+  fi
+  {
+    LC_ALL=C awk -v firewall="$FIREWALL" -v private_key="$PRIVATE_KEY_FILE" -v names="$2" \
+      -f "$AGENT_FOLDER/configuration.awk" "$AGENT_FOLDER/own.conf" "$1" 2>&1 >&3 |
+      sed 's|[A-Za-z0-9+/]\{20,\}=*|(a key)|g; s|^\(.\{300\}\).*|\1 (and more)|' >&2
+  } 3>&1
+}
+
+# check <served file>: prints the configuration that this agent would run in its place.
+check() {
+  FIREWALL=${FIREWALL:-nftables}
+  PRIVATE_KEY_FILE=${PRIVATE_KEY_FILE:-/etc/wireguard/%i.key}
+  require_firewall_kind "$FIREWALL" && require_hook_path "$PRIVATE_KEY_FILE" &&
+    own_configuration "$1" hook
+}
+
+require_firewall_kind() {
+  [[ $1 == nftables || $1 == none ]] && return
+  echo "FIREWALL must be nftables or none; it is $1" >&2
+  return 1
+}

@@ -1,0 +1,169 @@
+-- Made of supabase/schemas/agents/removals.sql by `deno task schema:squash`.
+
+-- Removing an agent: ending everything by which it has access, or gives it.
+
+create function agents.end_grants(agent_id text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  checked_at timestamptz := clock_timestamp();
+  live_ids text[];
+  revoked_count integer;
+begin
+  -- In the order of an index, so that no more is read than is ended.
+  live_ids := array(
+    (
+      select g.grant_id
+      from artifacts.grants g
+      where g.to_agent = end_grants.agent_id and g.live_until > checked_at
+      order by g.to_agent, g.live_until
+      limit end_grants.max_entries
+    )
+    union
+    (
+      select g.grant_id
+      from artifacts.grants g
+      where g.from_agent = end_grants.agent_id and g.live_until > checked_at
+      order by g.from_agent, g.live_until
+      limit end_grants.max_entries
+    )
+    limit end_grants.max_entries
+  );
+  -- Their artifacts first, as everybody does who ends several grants of one.
+  perform from artifacts.artifacts a
+  where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (live_ids))
+  order by a.artifact_id
+  for update;
+
+  with revoked as (
+    update artifacts.grants g
+    set revoked_at = clock_timestamp()
+    where g.grant_id = any (live_ids) and g.live_until > clock_timestamp()
+    returning g.*
+  ), recorded as (
+    select agents.record_event(
+      '{"kind": "operator"}', null, 'grant.revoked', r.to_agent, r.grant_id,
+      jsonb_build_object('artifact_id', r.artifact_id), r.from_agent
+    )
+    from revoked r
+  )
+  select count(*) into revoked_count from recorded;
+  return revoked_count;
+end
+$$;
+comment on function agents.end_grants(text, integer) is
+  'Ends live grants to and from an agent, as many as max_entries; returns how many.';
+
+create function agents.end_artifacts(agent_id text, only_pending boolean, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  held_ids text[];
+  deleted_ids text[];
+  deleted_id text;
+begin
+  -- Pending are those without an end. In the order of an index, so that no more is read than ends.
+  if end_artifacts.only_pending then
+    held_ids := array(
+      select a.artifact_id
+      from artifacts.artifacts a
+      where a.agent_id = end_artifacts.agent_id
+        and a.expires_at is null
+        and a.state <> 'deleted'
+        and a.ended_at is null
+      order by a.agent_id, a.expires_at
+      limit end_artifacts.max_entries
+    );
+  else
+    held_ids := array(
+      select a.artifact_id
+      from artifacts.artifacts a
+      where a.agent_id = end_artifacts.agent_id and a.state <> 'deleted' and a.ended_at is null
+      order by a.agent_id, a.expires_at
+      limit end_artifacts.max_entries
+    );
+  end if;
+  perform from artifacts.artifacts a
+  where a.artifact_id = any (held_ids)
+  order by a.artifact_id
+  for update;
+
+  with deleted as (
+    update artifacts.artifacts a
+    set state = 'deleted', deleted_at = clock_timestamp()
+    where a.artifact_id = any (held_ids)
+      and a.state <> 'deleted'
+      and a.ended_at is null
+      and (a.state = 'pending' or not end_artifacts.only_pending)
+    returning a.*
+  ), recorded as (
+    select d.artifact_id, agents.record_event(
+      '{"kind": "operator"}', null, 'artifact.deleted', d.agent_id, d.artifact_id
+    )
+    from deleted d
+  )
+  select coalesce(array_agg(r.artifact_id), '{}') into deleted_ids from recorded r;
+  -- A commit under way loses its lease, and so its verdict. One look into the index per artifact.
+  foreach deleted_id in array deleted_ids loop
+    delete from artifacts.verifications v where v.artifact_id = deleted_id;
+  end loop;
+  return cardinality(deleted_ids);
+end
+$$;
+comment on function agents.end_artifacts(text, boolean, integer) is
+  'Deletes artifacts of an agent as /delete does, or the pending ones alone, as many as '
+  'max_entries; returns how many.';
+
+create function public.remove_agent(
+  agent_id text,
+  keep_artifacts boolean default false,
+  max_entries integer default 2000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  operator constant jsonb := '{"kind": "operator"}';
+  revoked_keys integer;
+  peer_removed boolean;
+  revoked_grants integer;
+  deleted_artifacts integer;
+begin
+  -- First, so that the agent itself can make nothing new.
+  revoked_keys := public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked';
+  peer_removed := public.remove_peer(operator, remove_agent.agent_id) ->> 'removed';
+  -- The grants may be of artifacts of many agents.
+  perform artifacts.lock_sweep();
+  revoked_grants := agents.end_grants(remove_agent.agent_id, remove_agent.max_entries);
+  deleted_artifacts := agents.end_artifacts(
+    remove_agent.agent_id, remove_agent.keep_artifacts, remove_agent.max_entries
+  );
+  delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
+
+  if peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
+    perform agents.record_event(
+      operator, null, 'agent.removed', remove_agent.agent_id, null,
+      jsonb_build_object('keep_artifacts', remove_agent.keep_artifacts)
+    );
+  end if;
+  return json_build_object(
+    'agent_id', remove_agent.agent_id,
+    'keys', revoked_keys,
+    'peer', peer_removed,
+    'grants', revoked_grants,
+    'artifacts', deleted_artifacts,
+    'remaining', greatest(revoked_grants, deleted_artifacts) >= remove_agent.max_entries
+  );
+end
+$$;
+comment on function public.remove_agent(text, boolean, integer) is
+  'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
+  'to and from it, its pending uploads and, unless they are kept, its artifacts. Ends at most '
+  'max_entries grants and artifacts each, so that no agent holds too much for one call: while '
+  'remaining is true, call it again. Returns how many of each it ended. Idempotent.';
