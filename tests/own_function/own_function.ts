@@ -1,11 +1,16 @@
 /** One more function beside the stack's own: to configure, to watch and to kill. */
 import { join } from "node:path";
-import { type RunningFunction, startFunction } from "../../dev/stack/functions.ts";
 import {
-  type Agent,
+  type FunctionOptions,
+  type RunningFunction,
+  startFunction,
+} from "../../dev/stack/functions.ts";
+import {
   type Answer,
   assertDescribed,
+  headersOf,
   SECRET_KEY,
+  type Sender,
   SUPABASE_URL,
 } from "../conformance/client.ts";
 
@@ -17,21 +22,31 @@ export interface OwnFunction extends AsyncDisposable {
   /** POSTs to an operation, such as /register, of this function. */
   post<AnswerBody>(
     path: string,
-    request: { as: Agent | "nobody"; body: unknown },
+    request: { as: Sender; body: unknown },
   ): Promise<Answer<AnswerBody>>;
 }
 
 /** Starts a function that talks to `supabaseUrl`, by default the stack, with more `environment`. */
 export async function startOwnFunction(
-  { name = "agent-artifacts", supabaseUrl = SUPABASE_URL, environment = {} }: {
+  {
+    name = "agent-artifacts",
+    supabaseUrl = SUPABASE_URL,
+    environment = {},
+    start = startFunction,
+    ...others
+  }: {
     name?: "agent-artifacts" | "agent-mesh";
     supabaseUrl?: string;
     environment?: Record<string, string>;
+    /** By which Deno, if not by this one. */
+    start?: typeof startFunction;
+    /** As in FunctionOptions. */
+    program?: NonNullable<FunctionOptions["program"]>;
   } = {},
 ): Promise<OwnFunction> {
   // Among the stack's own logs, which the end of the run searches for secrets.
   const logFile = join(STATE_DIR!, "logs", `${name}-${crypto.randomUUID()}.log`);
-  const process = await startFunction({
+  const process = await start({
     name,
     environment: {
       SUPABASE_URL: supabaseUrl,
@@ -39,13 +54,14 @@ export async function startOwnFunction(
       ...environment,
     },
     logFile,
+    ...others,
   });
   return {
     process,
-    async post<AnswerBody>(path: string, { as, body }: { as: Agent | "nobody"; body: unknown }) {
+    async post<AnswerBody>(path: string, { as, body }: { as: Sender; body: unknown }) {
       const response = await fetch(`${process.url}/${name}${path}`, {
         method: "POST",
-        headers: as === "nobody" ? {} : { authorization: `Bearer ${as.key}` },
+        headers: headersOf(as),
         body: JSON.stringify(body),
       });
       await assertDescribed({ method: "POST", path: `/${name}${path}` }, response);
