@@ -14,7 +14,7 @@ import { Recorder } from "./recorder.ts";
 
 /** So that clients do not only wait for each other's turn on the processor. */
 const MOST_PAUSE_MILLISECONDS = 100;
-const MILLISECONDS_BETWEEN_KILLS = 3_000;
+const MILLISECONDS_BETWEEN_KILLS = 5_000;
 
 export interface Run {
   readonly history: readonly Entry[];

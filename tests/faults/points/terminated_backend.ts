@@ -1,9 +1,9 @@
 import type postgres from "postgres";
 
 /**
- * Runs `call` while every table of the project is locked, and ends the backends that wait for one on
- * its behalf, each in the middle of its transaction. A call that needs none passes unharmed: those
- * of Storage do, whose answers in such trouble are faults of their own.
+ * Runs `call` while every table of the project is locked, and ends the backends that wait for one
+ * on its behalf, each in the middle of its transaction. A call that needs none passes unharmed:
+ * those of Storage do, whose answers in such trouble are faults of their own.
  */
 export async function terminateBackendsOf<Result>(
   call: () => Promise<Result>,

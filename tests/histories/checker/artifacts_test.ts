@@ -47,6 +47,8 @@ Deno.test("a commit without an answer → may come at any time, or never", () =>
 
 Deno.test("a commit that was answered and is gone → found", () => {
   assertBroken([...ONE, list([4, 5], "ann")], "a list misses a commit");
+  const answer = { artifacts: [], next_cursor: "next" };
+  assertBroken([...ONE, artifacts([4, 5], ["ann", "/list"], { answer })]);
   for (const status of [404, 409, 410]) {
     assertBroken(
       [...ONE, open([4, 5], "ann", "one", { status })],

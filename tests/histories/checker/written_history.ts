@@ -49,7 +49,7 @@ export function remove(at: Times, agent: string, artifact_id: string, otherwise:
 
 export function list(at: Times, agent: string, ...ids: string[]): Entry {
   const listed = ids.map((artifact_id) => ({ artifact_id, key: "k" }));
-  return artifacts(at, [agent, "/list"], { answer: { artifacts: listed } });
+  return artifacts(at, [agent, "/list"], { answer: { artifacts: listed, next_cursor: null } });
 }
 
 export function open(at: Times, agent: string, artifact_id: string, otherwise: Otherwise = {}) {

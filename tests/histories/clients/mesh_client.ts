@@ -1,8 +1,10 @@
 import type { JsonObject } from "../../conformance/client.ts";
+import { ruleBetween } from "../../conformance/mesh_cast.ts";
 import { didHappen, type Entry } from "../history.ts";
 import { askAs, type Client, type ClientOptions, pickAction } from "./client.ts";
 
-const PORTS = [443, 8443];
+/** One, so that two agents often mean the same rule. */
+const PORT = 443;
 
 /** `pubkeys` are few, so that two agents try to hold one. */
 export function meshClient(options: ClientOptions, pubkeys: readonly string[]): Client {
@@ -19,7 +21,7 @@ export function meshClient(options: ClientOptions, pubkeys: readonly string[]): 
   function rule(): JsonObject {
     const other = random.pick(others).id;
     const [from_agent, to_agent] = random.isOneIn(2) ? [agent.id, other] : [other, agent.id];
-    return { from_agent, to_agent, port: random.pick(PORTS), proto: "tcp" };
+    return { from_agent, to_agent, port: PORT, proto: "tcp" };
   }
 
   async function heartbeat(): Promise<void> {
@@ -51,12 +53,19 @@ export function meshClient(options: ClientOptions, pubkeys: readonly string[]): 
   };
 }
 
-/** Asks every agent to register once: without peers, nothing else has an effect. */
-export async function joinAll(clients: readonly ClientOptions[], pubkeys: readonly string[]) {
+/** Registers every agent, with a rule to the next one, so that there is something to change. */
+export async function joinAll(
+  clients: readonly ClientOptions[],
+  pubkeys: readonly string[],
+): Promise<void> {
   for (const [index, client] of clients.entries()) {
-    const pubkey = pubkeys[index]!;
-    const request = { agent_id: client.agent.id, pubkey };
+    const request = { agent_id: client.agent.id, pubkey: pubkeys[index]! };
     const joined = await askAs(client, "/agent-mesh/peer/register", request);
     if (!didHappen(joined)) throw new Error(`An agent could not join: ${joined.status}.`);
+  }
+  for (const [index, client] of clients.entries()) {
+    const next = clients[(index + 1) % clients.length]!;
+    const rule = ruleBetween(client.agent, next.agent, { port: PORT });
+    for (const side of [client, next]) await askAs(side, "/agent-mesh/acl/put", { ...rule });
   }
 }
