@@ -15,6 +15,9 @@ export interface Target {
 
 type Kill = (target: Target) => Promise<void>;
 
+/** Within which the stack starts what was killed. */
+const PATIENCE_MILLISECONDS = 60_000;
+
 const HEALTH = ["agent-artifacts", "agent-mesh"].map((name) => `/functions/v1/${name}/health`);
 
 const KILLS: Readonly<Record<string, Kill>> = {
@@ -56,7 +59,9 @@ export async function killInTurn(
 async function killPart({ stateDir }: Target, name: string): Promise<void> {
   const pid = (await recordedPids(stateDir))[name]!;
   Deno.kill(pid, "SIGKILL");
+  const deadline = Date.now() + PATIENCE_MILLISECONDS;
   while ((await recordedPids(stateDir))[name] === pid) {
+    if (Date.now() > deadline) throw new Error(`${name} was killed and did not come back.`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
