@@ -15,7 +15,7 @@ export interface Target {
 
 type Kill = (target: Target) => Promise<void>;
 
-/** Within which the stack starts what was killed. */
+/** Within which the stack starts what was killed, and is healthy. */
 const PATIENCE_MILLISECONDS = 60_000;
 
 const HEALTH = ["agent-artifacts", "agent-mesh"].map((name) => `/functions/v1/${name}/health`);
@@ -50,7 +50,7 @@ export async function killInTurn(
     if (left.length === 0) left = Object.keys(KILLS);
     const [part] = left.splice(random.below(left.length), 1);
     await KILLS[part!]!(target);
-    for (const path of HEALTH) await awaitOk(target.service.url + path);
+    for (const path of HEALTH) await awaitOk(target.service.url + path, PATIENCE_MILLISECONDS);
     counts.set(part!, (counts.get(part!) ?? 0) + 1);
   }
   return counts;
