@@ -1,25 +1,8 @@
 import assert from "node:assert/strict";
-import { artifactTest, commit, registerAndUpload, sha256 } from "../conformance/artifacts.ts";
+import { artifactTest } from "../conformance/artifacts.ts";
 import { assertError, SUPABASE_URL } from "../conformance/client.ts";
-import { commitBy } from "../own_function/commits.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 import { losingAnswers, startProxy } from "../own_function/proxy.ts";
-
-artifactTest(
-  "/commit whose last answer is lost after the database committed → 503; repeated → the artifact",
-  async ({ planner }) => {
-    await using proxy = startProxy(SUPABASE_URL);
-    await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    const artifact = await registerAndUpload(planner);
-    proxy.intercept(losingAnswers("/rpc/finish_commit", 502));
-    const failed = await commitBy(own, { owner: planner, artifact });
-    assertError(failed, 503, "upstream_unavailable");
-    proxy.letPass();
-    const repeated = await commitBy(own, { owner: planner, artifact });
-    assert.equal(repeated.status, 200);
-    assert.deepEqual(repeated.body, (await commit(planner, artifact, sha256("hello"))).body);
-  },
-);
 
 artifactTest(
   "/register whose answer from the stack is lost → 503, and it does not count as pending",

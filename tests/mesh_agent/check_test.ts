@@ -55,7 +55,7 @@ for (const before of ["MTU = 1280", "AllowedIPs = 10.213.0.2/32", "#nft   set pe
       HOSTILE_LINES.map((line) => SERVED.replace(before, `${line}\n${before}`)),
     );
     for (const [index, made] of checked.entries()) {
-      if (made.success) assert.equal(made.output, output, HOSTILE_LINES[index]);
+      if (made.success) assert.equal(made.output, output, HOSTILE_LINES[index]!);
       else assertRefused(made);
     }
   });

@@ -1,6 +1,10 @@
 /** One more function beside the stack's own: to configure, to watch and to kill. */
 import { join } from "node:path";
-import { type RunningFunction, startFunction } from "../../dev/stack/functions.ts";
+import {
+  type FunctionOptions,
+  type RunningFunction,
+  startFunction,
+} from "../../dev/stack/functions.ts";
 import {
   type Answer,
   assertDescribed,
@@ -25,15 +29,25 @@ export interface OwnFunction extends AsyncDisposable {
 
 /** Starts a function that talks to `supabaseUrl`, by default the stack, with more `environment`. */
 export async function startOwnFunction(
-  { name = "agent-artifacts", supabaseUrl = SUPABASE_URL, environment = {} }: {
+  {
+    name = "agent-artifacts",
+    supabaseUrl = SUPABASE_URL,
+    environment = {},
+    start = startFunction,
+    ...others
+  }: {
     name?: "agent-artifacts" | "agent-mesh";
     supabaseUrl?: string;
     environment?: Record<string, string>;
+    /** By which Deno, if not by this one. */
+    start?: typeof startFunction;
+    /** As in FunctionOptions. */
+    program?: NonNullable<FunctionOptions["program"]>;
   } = {},
 ): Promise<OwnFunction> {
   // Among the stack's own logs, which the end of the run searches for secrets.
   const logFile = join(STATE_DIR!, "logs", `${name}-${crypto.randomUUID()}.log`);
-  const process = await startFunction({
+  const process = await start({
     name,
     environment: {
       SUPABASE_URL: supabaseUrl,
@@ -41,6 +55,7 @@ export async function startOwnFunction(
       ...environment,
     },
     logFile,
+    ...others,
   });
   return {
     process,

@@ -169,8 +169,8 @@ export async function recordedPids(stateDir: string): Promise<Record<string, num
 }
 
 /** Waits until GET `url` answers 200. */
-export async function awaitOk(url: string): Promise<void> {
-  const deadline = Date.now() + 15_000;
+export async function awaitOk(url: string, patienceMilliseconds = 15_000): Promise<void> {
+  const deadline = Date.now() + patienceMilliseconds;
   let last: unknown;
   while (Date.now() < deadline) {
     try {

@@ -99,4 +99,11 @@ for (const way of ["callDatabase", "relayDatabase"] as const) {
     await using database = databaseAnswering(() => new Response("<html>"));
     assert.equal(await codeOf(database[way]("f", {})), "upstream_unavailable");
   });
+
+  for (const text of ["", '{"n": 1', '"n": 1}']) {
+    Deno.test(`${way}() of ${JSON.stringify(text)} as JSON → upstream_unavailable: it is not whole`, async () => {
+      await using database = databaseAnswering(json(text));
+      assert.equal(await codeOf(database[way]("f", {})), "upstream_unavailable");
+    });
+  }
 }

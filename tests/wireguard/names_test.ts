@@ -67,7 +67,7 @@ tunnelTest(
     );
     for (const [index, peer] of astray.entries()) {
       const endpoint = await peerField(alice, { peer, field: "endpoints" });
-      assert.equal(endpoint, "(none)", addresses[index]);
+      assert.equal(endpoint, "(none)", addresses[index]!);
     }
   },
 );

@@ -27,6 +27,8 @@ export interface Database {
   readonly relayDatabase: RelayDatabase;
 }
 
+const [OPENING_BRACE, CLOSING_BRACE] = new TextEncoder().encode("{}");
+
 interface Answer {
   readonly response: Response;
   readonly body: ArrayBuffer;
@@ -66,20 +68,24 @@ export function createDatabase(settings: PlatformSettings): Database {
       answer = await post(functionName, request);
     }
     if (!answer.response.ok) throw serviceErrorOf(errorOf(answer), answer.response.status);
-    if (!isJson(answer)) {
-      throw new ServiceError("upstream_unavailable", {
-        cause: new Error("something else than PostgREST answered"),
-      });
-    }
+    if (!isJson(answer)) throw unavailable("something else than PostgREST answered");
     return answer.body;
   }
 
   return {
     async callDatabase<Result>(functionName: string, parameters: Parameters): Promise<Result> {
-      return JSON.parse(textOf(await call(functionName, parameters))) as Result;
+      const text = textOf(await call(functionName, parameters));
+      try {
+        return JSON.parse(text) as Result;
+      } catch {
+        // Without the cause: a parser's message quotes the answer.
+        throw unavailable("an answer that is not JSON");
+      }
     },
     async relayDatabase(functionName, parameters) {
-      return new Response(await call(functionName, parameters), {
+      const body = await call(functionName, parameters);
+      if (!looksWhole(new Uint8Array(body))) throw unavailable("an answer that is cut off");
+      return new Response(body, {
         headers: { "content-type": "application/json" },
       });
     },
@@ -92,6 +98,19 @@ function errorOf({ body }: Answer) {
 
 function isJson({ response }: Answer): boolean {
   return response.headers.get("content-type")?.startsWith("application/json") ?? false;
+}
+
+/** Whether a JSON object begins and ends where the bytes do: to parse them all would cost more. */
+function looksWhole(bytes: Uint8Array): boolean {
+  return bytes.find(isNoSpace) === OPENING_BRACE && bytes.findLast(isNoSpace) === CLOSING_BRACE;
+}
+
+function isNoSpace(byte: number): boolean {
+  return byte > 0x20;
+}
+
+function unavailable(reason: string): ServiceError {
+  return new ServiceError("upstream_unavailable", { cause: new Error(reason) });
 }
 
 function textOf(bytes: ArrayBuffer): string {

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import {
+  type Artifact,
+  download,
+  grant,
+  inbox,
+  listed,
+  open,
+  publish,
+  redeem,
+  register,
+  registerAndUpload,
+  secondsFromNow,
+  sha256,
+  upload,
+} from "../../conformance/artifacts.ts";
+import { type Agent, assertError, createAgent } from "../../conformance/client.ts";
+import { withStackDatabase } from "../../database/connection.ts";
+import { objectsOf } from "../../database/sweeping.ts";
+import { endLease } from "../../own_function/commits.ts";
+import type { Arranged, Scenario } from "./scenario.ts";
+
+const HELLO = { content: "hello", digest: sha256("hello") };
+
+function artifactScenario(scenario: Omit<Scenario, "functionName">): Scenario {
+  return { functionName: "agent-artifacts", ...scenario };
+}
+
+/** A fresh pair of agents, the second of which may be granted what the first one owns. */
+async function castOfTwo(): Promise<[owner: Agent, reader: Agent]> {
+  return await Promise.all([createAgent("owner"), createAgent("reader")]);
+}
+
+/** Asserts that the agent's artifacts are the given keys, each with its own bytes. */
+async function assertHolds(owner: Agent, keys: readonly string[]): Promise<void> {
+  const artifacts = await listed(owner);
+  assert.deepEqual(artifacts.map(({ key }) => key), keys);
+  for (const artifact of artifacts) await assertContent(owner, artifact);
+}
+
+async function assertContent(reader: Agent, artifact: Artifact): Promise<void> {
+  const opened = await open(reader, artifact);
+  assert.equal(opened.status, 200, JSON.stringify(opened.body));
+  assert.equal(sha256(await download(opened.body.url)), artifact.sha256);
+}
+
+/** A commit of `content`, uploaded for an artifact of five bytes, which claims to be "hello". */
+async function arrangeCommit(content: string, keysAfter: readonly string[]): Promise<Arranged> {
+  const owner = await createAgent("owner");
+  const artifact = await register(owner, { key: "k" });
+  assert.equal(await upload(artifact.upload_url, content), 200);
+  return {
+    request: {
+      as: owner,
+      body: { artifact_id: artifact.artifact_id, sha256: HELLO.digest },
+    },
+    endLease: () => endLease(artifact),
+    holds: () => assertHolds(owner, keysAfter),
+  };
+}
+
+/** One with an older artifact under its key, which is then superseded. */
+async function arrangeSupersedingCommit(): Promise<Arranged> {
+  const owner = await createAgent("owner");
+  await publish(owner, { key: "k", content: "older" });
+  const artifact = await registerAndUpload(owner, { key: "k" });
+  return {
+    request: { as: owner, body: { artifact_id: artifact.artifact_id, sha256: HELLO.digest } },
+    endLease: () => endLease(artifact),
+    async holds() {
+      await assertHolds(owner, ["k"]);
+      assert.equal((await listed(owner))[0]?.artifact_id, artifact.artifact_id);
+    },
+  };
+}
+
+export const ARTIFACT_SCENARIOS: readonly Scenario[] = [
+  artifactScenario({
+    path: "/health",
+    settled: ["200"],
+    arrange: () => Promise.resolve({ request: { method: "GET", as: "nobody" } }),
+  }),
+  artifactScenario({
+    path: "/register",
+    settled: ["200"],
+    async arrange() {
+      const owner = await createAgent("owner");
+      const body = { agent_id: owner.id, key: "k", mime: "text/plain", size: 5, ttl_days: 1 };
+      return { request: { as: owner, body }, holds: () => assertHolds(owner, []) };
+    },
+  }),
+  artifactScenario({ path: "/commit", settled: ["200"], arrange: arrangeSupersedingCommit }),
+  artifactScenario({
+    path: "/commit",
+    situation: "over two calls",
+    environment: { ARTIFACTS_COMMIT_BYTES_PER_CALL: "3" },
+    settled: ["200"],
+    arrange: () => arrangeCommit(HELLO.content, ["k"]),
+  }),
+  artifactScenario({
+    path: "/commit",
+    situation: "of other bytes",
+    settled: ["422 checksum_mismatch", "409 upload_missing"],
+    arrange: () => arrangeCommit("jello", []),
+  }),
+  artifactScenario({
+    path: "/commit",
+    situation: "of another size",
+    settled: ["422 size_mismatch", "409 upload_missing"],
+    arrange: () => arrangeCommit("hello, world", []),
+  }),
+  artifactScenario({
+    path: "/grant",
+    settled: ["200"],
+    async arrange() {
+      const [owner, reader] = await castOfTwo();
+      const artifact = await publish(owner);
+      const { artifact_id } = artifact;
+      return {
+        request: {
+          as: owner,
+          body: { artifact_id, to_agent: reader.id, expires_at: secondsFromNow(600) },
+        },
+        holds: () => assertContent(reader, artifact),
+      };
+    },
+  }),
+  artifactScenario({
+    path: "/revoke",
+    settled: ["200"],
+    async arrange() {
+      const [owner, reader] = await castOfTwo();
+      const artifact = await publish(owner);
+      const { artifact_id } = artifact;
+      const { token } = await grant(owner, artifact, { to: reader });
+      return {
+        request: { as: owner, body: { artifact_id, to_agent: reader.id } },
+        async holds() {
+          assertError(await redeem(token), 410, "grant_revoked");
+          assertError(await open(reader, artifact), 404, "artifact_not_found");
+          assert.deepEqual(await inbox(reader), []);
+        },
+      };
+    },
+  }),
+  artifactScenario({
+    path: "/fetch",
+    settled: ["200"],
+    async arrange() {
+      const [owner, reader] = await castOfTwo();
+      const { token } = await grant(owner, await publish(owner), { to: reader });
+      return { request: { as: "nobody", body: { grant_token: token } } };
+    },
+  }),
+  artifactScenario({
+    path: "/open",
+    settled: ["200"],
+    async arrange() {
+      const [owner, reader] = await castOfTwo();
+      const { artifact_id } = await publish(owner);
+      await grant(owner, { artifact_id }, { to: reader });
+      return { request: { as: reader, body: { artifact_id } } };
+    },
+  }),
+  artifactScenario({
+    path: "/inbox",
+    settled: ["200"],
+    async arrange() {
+      const reader = await createAgent("reader");
+      return { request: { as: reader, body: { agent_id: reader.id } } };
+    },
+  }),
+  artifactScenario({
+    path: "/list",
+    settled: ["200"],
+    async arrange() {
+      const owner = await createAgent("owner");
+      return { request: { as: owner, body: { agent_id: owner.id } } };
+    },
+  }),
+  artifactScenario({
+    path: "/delete",
+    settled: ["200"],
+    async arrange() {
+      const owner = await createAgent("owner");
+      const artifact = await publish(owner);
+      return {
+        request: { as: owner, body: { artifact_id: artifact.artifact_id } },
+        async holds() {
+          await assertHolds(owner, []);
+          assertError(await open(owner, artifact), 410, "artifact_expired");
+        },
+      };
+    },
+  }),
+  artifactScenario({
+    path: "/sweep",
+    settled: ["200"],
+    async arrange() {
+      const owner = await createAgent("owner");
+      const [kept, expired] = [
+        await publish(owner, { key: "kept" }),
+        await publish(owner, { key: "expired" }),
+      ];
+      await withStackDatabase((sql) =>
+        sql`update artifacts.artifacts set expires_at = now() - interval '3 minutes'
+          where artifact_id = ${expired.artifact_id}`
+      );
+      return {
+        request: { as: "operator", body: {} },
+        async holds() {
+          await assertHolds(owner, [kept.key]);
+          assert.deepEqual(await objectsOf(expired), []);
+        },
+      };
+    },
+  }),
+];

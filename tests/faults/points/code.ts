@@ -1,0 +1,44 @@
+/** What the code of the functions can do, read from the code itself. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../../dev/command/project.ts";
+import { createObjectStore } from "../../../supabase/functions/agent-artifacts/object_store.ts";
+import { readArtifactsSettings } from "../../../supabase/functions/agent-artifacts/settings.ts";
+import { artifactsApp } from "../../../supabase/functions/agent-artifacts/app.ts";
+import { meshApp } from "../../../supabase/functions/agent-mesh/app.ts";
+
+const FUNCTIONS = join(PROJECT, "supabase", "functions");
+
+const ENVIRONMENT = new Map([
+  ["SUPABASE_URL", "http://127.0.0.1:1"],
+  ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_own"}'],
+]);
+
+/** These call nothing. */
+const WITHOUT_CALLS = /\/openapi\.json$/;
+
+const DATABASE_CALL = /\b(?:call|relay)Database\b[^("]*\(\s*"(\w+)"/g;
+
+/** The paths of both functions' operations, in byte order. */
+export function operationsOfApps(): string[] {
+  const routes = [artifactsApp(ENVIRONMENT), meshApp(ENVIRONMENT)].flatMap((app) => app.routes);
+  const paths = routes.map(({ path }) => path)
+    .filter((path) => !path.includes("*") && !WITHOUT_CALLS.test(path));
+  return [...new Set(paths)].sort();
+}
+
+/** The SQL functions that the functions call. */
+export async function sqlFunctionsInCode(): Promise<string[]> {
+  const names = new Set<string>();
+  for (const entry of await readdir(FUNCTIONS, { recursive: true, withFileTypes: true })) {
+    if (!entry.name.endsWith(".ts")) continue;
+    const source = await readFile(join(entry.parentPath, entry.name), "utf8");
+    for (const [, name] of source.matchAll(DATABASE_CALL)) names.add(name!);
+  }
+  return [...names].sort();
+}
+
+/** Each makes a Storage call of its own. */
+export function storageMethodsInCode(): string[] {
+  return Object.keys(createObjectStore(readArtifactsSettings(ENVIRONMENT)));
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { type Agent, createAgent } from "../../conformance/client.ts";
+import {
+  configOf,
+  idsIn,
+  join,
+  netmapOf,
+  newPubkey,
+  pairUp,
+  ruleBetween,
+  valuesOf,
+} from "../../conformance/mesh_cast.ts";
+import { stackEncryptionKeys } from "../../own_function/mesh_function.ts";
+import type { Arranged, Scenario } from "./scenario.ts";
+
+const environment = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys() };
+
+function meshScenario(
+  path: string,
+  arrange: (one: Agent, other: Agent) => Promise<Arranged>,
+): Scenario {
+  return {
+    functionName: "agent-mesh",
+    path,
+    environment,
+    settled: ["200"],
+    async arrange() {
+      return await arrange(...await Promise.all([createAgent("one"), createAgent("other")]));
+    },
+  };
+}
+
+/** Asserts that each has the other in its configuration, with the same PSK. */
+async function assertConnected(one: Agent, other: Agent): Promise<void> {
+  const [psk, ...more] = valuesOf("PresharedKey", await configOf(one));
+  assert.ok(psk);
+  assert.deepEqual(more, []);
+  assert.deepEqual(valuesOf("PresharedKey", await configOf(other)), [psk]);
+}
+
+export const MESH_SCENARIOS: readonly Scenario[] = [
+  meshScenario(
+    "/health",
+    () => Promise.resolve({ request: { method: "GET", as: "nobody" } }),
+  ),
+  meshScenario("/peer/register", async (one, other) => {
+    await pairUp(one, other);
+    const pubkey = newPubkey();
+    return {
+      request: { as: one, body: { agent_id: one.id, pubkey } },
+      async holds() {
+        assert.deepEqual(valuesOf("PublicKey", await configOf(other)), [pubkey]);
+        await assertConnected(one, other);
+      },
+    };
+  }),
+  meshScenario("/peer/heartbeat", async (one) => {
+    await join(one);
+    return {
+      request: { as: one, body: { agent_id: one.id } },
+      holds: async () => assert.equal((await netmapOf(one)).peers[0]?.online, true),
+    };
+  }),
+  meshScenario("/peer/remove", async (one, other) => {
+    await pairUp(one, other);
+    return {
+      request: { as: one, body: { agent_id: one.id } },
+      holds: async () => assert.deepEqual(idsIn(await netmapOf(other)), [other.id]),
+    };
+  }),
+  meshScenario("/netmap", async (one, other) => {
+    await pairUp(one, other);
+    return { request: { as: one } };
+  }),
+  meshScenario("/acl/put", async (one, other) => {
+    await join(other);
+    const rule = ruleBetween(one, other);
+    return {
+      request: { as: one, body: rule },
+      holds: async () =>
+        assert.deepEqual((await netmapOf(other)).acl_requests, [
+          { ...rule, waiting_for: other.id },
+        ]),
+    };
+  }),
+  meshScenario("/acl/revoke", async (one, other) => {
+    await pairUp(one, other);
+    return {
+      request: { as: one, body: ruleBetween(one, other) },
+      async holds() {
+        for (const agent of [one, other]) assert.deepEqual((await netmapOf(agent)).acls, []);
+      },
+    };
+  }),
+  meshScenario("/wg_config", async (one, other) => {
+    await pairUp(one, other);
+    return { request: { as: one }, holds: () => assertConnected(one, other) };
+  }),
+  meshScenario("/psk/rotate", async (one, other) => {
+    await pairUp(one, other);
+    const [old] = valuesOf("PresharedKey", await configOf(one));
+    return {
+      request: { as: one, body: { a: one.id, b: other.id } },
+      async holds() {
+        await assertConnected(one, other);
+        assert.ok(!valuesOf("PresharedKey", await configOf(one)).includes(old!));
+      },
+    };
+  }),
+  meshScenario("/psk/keys", () => Promise.resolve({ request: { as: "operator" } })),
+];

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import { SUPERUSER_URL } from "../../database/connection.ts";
+import { runTask } from "../../stack/stack_process.ts";
+import { ARTIFACT_SCENARIOS } from "./artifact_scenarios.ts";
+import { KILLS, PLAIN_TROUBLE, TROUBLES } from "./faults.ts";
+import { MESH_SCENARIOS } from "./mesh_scenarios.ts";
+import { operationsOfApps, sqlFunctionsInCode, storageMethodsInCode } from "./code.ts";
+import { type Scenario, titleOf } from "./scenario.ts";
+import { keyOfPoint, type Point, recordCalls, tryFault } from "./trial.ts";
+import { keyOf } from "./upstream_call.ts";
+import { startVictim, type Victim } from "./victim.ts";
+
+const SCENARIOS = [...ARTIFACT_SCENARIOS, ...MESH_SCENARIOS];
+const FAULTS = Object.keys({ ...TROUBLES, ...KILLS });
+
+/** The names of all calls that any scenario has made. */
+const struck = new Set<string>();
+const counts = { points: 0, faults: 0 };
+const outcomes = new Map<string, number>();
+
+for (const scenario of SCENARIOS) {
+  const { functionName } = scenario;
+  Deno.test(
+    `/${functionName}${
+      titleOf(scenario)
+    } with every fault at each of its calls → settled when sent again, all invariants hold`,
+    async () => {
+      const complaints: string[] = [];
+      const contradictions = await consistencyReport();
+      const sql = postgres(SUPERUSER_URL, { max: 3, onnotice: () => {} });
+      try {
+        await using victim = await startVictim(scenario);
+        for await (const point of pointsOf(scenario, victim)) {
+          struck.add(point.call.name);
+          counts.points++;
+          for (const fault of FAULTS) {
+            const complaint = await strike({ scenario, point, victim, sql }, fault);
+            if (complaint !== null) complaints.push(complaint);
+          }
+        }
+        assert.deepEqual(complaints, []);
+        await assertOneCurrentPerKey(sql);
+      } finally {
+        await sql.end();
+      }
+      assert.equal(await consistencyReport(), contradictions);
+    },
+  );
+}
+
+Deno.test("every operation of both functions → has a scenario", () => {
+  const tried = SCENARIOS.map(({ functionName, path }) => `/${functionName}${path}`);
+  assert.deepEqual([...new Set(tried)].sort(), operationsOfApps());
+});
+
+Deno.test("every call that the code can make → was struck", async () => {
+  const missing = (await sqlFunctionsInCode()).filter((name) => !struck.has(name));
+  assert.deepEqual(missing, []);
+  const storageCalls = [...struck].filter((name) => name.includes(" "));
+  assert.equal(storageCalls.length, storageMethodsInCode().length, storageCalls.join());
+  console.log(`${counts.points} points, ${counts.faults} faults, by first and last answer:`);
+  for (const [outcome, count] of [...outcomes].sort()) console.log(`  ${outcome}: ${count}`);
+});
+
+/**
+ * The calls of the scenario, as it makes them unharmed; then those that it makes only when one of
+ * these fails.
+ */
+async function* pointsOf(scenario: Scenario, victim: Victim): AsyncGenerator<Point> {
+  const usual = await recordCalls(scenario, victim);
+  const known = new Set(usual.map(keyOf));
+  for (const call of usual) yield { call };
+  const sql = postgres(SUPERUSER_URL, { max: 1 });
+  try {
+    for (const after of usual) {
+      const { calls } = await tryFault(
+        { scenario, point: { call: after }, victim, sql },
+        PLAIN_TROUBLE,
+      );
+      const others = calls.filter((call) => call.name !== after.name && !known.has(keyOf(call)));
+      for (const call of others) yield { call, after };
+      for (const call of others) known.add(keyOf(call));
+    }
+  } finally {
+    await sql.end();
+  }
+}
+
+/** Resolves to what went wrong, or to null. */
+async function strike(
+  target: { scenario: Scenario; point: Point; victim: Victim; sql: postgres.Sql },
+  fault: string,
+): Promise<string | null> {
+  counts.faults++;
+  try {
+    const { first, last } = await tryFault(target, fault);
+    const outcome = `${first} → ${last}`;
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    return null;
+  } catch (error) {
+    return `${keyOfPoint(target.point)}: ${fault}: ${
+      error instanceof Error ? error.message : error
+    }`;
+  }
+}
+
+async function consistencyReport(): Promise<string> {
+  const { output, errors } = await runTask("dev/operator/fsck.ts");
+  assert.equal(errors, "");
+  return output;
+}
+
+async function assertOneCurrentPerKey(sql: postgres.Sql): Promise<void> {
+  const twice = await sql`
+    select agent_id, key from artifacts.artifacts
+    where state = 'committed' and ended_at is null group by agent_id, key having count(*) > 1`;
+  assert.deepEqual([...twice], []);
+}

@@ -1,0 +1,54 @@
+import type postgres from "postgres";
+
+/**
+ * Runs `call` while every table of the project is locked, and ends the backends that wait for one
+ * on its behalf, each in the middle of its transaction. A call that needs none passes unharmed:
+ * those of Storage do, whose answers in such trouble are faults of their own.
+ */
+export async function terminateBackendsOf<Result>(
+  call: () => Promise<Result>,
+  sql: postgres.Sql,
+): Promise<Result> {
+  const holder = await sql.reserve();
+  try {
+    await lockEveryTable(holder);
+    const [own] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    const progress = { isOver: false };
+    const result = call().finally(() => progress.isOver = true);
+    // It is awaited below: until then, a failure must not count as unhandled.
+    result.catch(() => {});
+    let ended: readonly unknown[] = [];
+    while (!progress.isOver && ended.length === 0) {
+      ended = await sql`select pg_terminate_backend(a.pid) from pg_stat_activity a
+        where ${own!.pid} = any(pg_blocking_pids(a.pid))`;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await holder`rollback`;
+    return await result;
+  } finally {
+    holder.release();
+  }
+}
+
+/** Begins a transaction that has every table to itself. */
+async function lockEveryTable(holder: postgres.ReservedSql): Promise<void> {
+  const tables = await holder<{ name: string }[]>`
+    select format('%I.%I', n.nspname, c.relname) as name
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p') and n.nspname in ('agents', 'artifacts', 'mesh')
+    order by name`;
+  const names = tables.map(({ name }) => name).join(", ");
+  // It does not wait: with a call of the same request that runs beside it, that could be a circle.
+  while (!await locks(holder, names)) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+async function locks(holder: postgres.ReservedSql, tables: string): Promise<boolean> {
+  await holder`begin`;
+  try {
+    await holder.unsafe(`lock table ${tables} in access exclusive mode nowait`);
+    return true;
+  } catch {
+    await holder`rollback`;
+    return false;
+  }
+}

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import type postgres from "postgres";
+import type { Answer } from "../../conformance/client.ts";
+import { gate } from "../../own_function/proxy.ts";
+import { type Fault, KILLS, PLAIN_TROUBLE, TROUBLES } from "./faults.ts";
+import type { Arranged, Scenario } from "./scenario.ts";
+import { CallCounter, keyOf, type UpstreamCall } from "./upstream_call.ts";
+import type { Victim } from "./victim.ts";
+
+/** Where a fault can strike. */
+export interface Point {
+  readonly call: UpstreamCall;
+  /** What has to fail first, because the call is made only then. */
+  readonly after?: UpstreamCall;
+}
+
+/** What came of one trial. */
+export interface Outcome {
+  /** The first answer, `status` or `status code`; `none` where the connection was lost. */
+  readonly first: string;
+  /** The last answer of the same request, sent until it was settled. */
+  readonly last: string;
+  /** Every call of the first request. */
+  readonly calls: readonly UpstreamCall[];
+}
+
+/** How often one request is sent until its answer is final. */
+const MOST_REQUESTS = 8;
+
+export function keyOfPoint({ call, after }: Point): string {
+  return after === undefined ? keyOf(call) : `${keyOf(call)} after a failed ${keyOf(after)}`;
+}
+
+/** Sends an arranged request, unharmed, until it is settled. Resolves to all of its calls. */
+export async function recordCalls(scenario: Scenario, victim: Victim): Promise<UpstreamCall[]> {
+  const arranged = await scenario.arrange();
+  const calls: UpstreamCall[] = [];
+  const counter = new CallCounter();
+  victim.proxy.intercept((passing) => {
+    calls.push(counter.count(passing));
+  });
+  await settle(scenario, { victim, arranged });
+  victim.proxy.letPass();
+  await arranged.holds?.();
+  return calls;
+}
+
+/**
+ * Arranges the scenario, has `fault` strike at `point` of the first request, and sends the same
+ * request until it is settled. Throws unless it is answered and holds what the contract says.
+ */
+export async function tryFault(
+  { scenario, point, victim, sql }: {
+    readonly scenario: Scenario;
+    readonly point: Point;
+    readonly victim: Victim;
+    readonly sql: postgres.Sql;
+  },
+  faultName: string,
+): Promise<Outcome> {
+  const fault = (KILLS[faultName] ?? TROUBLES[faultName])!;
+  const arranged = await scenario.arrange();
+  const answered = gate();
+  const calls: UpstreamCall[] = [];
+  const strikes: Promise<Response>[] = [];
+  let unfinished = 0;
+  const counter = new CallCounter();
+  victim.proxy.intercept((passing, forward) => {
+    const call = counter.count(passing);
+    calls.push(call);
+    const faultHere = faultAt(point, call, fault);
+    if (faultHere === undefined) return;
+    unfinished++;
+    const strike = faultHere({ forward, victim, answered, sql }).finally(() => unfinished--);
+    strikes.push(strike);
+    return strike;
+  });
+
+  let first = await victim.ask(arranged.request);
+  // A large file takes several requests: the point may lie in a later one.
+  while (strikes.length === 0 && first?.status === 202) first = await victim.ask(arranged.request);
+  victim.proxy.letPass();
+  answered.open();
+  assert.ok(strikes.length > 0, "the call was made again");
+  if (faultName in KILLS) assert.equal(first, null, "the function was killed");
+  else assertHonest(scenario, first);
+
+  let last = await settle(scenario, { victim, arranged });
+  if (unfinished > 0) {
+    // It may still undo what the request did: so the same is asked once more.
+    await Promise.allSettled(strikes);
+    last = await settle(scenario, { victim, arranged });
+  }
+  await arranged.holds?.();
+  return { first: first === null ? "none" : describe(first), last: describe(last), calls };
+}
+
+/** What strikes at `call`, if anything. A call that is repeated meets the same fault again. */
+function faultAt({ call, after }: Point, at: UpstreamCall, fault: Fault): Fault | undefined {
+  if (at.name === call.name && at.nth >= call.nth) return fault;
+  if (after !== undefined && at.name === after.name && at.nth >= after.nth) {
+    return TROUBLES[PLAIN_TROUBLE];
+  }
+  return undefined;
+}
+
+/** Asserts that an answer under trouble is final, or says when to ask again. */
+function assertHonest(scenario: Scenario, answer: Answer<unknown> | null): void {
+  assert.ok(answer !== null, "the connection is lost, though nobody killed the function");
+  const described = describe(answer);
+  if (scenario.settled.includes(described) || answer.status === 202) return;
+  assert.equal(described, "503 upstream_unavailable", JSON.stringify(answer.body));
+  assert.ok(Number(answer.headers.get("retry-after")) > 0);
+}
+
+/** Sends the request until its answer is one of those that settle it. */
+async function settle(
+  scenario: Scenario,
+  { victim, arranged }: { readonly victim: Victim; readonly arranged: Arranged },
+): Promise<Answer<unknown>> {
+  const seen: string[] = [];
+  while (seen.length < MOST_REQUESTS) {
+    const answer = await victim.ask(arranged.request);
+    assert.ok(answer !== null, "no answer, though nothing strikes");
+    const described = describe(answer);
+    if (scenario.settled.includes(described)) return answer;
+    seen.push(described);
+    assert.ok(
+      answer.headers.has("retry-after"),
+      `the same request got ${seen.join(", ")}: ${JSON.stringify(answer.body)}`,
+    );
+    if (described === "409 commit_in_progress") await arranged.endLease?.();
+  }
+  throw new Error(`The same request was never settled: ${seen.join(", ")}.`);
+}
+
+function describe({ status, body }: Answer<unknown>): string {
+  const { error } = body as { error?: { code?: string } };
+  return error === undefined ? String(status) : `${status} ${error.code}`;
+}

@@ -1,0 +1,35 @@
+import type { Passing } from "../../own_function/proxy.ts";
+
+/** One call of a request: the `nth` of its name, from 1. */
+export interface UpstreamCall {
+  readonly name: string;
+  readonly nth: number;
+}
+
+const RPC = /^\/rest\/v1\/rpc\/(\w+)$/;
+const STORAGE =
+  /^\/storage\/v1\/(object\/(?:upload\/sign|sign|move|copy|info|list|authenticated)|[^/]+)/;
+
+/** The SQL function that is called, or the Storage call, such as `POST object/move`. */
+function nameOf({ method, path }: Passing): string {
+  const [, functionName] = RPC.exec(path) ?? [];
+  if (functionName !== undefined) return functionName;
+  const [, storageCall] = STORAGE.exec(path) ?? [];
+  return `${method} ${storageCall ?? path}`;
+}
+
+/** Numbers the calls of one request as they come. */
+export class CallCounter {
+  readonly #counts = new Map<string, number>();
+
+  count(passing: Passing): UpstreamCall {
+    const name = nameOf(passing);
+    const nth = (this.#counts.get(name) ?? 0) + 1;
+    this.#counts.set(name, nth);
+    return { name, nth };
+  }
+}
+
+export function keyOf({ name, nth }: UpstreamCall): string {
+  return nth === 1 ? name : `${name} #${nth}`;
+}

@@ -1,0 +1,93 @@
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PROJECT } from "../../../dev/command/project.ts";
+import { type Answer, assertDescribed, headersOf, SUPABASE_URL } from "../../conformance/client.ts";
+import { type OwnFunction, startOwnFunction } from "../../own_function/own_function.ts";
+import { type Proxy, startProxy } from "../../own_function/proxy.ts";
+import type { Asked, Scenario } from "./scenario.ts";
+
+const FUNCTIONS = join(PROJECT, "supabase", "functions");
+const PASSABLE_DEADLINES = fileURLToPath(new URL("./passable_deadlines.ts", import.meta.url));
+
+/** Longer than any request takes, so that one that hangs ends the test. */
+const PATIENCE_MILLISECONDS = 30_000;
+
+/** A function behind a proxy, which can die, and whose deadlines can pass at any moment. */
+export interface Victim extends AsyncDisposable {
+  readonly proxy: Proxy;
+  /** Resolves to null when the connection is lost. */
+  ask(request: Asked): Promise<Answer<unknown> | null>;
+  /** `kill -9`. The next request finds a new process. */
+  kill(): Promise<void>;
+  passDeadlines(): void;
+}
+
+export async function startVictim({ functionName, path, environment }: Scenario): Promise<Victim> {
+  const proxy = startProxy(SUPABASE_URL);
+  const entryPoint = join(FUNCTIONS, functionName, "index.ts");
+
+  function start(): Promise<OwnFunction> {
+    return startOwnFunction({
+      name: functionName,
+      supabaseUrl: proxy.url,
+      environment: { ...environment },
+      program: {
+        deno: Deno.execPath(),
+        args: [
+          `--config=${join(dirname(entryPoint), "deno.json")}`,
+          `--allow-read=${FUNCTIONS}`,
+          PASSABLE_DEADLINES,
+          entryPoint,
+        ],
+      },
+    });
+  }
+
+  async function startAnew(killed: OwnFunction): Promise<OwnFunction> {
+    await killed.process.kill();
+    return await start();
+  }
+
+  async function send(running: OwnFunction, { method = "POST", as, body = {} }: Asked) {
+    try {
+      const response = await fetch(`${running.process.url}/${functionName}${path}`, {
+        method,
+        headers: headersOf(as),
+        signal: AbortSignal.timeout(PATIENCE_MILLISECONDS),
+        ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
+      });
+      return new Response(await response.arrayBuffer(), response);
+    } catch {
+      return null;
+    }
+  }
+
+  let current = start();
+  // The process of the last request that was sent.
+  let running = await current;
+
+  return {
+    proxy,
+    async ask(request) {
+      running = await current;
+      const response = await send(running, request);
+      if (response === null) return null;
+      const described = { method: request.method ?? "POST", path: `/${functionName}${path}` };
+      await assertDescribed(described, response);
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: await response.json(),
+      };
+    },
+    async kill() {
+      current = startAnew(running);
+      await current;
+    },
+    passDeadlines: () => Deno.kill(running.process.pid, "SIGUSR2"),
+    async [Symbol.asyncDispose]() {
+      await (await current)[Symbol.asyncDispose]();
+      await proxy[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/** A key has one current artifact, and what was committed stays. */
+import {
+  didHappen,
+  DOWNLOAD,
+  effectEnd,
+  entriesOf,
+  type Entry,
+  groupBy,
+  mayHappen,
+  type Rule,
+  type Violation,
+} from "../history.ts";
+
+interface Listed {
+  readonly artifact_id: string;
+  readonly key: string;
+}
+
+/** What a history tells of one artifact that was registered. */
+interface KnownArtifact {
+  readonly artifactId: string;
+  readonly owner: string;
+  readonly key: string;
+  readonly commits: readonly Entry[];
+  readonly deletions: readonly Entry[];
+  /** Before this, it cannot have been committed. */
+  readonly earliestCommit: number;
+  /** From this on, it has been committed. */
+  readonly certainCommit: number;
+}
+
+/** /list has each key once, and none that is no longer, or not yet, the current artifact. */
+export const oneCurrentPerKey: Rule = (history) => {
+  const artifacts = knownArtifacts(history);
+  const byKey = Map.groupBy(artifacts.values(), ({ owner, key }) => `${owner} ${key}`);
+  const violations: Violation[] = [];
+  for (const list of entriesOf(history, "/agent-artifacts/list").filter(didHappen)) {
+    const listed = list.answer!["artifacts"] as unknown as Listed[];
+    if (new Set(listed.map(({ key }) => key)).size < listed.length) {
+      violations.push({ rule: "a list has a key twice", entries: [list] });
+    }
+    for (const { artifact_id } of listed) {
+      const shown = artifacts.get(artifact_id);
+      // Its registration was answered to nobody.
+      if (shown === undefined) continue;
+      const deletion = shown.deletions.find((entry) => didHappen(entry) && entry.end < list.start);
+      if (deletion !== undefined) {
+        violations.push({ rule: "a list shows what is deleted", entries: [deletion, list] });
+      }
+      if (shown.earliestCommit > list.end) {
+        violations.push({ rule: "a list shows what nobody committed", entries: [list] });
+      }
+      const successor = byKey.get(`${shown.owner} ${shown.key}`)!.find((other) =>
+        other.earliestCommit > shown.certainCommit && other.certainCommit < list.start
+      );
+      if (successor !== undefined) {
+        const entries = [...shown.commits, ...successor.commits, list];
+        violations.push({ rule: "a list shows what is superseded", entries });
+      }
+    }
+  }
+  return violations;
+};
+
+/** A key whose artifact was committed before is in the list, unless something of it was deleted. */
+export const commitsAreNotLost: Rule = (history) => {
+  const artifacts = [...knownArtifacts(history).values()];
+  const byOwner = Map.groupBy(artifacts, ({ owner }) => owner);
+  const violations: Violation[] = [];
+  for (const list of entriesOf(history, "/agent-artifacts/list").filter(didHappen)) {
+    // What is missing may stand on a further page.
+    if (list.answer!["next_cursor"] !== null) continue;
+    const listed = list.answer!["artifacts"] as unknown as Listed[];
+    const keys = new Set(listed.map(({ key }) => key));
+    const owned = byOwner.get(list.agent) ?? [];
+    for (const artifact of owned) {
+      const isCertain = artifact.certainCommit < list.start && !keys.has(artifact.key);
+      if (!isCertain || owned.some((other) => mayBeDeleted(other, artifact.key, list))) continue;
+      violations.push({ rule: "a list misses a commit", entries: [...artifact.commits, list] });
+    }
+  }
+  return violations;
+};
+
+/** The owner can open what it committed and nobody may have deleted. */
+export const committedCanBeOpened: Rule = (history) => {
+  const artifacts = knownArtifacts(history);
+  return entriesOf(history, "/agent-artifacts/open").flatMap((opened) => {
+    const artifact = artifacts.get(String(opened.request["artifact_id"]));
+    const isRefused = opened.status >= 400 && opened.status < 500;
+    if (artifact === undefined || !isRefused || artifact.owner !== opened.agent) return [];
+    const isCertain = artifact.certainCommit < opened.start &&
+      !mayBeDeleted(artifact, artifact.key, opened);
+    return isCertain
+      ? [{ rule: "a commit is lost to its owner", entries: [...artifact.commits, opened] }]
+      : [];
+  });
+};
+
+/** What /open and /fetch lead to is what was committed: the digest, and the bytes. */
+export const contentIsTheDigest: Rule = (history) => {
+  const violations: Violation[] = [];
+  const committed = new Map<unknown, unknown>();
+  for (const { request, ...commit } of entriesOf(history, "/agent-artifacts/commit")) {
+    if (didHappen({ request, ...commit })) committed.set(request["artifact_id"], request["sha256"]);
+  }
+  for (const download of entriesOf(history, DOWNLOAD).filter(didHappen)) {
+    const { artifact_id, sha256 } = download.request;
+    const digests = [sha256, download.answer!["sha256"], committed.get(artifact_id) ?? sha256];
+    if (new Set(digests).size > 1) {
+      violations.push({ rule: "the bytes are not those of the digest", entries: [download] });
+    }
+  }
+  return violations;
+};
+
+function mayBeDeleted({ key, deletions }: KnownArtifact, wanted: string, before: Entry): boolean {
+  return key === wanted && deletions.some(({ start }) => start < before.end);
+}
+
+function knownArtifacts(history: readonly Entry[]): Map<string, KnownArtifact> {
+  const byArtifact = (operation: string) =>
+    groupBy(
+      entriesOf(history, operation).filter(mayHappen),
+      ({ request }) => String(request["artifact_id"]),
+    );
+  const commitsOf = byArtifact("/agent-artifacts/commit");
+  const deletionsOf = byArtifact("/agent-artifacts/delete");
+  const registered = entriesOf(history, "/agent-artifacts/register").filter(didHappen);
+  return new Map(registered.map(({ agent, answer }) => {
+    const artifactId = String(answer!["artifact_id"]);
+    const commits = commitsOf.get(artifactId) ?? [];
+    return [artifactId, {
+      artifactId,
+      owner: agent,
+      key: String(answer!["key"]),
+      commits,
+      deletions: deletionsOf.get(artifactId) ?? [],
+      earliestCommit: Math.min(...commits.map(({ start }) => start)),
+      certainCommit: Math.min(...commits.map(effectEnd)),
+    }];
+  }));
+}

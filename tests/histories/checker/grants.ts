@@ -1,0 +1,109 @@
+/** What was revoked is not served; what was granted is. */
+import {
+  didHappen,
+  effectEnd,
+  entriesOf,
+  type Entry,
+  mayHappen,
+  type Rule,
+  type Violation,
+} from "../history.ts";
+
+/** A grant that was answered, with everything that ends it or may end it. */
+interface KnownGrant {
+  readonly entry: Entry;
+  readonly grantId: unknown;
+  readonly token: unknown;
+  readonly artifactId: unknown;
+  readonly toAgent: unknown;
+  /** Requests that end it for certain when they are answered. */
+  readonly ends: readonly Entry[];
+  /** Requests that may have ended it, since they began. */
+  readonly possibleEnds: readonly Entry[];
+}
+
+/** /fetch, /open and /inbox give nothing of a grant that ended before they began. */
+export const endedGrantsAreNotServed: Rule = (history) => {
+  const grants = knownGrants(history);
+  const byToken = new Map(grants.map((grant) => [grant.token, grant]));
+  const byId = new Map(grants.map((grant) => [grant.grantId, grant]));
+  const violations: Violation[] = [];
+
+  function assertAlive(grant: KnownGrant | undefined, served: Entry, rule: string): void {
+    const end = grant?.ends.find((ended) => ended.end < served.start);
+    if (end !== undefined) violations.push({ rule, entries: [grant!.entry, end, served] });
+  }
+
+  for (const served of history.filter(didHappen)) {
+    if (served.operation === "/agent-artifacts/fetch") {
+      assertAlive(byToken.get(served.request["grant_token"]), served, "a dead token was redeemed");
+    }
+    if (served.operation === "/agent-artifacts/inbox") {
+      for (const { grant_id } of served.answer!["grants"] as { grant_id: string }[]) {
+        assertAlive(byId.get(grant_id), served, "an inbox shows a dead grant");
+      }
+    }
+  }
+  return violations;
+};
+
+/** /open gives an artifact only to its owner, and to an agent with a grant that may be live. */
+export const nobodyOpensWithoutAGrant: Rule = (history) => {
+  const grants = knownGrants(history);
+  const owners = new Map(
+    entriesOf(history, "/agent-artifacts/register").filter(didHappen)
+      .map(({ agent, answer }) => [answer!["artifact_id"], agent]),
+  );
+  const unsure = entriesOf(history, "/agent-artifacts/grant")
+    .filter((entry) => mayHappen(entry) && !didHappen(entry));
+  return entriesOf(history, "/agent-artifacts/open").filter(didHappen).flatMap((opened) => {
+    const { artifact_id } = opened.request;
+    const owner = owners.get(artifact_id);
+    // Nobody knows whose it is, where its registration was not answered.
+    if (owner === undefined || owner === opened.agent) return [];
+    const isLive = ({ entry, artifactId, toAgent, ends }: KnownGrant) =>
+      artifactId === artifact_id && toAgent === opened.agent && entry.start < opened.end &&
+      !ends.some((end) => end.end < opened.start);
+    const mayBeLive = ({ request, start }: Entry) =>
+      request["artifact_id"] === artifact_id && request["to_agent"] === opened.agent &&
+      start < opened.end;
+    if (grants.some(isLive) || unsure.some(mayBeLive)) return [];
+    return [{ rule: "an artifact was opened without a live grant", entries: [opened] }];
+  });
+};
+
+/** /inbox shows every grant that was answered before, and that nothing may have ended. */
+export const grantsAreNotLost: Rule = (history) => {
+  const grants = knownGrants(history);
+  const whole = entriesOf(history, "/agent-artifacts/inbox")
+    .filter((read) => didHappen(read) && read.answer!["next_cursor"] === null);
+  return whole.flatMap((read) => {
+    const shown = new Set(
+      (read.answer!["grants"] as { grant_id: string }[]).map(({ grant_id }) => grant_id),
+    );
+    return grants
+      .filter(({ entry, toAgent, grantId, possibleEnds }) =>
+        toAgent === read.agent && entry.end < read.start && !shown.has(String(grantId)) &&
+        !possibleEnds.some(({ start }) => start < read.end)
+      )
+      .map(({ entry }) => ({ rule: "an inbox misses a live grant", entries: [entry, read] }));
+  });
+};
+
+function knownGrants(history: readonly Entry[]): KnownGrant[] {
+  const revocations = entriesOf(history, "/agent-artifacts/revoke").filter(mayHappen);
+  const deletions = entriesOf(history, "/agent-artifacts/delete").filter(mayHappen);
+  return entriesOf(history, "/agent-artifacts/grant").filter(didHappen).map((entry) => {
+    const { grant_id: grantId, token, artifact_id: artifactId, to_agent: toAgent } = entry.answer!;
+    const possibleEnds = [
+      ...revocations.filter(({ request }) =>
+        request["grant_id"] === grantId ||
+        request["artifact_id"] === artifactId && request["to_agent"] === toAgent
+      ),
+      ...deletions.filter(({ request }) => request["artifact_id"] === artifactId),
+    ].filter((end) => effectEnd(end) > entry.start);
+    // One that began before the grant's answer may have come first, and left it alone.
+    const ends = possibleEnds.filter((end) => didHappen(end) && end.start > entry.end);
+    return { entry, grantId, token, artifactId, toAgent, ends, possibleEnds };
+  });
+}

@@ -1,0 +1,53 @@
+/** The clients of a run: half of them hand artifacts around, half of them build a mesh. */
+import type { Agent, JsonObject } from "../conformance/client.ts";
+import { newPubkey } from "../conformance/mesh_cast.ts";
+import type { Random } from "../seeds/random.ts";
+import { artifactClient, type SharedKnowledge } from "./clients/artifact_client.ts";
+import type { Client, ClientOptions } from "./clients/client.ts";
+import { joinAll, meshClient } from "./clients/mesh_client.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** Two clients act for each agent: what one agent does at once is where races are. */
+const AGENTS_PER_GROUP = 7;
+const CLIENTS_PER_AGENT = 2;
+
+/** Makes the agents, and the clients that act for them: 28. */
+export async function assembleFleet(
+  { url, secretKey, recorder, random }: {
+    readonly url: string;
+    readonly secretKey: string;
+    readonly recorder: Recorder;
+    readonly random: Random;
+  },
+): Promise<Client[]> {
+  const agents = await Promise.all(
+    Array.from({ length: AGENTS_PER_GROUP }, (_, index) => createAgent(`agent-${index}`)),
+  );
+  const options: ClientOptions[] = agents.map((agent) => ({
+    agent,
+    agents,
+    operator: { headers: { apikey: secretKey } },
+    recorder,
+    random: random.fork(),
+  }));
+  const pubkeys = Array.from({ length: AGENTS_PER_GROUP + 2 }, newPubkey);
+  await joinAll(options, pubkeys);
+
+  const shared: SharedKnowledge = { artifacts: new Map(), grants: [] };
+  return Array.from({ length: CLIENTS_PER_AGENT }).flatMap(() =>
+    options.flatMap((option) => [
+      artifactClient({ ...option, random: random.fork() }, shared),
+      meshClient({ ...option, random: random.fork() }, pubkeys),
+    ])
+  );
+
+  async function createAgent(id: string): Promise<Agent> {
+    const response = await fetch(`${url}/rest/v1/rpc/create_agent_key`, {
+      method: "POST",
+      headers: { apikey: secretKey, "content-type": "application/json" },
+      body: JSON.stringify({ agent_id: id }),
+    });
+    const { key, key_id } = await response.json() as JsonObject;
+    return { id, key: String(key), keyId: String(key_id) };
+  }
+}

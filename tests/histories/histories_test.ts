@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { chosenSeed } from "../seeds/random.ts";
+import { checkHistory } from "./checker/check_history.ts";
+import type { Entry, Violation } from "./history.ts";
+import { runHistory } from "./run_history.ts";
+
+const SECONDS = Number(Deno.env.get("HISTORY_SECONDS") ?? 120);
+const MOST_SHOWN = 10;
+
+/** What has to succeed in the end, or the run shows nothing. */
+const OPERATIONS = [
+  ...["register", "commit", "grant", "revoke", "fetch", "open", "inbox", "list", "delete", "sweep"]
+    .map((name) => `/agent-artifacts/${name}`),
+  ...["peer/register", "peer/heartbeat", "peer/remove", "netmap", "acl/put", "acl/revoke"]
+    .map((name) => `/agent-mesh/${name}`),
+  ...["wg_config", "psk/rotate"].map((name) => `/agent-mesh/${name}`),
+];
+
+Deno.test(`28 clients for ${SECONDS} s while every part is killed → a history that the contract allows`, async () => {
+  const seed = chosenSeed();
+  console.log(`SEED=${seed}`);
+  const { history, kills, contradictions } = await runHistory({ seed, seconds: SECONDS });
+  console.log(describe(history));
+  for (const [part, count] of kills) console.log(`  killed ${count} times: ${part}`);
+
+  const violations = checkHistory(history);
+  if (violations.length > 0) {
+    const file = await Deno.makeTempFile({ prefix: "history-", suffix: ".json" });
+    await writeFile(file, JSON.stringify(history));
+    console.log(`The history is in ${file}.`);
+  }
+  assert.deepEqual(violations.slice(0, MOST_SHOWN).map(summarise), [], `SEED=${seed}`);
+  assert.equal(contradictions, "");
+  const succeeded = new Set(
+    history.filter(({ status }) => status === 200).map(({ operation }) => operation),
+  );
+  assert.deepEqual(OPERATIONS.filter((operation) => !succeeded.has(operation)), []);
+});
+
+function describe(history: readonly Entry[]): string {
+  const statuses = Map.groupBy(history, ({ status }) => status);
+  const counts = [...statuses].sort(([a], [b]) => a - b)
+    .map(([status, entries]) => `${status || "no answer"}: ${entries.length}`);
+  return `${history.length} requests; ${counts.join(", ")}`;
+}
+
+/** Without the answers: they hold tokens. */
+function summarise({ rule, entries }: Violation) {
+  const sequence = entries.map(({ operation, agent, start, end, status }) =>
+    `${agent} ${operation} ${Math.round(start)}–${Math.round(end)} ms: ${status}`
+  );
+  return { rule, sequence };
+}

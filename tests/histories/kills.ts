@@ -1,0 +1,103 @@
+/** Ends the parts of a local stack with kill -9, one after the other. */
+import postgres from "postgres";
+import type { Random } from "../seeds/random.ts";
+import { awaitOk, launch, recordedPids } from "../stack/stack_process.ts";
+
+export type Service = Awaited<ReturnType<typeof launch>>;
+
+/** A stack in a process of its own, which is killed and comes back on the same port. */
+export interface Target {
+  readonly stateDir: string;
+  /** As the superuser. */
+  readonly databaseUrl: string;
+  service: Service;
+}
+
+type Kill = (target: Target) => Promise<void>;
+
+/** Within which the stack starts what was killed, and is healthy. */
+const PATIENCE_MILLISECONDS = 60_000;
+
+const HEALTH = ["agent-artifacts", "agent-mesh"].map((name) => `/functions/v1/${name}/health`);
+
+const KILLS: Readonly<Record<string, Kill>> = {
+  "the function agent-artifacts": (target) => killPart(target, "agent-artifacts"),
+  "the function agent-mesh": (target) => killPart(target, "agent-mesh"),
+  "PostgREST": (target) => killPart(target, "postgrest"),
+  // Its own answer to that is to end all the others and recover.
+  "a backend of PostgreSQL": (target) => killBackend(target),
+  "every connection of PostgREST": (target) => terminateConnections(target),
+  "PostgreSQL": (target) => killPart(target, "postgres"),
+  "the whole stack, with gateway and Storage": restart,
+};
+
+/** Kills one part after the other, each as soon as all is well again, until `isOver`. */
+export async function killInTurn(
+  target: Target,
+  { random, isOver, pauseMilliseconds }: {
+    readonly random: Random;
+    readonly isOver: () => boolean;
+    /** How long everything works in between. */
+    readonly pauseMilliseconds: number;
+  },
+): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  let left: string[] = [];
+  while (!isOver()) {
+    await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds));
+    if (isOver()) break;
+    // Each of them once before any comes again.
+    if (left.length === 0) left = Object.keys(KILLS);
+    const [part] = left.splice(random.below(left.length), 1);
+    await KILLS[part!]!(target);
+    for (const path of HEALTH) await awaitOk(target.service.url + path, PATIENCE_MILLISECONDS);
+    counts.set(part!, (counts.get(part!) ?? 0) + 1);
+  }
+  return counts;
+}
+
+async function killPart({ stateDir }: Target, name: string): Promise<void> {
+  const pid = (await recordedPids(stateDir))[name]!;
+  Deno.kill(pid, "SIGKILL");
+  const deadline = Date.now() + PATIENCE_MILLISECONDS;
+  while ((await recordedPids(stateDir))[name] === pid) {
+    if (Date.now() > deadline) throw new Error(`${name} was killed and did not come back.`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function killBackend({ databaseUrl }: Target): Promise<void> {
+  const [backend] = await queryOnce(databaseUrl, (sql) =>
+    sql<{ pid: number }[]>`
+      select pid from pg_stat_activity
+      where usename = 'authenticator' order by state = 'active' desc limit 1`);
+  if (backend !== undefined) Deno.kill(backend.pid, "SIGKILL");
+}
+
+async function terminateConnections({ databaseUrl }: Target): Promise<void> {
+  await queryOnce(
+    databaseUrl,
+    (sql) =>
+      sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'authenticator'`,
+  );
+}
+
+async function restart(target: Target): Promise<void> {
+  const { port } = target.service;
+  target.service.kill("SIGKILL");
+  await target.service.exit();
+  target.service = await launch({ stateDir: target.stateDir, port });
+  await target.service.ready();
+}
+
+async function queryOnce<Row>(
+  databaseUrl: string,
+  query: (sql: postgres.Sql) => Promise<Row>,
+): Promise<Row> {
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  try {
+    return await query(sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}

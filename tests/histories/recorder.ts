@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { headersOf, type JsonObject, type Sender } from "../conformance/client.ts";
+import { DOWNLOAD, type Entry } from "./history.ts";
+
+/** Longer than a function's own deadlines, of which a request may meet several. */
+const PATIENCE_MILLISECONDS = 45_000;
+
+/** A request of a history, before it is sent. */
+export interface Intention {
+  readonly operation: string;
+  readonly agent: string;
+  readonly as: Sender;
+  readonly request: JsonObject;
+}
+
+/** Sends requests to one deployment, and keeps all of them with their answers. */
+export class Recorder {
+  readonly history: Entry[] = [];
+  readonly #url: string;
+  readonly #startedAt = performance.now();
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async ask({ operation, agent, as, request }: Intention): Promise<Entry> {
+    return await this.#record({ operation, agent, request }, async (signal) => {
+      const response = await fetch(`${this.#url}/functions/v1${operation}`, {
+        method: "POST",
+        headers: headersOf(as),
+        body: JSON.stringify(request),
+        signal,
+      });
+      return { status: response.status, answer: parse(await response.text()) };
+    });
+  }
+
+  /** GETs the URL that /open or /fetch gave, which may be over by then. */
+  async download(agent: string, { answer }: Entry): Promise<void> {
+    const { url, artifact_id, sha256 } = answer as { url: string } & JsonObject;
+    const request = { artifact_id: artifact_id!, sha256: sha256! };
+    await this.#record({ operation: DOWNLOAD, agent, request }, async (signal) => {
+      const response = await fetch(url, { signal });
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      const digest = createHash("sha256").update(bytes).digest("hex");
+      return { status: response.status, answer: { sha256: digest } };
+    });
+  }
+
+  /** PUTs the bytes of an artifact; whether they have come is for /commit to say. */
+  async upload(url: string, content: string): Promise<void> {
+    const signal = AbortSignal.timeout(PATIENCE_MILLISECONDS);
+    await fetch(url, { method: "PUT", body: content, signal })
+      .then((response) => response.body?.cancel())
+      .catch(() => {});
+  }
+
+  async #record(
+    asked: Pick<Entry, "operation" | "agent" | "request">,
+    send: (signal: AbortSignal) => Promise<Pick<Entry, "status" | "answer">>,
+  ): Promise<Entry> {
+    const start = this.#now();
+    const answered = await send(AbortSignal.timeout(PATIENCE_MILLISECONDS))
+      .catch(() => ({ status: 0, answer: null }));
+    const entry = { ...asked, start, end: this.#now(), ...answered };
+    this.history.push(entry);
+    return entry;
+  }
+
+  #now(): number {
+    return performance.now() - this.#startedAt;
+  }
+}
+
+function parse(text: string): JsonObject | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,81 @@
+import { type JsonObject, SECRET_KEY } from "../conformance/client.ts";
+import type { Random } from "../seeds/random.ts";
+import { mutateObject, mutateText } from "./values.ts";
+
+/** A request that is answered with 2xx as it stands. */
+export interface ValidRequest {
+  /** With the function's name: /agent-artifacts/list. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonObject;
+}
+
+/** A request as it is sent. */
+export interface Mutant {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/** One to three changes of a valid request: mostly of its fields, else of what carries them. */
+export function mutate(valid: ValidRequest, random: Random): Mutant {
+  let { body, headers, path } = valid;
+  for (let changes = 1 + random.below(3); changes > 0; changes--) {
+    body = mutateObject(body, random);
+  }
+  // Of the request around the body, one thing at most: else nothing reaches the fields.
+  const around = random.below(20);
+  if (around === 0) headers = mutateHeaders(headers, random);
+  if (around === 1) path = `${path}${random.pick(["x", "/x", "//", "?x=%", "/\u00e9"])}`;
+  const method = around === 2 ? random.pick(["GET", "PUT", "PATCH", "DELETE"]) : "POST";
+  const text = JSON.stringify(body);
+  return {
+    method,
+    path,
+    headers,
+    body: around === 3 || around === 4 ? mutateBytes(text, random) : encode(text),
+  };
+}
+
+function mutateHeaders(
+  headers: Readonly<Record<string, string>>,
+  random: Random,
+): Record<string, string> {
+  const credential = headers["authorization"] ?? SECRET_KEY;
+  return random.pick([
+    () => ({}),
+    () => ({ authorization: sendable(mutateText(credential, random)) }),
+    () => ({ ...headers, apikey: sendable(mutateText(SECRET_KEY, random)) }),
+    () => ({ apikey: SECRET_KEY }),
+    () => ({ ...headers, "x-request-id": sendable(mutateText("r-1", random)) }),
+    () => ({ ...headers, accept: sendable(mutateText("text/plain, */*;q=0.1", random)) }),
+    () => ({ ...headers, "content-type": sendable(mutateText("text/plain", random)) }),
+  ])();
+}
+
+/** A text as a header can carry it: bytes, and none that ends a line. */
+function sendable(text: string): string {
+  return text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, "?").trim();
+}
+
+/** What is no JSON any more, or JSON of an odd form. */
+function mutateBytes(text: string, random: Random): Uint8Array<ArrayBuffer> {
+  const at = random.below(text.length + 1);
+  return random.pick([
+    () => encode(text.slice(0, at)),
+    () => encode(mutateText(text, random)),
+    () => encode(`\ufeff${text}`),
+    () => encode(`[${text}]`),
+    () => encode(`${text}${text}`),
+    () => encode(text.replace("{", '{"agent_id": 1, ')),
+    () => encode(text.replace(/:[^,}]*/, ": 1e999")),
+    () => encode("[".repeat(1 + random.below(60_000))),
+    () => encode(text.replace("{", `{${" ".repeat(random.below(70_000))}`)),
+    () => Uint8Array.from(encode(text), (byte, index) => index === at ? random.below(256) : byte),
+  ])();
+}
+
+function encode(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { startHostedFunction } from "../../dev/deploy/hosted_function.ts";
+import { PROJECT } from "../../dev/command/project.ts";
+import { type FunctionOptions, startFunction } from "../../dev/stack/functions.ts";
+import { stackEncryptionKeys } from "../own_function/mesh_function.ts";
+import { type OwnFunction, startOwnFunction } from "../own_function/own_function.ts";
+import { chosenSeed, Random } from "../seeds/random.ts";
+import { assertKeepsContract } from "./judge.ts";
+import { type Mutant, mutate } from "./mutants.ts";
+import { arrangeValidRequests } from "./valid_requests.ts";
+
+const MUTANTS = 20_000;
+/** How many share what they may spoil: a removed peer, a deleted artifact. */
+const MUTANTS_PER_CAST = 1000;
+const AT_ONCE = 16;
+const MOST_COMPLAINTS = 20;
+
+const FUNCTIONS = join(PROJECT, "supabase", "functions");
+
+const RUNTIMES = {
+  "this Deno": startFunction,
+  "the Deno that hosted projects run": (options: FunctionOptions) => {
+    const directory = join(FUNCTIONS, options.name);
+    return startHostedFunction({
+      name: options.name,
+      directory: FUNCTIONS,
+      entryPoint: join(directory, "index.ts"),
+      configFile: join(directory, "deno.json"),
+    }, options);
+  },
+};
+
+for (const [runtime, start] of Object.entries(RUNTIMES)) {
+  Deno.test(
+    `${MUTANTS} mutations of valid requests under ${runtime} → no 5xx, and the envelope is right`,
+    async () => {
+      const seed = chosenSeed();
+      console.log(`SEED=${seed}`);
+      const environment = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys() };
+      await using artifacts = await startOwnFunction({ start });
+      await using mesh = await startOwnFunction({ name: "agent-mesh", start, environment });
+      const target = { seed, functions: [artifacts, mesh] };
+      const statuses = new Map<string, number>();
+      const complaints: string[] = [];
+      const random = new Random(seed);
+      for (let sent = 0; sent < MUTANTS; sent += MUTANTS_PER_CAST) {
+        const valid = await arrangeValidRequests();
+        const mutants = Array.from(
+          { length: MUTANTS_PER_CAST },
+          () => mutate(random.pick(valid), random),
+        );
+        await inParallel(mutants, async (mutant) => {
+          const answer = await judge(mutant, target.functions);
+          statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+          if (answer.complaint !== null) complaints.push(answer.complaint);
+        });
+        if (complaints.length >= MOST_COMPLAINTS) break;
+      }
+      console.log([...statuses].sort().map(([status, count]) => `${status}: ${count}`).join(", "));
+      assert.deepEqual(complaints, [], `SEED=${seed}`);
+    },
+  );
+}
+
+async function judge(
+  mutant: Mutant,
+  functions: readonly OwnFunction[],
+): Promise<{ status: string; complaint: string | null }> {
+  const { process } = functions.find(({ process: { name } }) =>
+    mutant.path.startsWith(`/${name}/`)
+  )!;
+  const { method, path, headers, body } = mutant;
+  let status = "none";
+  try {
+    const response = await fetch(process.url + path, {
+      method,
+      headers,
+      ...(method === "GET" ? {} : { body }),
+    });
+    status = String(response.status);
+    await assertKeepsContract(mutant, response);
+    await response.body?.cancel();
+    return { status, complaint: null };
+  } catch (error) {
+    const text = new TextDecoder().decode(body).slice(0, 500);
+    return { status, complaint: `${method} ${path} ${text}: ${error}` };
+  }
+}
+
+/** Handles all items, AT_ONCE at a time. */
+async function inParallel<Item>(
+  items: readonly Item[],
+  handle: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items];
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
+      await handle(item);
+    }
+  }));
+}

@@ -1,0 +1,78 @@
+import {
+  grant,
+  publish,
+  registerAndUpload,
+  secondsFromNow,
+  sha256,
+} from "../conformance/artifacts.ts";
+import { type Agent, createAgent, headersOf, type JsonObject } from "../conformance/client.ts";
+import { newPubkey, pairUp, ruleBetween } from "../conformance/mesh_cast.ts";
+import type { ValidRequest } from "./mutants.ts";
+
+/** One valid request of every operation, of fresh agents that have something to lose. */
+export async function arrangeValidRequests(): Promise<ValidRequest[]> {
+  const [owner, reader] = await Promise.all([createAgent("owner"), createAgent("reader")]);
+  return [...await artifactRequests(owner, reader), ...await meshRequests(owner, reader)];
+}
+
+async function artifactRequests(owner: Agent, reader: Agent): Promise<ValidRequest[]> {
+  const [committed, uploaded, doomed] = await Promise.all([
+    publish(owner, { key: "committed" }),
+    registerAndUpload(owner, { key: "uploaded" }),
+    publish(owner, { key: "doomed" }),
+  ]);
+  const { artifact_id } = committed;
+  const { token, grant_id } = await grant(owner, committed, { to: reader });
+  await grant(owner, doomed, { to: reader });
+  const to_agent = reader.id;
+  const by = (agent: Agent, path: string, body: JsonObject) =>
+    requestOf(agent, `/agent-artifacts${path}`, body);
+  const page = { limit: 1, cursor: cursorOf("committed") };
+  return [
+    by(owner, "/register", {
+      ...{ agent_id: owner.id, key: "a/b.txt", mime: "text/plain", size: 5, ttl_days: 7 },
+    }),
+    by(owner, "/commit", { artifact_id: uploaded.artifact_id, sha256: sha256("hello") }),
+    by(owner, "/grant", { artifact_id, to_agent, expires_at: secondsFromNow(600) }),
+    by(owner, "/revoke", { artifact_id: doomed.artifact_id, to_agent }),
+    by(owner, "/revoke", { grant_id: grant_id.replace(/.$/, "0") }),
+    by(reader, "/fetch", { grant_token: token }),
+    by(reader, "/open", { artifact_id }),
+    by(reader, "/inbox", { agent_id: to_agent, limit: 10 }),
+    by(owner, "/list", { agent_id: owner.id, prefix: "", ...page }),
+    by(owner, "/delete", { artifact_id: doomed.artifact_id }),
+    {
+      path: "/agent-artifacts/sweep",
+      headers: headersOf("operator"),
+      body: { limit: 1, remove_many_orphans: false },
+    },
+  ];
+}
+
+async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
+  await pairUp(one, other);
+  const agent_id = one.id;
+  const by = (path: string, body: JsonObject) => requestOf(one, `/agent-mesh${path}`, body);
+  return [
+    by("/peer/register", {
+      ...{ agent_id, pubkey: newPubkey(), endpoint: "203.0.113.7:51820", listen_port: 51_820 },
+    }),
+    by("/peer/heartbeat", { agent_id, config_version: 1 }),
+    by("/netmap", { agent_id }),
+    by("/acl/put", { ...ruleBetween(one, other, { port: 8443 }) }),
+    by("/acl/revoke", { ...ruleBetween(one, other, { port: 8443 }) }),
+    by("/wg_config", { agent_id, private_key_file: "/etc/wireguard/%i.key", firewall: "none" }),
+    by("/psk/rotate", { a: one.id, b: other.id }),
+    requestOf(other, "/agent-mesh/peer/remove", { agent_id: other.id }),
+    { path: "/agent-mesh/psk/keys", headers: headersOf("operator"), body: {} },
+  ];
+}
+
+function requestOf(agent: Agent, path: string, body: JsonObject): ValidRequest {
+  return { path, headers: headersOf(agent), body };
+}
+
+/** Some text in the alphabet of cursors: what it stands for is nobody's business. */
+function cursorOf(text: string): string {
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
