@@ -45,7 +45,7 @@ export async function readDocument(name: FunctionName): Promise<ContractDocument
   }
 }
 
-/** The TypeScript file of a contract: what each operation takes and answers, and the error codes. */
+/** The TypeScript of a contract: what each operation takes and answers, and the error codes. */
 export async function contractTypes(document: ContractDocument): Promise<string> {
   const withoutExamples = JSON.stringify(
     essential(document),

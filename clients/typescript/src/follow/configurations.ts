@@ -13,8 +13,8 @@ export interface ConfigurationRequest {
 }
 
 /**
- * The agent's configuration, now and whenever it changes. A configuration counts as applied when the
- * next one is asked for. The heartbeats of the agent go on meanwhile, as long as this is read.
+ * The agent's configuration, now and whenever it changes. One counts as applied when the next is
+ * asked for. The heartbeats of the agent go on meanwhile, as long as this is read.
  */
 export async function* followConfigurations(
   connection: Connection,

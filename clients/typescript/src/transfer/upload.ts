@@ -16,7 +16,8 @@ const IDLE_SECONDS = 300;
 /**
  * PUTs a source to an upload URL and answers its SHA-256. Two things are no error, for the commit
  * decides what has arrived: that something lies there already, because the answer to an earlier PUT
- * was lost; and that the answer to this one is lost, once all of a stream was sent. Throws `source_size_mismatch`, `upload_refused`, `network_error`.
+ * was lost; and that the answer to this one is lost, once all of a stream was sent. Throws
+ * `source_size_mismatch`, `upload_refused`, `network_error`.
  */
 export async function upload(
   url: string,
