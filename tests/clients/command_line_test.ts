@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { AgentMesh } from "../../clients/typescript/src/index.ts";
 import { PROJECT } from "../../dev/command/project.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 
@@ -181,6 +183,29 @@ Deno.test("agent login → a file of mode 600; one that others can read → refu
   assert.equal(JSON.parse(await readFile(file, "utf8")).key, key, "the old one stays");
   await chmod(file, 0o644);
   assert.match((await planner.run(["ls"], withoutVariables)).errors, /chmod 600/);
+});
+
+Deno.test("agent mesh allow, requests, status, hosts, config → what the agent sees", async () => {
+  await using planner = await Desk.of("planner");
+  const { id, key } = planner.agent;
+  const mesh = new AgentMesh({ url: SUPABASE_URL, key, agentId: id });
+  const { addresses } = await mesh.register({
+    pubkey: Buffer.from(crypto.getRandomValues(new Uint8Array(32)).fill(0x40, 31)).toString(
+      "base64",
+    ),
+  });
+  const rule = `other-${id} ${id} 443/tcp`;
+  const put = await planner.run(["mesh", "allow", ...rule.split(" ")]);
+  assert.equal(put.output, `It waits for other-${id}.\n`);
+  const requests = await planner.run(["mesh", "requests"]);
+  assert.equal(requests.output, `other-${id}\tagent mesh allow ${rule}\n`);
+  assert.match((await planner.run(["mesh"])).output, /0 rules, 1 requests$/m);
+  const hosts = addresses.map((address) => `${address}\t${id}\n`).join("");
+  assert.equal((await planner.run(["mesh", "hosts"])).output, hosts);
+  assert.equal((await planner.run(["mesh", "config", "-o", "mesh0.conf"])).code, 0);
+  assert.equal((await stat(planner.path("mesh0.conf"))).mode & 0o777, 0o600);
+  const revoked = await planner.run(["mesh", "revoke", ...rule.split(" ")]);
+  assert.equal(revoked.output, "The rule is revoked.\n");
 });
 
 Deno.test("agent <verb> --help → an example each", async () => {

@@ -1,10 +1,11 @@
-import type { AgentEvent, GivenGrant, Identity } from "./contract/announced.ts";
+import type { AgentEvent, Identity } from "./contract/announced.ts";
 import type {
   Artifact,
   ArtifactsAnswer,
   ArtifactsPath,
   ArtifactsRequest,
   Download,
+  GivenGrant,
   Grant,
   InboxEntry,
 } from "./contract/types.ts";

@@ -6,13 +6,14 @@ export {
 } from "./agent_files.ts";
 export { AgentMesh } from "./agent_mesh.ts";
 export { AgentError, type LocalErrorCode } from "./http/agent_error.ts";
-export type { AgentEvent, GivenGrant, Identity } from "./contract/announced.ts";
+export type { AgentEvent, Identity } from "./contract/announced.ts";
 export type {
   Artifact,
   ArtifactsAnswer,
   ArtifactsPath,
   ArtifactsRequest,
   Download,
+  GivenGrant,
   Grant,
   InboxEntry,
   MeshAnswer,

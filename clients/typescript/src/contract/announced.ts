@@ -44,7 +44,7 @@ interface Events {
 }
 
 /** A live grant that an agent has given. */
-export interface GivenGrant {
+interface GivenGrant {
   grant_id: string;
   artifact_id: string;
   key: string;

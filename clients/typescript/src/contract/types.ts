@@ -57,6 +57,8 @@ export type MeshAnswer<Path extends MeshPath> = AnswerOf<MeshPaths, AnnouncedMes
 export type Artifact = ArtifactComponents["schemas"]["Artifact"];
 export type Grant = ArtifactComponents["schemas"]["Grant"];
 export type InboxEntry = ArtifactComponents["schemas"]["InboxEntry"];
+/** A live grant that an agent has given. */
+export type GivenGrant = ArtifactsAnswer<"/grants">["grants"][number];
 export type Download = ArtifactsAnswer<"/open">;
 export type Peer = MeshComponents["schemas"]["Peer"];
 export type Rule = MeshComponents["schemas"]["Rule"];
