@@ -14,7 +14,7 @@ export interface Block {
 
 /** The paths of every page, from the project's folder. */
 export async function listPages(): Promise<string[]> {
-  const folders = ["docs", "examples"].map(async (folder) => {
+  const folders = ["docs", "examples", "clients"].map(async (folder) => {
     const files = await readdir(join(PROJECT, folder), { recursive: true });
     return files.filter((file) => file.endsWith(".md")).map((file) => join(folder, file));
   });

@@ -22,6 +22,9 @@ Deno.test("every comment that has its line to itself → at most 100 columns", a
       "*.sh",
       "*.toml",
       ".ci/run",
+      // Made of the OpenAPI documents, whose sentences are as long as they are.
+      ":!clients/typescript/src/contract/artifacts.ts",
+      ":!clients/typescript/src/contract/mesh.ts",
     ],
     { cwd: PROJECT, maxBuffer: 2 ** 24 },
   );

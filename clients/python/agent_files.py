@@ -1,0 +1,494 @@
+"""Hands files from one agent to another. One file, standard library only, Python 3.9 and newer.
+
+    files = AgentFiles("https://<ref>.supabase.co", key)
+    artifact = files.put("plans/house.txt", "house.txt", to=["builder"])
+    for grant in files.inbox(wait=True):
+        files.get(grant["artifact_id"], "received.txt")
+
+What operations answer comes as the dictionaries that they answer. Errors are AgentError.
+"""
+
+import hashlib
+import http.client
+import json
+import os
+import random
+import re
+import ssl
+import tempfile
+import time
+import urllib.parse
+from typing import Any, BinaryIO, Callable, Dict, Iterator, Optional, Sequence, Union
+
+__all__ = ["AgentError", "AgentFiles"]
+
+Json = Dict[str, Any]
+Progress = Callable[[str, int, int], None]
+
+_CHUNK_BYTES = 256 * 1024
+# Longer than a function may take to answer (150 s), so that its answer is never missed.
+_ANSWER_SECONDS = 160
+_IDLE_SECONDS = 60
+# What a commit waits for at most: Storage takes minutes to move gigabytes.
+_COMMIT_RETRY_SECONDS = 900
+_WAIT_SECONDS = 50
+_POLL_SECONDS = 2
+_UPLOADS = 4
+# Statuses of gateways and of Storage that pass: 544 and 546 are Supabase's own.
+_PASSING = {408, 423, 425, 429, 500, 502, 503, 504, 544, 546}
+# A grant ends with its artifact, if not before.
+_AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z"
+_ARTIFACT_ID = re.compile(r"art_[0-9a-f]{32}")
+
+
+class AgentError(Exception):
+    """What went wrong: `code` is the service's, or `network_error`, `unexpected_answer`,
+    `upload_refused`, `source_size_mismatch`, `download_broken`, `download_mismatch`.
+    `status` is the HTTP status, 0 where nothing answered. `retryable` says whether the same call
+    can succeed later, unchanged."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int = 0,
+        retryable: bool = False,
+        request_id: Optional[str] = None,
+        details: Any = None,
+        retry_after: float = 0,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+        self.retryable = retryable
+        self.request_id = request_id
+        self.details = details
+        self.retry_after = retry_after
+
+
+class AgentFiles:
+    """An agent's files, and those that other agents grant it. `agent_id` names the agent where the
+    key does not: for the operator."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        agent_id: Optional[str] = None,
+        retry_seconds: float = 120,
+    ) -> None:
+        parts = urllib.parse.urlsplit(url)
+        self._base = f"{parts.scheme}://{parts.netloc}/functions/v1/agent-artifacts"
+        # Supabase's gateways take keys of their own, `sb_…`, in `apikey` alone.
+        self._headers = (
+            {"apikey": key} if key.startswith("sb_") else {"authorization": f"Bearer {key}"}
+        )
+        self._own = {} if agent_id is None else {"agent_id": agent_id}
+        self._retry_seconds = retry_seconds
+
+    def put(
+        self,
+        key: str,
+        source: Union[bytes, str, "os.PathLike[str]", BinaryIO],
+        *,
+        to: Sequence[str] = (),
+        ttl_days: int = 7,
+        mime: str = "application/octet-stream",
+        on_progress: Optional[Progress] = None,
+    ) -> Json:
+        """Registers, uploads, commits and grants a file: bytes, a path, or a file that can be
+        sought. Returns the artifact, with its `grants`."""
+        if isinstance(source, (str, os.PathLike)):
+            with open(source, "rb") as file:
+                return self.put(
+                    key, file, to=to, ttl_days=ttl_days, mime=mime, on_progress=on_progress
+                )
+        if isinstance(source, bytes):
+            with tempfile.SpooledTemporaryFile(len(source) + 1) as file:
+                file.write(source)
+                return self.put(
+                    key, file, to=to, ttl_days=ttl_days, mime=mime, on_progress=on_progress
+                )
+        size = source.seek(0, os.SEEK_END) or source.tell()
+        registered = self.call(
+            "register", {**self._own, "key": key, "mime": mime, "size": size, "ttl_days": ttl_days}
+        )
+        artifact = self._send(registered, source, on_progress or _nobody)
+        grants = [self.share(artifact["artifact_id"], agent, expires_at=artifact["expires_at"])
+                  for agent in to]
+        return {**artifact, "grants": grants}
+
+    def get(
+        self,
+        target: str,
+        destination: Union[str, "os.PathLike[str]", BinaryIO],
+        *,
+        from_agent: Optional[str] = None,
+        on_progress: Optional[Progress] = None,
+    ) -> Json:
+        """Downloads an artifact, by its id or its key. A path gets the file once every byte is
+        verified; a file object gets the bytes as they come, and counts for nothing where this
+        raises. Returns the metadata."""
+        opened = self._open(target, from_agent)
+        if not isinstance(destination, (str, os.PathLike)):
+            self._receive(opened, destination, on_progress or _nobody)
+        else:
+            folder = os.path.dirname(os.path.abspath(destination))
+            handle, temporary = tempfile.mkstemp(prefix=".agent-", suffix=".part", dir=folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    self._receive(opened, file, on_progress or _nobody)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(temporary, destination)
+            except BaseException:
+                os.unlink(temporary)
+                raise
+        return {name: opened[name] for name in ("artifact_id", "key", "mime", "size", "sha256")}
+
+    def inbox(
+        self, *, wait: bool = False, from_agent: Optional[str] = None
+    ) -> Iterator[Json]:
+        """The live grants to the agent, newest first; with `wait`, then each new one as it comes.
+        A deployment that does not wait is asked every two seconds."""
+        shown: set = set()
+        after: Optional[str] = None
+        request = {**self._own, **({"from_agent": from_agent} if from_agent else {})}
+        while True:
+            position: Optional[str] = None
+            seen: set = set()
+            asked = {**request, **({"after": after, "wait_seconds": _WAIT_SECONDS} if after else {})}
+            for page in self._pages("inbox", asked):
+                # Of the first page: what comes while the others are read is newer.
+                position = position or page.get("latest")
+                for grant in page["grants"]:
+                    seen.add(grant["grant_id"])
+                    if grant["grant_id"] in shown:
+                        continue
+                    if from_agent is None or grant["from_agent"] == from_agent:
+                        yield grant
+            if not wait:
+                return
+            if position is None:
+                shown = seen
+                time.sleep(_POLL_SECONDS)
+            after = position
+
+    def list(self, prefix: str = "") -> Iterator[Json]:
+        """The current artifact of each of the agent's keys, in byte order of the keys."""
+        for page in self._pages("list", {**self._own, "prefix": prefix}):
+            yield from page["artifacts"]
+
+    def share(self, target: str, to_agent: str, *, expires_at: Optional[str] = None) -> Json:
+        """Gives an agent access to an artifact of the caller's."""
+        return self.call("grant", {
+            "artifact_id": self._own_artifact(target),
+            "to_agent": to_agent,
+            "expires_at": expires_at or _AS_LONG_AS_THE_ARTIFACT,
+        })
+
+    def unshare(self, target: str, agent: str) -> Json:
+        """Ends every live grant of an artifact to an agent."""
+        artifact_id = self._own_artifact(target)
+        return self.call("revoke", {"artifact_id": artifact_id, "to_agent": agent})
+
+    def remove(self, target: str) -> Json:
+        """Ends an artifact and its grants."""
+        return self.call("delete", {"artifact_id": self._own_artifact(target)})
+
+    def call(self, path: str, request: Json, *, retry_seconds: Optional[float] = None) -> Json:
+        """POSTs to any operation, and repeats what can succeed later."""
+        seconds = self._retry_seconds if retry_seconds is None else retry_seconds
+        return _with_retries(lambda: self._call_once(path, request)[1], seconds)
+
+    def _call_once(self, path: str, request: Json) -> "tuple[int, Json]":
+        headers = {**self._headers, "content-type": "application/json"}
+        body = json.dumps(request).encode()
+        with _Exchange("POST", f"{self._base}/{path}", headers, body, _ANSWER_SECONDS) as answer:
+            text = answer.read()
+            if answer.status >= 300:
+                raise _error_of(answer, text)
+            try:
+                return answer.status, json.loads(text)
+            except ValueError:
+                raise AgentError(
+                    "unexpected_answer",
+                    "The answer is not JSON: is this the address of the service?",
+                    status=answer.status,
+                ) from None
+
+    def _pages(self, path: str, request: Json) -> Iterator[Json]:
+        page = self.call(path, {**request, "limit": 1000})
+        yield page
+        rest = {name: value for name, value in request.items() if name != "wait_seconds"}
+        while page["next_cursor"] is not None:
+            page = self.call(path, {**rest, "limit": 1000, "cursor": page["next_cursor"]})
+            yield page
+
+    def _own_artifact(self, target: str) -> str:
+        if _ARTIFACT_ID.fullmatch(target):
+            return target
+        found = self.call("list", {**self._own, "prefix": target, "limit": 1})["artifacts"]
+        # In byte order, a key comes before everything that it is the beginning of.
+        if found and found[0]["key"] == target:
+            return found[0]["artifact_id"]
+        raise _not_found()
+
+    def _open(self, target: str, from_agent: Optional[str]) -> Json:
+        if _ARTIFACT_ID.fullmatch(target):
+            return self.call("open", {"artifact_id": target})
+        owner = {"agent_id": from_agent} if from_agent else self._own
+        try:
+            return self.call("open", {"key": target, **owner})
+        except AgentError as error:
+            issues = (error.details or {}).get("issues", []) if error.status == 422 else []
+            if not any(issue["path"] == "artifact_id" for issue in issues):
+                raise
+        # A deployment that opens artifacts by their ids alone.
+        if from_agent is None:
+            return self._open(self._own_artifact(target), None)
+        for grant in self.inbox(from_agent=from_agent):
+            if grant["key"] == target:
+                return self._open(grant["artifact_id"], None)
+        raise _not_found()
+
+    def _send(self, registered: Json, file: BinaryIO, on_progress: Progress) -> Json:
+        artifact_id, size = registered["artifact_id"], registered["size"]
+        for attempt in range(1, _UPLOADS + 1):
+            try:
+                sha256 = _with_retries(
+                    lambda: _upload(registered["upload_url"], file, size, on_progress),
+                    self._retry_seconds,
+                )
+            except AgentError:
+                self._give_up(artifact_id)
+                raise
+            try:
+                return self._commit(artifact_id, sha256, size, on_progress)
+            except AgentError as error:
+                # What a broken upload leaves; the URL takes another one.
+                if error.code not in ("upload_missing", "size_mismatch", "checksum_mismatch"):
+                    raise
+                if attempt == _UPLOADS:
+                    self._give_up(artifact_id)
+                    raise
+                time.sleep(_pause_seconds(attempt, 0))
+        raise AssertionError("The last attempt returns or raises.")
+
+    def _commit(self, artifact_id: str, sha256: str, size: int, on_progress: Progress) -> Json:
+        request = {"artifact_id": artifact_id, "sha256": sha256}
+        seconds = max(self._retry_seconds, _COMMIT_RETRY_SECONDS)
+        while True:
+            status, answer = _with_retries(lambda: self._call_once("commit", request), seconds)
+            if status != 202:
+                return answer
+            on_progress("verify", answer["verified_bytes"], size)
+
+    def _give_up(self, artifact_id: str) -> None:
+        """What is not to come is taken back, so that it does not count against the limits."""
+        try:
+            self.call("delete", {"artifact_id": artifact_id}, retry_seconds=0)
+        except AgentError:
+            pass
+
+    def _receive(self, opened: Json, file: BinaryIO, on_progress: Progress) -> None:
+        digest, received, failures, deadline = hashlib.sha256(), 0, 0, 0.0
+        size, url = opened["size"], opened["url"]
+        while received < size:
+            try:
+                for chunk in _download(url, received):
+                    received += len(chunk)
+                    if received > size:
+                        raise _mismatch(opened)
+                    failures = 0
+                    digest.update(chunk)
+                    file.write(chunk)
+                    on_progress("download", received, size)
+                if received < size:
+                    raise AgentError("download_broken", "The download ended early.", retryable=True)
+            except AgentError as error:
+                if not error.retryable:
+                    raise
+                if failures == 0:
+                    deadline = time.monotonic() + self._retry_seconds
+                pause = _pause_seconds(failures, 0)
+                failures += 1
+                if time.monotonic() + pause > deadline:
+                    raise
+                time.sleep(pause)
+                if error.status != 0:
+                    url = self._open(opened["artifact_id"], None)["url"]
+        if digest.hexdigest() != opened["sha256"]:
+            raise _mismatch(opened)
+
+
+class _Exchange:
+    """One request on a connection of its own. What breaks it is a `network_error`."""
+
+    def __init__(
+        self, method: str, url: str, headers: Json, body: Any, timeout: float
+    ) -> None:
+        parts = urllib.parse.urlsplit(url)
+        secure = parts.scheme == "https"
+        connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        self._connection = connect(parts.hostname, parts.port, timeout=timeout)
+        self._request = (method, urllib.parse.urlunsplit(("", "", *parts[2:4], "")), body, headers)
+
+    def __enter__(self) -> http.client.HTTPResponse:
+        try:
+            try:
+                self._connection.request(*self._request)
+            except (BrokenPipeError, ConnectionResetError):
+                # Who refuses a body may have answered before it was sent.
+                pass
+            return self._connection.getresponse()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+
+    def __exit__(self, _type: Any, error: Optional[BaseException], _trace: Any) -> None:
+        self._connection.close()
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return
+        if isinstance(error, (OSError, http.client.HTTPException)):
+            raise AgentError("network_error", "The service did not answer.", retryable=True) from error
+
+
+def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
+    """PUTs a file and returns its SHA-256. That something lies there already is no error: the
+    answer to an earlier PUT was lost, and the commit decides."""
+    digest = hashlib.sha256()
+    file.seek(0)
+
+    def chunks() -> Iterator[bytes]:
+        passed = 0
+        while True:
+            # One byte too many is enough to see that the file grew.
+            chunk = file.read(min(_CHUNK_BYTES, size - passed + 1))
+            passed += len(chunk)
+            if passed > size or (not chunk and passed < size):
+                raise AgentError(
+                    "source_size_mismatch",
+                    "The source has another size than it had at first.",
+                    details={"expected": size, "actual": passed},
+                )
+            if not chunk:
+                return
+            digest.update(chunk)
+            yield chunk
+            on_progress("upload", passed, size)
+
+    body = chunks()
+    headers = {"content-type": "application/octet-stream", "content-length": str(size)}
+    with _Exchange("PUT", url, headers, body, _ANSWER_SECONDS * 2) as answer:
+        text = answer.read()
+        said = _parse(text)
+        # Storage answers HTTP 400 to almost everything; the body has the status that is meant.
+        meant = int(said.get("statusCode", answer.status))
+        is_there = said.get("error") == "Duplicate" or said.get("code") == "KeyAlreadyExists"
+        if answer.status >= 300 and not is_there:
+            raise AgentError(
+                "upload_refused",
+                f"Storage refused the bytes: {said.get('code') or said.get('error') or meant}.",
+                status=answer.status,
+                retryable=bool({answer.status, meant} & _PASSING),
+                details={"status_code": meant, "code": said.get("code")},
+            )
+    for _ in body:
+        pass
+    return digest.hexdigest()
+
+
+def _download(url: str, start: int) -> Iterator[bytes]:
+    """The bytes behind a URL from one on."""
+    headers = {"accept-encoding": "identity", **({"range": f"bytes={start}-"} if start else {})}
+    with _Exchange("GET", url, headers, None, _IDLE_SECONDS) as answer:
+        if answer.status >= 300:
+            raise AgentError(
+                "download_broken",
+                f"Storage answered HTTP {answer.status} to the download.",
+                status=answer.status,
+                # 400: the URL has run out.
+                retryable=answer.status == 400 or answer.status in _PASSING,
+            )
+        # Who does not know ranges begins at the beginning.
+        known = 0 if answer.status == 206 else start
+        while True:
+            chunk = answer.read(_CHUNK_BYTES)
+            if not chunk:
+                return
+            fresh = chunk[known:]
+            known = max(0, known - len(chunk))
+            if fresh:
+                yield fresh
+
+
+def _with_retries(attempt: Callable[[], Any], seconds: float) -> Any:
+    deadline = time.monotonic() + seconds
+    failures = 0
+    while True:
+        try:
+            return attempt()
+        except AgentError as error:
+            pause = _pause_seconds(failures, error.retry_after)
+            if not error.retryable or time.monotonic() + pause > deadline:
+                raise
+            time.sleep(pause)
+            failures += 1
+
+
+def _pause_seconds(failures: int, retry_after: float) -> float:
+    """As long as the service asks for, or longer: random, so that those who failed together part."""
+    longest = min(10, 0.25 * 2 ** min(failures, 10))
+    return max(retry_after, random.uniform(longest / 2, longest))
+
+
+def _error_of(answer: http.client.HTTPResponse, text: bytes) -> AgentError:
+    retry_after = answer.getheader("retry-after") or ""
+    common = {
+        "status": answer.status,
+        "request_id": answer.getheader("x-request-id"),
+        "retry_after": float(retry_after) if retry_after.isdigit() else 0,
+    }
+    error = _parse(text).get("error")
+    if isinstance(error, dict) and "code" in error and "message" in error:
+        return AgentError(
+            error["code"],
+            error["message"],
+            retryable=error.get("retryable") is True,
+            details=error.get("details"),
+            **common,
+        )
+    return AgentError(
+        "unexpected_answer",
+        f"The service's address answered HTTP {answer.status}, and not as the service does.",
+        retryable=answer.status in _PASSING,
+        **common,
+    )
+
+
+def _parse(text: bytes) -> Json:
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _not_found() -> AgentError:
+    message = "There is no such artifact, or it is not yours."
+    return AgentError("artifact_not_found", message, status=404)
+
+
+def _mismatch(opened: Json) -> AgentError:
+    return AgentError(
+        "download_mismatch",
+        "What was downloaded is not what was committed. Throw it away, and get it again.",
+        details={"expected_size": opened["size"], "expected_sha256": opened["sha256"]},
+    )
+
+
+def _nobody(_phase: str, _bytes: int, _size: int) -> None:
+    """Who asks for no progress."""

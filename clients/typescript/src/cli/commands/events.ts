@@ -1,0 +1,40 @@
+import { type Command, defineCommand } from "../command.ts";
+import { UsageError } from "../exit_codes.ts";
+
+export const events: Command = defineCommand({
+  summary: "Show what happened to the agent's things, and what it did.",
+  usage: "[--follow] [--mesh] [--type TYPE]… [--after POSITION]",
+  help: {
+    follow: "go on, and wait for what comes",
+    mesh: "of the mesh; default: of the files",
+    type: "only of this type; may be given again",
+    after: "only what happened since this position",
+  },
+  example: "agent events --follow",
+  options: {
+    follow: { type: "boolean" },
+    mesh: { type: "boolean" },
+    type: { type: "string", multiple: true },
+    after: { type: "string" },
+  },
+  async run({ positionals, values }, context) {
+    if (positionals.length > 0) throw new UsageError("It takes options only.");
+    const group = values.mesh ? await context.mesh() : await context.files();
+    const isEndless = values.follow === true;
+    const found = group.events({
+      wait: isEndless,
+      ...(values.type !== undefined && { types: values.type }),
+      ...(values.after !== undefined && { after: values.after }),
+    });
+    await context.output.rows(found, {
+      heads: ["AT", "TYPE", "BY", "WHAT"],
+      cells: ({ event_id: _, type, at, actor, agent_id: __, ...facts }) => [
+        at,
+        type,
+        actor ?? "",
+        JSON.stringify(facts),
+      ],
+      isEndless,
+    });
+  },
+});

@@ -1,0 +1,47 @@
+import { AgentFiles } from "../../agent_files.ts";
+import { AgentError } from "../../http/agent_error.ts";
+import { type Command, defineCommand } from "../command.ts";
+import { UsageError } from "../exit_codes.ts";
+import { loginFile, writeLogin } from "../login_file.ts";
+import { note } from "../terminal/output.ts";
+import { readSecret } from "../terminal/read_secret.ts";
+
+export const login: Command = defineCommand({
+  summary: "Keep the service's URL and the agent's key on this machine.",
+  usage: "--url URL [--agent AGENT]   (the key is asked for, or read from standard input)",
+  help: {
+    url: "the project's origin, such as https://<ref>.supabase.co",
+    agent: "the agent's identifier, where the key does not tell it",
+  },
+  example: "agent login --url https://<ref>.supabase.co < key.txt",
+  options: { url: { type: "string" }, agent: { type: "string" } },
+  async run({ values, positionals }, { output, signal }) {
+    if (positionals.length > 0) throw new UsageError("A key does not belong on a command line.");
+    if (values.url === undefined || !URL.canParse(values.url)) {
+      throw new UsageError("Name the service with --url.");
+    }
+    const url = new URL(values.url).origin;
+    const key = await readSecret("Agent key: ");
+    if (key === "") throw new UsageError("There was no key.");
+    const agentId = values.agent;
+    const files = new AgentFiles({ url, key, agentId, retrySeconds: 10, signal });
+    const known = await check(files);
+    await writeLogin({ url, key, ...(agentId !== undefined && { agentId }) });
+    note(`Written to ${loginFile()}`);
+    await output.value(
+      { url, agent_id: agentId ?? known },
+      ({ agent_id }) => `Logged in at ${url}${agent_id ? ` as ${agent_id}` : ""}.`,
+    );
+  },
+});
+
+/** Whether the key is live. A deployment from before /whoami is asked for a file instead. */
+async function check(files: AgentFiles): Promise<string | null> {
+  try {
+    return (await files.whoami()).agent_id;
+  } catch (error) {
+    if (!(error instanceof AgentError) || error.code !== "not_found") throw error;
+  }
+  for await (const _ of files.list({ prefix: "" })) break;
+  return null;
+}

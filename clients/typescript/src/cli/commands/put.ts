@@ -1,0 +1,118 @@
+import { mkdtemp, open, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import process from "node:process";
+import { lookup } from "mrmime";
+import type { AgentFiles } from "../../agent_files.ts";
+import type { Source } from "../../transfer/source.ts";
+import { atLeastOne, type Command, daysOf, defineCommand } from "../command.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../exit_codes.ts";
+import { folderTar, type TarEntry } from "../files/folder_tar.ts";
+import { inBytes, plain } from "../terminal/output.ts";
+import { ProgressBar } from "../terminal/progress_bar.ts";
+
+const STANDARD_INPUT = "-";
+
+export const put: Command = defineCommand({
+  summary: "Put files, and give other agents access.",
+  usage: "FILE… [--key KEY] [--to AGENT]… [--ttl DAYS] [--mime TYPE]",
+  help: {
+    key: "the name for it; with a / at its end, what the names begin with",
+    to: "an agent that gets access; may be given again",
+    ttl: "how many days it lasts; default: 7",
+    mime: "its media type; default: what the name's ending says",
+  },
+  example: "agent put house.txt --key plans/house.txt --to builder\n" +
+    "agent put drawings/ --to builder       # a folder goes as a tar, its listing first\n" +
+    "make report | agent put - --key report.txt",
+  options: {
+    key: { type: "string" },
+    to: { type: "string", multiple: true },
+    ttl: { type: "string" },
+    mime: { type: "string" },
+  },
+  async run({ positionals, values }, context) {
+    const paths = atLeastOne(positionals, "file");
+    if (paths.length > 1 && values.key !== undefined && !values.key.endsWith("/")) {
+      throw new UsageError(
+        "For several files, --key is what their keys begin with, and ends in /.",
+      );
+    }
+    const ttlDays = values.ttl === undefined ? {} : { ttlDays: daysOf(values.ttl, "--ttl") };
+    const files = await context.files();
+    for (const path of paths) {
+      await using upload = await prepare(path, values.key);
+      await send(files, upload, { ...values, ...ttlDays }, context);
+    }
+  },
+});
+
+interface Upload extends AsyncDisposable {
+  readonly key: string;
+  readonly source: Source;
+  /** What a folder holds. */
+  readonly entries?: readonly TarEntry[];
+}
+
+const nothingToRemove = { [Symbol.asyncDispose]: () => Promise.resolve() };
+
+async function prepare(path: string, key: string | undefined): Promise<Upload> {
+  if (path === STANDARD_INPUT) {
+    if (key === undefined || key.endsWith("/")) {
+      throw new UsageError("Standard input needs a --key.");
+    }
+    return { key, ...await keepInput() };
+  }
+  const isFolder = (await stat(path)).isDirectory();
+  const name = basename(resolve(path)) + (isFolder ? ".tar" : "");
+  const itsKey = key === undefined ? name : key.endsWith("/") ? key + name : key;
+  return isFolder
+    ? { key: itsKey, ...await folderTar(path), ...nothingToRemove }
+    : { key: itsKey, source: { path }, ...nothingToRemove };
+}
+
+/** Standard input in a file, because its size has to be known before. */
+async function keepInput(): Promise<Omit<Upload, "key">> {
+  const folder = await mkdtemp(join(tmpdir(), "agent-put-"));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const path = join(folder, "input");
+    const file = await open(path, "wx", 0o600);
+    try {
+      for await (const chunk of process.stdin) await file.appendFile(chunk);
+    } finally {
+      await file.close();
+    }
+    return { source: { path }, [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function send(
+  files: AgentFiles,
+  { key, source, entries }: Upload,
+  { to = [], mime, ttlDays }: {
+    readonly to?: string[] | undefined;
+    readonly mime?: string | undefined;
+    readonly ttlDays?: number;
+  },
+  { output }: Context,
+): Promise<void> {
+  using bar = new ProgressBar(key, output);
+  const artifact = await files.put(key, source, {
+    to,
+    mime: mime ?? lookup(key) ?? "application/octet-stream",
+    ...(ttlDays !== undefined && { ttlDays }),
+    onProgress: bar.show,
+  });
+  bar[Symbol.dispose]();
+  // A token is access: it is shown by `agent share --show-token` alone.
+  const grants = artifact.grants.map(({ token: _, ...grant }) => grant);
+  await output.value({ ...artifact, grants, ...(entries && { entries }) }, (done) => {
+    const shared = to.length === 0 ? "" : `  for ${to.map(plain).join(", ")}`;
+    return `${done.artifact_id}  ${plain(done.key)}  ${inBytes(done.size)}${shared}`;
+  });
+}

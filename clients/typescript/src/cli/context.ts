@@ -1,0 +1,35 @@
+import process from "node:process";
+import { AgentFiles } from "../agent_files.ts";
+import { AgentMesh } from "../agent_mesh.ts";
+import type { ConnectionOptions } from "../http/connection.ts";
+import { readLogin } from "./login_file.ts";
+import { Output } from "./terminal/output.ts";
+
+/** What a verb works with. */
+export class Context {
+  readonly output: Output;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
+
+  constructor({ json, signal }: { readonly json: boolean; readonly signal: AbortSignal }) {
+    this.output = new Output({ json });
+    this.signal = signal;
+  }
+
+  /** The agent's files, as AGENT_URL and AGENT_KEY say, else the login. Throws UsageError. */
+  async files(): Promise<AgentFiles> {
+    return new AgentFiles(await this.connection());
+  }
+
+  async mesh(): Promise<AgentMesh> {
+    return new AgentMesh(await this.connection());
+  }
+
+  async connection(): Promise<ConnectionOptions> {
+    const { AGENT_URL, AGENT_KEY, AGENT_ID } = process.env;
+    const { url, key, agentId } = AGENT_URL && AGENT_KEY
+      ? { url: AGENT_URL, key: AGENT_KEY, agentId: undefined }
+      : { ...await readLogin(), ...(AGENT_KEY && { key: AGENT_KEY, agentId: undefined }) };
+    return { url: AGENT_URL || url, key, agentId: AGENT_ID || agentId, signal: this.signal };
+  }
+}

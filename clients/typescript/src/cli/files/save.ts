@@ -1,0 +1,70 @@
+import { constants, copyFile, link, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import process from "node:process";
+import type { Got } from "../../transfer/get.ts";
+
+export interface SaveOptions {
+  /** Whether to take the place of a file that is there. Default: false, to fail with EEXIST. */
+  readonly overwrite?: boolean;
+}
+
+/** What a download that was killed leaves is removed by the next one after so long a silence. */
+const STALE_MILLISECONDS = 10 * 60_000;
+
+/**
+ * Writes a download to a temporary file beside `path`, and gives it that name once every byte is
+ * verified: whoever looks finds all of it or nothing.
+ */
+export async function save(
+  { body, artifact }: Got,
+  path: string,
+  { overwrite = false }: SaveOptions = {},
+): Promise<void> {
+  const directory = dirname(path);
+  const prefix = `.${artifact.artifact_id}.`;
+  await removeStale(directory, prefix);
+  const random = Math.random().toString(36).slice(2);
+  const temporary = join(directory, `${prefix}${process.pid}-${random}.part`);
+  try {
+    await writeAll(body, temporary);
+    await (overwrite ? rename(temporary, path) : publish(temporary, path));
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+async function writeAll(body: ReadableStream<Uint8Array>, path: string): Promise<void> {
+  const file = await open(path, "wx");
+  try {
+    for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+      for (let written = 0; written < chunk.byteLength;) {
+        written += (await file.write(chunk, written, chunk.byteLength - written)).bytesWritten;
+      }
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Gives a file a name that nothing has yet. Throws EEXIST. */
+async function publish(temporary: string, path: string): Promise<void> {
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
+    // Not every file system knows a second name of a file.
+    await copyFile(temporary, path, constants.COPYFILE_EXCL);
+  }
+}
+
+async function removeStale(directory: string, prefix: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (!name.startsWith(prefix) || !name.endsWith(".part")) continue;
+    const path = join(directory, basename(name));
+    const state = await stat(path).catch(() => null);
+    if (state !== null && Date.now() - state.mtimeMs > STALE_MILLISECONDS) {
+      await rm(path, { force: true });
+    }
+  }
+}

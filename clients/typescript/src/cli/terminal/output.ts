@@ -1,0 +1,77 @@
+import process from "node:process";
+
+/** Standard output: JSON when asked for, a table for a person, fields with tabs for a pipe. */
+export class Output {
+  readonly json: boolean;
+
+  constructor({ json }: { readonly json: boolean }) {
+    this.json = json;
+  }
+
+  /** One value: a line of JSON, or what `text` makes of it. */
+  async value<Value>(value: Value, text: (value: Value) => string): Promise<void> {
+    await write(this.json ? `${JSON.stringify(value)}\n` : `${text(value)}\n`);
+  }
+
+  /** Rows as they come, or aligned under their heads where a person looks at all of them. */
+  async rows<Row>(
+    rows: AsyncIterable<Row>,
+    { heads, cells, isEndless = false }: RowsOptions<Row>,
+  ): Promise<void> {
+    if (!this.json && process.stdout.isTTY && !isEndless) {
+      return await this.#table(rows, { heads, cells });
+    }
+    for await (const row of rows) {
+      await write(this.json ? `${JSON.stringify(row)}\n` : `${cells(row).map(plain).join("\t")}\n`);
+    }
+  }
+
+  async #table<Row>(
+    rows: AsyncIterable<Row>,
+    { heads, cells }: Pick<RowsOptions<Row>, "heads" | "cells">,
+  ): Promise<void> {
+    const lines = [[...heads]];
+    for await (const row of rows) lines.push(cells(row).map(plain));
+    const widths = heads.map((_, column) =>
+      Math.max(...lines.map((line) => line[column]?.length ?? 0))
+    );
+    for (const line of lines) {
+      const padded = line.map((cell, column) => cell.padEnd(widths[column]!));
+      await write(`${padded.join("  ").trimEnd()}\n`);
+    }
+  }
+}
+
+export interface RowsOptions<Row> {
+  readonly heads: readonly string[];
+  readonly cells: (row: Row) => readonly string[];
+  /** Shown one by one, because no last one comes. */
+  readonly isEndless?: boolean;
+}
+
+/** What another agent named must not steer the terminal. */
+export function plain(text: string): string {
+  // deno-lint-ignore no-control-regex
+  return text.replaceAll(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
+/** Text about what was done, for a person: on standard error, where it is in no pipe's way. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Waits until the pipe has taken it. */
+export function write(text: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => error ? reject(error) : resolve());
+  });
+}
+
+const UNITS = ["B", "KiB", "MiB", "GiB"];
+
+/** A number of bytes, such as `12.3 MiB`. */
+export function inBytes(bytes: number): string {
+  let [amount, unit] = [bytes, 0];
+  while (amount >= 1024 && unit < UNITS.length - 1) [amount, unit] = [amount / 1024, unit + 1];
+  return `${unit === 0 ? amount : amount.toFixed(1)} ${UNITS[unit]}`;
+}

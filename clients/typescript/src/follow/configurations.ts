@@ -1,0 +1,49 @@
+import type { MeshAnswer } from "../contract/types.ts";
+import type { CallOptions, Connection } from "../http/connection.ts";
+import { pause } from "../http/retries.ts";
+import { WAIT_SECONDS } from "./waiting.ts";
+
+type Configuration = MeshAnswer<"/wg_config">;
+type Heartbeat = MeshAnswer<"/peer/heartbeat">;
+
+/** What is asked of /wg_config. */
+export interface ConfigurationRequest {
+  readonly private_key_file?: string;
+  readonly firewall?: "nftables" | "none";
+}
+
+/**
+ * The agent's configuration, now and whenever it changes. One counts as applied when the next is
+ * asked for. The heartbeats of the agent go on meanwhile, as long as this is read.
+ */
+export async function* followConfigurations(
+  connection: Connection,
+  request: ConfigurationRequest,
+  options: CallOptions,
+): AsyncGenerator<Configuration, void, undefined> {
+  const self = connection.agentId === undefined ? {} : { agent_id: connection.agentId };
+  while (true) {
+    const configuration = await connection.post<Configuration>(
+      "/wg_config",
+      { ...self, ...request },
+      options,
+    );
+    yield configuration;
+    const applied = configuration.config_version;
+    let heartbeat: Heartbeat;
+    do {
+      const sentAt = performance.now();
+      heartbeat = await connection.post<Heartbeat>("/peer/heartbeat", {
+        ...self,
+        config_version: applied,
+        wait_seconds: WAIT_SECONDS,
+      }, options);
+      const isUnchanged = heartbeat.config_version === applied;
+      if (isUnchanged && performance.now() - sentAt < 1000) {
+        // A deployment that does not wait.
+        const seconds = heartbeat.heartbeat_interval_seconds;
+        await pause(seconds * 1000, connection.signalOf(options));
+      }
+    } while (heartbeat.config_version === applied);
+  }
+}

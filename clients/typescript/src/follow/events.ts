@@ -1,0 +1,38 @@
+import type { AgentEvent } from "../contract/announced.ts";
+import type { ArtifactsAnswer } from "../contract/types.ts";
+import type { Connection } from "../http/connection.ts";
+import { type FollowOptions, WAIT_SECONDS } from "./waiting.ts";
+
+export interface EventsOptions extends FollowOptions {
+  /** Only what happened since: a position that `onPosition` was called with. */
+  readonly after?: string;
+  /** Called with a position once everything before it was given. */
+  readonly onPosition?: (position: string) => void;
+  /** Only these types. */
+  readonly types?: readonly string[];
+}
+
+type Page = ArtifactsAnswer<"/events">;
+
+/**
+ * What happened to the agent and by it, oldest first: the newest page, or all since `after`; with
+ * `wait`, then every event as it comes. None is missed and none comes twice.
+ */
+export async function* followEvents(
+  connection: Connection,
+  options: EventsOptions,
+): AsyncGenerator<AgentEvent, void, undefined> {
+  let { after } = options;
+  while (true) {
+    const page: Page = await connection.post<Page>("/events", {
+      ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
+      ...(options.types !== undefined && { types: options.types }),
+      ...(after !== undefined && { after }),
+      ...(options.wait && after !== undefined && { wait_seconds: WAIT_SECONDS }),
+    }, options);
+    yield* page.events as AgentEvent[];
+    after = page.latest;
+    options.onPosition?.(after);
+    if (!options.wait && !page.more) return;
+  }
+}

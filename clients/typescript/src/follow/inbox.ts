@@ -1,0 +1,86 @@
+import type { ArtifactsAnswer, ArtifactsRequest, InboxEntry } from "../contract/types.ts";
+import type { Connection } from "../http/connection.ts";
+import { everyPage } from "../http/pages.ts";
+import { type FollowOptions, pollPause, WAIT_SECONDS } from "./waiting.ts";
+
+export interface InboxOptions extends FollowOptions {
+  /** Only what this agent granted. */
+  readonly fromAgent?: string;
+  /** Only what was granted since: a position that `onPosition` was called with. */
+  readonly after?: string;
+  /** Called with a position once everything before it was given. */
+  readonly onPosition?: (position: string) => void;
+}
+
+type Request = ArtifactsRequest<"/inbox">;
+type Page = ArtifactsAnswer<"/inbox">;
+
+/**
+ * The live grants to the agent, newest first; with `wait`, then every new one as it comes. A
+ * deployment that does not wait is asked every two seconds.
+ */
+export async function* followInbox(
+  connection: Connection,
+  options: InboxOptions,
+): AsyncGenerator<InboxEntry, void, undefined> {
+  const request: Request = {
+    ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
+    ...(options.fromAgent !== undefined && { from_agent: options.fromAgent }),
+  };
+  const shown = new Set<string>();
+  let after = options.after;
+  let isFirst = true;
+  while (true) {
+    const waitSeconds = options.wait && !isFirst ? WAIT_SECONDS : 0;
+    const round = readRound(connection, { request, after, waitSeconds }, options);
+    let position: string | undefined;
+    const seen = new Set<string>();
+    for await (const page of round) {
+      // Of the first page: what comes while the others are read is newer.
+      position ??= page.latest;
+      for (const grant of page.grants) {
+        seen.add(grant.grant_id);
+        if (shown.has(grant.grant_id)) continue;
+        // A deployment from before `from_agent` shows everybody's.
+        if (options.fromAgent !== undefined && grant.from_agent !== options.fromAgent) continue;
+        yield grant;
+      }
+    }
+    if (position !== undefined) {
+      after = position;
+      options.onPosition?.(position);
+    }
+    if (!options.wait) return;
+    if (position === undefined) {
+      // No positions here: what was shown is remembered while it lives.
+      shown.clear();
+      for (const id of seen) shown.add(id);
+      await pollPause(connection, options);
+    }
+    isFirst = false;
+  }
+}
+
+interface Round {
+  readonly request: Request;
+  readonly after: string | undefined;
+  readonly waitSeconds: number;
+}
+
+/** What there is since a position, page by page. Only the first page may have to be waited for. */
+function readRound(
+  connection: Connection,
+  { request, after, waitSeconds }: Round,
+  options: InboxOptions,
+): AsyncGenerator<Page, void, undefined> {
+  return everyPage(({ cursor }) =>
+    connection.post<Page>("/inbox", {
+      ...request,
+      limit: 1000,
+      ...(after !== undefined && { after }),
+      ...(cursor !== undefined
+        ? { cursor }
+        : after !== undefined && waitSeconds > 0 && { wait_seconds: waitSeconds }),
+    }, options)
+  );
+}

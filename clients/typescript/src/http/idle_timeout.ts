@@ -1,0 +1,34 @@
+/** Aborts what nothing moves in. */
+export interface IdleTimeout {
+  /** Aborted with the caller's reason, or after `seconds` without a call of `touch`. */
+  readonly signal: AbortSignal;
+  /** Something has moved. */
+  touch(): void;
+  /** Stops counting until something moves again. */
+  rest(): void;
+  /** To be called when it is over, however it ended. */
+  end(): void;
+}
+
+export function idleTimeout(seconds: number, signal: AbortSignal | undefined): IdleTimeout {
+  const controller = new AbortController();
+  const expire = () => controller.abort(new Error(`Nothing moved for ${seconds} seconds.`));
+  const follow = () => controller.abort(signal?.reason);
+  let timer = setTimeout(expire, seconds * 1000);
+  if (signal?.aborted) follow();
+  signal?.addEventListener("abort", follow, { once: true });
+  return {
+    signal: controller.signal,
+    touch() {
+      clearTimeout(timer);
+      timer = setTimeout(expire, seconds * 1000);
+    },
+    rest() {
+      clearTimeout(timer);
+    },
+    end() {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", follow);
+    },
+  };
+}

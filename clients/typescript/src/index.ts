@@ -1,0 +1,34 @@
+export {
+  AgentFiles,
+  type GrantsOptions,
+  type ListOptions,
+  type ShareOptions,
+} from "./agent_files.ts";
+export { AgentMesh } from "./agent_mesh.ts";
+export { AgentError, type LocalErrorCode } from "./http/agent_error.ts";
+export type { AgentEvent, Identity } from "./contract/announced.ts";
+export type {
+  Artifact,
+  ArtifactsAnswer,
+  ArtifactsPath,
+  ArtifactsRequest,
+  Download,
+  GivenGrant,
+  Grant,
+  InboxEntry,
+  MeshAnswer,
+  MeshPath,
+  MeshRequest,
+  Netmap,
+  Peer,
+  Rule,
+  ServiceErrorCode,
+} from "./contract/types.ts";
+export type { ConfigurationRequest } from "./follow/configurations.ts";
+export type { EventsOptions } from "./follow/events.ts";
+export type { InboxOptions } from "./follow/inbox.ts";
+export type { CallOptions, ConnectionOptions } from "./http/connection.ts";
+export type { GetOptions, Got, GotArtifact } from "./transfer/get.ts";
+export type { Progress, PutArtifact, PutOptions } from "./transfer/put.ts";
+export type { PathSource, Source, StreamSource } from "./transfer/source.ts";
+export type { NamedArtifact, Target } from "./transfer/target.ts";

@@ -1,0 +1,89 @@
+import type { ArtifactsAnswer, Download } from "../contract/types.ts";
+import { AgentError } from "../http/agent_error.ts";
+import type { CallOptions, Connection } from "../http/connection.ts";
+import { everyPage } from "../http/pages.ts";
+import { verifiedBytes } from "./download.ts";
+import type { Progress } from "./put.ts";
+import { artifactNotFound, ownArtifactId, parseTarget, type Target } from "./target.ts";
+
+export interface GetOptions extends CallOptions {
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** What was committed, as far as its reader is told. */
+export type GotArtifact = Pick<Download, "artifact_id" | "key" | "mime" | "size" | "sha256">;
+
+export interface Got {
+  /** The bytes. Its end fails where they are not those of `artifact.sha256`. */
+  readonly body: ReadableStream<Uint8Array>;
+  readonly artifact: GotArtifact;
+}
+
+export async function get(
+  connection: Connection,
+  target: Target,
+  options: GetOptions = {},
+): Promise<Got> {
+  const opened = await openTarget(connection, target, options);
+  const { artifact_id, key, mime, size, sha256 } = opened;
+  const { onProgress } = options;
+  // The same content, whatever the key names meanwhile.
+  const again = "grantToken" in parseTarget(target) ? target : { artifactId: artifact_id };
+  const body = verifiedBytes(opened, () => openTarget(connection, again, options), {
+    fetch: connection.fetch,
+    retrySeconds: options.retrySeconds ?? connection.retrySeconds,
+    onBytes: onProgress && ((bytes) => onProgress({ phase: "download", bytes, size })),
+    signal: connection.signalOf(options),
+  });
+  return { body, artifact: { artifact_id, key, mime, size, sha256 } };
+}
+
+/** A download URL for a target. */
+async function openTarget(
+  connection: Connection,
+  target: Target,
+  options: CallOptions,
+): Promise<Download> {
+  const named = parseTarget(target);
+  if ("grantToken" in named) {
+    return await connection.post<Download>("/fetch", { grant_token: named.grantToken }, options);
+  }
+  if ("artifactId" in named) {
+    return await connection.post<Download>("/open", { artifact_id: named.artifactId }, options);
+  }
+  const { key, agentId = connection.agentId } = named;
+  const owner = agentId === undefined ? {} : { agent_id: agentId };
+  try {
+    return await connection.post<Download>("/open", { key, ...owner }, options);
+  } catch (error) {
+    if (!isFromBeforeKeys(error)) throw error;
+    const artifact_id = agentId === connection.agentId
+      ? await ownArtifactId(connection, { key }, options)
+      : await grantedArtifactId(connection, { key, agentId }, options);
+    return await connection.post<Download>("/open", { artifact_id }, options);
+  }
+}
+
+/** Whether a deployment opens artifacts by their ids alone. */
+function isFromBeforeKeys(error: unknown): boolean {
+  if (!(error instanceof AgentError) || error.code !== "invalid_request") return false;
+  const { issues = [] } = (error.details ?? {}) as { issues?: { path: string }[] };
+  return issues.some(({ path }) => path === "artifact_id");
+}
+
+/** The newest artifact of a key that its owner granted to the caller. */
+async function grantedArtifactId(
+  connection: Connection,
+  { key, agentId }: { readonly key: string; readonly agentId: string | undefined },
+  options: CallOptions,
+): Promise<string> {
+  const self = connection.agentId === undefined ? {} : { agent_id: connection.agentId };
+  const pages = everyPage((cursor) =>
+    connection.post<ArtifactsAnswer<"/inbox">>("/inbox", { ...self, ...cursor }, options)
+  );
+  for await (const { grants } of pages) {
+    const grant = grants.find((entry) => entry.from_agent === agentId && entry.key === key);
+    if (grant !== undefined) return grant.artifact_id;
+  }
+  throw artifactNotFound();
+}

@@ -1,0 +1,141 @@
+import type { Artifact, ArtifactsAnswer, Grant } from "../contract/types.ts";
+import { AgentError } from "../http/agent_error.ts";
+import type { CallOptions, Connection } from "../http/connection.ts";
+import { pause, pauseMilliseconds, withRetries } from "../http/retries.ts";
+import { commit } from "./commit.ts";
+import { type OpenedSource, openSource, type Source } from "./source.ts";
+import { upload } from "./upload.ts";
+
+/** How far a transfer is. */
+export interface Progress {
+  readonly phase: "upload" | "verify" | "download";
+  readonly bytes: number;
+  /** Of all of it. */
+  readonly size: number;
+}
+
+export interface PutOptions extends CallOptions {
+  /** The agents that are given access. */
+  readonly to?: readonly string[];
+  /** How long the access lasts. Default: as long as the artifact. */
+  readonly grantExpiresAt?: Date | string;
+  /** How long the artifact lasts. Default: 7. */
+  readonly ttlDays?: number;
+  /** Default: the Blob's type, else application/octet-stream. */
+  readonly mime?: string;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** A committed artifact with the grants that were made of it. */
+export type PutArtifact = Artifact & { readonly grants: readonly Grant[] };
+
+const DEFAULT_TTL_DAYS = 7;
+const UPLOADS = 4;
+
+/**
+ * Registers a file, uploads it, commits it, and grants it. Bytes that did not arrive, or not as
+ * they are, are sent again where the source can be read again.
+ */
+export async function put(
+  connection: Connection,
+  key: string,
+  source: Source,
+  options: PutOptions = {},
+): Promise<PutArtifact> {
+  const { signal: _, ...unsignaled } = options;
+  const signal = connection.signalOf(options);
+  const call = { ...unsignaled, signal };
+  const opened = await openSource(source);
+  const registered = await connection.post<ArtifactsAnswer<"/register">>("/register", {
+    ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
+    key,
+    mime: options.mime ?? mimeOf(source),
+    size: opened.size,
+    ttl_days: options.ttlDays ?? DEFAULT_TTL_DAYS,
+  }, call);
+  const artifact = await send(connection, opened, registered, call);
+  return { ...artifact, grants: await grantTo(connection, artifact, call) };
+}
+
+function mimeOf(source: Source): string {
+  return source instanceof Blob && source.type !== "" ? source.type : "application/octet-stream";
+}
+
+async function send(
+  connection: Connection,
+  source: OpenedSource,
+  registered: ArtifactsAnswer<"/register">,
+  options: PutOptions,
+): Promise<Artifact> {
+  const { onProgress, signal } = options;
+  const { artifact_id } = registered;
+  const { size } = source;
+  for (let attempt = 1;; attempt++) {
+    const sha256 = await uploadWithRetries(connection, source, registered, options)
+      .catch(async (error) => {
+        await giveUp(connection, registered);
+        throw error;
+      });
+    try {
+      return await commit(connection, { artifact_id, sha256 }, {
+        ...options,
+        onVerified: (bytes) => onProgress?.({ phase: "verify", bytes, size }),
+      });
+    } catch (error) {
+      if (!isLostOnTheWay(error)) throw error;
+      if (!source.isRepeatable || attempt === UPLOADS) {
+        await giveUp(connection, registered);
+        throw error;
+      }
+      await pause(pauseMilliseconds(attempt, null), signal);
+    }
+  }
+}
+
+function uploadWithRetries(
+  connection: Connection,
+  source: OpenedSource,
+  { upload_url }: ArtifactsAnswer<"/register">,
+  { onProgress, signal, retrySeconds }: PutOptions,
+): Promise<string> {
+  const seconds = source.isRepeatable ? retrySeconds ?? connection.retrySeconds : 0;
+  return withRetries(() =>
+    upload(upload_url, source, {
+      fetch: connection.fetch,
+      onBytes: (bytes) => onProgress?.({ phase: "upload", bytes, size: source.size }),
+      signal,
+    }), { seconds, signal });
+}
+
+/** Whether what the commit found is what a broken upload leaves, and the URL takes another one. */
+function isLostOnTheWay(error: unknown): boolean {
+  return error instanceof AgentError &&
+    ["upload_missing", "size_mismatch", "checksum_mismatch"].includes(error.code);
+}
+
+async function grantTo(
+  connection: Connection,
+  { artifact_id, expires_at }: Artifact,
+  options: PutOptions,
+): Promise<Grant[]> {
+  const grants: Grant[] = [];
+  for (const to_agent of options.to ?? []) {
+    const until = options.grantExpiresAt ?? expires_at;
+    grants.push(
+      await connection.post<Grant>("/grant", { artifact_id, to_agent, expires_at: until }, options),
+    );
+  }
+  return grants;
+}
+
+/**
+ * What is not to come is taken back, so that it does not count against the agent's limits. Only
+ * before a commit, or after one that was refused: what may be committed stays.
+ */
+async function giveUp(
+  connection: Connection,
+  { artifact_id }: ArtifactsAnswer<"/register">,
+): Promise<void> {
+  await connection.withoutSignal().post("/delete", { artifact_id }, { retrySeconds: 0 })
+    .catch(() => {});
+}

@@ -1,0 +1,51 @@
+import type { ArtifactsAnswer } from "../contract/types.ts";
+import { AgentError } from "../http/agent_error.ts";
+import type { CallOptions, Connection } from "../http/connection.ts";
+
+/** An artifact by its id, or the current one of a key: the caller's own, or another `agentId`'s. */
+export type NamedArtifact =
+  | { readonly artifactId: string }
+  | { readonly key: string; readonly agentId?: string };
+
+/**
+ * What to get: an artifact, or what a grant token gives. A text is taken for what it looks like:
+ * `art_…`, `g_…`, else a key.
+ */
+export type Target = string | NamedArtifact | { readonly grantToken: string };
+
+const ARTIFACT_ID = /^art_[0-9a-f]{32}$/;
+const GRANT_TOKEN = /^g_[A-Za-z0-9_-]{43}$/;
+
+export function parseTarget(target: Target): Exclude<Target, string> {
+  if (typeof target !== "string") return target;
+  if (ARTIFACT_ID.test(target)) return { artifactId: target };
+  return GRANT_TOKEN.test(target) ? { grantToken: target } : { key: target };
+}
+
+/** The artifact of the caller's own that a target names now. Throws `artifact_not_found`. */
+export async function ownArtifactId(
+  connection: Connection,
+  target: Target,
+  options: CallOptions,
+): Promise<string> {
+  const named = parseTarget(target);
+  if ("artifactId" in named) return named.artifactId;
+  if (!("key" in named)) throw new TypeError("A grant token does not tell which artifact it is.");
+  const agentId = named.agentId ?? connection.agentId;
+  const { artifacts: [first] } = await connection.post<ArtifactsAnswer<"/list">>("/list", {
+    ...(agentId !== undefined && { agent_id: agentId }),
+    prefix: named.key,
+    limit: 1,
+  }, options);
+  // In byte order, a key comes before everything that it is the beginning of.
+  if (first?.key === named.key) return first.artifact_id;
+  throw artifactNotFound();
+}
+
+export function artifactNotFound(): AgentError {
+  return new AgentError({
+    code: "artifact_not_found",
+    message: "There is no such artifact, or it is not yours.",
+    status: 404,
+  });
+}

@@ -1,0 +1,13 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../command/project.ts";
+import { runCommand } from "../command/run_command.ts";
+import { CONTRACTS, contractTypes, readDocument } from "./contract.ts";
+
+/** Writes the types that the TypeScript client has of the contract. A test compares them. */
+await runCommand(async () => {
+  for (const { name, file } of CONTRACTS) {
+    await writeFile(join(PROJECT, file), await contractTypes(await readDocument(name)));
+    console.log(file);
+  }
+});

@@ -1,0 +1,36 @@
+/** Agents with clients, as the tests of the clients use them. */
+import { AgentFiles, type ConnectionOptions } from "../../clients/typescript/src/index.ts";
+import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
+
+export interface ClientOfAgent {
+  readonly agent: Agent;
+  readonly files: AgentFiles;
+}
+
+/** A new agent and its files. */
+export async function agentFiles(
+  name: string,
+  options: Partial<ConnectionOptions> = {},
+): Promise<ClientOfAgent> {
+  const agent = await createAgent(name);
+  return { agent, files: filesOf(agent, options) };
+}
+
+export function filesOf(agent: Agent, options: Partial<ConnectionOptions> = {}): AgentFiles {
+  return new AgentFiles({ url: SUPABASE_URL, key: agent.key, agentId: agent.id, ...options });
+}
+
+/** Bytes that differ everywhere. */
+export function bytesOf(size: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(size).map((_, index) => index * 31 + (index >> 8) * 7);
+}
+
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  return await Array.fromAsync(items);
+}
+
+export async function bytesIn(body: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  return new Uint8Array(
+    await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer(),
+  );
+}

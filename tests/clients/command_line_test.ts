@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AgentMesh } from "../../clients/typescript/src/index.ts";
+import { PROJECT } from "../../dev/command/project.ts";
+import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
+
+const MAIN = join(PROJECT, "clients/typescript/src/cli/main.ts");
+
+interface Result {
+  readonly code: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** A folder in which an agent's commands run. */
+class Desk implements AsyncDisposable {
+  constructor(readonly folder: string, readonly agent: Agent) {}
+
+  static async of(name: string): Promise<Desk> {
+    return new Desk(await Deno.makeTempDir(), await createAgent(name));
+  }
+
+  async run(
+    args: readonly string[],
+    environment: Record<string, string> = {},
+    input = "",
+  ): Promise<Result> {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`, MAIN, ...args],
+      cwd: this.folder,
+      env: {
+        AGENT_URL: SUPABASE_URL,
+        AGENT_KEY: this.agent.key,
+        AGENT_ID: this.agent.id,
+        XDG_CONFIG_HOME: join(this.folder, "settings"),
+        ...environment,
+      },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(input));
+    await writer.close();
+    const { code, stdout, stderr } = await child.output();
+    const decoder = new TextDecoder();
+    return { code, output: decoder.decode(stdout), errors: decoder.decode(stderr) };
+  }
+
+  async json<Value>(...args: string[]): Promise<Value[]> {
+    const { code, output, errors } = await this.run([...args, "--json"]);
+    assert.equal(code, 0, errors);
+    return output.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  }
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
+
+Deno.test("agent put, inbox --download, again → the file, then that it was there; nothing is overwritten", async () => {
+  await using planner = await Desk.of("planner");
+  await using builder = await Desk.of("builder");
+  await writeFile(planner.path("plan.txt"), "first");
+  const put = await planner.run(["put", "plan.txt", "--to", builder.agent.id]);
+  assert.match(put.output, /^art_[0-9a-f]{32} {2}plan\.txt {2}5 B {2}for builder-/);
+  assert.equal(put.errors, "", "no bar in a pipe");
+  const download = ["inbox", "--download", "received"];
+  const path = join("received", planner.agent.id, "plan.txt");
+  assert.equal((await builder.run(download)).output, `${path}  5 B\n`);
+  assert.equal((await builder.run(download)).output, `${path}  5 B  (was there)\n`);
+  await writeFile(builder.path(path), "mine");
+  const [again] = await builder.json<{ path: string; is_new: boolean }>(...download);
+  assert.equal(again!.is_new, true);
+  assert.match(again!.path, /plan\.[0-9a-f]{8}\.txt$/);
+  assert.equal(await readFile(builder.path(path), "utf8"), "mine");
+  assert.equal(await readFile(builder.path(again!.path), "utf8"), "first");
+});
+
+Deno.test("agent put of a folder, and of standard input → a tar with its listing; the text", async () => {
+  await using planner = await Desk.of("planner");
+  await mkdir(planner.path("drawings/cellar"), { recursive: true });
+  await writeFile(planner.path("drawings/cellar/plan with ä.txt"), "deep");
+  const [put] = await planner.json<{ key: string; entries: unknown[] }>("put", "drawings");
+  assert.equal(put!.key, "drawings.tar");
+  assert.equal(put!.entries.length, 3);
+  assert.equal((await planner.run(["get", "drawings.tar", "-o", "d.tar"])).code, 0);
+  const list = await new Deno.Command("tar", {
+    args: ["tf", planner.path("d.tar"), "--quoting-style=literal"],
+  })
+    .output();
+  assert.deepEqual(new TextDecoder().decode(list.stdout).trim().split("\n"), [
+    "drawings.listing.tsv",
+    "drawings/",
+    "drawings/cellar/",
+    "drawings/cellar/plan with ä.txt",
+  ]);
+  assert.equal((await planner.run(["put", "-", "--key", "in"], {}, "typed")).code, 0);
+  assert.equal((await planner.run(["get", "in", "-o", "-"])).output, "typed");
+});
+
+Deno.test("agent share, unshare, ls, rm → each does what it says; a token only where asked for", async () => {
+  await using planner = await Desk.of("planner");
+  await using builder = await Desk.of("builder");
+  await writeFile(planner.path("plan.txt"), "1");
+  const put = ["put", "plan.txt", "--key", "plans/", "--to", builder.agent.id, "--json"];
+  assert.doesNotMatch((await planner.run(put)).output, /g_|token/);
+  const share = ["share", "plans/plan.txt", builder.agent.id];
+  assert.equal("token" in (await planner.json<object>(...share))[0]!, false);
+  const [shown] = await planner.json<{ token: string }>(...share, "--show-token");
+  assert.match(shown!.token, /^g_/);
+  assert.deepEqual(
+    (await planner.json<{ key: string }>("ls")).map(({ key }) => key),
+    ["plans/plan.txt"],
+  );
+  const [ended] = await planner.json<{ revoked: number }>("unshare", ...share.slice(1));
+  assert.equal(ended!.revoked, 3);
+  assert.equal((await planner.run(["rm", "plans/plan.txt"])).code, 0);
+  assert.deepEqual(await planner.json("ls"), []);
+});
+
+Deno.test("agent get of a file that is there → refused, and it stays; with --force → replaced", async () => {
+  await using planner = await Desk.of("planner");
+  await writeFile(planner.path("plan.txt"), "put");
+  await planner.run(["put", "plan.txt"]);
+  await writeFile(planner.path("plan.txt"), "mine");
+  const refused = await planner.run(["get", "plan.txt"]);
+  assert.equal(refused.code, 2);
+  assert.equal(await readFile(planner.path("plan.txt"), "utf8"), "mine");
+  assert.equal((await planner.run(["get", "plan.txt", "--force"])).code, 0);
+  assert.equal(await readFile(planner.path("plan.txt"), "utf8"), "put");
+  const names = Array.from(Deno.readDirSync(planner.folder), ({ name }) => name);
+  assert.deepEqual(names, ["plan.txt"], "no temporary file is left");
+});
+
+for (
+  const [args, environment, code, says] of [
+    [[], {}, 2, /Usage: agent <verb>/],
+    [["fly"], {}, 2, /Usage: agent <verb>/],
+    [["put"], {}, 2, /Name at least one file/],
+    [["put", "x", "--colour"], {}, 2, /agent put --help/],
+    [["mesh", "allow", "a", "b", "http"], {}, 2, /builder planner 443\/tcp/],
+    [["ls"], { AGENT_KEY: "", AGENT_URL: "" }, 2, /agent login/],
+    [["ls"], { AGENT_KEY: "ak_unknown" }, 3, /agent login/],
+    [["get", "nothing"], {}, 4, /There is no such artifact/],
+    [["put", "missing"], {}, 1, /ENOENT/],
+  ] as const
+) {
+  Deno.test(`agent ${args.join(" ")} ${JSON.stringify(environment)} → exit code ${code}`, async () => {
+    await using planner = await Desk.of("planner");
+    const { errors, output, ...result } = await planner.run(args, environment);
+    assert.equal(result.code, code, errors);
+    assert.match(errors, says);
+    assert.equal(output, "");
+  });
+}
+
+Deno.test("agent put of a key that is refused, with --json → exit code 5, and the error as JSON", async () => {
+  await using planner = await Desk.of("planner");
+  await writeFile(planner.path("plan.txt"), "1");
+  const { code, errors } = await planner.run(["put", "plan.txt", "--key", "../up", "--json"]);
+  assert.equal(code, 5);
+  assert.equal(JSON.parse(errors).error.code, "invalid_request");
+});
+
+Deno.test("agent login → a file of mode 600; one that others can read → refused", async () => {
+  await using planner = await Desk.of("planner");
+  const { key, id } = planner.agent;
+  const withoutVariables = { AGENT_KEY: "", AGENT_URL: "", AGENT_ID: "" };
+  const login = ["login", "--url", SUPABASE_URL, "--agent", id];
+  assert.equal((await planner.run(login, withoutVariables, `${key}\n`)).code, 0);
+  const file = planner.path("settings/agent/login.json");
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  assert.equal((await planner.run(["ls"], withoutVariables)).code, 0);
+  const refused = await planner.run(login, withoutVariables, "ak_unknown\n");
+  assert.equal(refused.code, 3);
+  assert.equal(JSON.parse(await readFile(file, "utf8")).key, key, "the old one stays");
+  await chmod(file, 0o644);
+  assert.match((await planner.run(["ls"], withoutVariables)).errors, /chmod 600/);
+});
+
+Deno.test("agent mesh allow, requests, status, hosts, config → what the agent sees", async () => {
+  await using planner = await Desk.of("planner");
+  const { id, key } = planner.agent;
+  const mesh = new AgentMesh({ url: SUPABASE_URL, key, agentId: id });
+  const { addresses } = await mesh.register({
+    pubkey: Buffer.from(crypto.getRandomValues(new Uint8Array(32)).fill(0x40, 31)).toString(
+      "base64",
+    ),
+  });
+  const rule = `other-${id} ${id} 443/tcp`;
+  const put = await planner.run(["mesh", "allow", ...rule.split(" ")]);
+  assert.equal(put.output, `It waits for other-${id}.\n`);
+  const requests = await planner.run(["mesh", "requests"]);
+  assert.equal(requests.output, `other-${id}\tagent mesh allow ${rule}\n`);
+  assert.match((await planner.run(["mesh"])).output, /0 rules, 1 requests$/m);
+  const hosts = addresses.map((address) => `${address}\t${id}\n`).join("");
+  assert.equal((await planner.run(["mesh", "hosts"])).output, hosts);
+  assert.equal((await planner.run(["mesh", "config", "-o", "mesh0.conf"])).code, 0);
+  assert.equal((await stat(planner.path("mesh0.conf"))).mode & 0o777, 0o600);
+  const revoked = await planner.run(["mesh", "revoke", ...rule.split(" ")]);
+  assert.equal(revoked.output, "The rule is revoked.\n");
+});
+
+Deno.test("agent <verb> --help → an example each", async () => {
+  await using planner = await Desk.of("planner");
+  for (const verb of ["put", "get", "inbox", "mesh"]) {
+    const { code, output } = await planner.run([verb, "--help"]);
+    assert.equal(code, 0);
+    assert.match(output, new RegExp(`Example:\n  agent ${verb} `));
+  }
+});

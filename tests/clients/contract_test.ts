@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type ContractDocument,
+  CONTRACTS,
+  contractTypes,
+  readDocument,
+} from "../../dev/clients/contract.ts";
+import { PROJECT } from "../../dev/command/project.ts";
+
+for (const { name, file } of CONTRACTS) {
+  Deno.test(`${file} → what \`deno task client:types\` makes of the document of ${name}`, async () => {
+    const written = await readFile(join(PROJECT, file), "utf8");
+    assert.equal(await contractTypes(await readDocument(name)), written);
+  });
+}
+
+Deno.test("the package's dependencies → the pins of deno.json", async () => {
+  const { dependencies } = JSON.parse(
+    await readFile(join(PROJECT, "clients/typescript/package.json"), "utf8"),
+  );
+  const { imports } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
+  const pins = Object.values<string>(imports);
+  for (const [name, version] of Object.entries(dependencies)) {
+    const pin = `npm:${name}@${version}`;
+    assert.ok(pins.some((known) => known === pin || known.startsWith(`${pin}/`)), pin);
+  }
+});
+
+/** The document with a property of a named schema called something else. */
+function renamed(document: ContractDocument, schema: string, property: string): ContractDocument {
+  const copy = structuredClone(document) as unknown as {
+    components: {
+      schemas: Record<string, { properties: Record<string, unknown>; required: string[] }>;
+    };
+  };
+  const { properties, required } = copy.components.schemas[schema]!;
+  properties[`${property}_of_late`] = properties[property];
+  delete properties[property];
+  required[required.indexOf(property)] = `${property}_of_late`;
+  return copy as unknown as ContractDocument;
+}
+
+const RENAMED = [
+  ["agent-artifacts", "Artifact", "expires_at"],
+  ["agent-artifacts", "InboxEntry", "from_agent"],
+  ["agent-mesh", "Heartbeat", "heartbeat_interval_seconds"],
+] as const;
+
+Deno.test("a contract in which properties are called otherwise → the client does not compile, for each of them", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    await cp(join(PROJECT, "clients"), join(directory, "clients"), {
+      recursive: true,
+      filter: (path) => !/dist$|package\.json$/.test(path),
+    });
+    await cp(join(PROJECT, "deno.json"), join(directory, "deno.json"));
+    for (const { name, file } of CONTRACTS) {
+      const changes = RENAMED.filter(([contract]) => contract === name);
+      const document = changes.reduce(
+        (changed, [, schema, property]) => renamed(changed, schema, property),
+        await readDocument(name),
+      );
+      await writeFile(join(directory, file), await contractTypes(document));
+    }
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["check", "--no-lock", "clients/typescript/src/cli/main.ts"],
+      cwd: directory,
+    }).output();
+    assert.equal(code, 1);
+    const errors = new TextDecoder().decode(stderr);
+    for (const [, , property] of RENAMED) assert.match(errors, new RegExp(`'${property}'`));
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});

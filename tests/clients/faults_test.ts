@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { agentFiles, bytesIn, bytesOf, collect, filesOf } from "./cast.ts";
+
+const SIZE = 400_000;
+
+type Fetch = typeof fetch;
+
+/** `fetch` in which some requests go otherwise. */
+function fetchWith(
+  otherwise: (request: Request, go: () => Promise<Response>) => Promise<Response> | undefined,
+): Fetch {
+  return (input, init) => {
+    // The body stays with `init`: a Request would read it.
+    const { body: _, ...rest } = init ?? {};
+    const request = new Request(input as string, rest);
+    const go = () => fetch(input, init);
+    return otherwise(request, go) ?? go();
+  };
+}
+
+function lostAnswer(): never {
+  throw new TypeError("connection closed");
+}
+
+/** The first `count` requests that match are answered otherwise. */
+function first(count: number, matches: (request: Request) => boolean) {
+  let left = count;
+  return (request: Request) => matches(request) && left-- > 0;
+}
+
+for (const source of ["a Blob", "a stream once"] as const) {
+  Deno.test(`put() of ${source} whose upload's answer is lost → committed`, async () => {
+    const isLost = first(1, ({ method }) => method === "PUT");
+    const { files } = await agentFiles("planner", {
+      fetch: fetchWith((request, go) => isLost(request) ? go().then(lostAnswer) : undefined),
+    });
+    const blob = new Blob([bytesOf(SIZE)]);
+    const put = await files.put(
+      "plan",
+      source === "a Blob" ? blob : { stream: blob.stream(), size: SIZE },
+    );
+    assert.equal(put.state, "committed");
+    assert.deepEqual(await bytesIn((await files.get("plan")).body), bytesOf(SIZE));
+  });
+}
+
+for (const path of ["register", "commit", "grant", "open"]) {
+  Deno.test(`put() and get() with the answer of /${path} lost, then a gateway's 502 → both succeed`, async () => {
+    const builder = await agentFiles("builder");
+    const isAsked = ({ url }: Request) => url.endsWith(`/${path}`);
+    const [isLost, isDown] = [first(1, isAsked), first(1, isAsked)];
+    const { files } = await agentFiles("planner", {
+      fetch: fetchWith((request, go) => {
+        if (isLost(request)) return go().then(lostAnswer);
+        return isDown(request)
+          ? Promise.resolve(new Response("Bad gateway", { status: 502 }))
+          : undefined;
+      }),
+    });
+    const { artifact_id } = await files.put("plan", "first the cellar", { to: [builder.agent.id] });
+    const { body } = await files.get(artifact_id);
+    assert.equal(new TextDecoder().decode(await bytesIn(body)), "first the cellar");
+  });
+}
+
+Deno.test("put() whose bytes are changed on the way → sent again where they can be, and right", async () => {
+  const isChanged = first(1, ({ method }) => method === "PUT");
+  const { files } = await agentFiles("planner", {
+    fetch: (input, init) =>
+      isChanged(new Request(input as string, { method: init?.method ?? "GET" }))
+        ? fetch(input, { ...init, body: new Uint8Array(SIZE) })
+        : fetch(input, init),
+  });
+  const put = await files.put("plan", bytesOf(SIZE));
+  assert.equal(put.state, "committed");
+  assert.deepEqual(await bytesIn((await files.get("plan")).body), bytesOf(SIZE));
+});
+
+Deno.test("put() of a stream that breaks off on the way → network_error, and no file", async () => {
+  const { agent, files } = await agentFiles("planner", {
+    fetch: fetchWith(({ method }) =>
+      method === "PUT" ? Promise.resolve().then(lostAnswer) : undefined
+    ),
+  });
+  const stream = new Blob([bytesOf(SIZE)]).stream();
+  await assert.rejects(files.put("plan", { stream, size: SIZE }), { code: "network_error" });
+  assert.deepEqual(await collect(filesOf(agent).list()), []);
+});
+
+Deno.test("a commit that is verified in several calls → progress of each, then committed", async () => {
+  let asked = 0;
+  const { files } = await agentFiles("planner", {
+    fetch: fetchWith(({ url }) =>
+      url.endsWith("/commit") && ++asked < 3
+        ? Promise.resolve(
+          Response.json({ state: "verifying", verified_bytes: asked }, {
+            status: 202,
+            headers: { "retry-after": "0" },
+          }),
+        )
+        : undefined
+    ),
+  });
+  const verified: number[] = [];
+  const put = await files.put("plan", "123", {
+    onProgress: ({ phase, bytes }) => phase === "verify" && verified.push(bytes),
+  });
+  assert.deepEqual(verified, [1, 2]);
+  assert.equal(put.state, "committed");
+});
+
+/** An answer that breaks off after some bytes. */
+function brokenAfter(response: Response, count: number): Response {
+  let left = count;
+  const body = response.body!.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        controller.enqueue(chunk.subarray(0, left));
+        left -= chunk.byteLength;
+        if (left <= 0) controller.error(new TypeError("connection closed"));
+      },
+    }),
+  );
+  return new Response(body, response);
+}
+
+const isDownload = ({ url }: Request) => url.includes("/object/sign/");
+
+Deno.test("get() over a connection that breaks again and again → goes on from there, and is whole", async () => {
+  const { agent, files } = await agentFiles("planner");
+  await files.put("plan", bytesOf(SIZE));
+  const isBroken = first(3, isDownload);
+  const ranges: (string | null)[] = [];
+  const unlucky = filesOf(agent, {
+    fetch: fetchWith((request, go) => {
+      if (isDownload(request)) ranges.push(request.headers.get("range"));
+      return isBroken(request) ? go().then((answer) => brokenAfter(answer, 100_000)) : undefined;
+    }),
+  });
+  assert.deepEqual(await bytesIn((await unlucky.get("plan")).body), bytesOf(SIZE));
+  assert.equal(ranges.length, 4);
+  assert.equal(ranges[0], null);
+  assert.ok(ranges.slice(1).every((range) => /^bytes=[1-9]\d*-$/.test(range!)), String(ranges));
+});
+
+Deno.test("get() whose URL runs out midway → another URL, and is whole", async () => {
+  const { agent, files } = await agentFiles("planner");
+  await files.put("plan", bytesOf(SIZE));
+  const [isBroken, isOver] = [first(1, isDownload), first(1, isDownload)];
+  let opened = 0;
+  const unlucky = filesOf(agent, {
+    fetch: fetchWith((request, go) => {
+      if (request.url.endsWith("/open")) opened++;
+      if (isBroken(request)) return go().then((answer) => brokenAfter(answer, 1000));
+      return isOver(request)
+        ? Promise.resolve(Response.json({ error: "InvalidJWT" }, { status: 400 }))
+        : undefined;
+    }),
+  });
+  const got = await unlucky.get((await collect(files.list()))[0]!.artifact_id);
+  assert.deepEqual(await bytesIn(got.body), bytesOf(SIZE));
+  assert.equal(opened, 2);
+});
+
+for (
+  const [what, body] of [["other", new Uint8Array(SIZE)], [
+    "more",
+    new Uint8Array(SIZE + 1),
+  ]] as const
+) {
+  Deno.test(`get() that is given ${what} bytes → the stream ends with download_mismatch`, async () => {
+    const { agent, files } = await agentFiles("planner");
+    await files.put("plan", bytesOf(SIZE));
+    const deceived = filesOf(agent, {
+      fetch: fetchWith((request) =>
+        isDownload(request) ? Promise.resolve(new Response(body)) : undefined
+      ),
+    });
+    const got = await deceived.get("plan");
+    await assert.rejects(bytesIn(got.body), { code: "download_mismatch", retryable: false });
+  });
+}
+
+Deno.test("a service that stays away → unavailable after retrySeconds, with what it said", async () => {
+  const { files } = await agentFiles("planner", {
+    retrySeconds: 0,
+    fetch: () => Promise.resolve(new Response("<html>", { status: 503 })),
+  });
+  await assert.rejects(collect(files.list()), {
+    code: "unexpected_answer",
+    status: 503,
+    retryable: true,
+  });
+});
+
+Deno.test("an address that answers with a redirect → refused, and the key goes nowhere else", async () => {
+  const asked: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    asked.push(new URL(request.url).pathname);
+    return Response.redirect(new URL("/elsewhere", request.url));
+  });
+  try {
+    const url = `http://127.0.0.1:${server.addr.port}`;
+    const { files } = await agentFiles("planner", { url });
+    await assert.rejects(collect(files.list()), { code: "unexpected_answer", retryable: false });
+    assert.deepEqual(asked, ["/functions/v1/agent-artifacts/list"]);
+  } finally {
+    await server.shutdown();
+  }
+});

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { randomBytes } from "node:crypto";
+import { AgentMesh } from "../../clients/typescript/src/index.ts";
+import { createAgent, SUPABASE_URL } from "../conformance/client.ts";
+
+async function agentMesh(name: string) {
+  const { id, key } = await createAgent(name);
+  const mesh = new AgentMesh({ url: SUPABASE_URL, key, agentId: id });
+  // Below 2^255−19, whatever the rest is.
+  const pubkey = Buffer.concat([randomBytes(31), Buffer.from([0x40])]).toString("base64");
+  await mesh.register({ pubkey });
+  return { id, mesh };
+}
+
+Deno.test("AgentMesh: allow() by both → active, in both maps and configurations; revoke() → neither", async () => {
+  const [planner, builder] = [await agentMesh("planner"), await agentMesh("builder")];
+  const rule = { from_agent: builder.id, to_agent: planner.id, port: 443, proto: "tcp" } as const;
+  assert.equal((await planner.mesh.allow(rule)).waiting_for, builder.id);
+  assert.deepEqual((await builder.mesh.netmap()).acl_requests, [
+    { ...rule, waiting_for: builder.id },
+  ]);
+  assert.equal((await builder.mesh.allow(rule)).active, true);
+  for (const { mesh } of [planner, builder]) {
+    assert.deepEqual((await mesh.netmap()).acls, [rule]);
+    assert.match((await mesh.configuration()).config, /^\[Peer\]$/m);
+  }
+  assert.equal((await planner.mesh.revoke(rule)).revoked, true);
+  assert.deepEqual((await builder.mesh.netmap()).acls, []);
+  assert.equal((await builder.mesh.remove()).removed, true);
+  await assert.rejects(builder.mesh.netmap(), { code: "peer_not_found", status: 404 });
+});
+
+Deno.test("AgentMesh: configurations() → the present one first; the heartbeat says that it is applied", async () => {
+  const { mesh } = await agentMesh("planner");
+  for await (const { config, config_version } of mesh.configurations({ firewall: "none" })) {
+    assert.match(config, /^\[Interface\]$/m);
+    const heartbeat = await mesh.heartbeat({ config_version });
+    assert.equal(heartbeat.config_version, config_version);
+    break;
+  }
+});

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { PROJECT } from "../../dev/command/project.ts";
+import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
+
+/** Runs a script of Python as an agent, with another one beside it. */
+async function python(script: string, [planner, builder]: readonly [Agent, Agent]) {
+  const folder = await Deno.makeTempDir();
+  try {
+    const { code, stdout, stderr } = await new Deno.Command("python3", {
+      args: ["-c", `${PRELUDE}\n${script}`],
+      cwd: folder,
+      env: {
+        PYTHONPATH: join(PROJECT, "clients/python"),
+        PYTHONDONTWRITEBYTECODE: "1",
+        URL: SUPABASE_URL,
+        PLANNER: `${planner.id} ${planner.key}`,
+        BUILDER: `${builder.id} ${builder.key}`,
+      },
+    }).output();
+    assert.equal(code, 0, new TextDecoder().decode(stderr));
+    return JSON.parse(new TextDecoder().decode(stdout));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const PRELUDE = `
+import io, json, os
+from agent_files import AgentError, AgentFiles
+def files(name, **options):
+    agent_id, key = os.environ[name].split()
+    return AgentFiles(os.environ["URL"], key, agent_id=agent_id, **options)
+def refusal(act):
+    try:
+        act()
+    except AgentError as error:
+        return [error.code, error.status, error.retryable, error.request_id is not None]
+planner, builder = files("PLANNER"), files("BUILDER")
+builder_id = os.environ["BUILDER"].split()[0]
+planner_id = os.environ["PLANNER"].split()[0]
+`;
+
+async function twoAgents(): Promise<readonly [Agent, Agent]> {
+  return [await createAgent("planner"), await createAgent("builder")];
+}
+
+Deno.test("Python: put() of bytes, a path and a file → the other agent gets them, by id and by key", async () => {
+  const answer = await python(
+    `
+content = bytes(range(256)) * 2000
+open("plan", "wb").write(content)
+sources = {"bytes": content, "path": "plan", "file": open("plan", "rb"), "empty": b""}
+for key, source in sources.items():
+    planner.put(key, source, to=[builder_id], ttl_days=2)
+same = []
+for grant in builder.inbox():
+    builder.get(grant["artifact_id"], "received")
+    same.append(open("received", "rb").read() == (b"" if grant["key"] == "empty" else content))
+buffer = io.BytesIO()
+builder.get("path", buffer, from_agent=planner_id)
+same.append(buffer.getvalue() == content)
+print(json.dumps({"same": same, "keys": [a["key"] for a in planner.list()], "left": sorted(os.listdir())}))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(answer, {
+    same: [true, true, true, true, true],
+    keys: ["bytes", "empty", "file", "path"],
+    left: ["plan", "received"],
+  });
+});
+
+Deno.test("Python: errors → code, status, retryable; a get() that fails leaves no file", async () => {
+  const answer = await python(
+    `
+artifact = planner.put("plan", b"1", to=[builder_id])
+revoked = planner.unshare("plan", builder_id)["revoked"]
+nobody = AgentFiles("http://127.0.0.1:1", "ak_x", retry_seconds=0)
+print(json.dumps({
+    "revoked": revoked,
+    "get": refusal(lambda: builder.get(artifact["artifact_id"], "received")),
+    "put": refusal(lambda: planner.put("../up", b"1")),
+    "key": refusal(lambda: list(AgentFiles(os.environ["URL"], "ak_x", agent_id="a").list())),
+    "nobody": refusal(lambda: list(nobody.list())),
+    "left": os.listdir(),
+}))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(answer, {
+    revoked: 1,
+    get: ["artifact_not_found", 404, false, true],
+    put: ["invalid_request", 422, false, true],
+    key: ["unauthenticated", 401, false, true],
+    nobody: ["network_error", 0, true, false],
+    left: [],
+  });
+});
+
+Deno.test("Python: an answer to the upload that is lost, a broken download, wrong bytes → sent again, gone on with, refused", async () => {
+  const answer = await python(
+    `
+import agent_files
+upload, download = agent_files._upload, agent_files._download
+content = bytes(range(256)) * 4000
+lost = []
+def lossy_upload(*args):
+    result = upload(*args)
+    if not lost:
+        lost.append(True)
+        raise AgentError("network_error", "lost", retryable=True)
+    return result
+starts = []
+def broken_download(url, start):
+    starts.append(start)
+    for chunk in download(url, start):
+        yield chunk[:1000] if len(starts) < 3 else chunk
+        if len(starts) < 3:
+            raise AgentError("network_error", "broken", retryable=True)
+agent_files._upload, agent_files._download = lossy_upload, broken_download
+planner.put("plan", content)
+buffer = io.BytesIO()
+planner.get("plan", buffer)
+agent_files._download = lambda url, start: iter([bytes(len(content))])
+wrong = refusal(lambda: planner.get("plan", "wrong"))
+print(json.dumps({"same": buffer.getvalue() == content, "starts": starts, "wrong": wrong, "left": os.listdir()}))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(answer, {
+    same: true,
+    starts: [0, 1000, 2000],
+    wrong: ["download_mismatch", 0, false, false],
+    left: [],
+  });
+});
+
+Deno.test("Python: inbox(wait=True) → what is there, then what comes, each once", async () => {
+  const keys = await python(
+    `
+planner.put("first", b"1", to=[builder_id])
+keys = []
+for grant in builder.inbox(wait=True):
+    keys.append(grant["key"])
+    if len(keys) == 3:
+        break
+    planner.put(["second", "third"][len(keys) - 1], b"2", to=[builder_id])
+print(json.dumps(keys))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(keys, ["first", "second", "third"]);
+});

@@ -1,0 +1,82 @@
+/** What the clients ask a deployment that waits, whatever the one under test does. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { AgentFiles } from "../../clients/typescript/src/index.ts";
+import { portableSha256 } from "../../clients/typescript/src/platform/sha256.ts";
+import { bytesOf } from "./cast.ts";
+
+/** A client of a service that gives these answers, one after another, and what it was asked. */
+function answering(...answers: object[]) {
+  const asked: object[] = [];
+  const files = new AgentFiles({
+    url: "http://127.0.0.1:1",
+    key: "ak_test",
+    fetch: (_input, init) => {
+      asked.push(JSON.parse(init!.body as string));
+      return Promise.resolve(Response.json(answers.shift()));
+    },
+  });
+  return { files, asked };
+}
+
+/** The first `count` of what comes. */
+async function take<Item>(items: AsyncIterable<Item>, count: number): Promise<Item[]> {
+  const taken: Item[] = [];
+  for await (const item of items) if (taken.push(item) === count) break;
+  return taken;
+}
+
+Deno.test("inbox() with wait → goes on from the first page's position, and waits in the first page alone", async () => {
+  const page = (grant_id: string, latest: string, next_cursor: string | null) => ({
+    grants: [{ grant_id }],
+    latest,
+    next_cursor,
+  });
+  const { files, asked } = answering(
+    page("grant_2", "p1", "c1"),
+    page("grant_1", "p2", null),
+    page("grant_3", "p3", "c2"),
+    page("grant_4", "p4", null),
+    page("grant_5", "p5", null),
+  );
+  const positions: string[] = [];
+  const grants = await take(
+    files.inbox({ wait: true, onPosition: (position) => positions.push(position) }),
+    5,
+  );
+  assert.deepEqual(grants.map(({ grant_id }) => grant_id.at(-1)).join(""), "21345");
+  assert.deepEqual(positions, ["p1", "p3"]);
+  const limit = 1000;
+  assert.deepEqual(asked, [
+    { limit },
+    { limit, cursor: "c1" },
+    { limit, after: "p1", wait_seconds: 50 },
+    { limit, after: "p1", cursor: "c2" },
+    { limit, after: "p3", wait_seconds: 50 },
+  ]);
+});
+
+Deno.test("events() → the pages that there are; with wait → on from the newest position", async () => {
+  const page = (event_id: string, latest: string, more: boolean) => ({
+    events: [{ event_id }],
+    latest,
+    more,
+  });
+  const ended = answering(page("1", "p1", true), page("2", "p2", false));
+  assert.equal((await take(ended.files.events({ types: ["grant.created"] }), 9)).length, 2);
+  assert.deepEqual(ended.asked, [
+    { types: ["grant.created"] },
+    { types: ["grant.created"], after: "p1" },
+  ]);
+  const waiting = answering(page("1", "p1", false), page("2", "p2", false));
+  assert.equal((await take(waiting.files.events({ wait: true }), 2)).length, 2);
+  assert.deepEqual(waiting.asked, [{}, { after: "p1", wait_seconds: 50 }]);
+});
+
+Deno.test("the SHA-256 where there is no node:crypto → the same", async () => {
+  const hash = await portableSha256();
+  const bytes = bytesOf(100_000);
+  hash.update(bytes.subarray(0, 77));
+  hash.update(bytes.subarray(77));
+  assert.equal(hash.digest(), createHash("sha256").update(bytes).digest("hex"));
+});

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../dev/command/project.ts";
+import { EXIT } from "../../clients/typescript/src/cli/exit_codes.ts";
+import { COMMANDS } from "../../clients/typescript/src/cli/commands.ts";
+import { createAgent } from "../conformance/client.ts";
+import { documentedBlock, readPage } from "./documentation.ts";
+import { filledIn } from "./placeholders.ts";
+import { Terminal } from "./terminal.ts";
+
+Deno.test("clients/typescript/README.md, agent-files → compiles", async () => {
+  const block = await documentedBlock("clients/typescript/README.md, agent-files, 1");
+  const directory = await Deno.makeTempDir();
+  try {
+    const source = join(PROJECT, "clients/typescript/src/index.ts");
+    await writeFile(join(directory, "example.ts"), block.replace('"agent-files"', `"${source}"`));
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["check", `--config=${join(PROJECT, "deno.json")}`, join(directory, "example.ts")],
+    }).output();
+    assert.equal(code, 0, new TextDecoder().decode(stderr));
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("docs/command-line.md, Log in → a file that nobody else can read", async () => {
+  const { id, key } = await createAgent("reader");
+  await using terminal = await Terminal.open({ environment: { AGENT_KEY: key } });
+  const settings = join(terminal.home, ".config");
+  const block = filledIn(await documentedBlock("docs/command-line.md, Log in, 1")).trimEnd();
+  // Only for deployments from before /whoami; the key comes where a reader types it.
+  await terminal.paste(
+    `export XDG_CONFIG_HOME='${settings}'\n${block} --agent ${id} <<< "$AGENT_KEY"\n`,
+  );
+  const file = join(settings, "agent/login.json");
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  assert.equal(JSON.parse(await readFile(file, "utf8")).key, key);
+});
+
+Deno.test("docs/command-line.md → every verb and every exit code", async () => {
+  const page = await readPage("docs/command-line.md");
+  const codes = Array.from(page.matchAll(/^\| (\d+) +\|/gm), ([, code]) => Number(code));
+  assert.deepEqual(codes, [0, ...Object.values(EXIT)]);
+  for (const verb of Object.keys(COMMANDS)) assert.match(page, new RegExp(`\`${verb}\\b`));
+});

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../dev/command/project.ts";
+import { type Stack, startStack } from "../../dev/stack/stack.ts";
+import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/memory.ts";
+
+const MOST_MEMORY = 120 * MEBIBYTE;
+const KILLS = 3;
+
+/** A way to run the commands of an agent. */
+interface Runtime {
+  readonly name: string;
+  readonly size: number;
+  /** Puts `big` for builder. */
+  readonly put: readonly string[];
+  /** Follows the inbox into `received`, until it is killed. */
+  readonly follow: readonly string[];
+}
+
+/** The packed package, installed into an empty project. Returns the path of its command. */
+async function installPackage(folder: string): Promise<string> {
+  await run([Deno.execPath(), "run", "--allow-all", "dev/clients/build.ts"], PROJECT);
+  const client = join(PROJECT, "clients/typescript");
+  await run(["npm", "pack", "--ignore-scripts", "--pack-destination", folder], client);
+  await writeFile(join(folder, "package.json"), '{"private": true, "type": "module"}');
+  await run(["npm", "install", "--no-audit", "--no-fund", "./agent-files-0.0.0.tgz"], folder);
+  return join(folder, "node_modules/.bin/agent");
+}
+
+async function run([command, ...args]: readonly string[], cwd: string): Promise<void> {
+  const { code, stderr } = await new Deno.Command(command!, { args, cwd }).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+}
+
+function runtimesOf(agent: string): Runtime[] {
+  const size = 300 * MEBIBYTE;
+  const source = join(PROJECT, "clients/typescript/src/cli/main.ts");
+  const deno = [Deno.execPath(), "run", "--allow-all", `--config=${PROJECT}/deno.json`, source];
+  const put = ["put", "big", "--to", "builder"];
+  const follow = ["inbox", "--follow", "--download", "received"];
+  return [
+    { name: "Node", size, put: [agent, ...put], follow: [agent, ...follow] },
+    // Deno sends a stream in chunks, which the local gateway passes on slowly.
+    { name: "Deno", size: 64 * MEBIBYTE, put: [...deno, ...put], follow: [...deno, ...follow] },
+    {
+      name: "Python",
+      size,
+      put: ["python3", "-c", `${PYTHON}files.put("big", "big", to=["builder"])`],
+      follow: ["python3", "-c", `${PYTHON}${PYTHON_FOLLOW}`],
+    },
+  ];
+}
+
+const PYTHON = `
+import os
+from agent_files import AgentFiles
+files = AgentFiles(os.environ["AGENT_URL"], os.environ["AGENT_KEY"], agent_id=os.environ["AGENT_ID"])
+`;
+const PYTHON_FOLLOW = `
+os.makedirs("received/planner", exist_ok=True)
+for grant in files.inbox(wait=True):
+    files.get(grant["artifact_id"], "received/planner/" + grant["key"])
+`;
+
+/** An agent's command on its way, and the most memory that it was seen with. */
+class Running {
+  readonly #child: Deno.ChildProcess;
+  readonly #watching: Promise<void>;
+  #most = 0;
+  #isOver = false;
+
+  constructor([command, ...args]: readonly string[], cwd: string, env: Record<string, string>) {
+    this.#child = new Deno.Command(command!, { args, cwd, env, stdout: "null", stderr: "inherit" })
+      .spawn();
+    this.#watching = this.#watch();
+    this.#child.status.then(() => this.#isOver = true);
+  }
+
+  /** Ends it at a random moment, as a machine that fails would. */
+  async killWithin(milliseconds: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * milliseconds));
+    await this.kill();
+  }
+
+  async kill(): Promise<void> {
+    if (!this.#isOver) this.#child.kill("SIGKILL");
+    await this.end();
+  }
+
+  async end(): Promise<number> {
+    const { code } = await this.#child.status;
+    await this.#watching;
+    assert.ok(this.#most < MOST_MEMORY, inMebibytes(this.#most));
+    return code;
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#isOver) {
+      try {
+        this.#most = Math.max(this.#most, memoryOf(this.#child.pid, "VmHWM"));
+      } catch {
+        // It has just ended.
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+/** A file in which every mebibyte is different. */
+async function writeBig(path: string, size: number): Promise<void> {
+  const block = crypto.getRandomValues(new Uint8Array(65_536));
+  using file = await Deno.open(path, { write: true, create: true });
+  for (let written = 0; written < size; written += block.byteLength) {
+    new DataView(block.buffer).setUint32(0, written);
+    await file.write(block);
+  }
+}
+
+async function sha256(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+async function createKey(stack: Stack, agent_id: string): Promise<string> {
+  const answer = await fetch(`${stack.url}/rest/v1/rpc/create_agent_key`, {
+    method: "POST",
+    headers: { apikey: stack.secretKey, "content-type": "application/json" },
+    body: JSON.stringify({ agent_id }),
+  });
+  return (await answer.json()).key;
+}
+
+/** Waits until a file is there, as the follower makes it. */
+async function awaitFile(path: string): Promise<void> {
+  while (await Deno.stat(path).then(() => false, () => true)) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** A stack of its own, whose function takes such files. */
+async function startLargeStack(stateDir: string): Promise<Stack> {
+  Deno.env.set("ARTIFACTS_MAX_SIZE_BYTES", String(400 * MEBIBYTE));
+  try {
+    return await startStack({
+      port: 0,
+      stateDir,
+      durable: false,
+      storageSizeLimit: 400 * MEBIBYTE,
+    });
+  } finally {
+    Deno.env.delete("ARTIFACTS_MAX_SIZE_BYTES");
+  }
+}
+
+Deno.test("a large file by the packed package on Node, under Deno and by Python, both sides killed at random moments → equal bytes, in constant memory", async (test) => {
+  const directory = await Deno.makeTempDir();
+  await Deno.chmod(directory, 0o711);
+  const stateDir = join(directory, "state");
+  await mkdir(stateDir, { mode: 0o711 });
+  const stack = await startLargeStack(stateDir);
+  try {
+    const project = join(directory, "project");
+    await mkdir(project);
+    const keys = {
+      planner: await createKey(stack, "planner"),
+      builder: await createKey(stack, "builder"),
+    };
+    for (const { name, size, put, follow } of runtimesOf(await installPackage(project))) {
+      await test.step(name, async () => {
+        const folder = join(directory, name);
+        await mkdir(folder);
+        await writeBig(join(folder, "big"), size);
+        const start = (command: readonly string[], agent: "planner" | "builder") =>
+          new Running(command, folder, {
+            AGENT_URL: stack.url,
+            AGENT_KEY: keys[agent],
+            AGENT_ID: agent,
+            PYTHONPATH: join(PROJECT, "clients/python"),
+          });
+        for (let kill = 0; kill < KILLS; kill++) await start(put, "planner").killWithin(4000);
+        assert.equal(await start(put, "planner").end(), 0);
+        for (let kill = 0; kill < KILLS; kill++) await start(follow, "builder").killWithin(2000);
+        const follower = start(follow, "builder");
+        const received = join(folder, "received/planner/big");
+        await awaitFile(received);
+        await follower.kill();
+        assert.equal(await sha256(received), await sha256(join(folder, "big")));
+        const all = await fetch(`${stack.url}/functions/v1/agent-artifacts/list`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${keys.planner}` },
+          body: JSON.stringify({ agent_id: "planner" }),
+        });
+        const { artifacts } = await all.json();
+        assert.deepEqual(artifacts.map(({ key }: { key: string }) => key), ["big"]);
+        for (const { artifact_id } of artifacts) {
+          await fetch(`${stack.url}/functions/v1/agent-artifacts/delete`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${keys.planner}` },
+            body: JSON.stringify({ artifact_id }),
+          }).then((answer) => answer.body?.cancel());
+        }
+      });
+    }
+  } finally {
+    await stack.stop();
+    await Deno.remove(directory, { recursive: true });
+  }
+});
