@@ -20,7 +20,7 @@ artifactTest(
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({ supabaseUrl: proxy.url, environment: FIVE_CALLS });
     const artifact = await uploadLarge(planner);
-    const { upload_url: _url, upload_expires_at: _expiry, ...pending } = artifact;
+    const { upload: _upload, upload_url: _url, upload_expires_at: _expiry, ...pending } = artifact;
     const request = { owner: planner, artifact, digest: LARGE_DIGEST };
     for (const call of [1, 2, 3, 4]) {
       const { status, headers, body } = await commitBy(own, request);

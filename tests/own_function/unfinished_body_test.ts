@@ -10,7 +10,9 @@ for (
   })
 ) {
   Deno.test(`${CONNECTIONS} bodies ${what} that stop arriving → 400 invalid_json that says so`, async () => {
-    await using own = await startOwnFunction();
+    await using own = await startOwnFunction({
+      environment: { RATE_LIMIT_REQUESTS_AT_ONCE: "0" },
+    });
     const request = [
       "POST /agent-artifacts/list HTTP/1.1",
       "host: 127.0.0.1",

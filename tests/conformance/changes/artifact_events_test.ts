@@ -53,6 +53,7 @@ artifactTest(
       actor: builder.id,
       ...ofPlanners,
       artifact_id,
+      reads: 1,
     };
     const fetched = {
       type: "artifact.fetched",
@@ -61,6 +62,7 @@ artifactTest(
       agent_id: builder.id,
       artifact_id,
       grant_id: given.grant_id,
+      reads: 1,
     };
     const revoked = { type: "grant.revoked", actor_kind: "operator", actor: null, ...ofGrant };
     const own = await nextEvents(GROUP, planner, { after: ofPlanner!.latest, count: 9 });
