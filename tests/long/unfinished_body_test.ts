@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startOwnFunction } from "./own_function.ts";
+import { startOwnFunction } from "../own_function/own_function.ts";
 
 const CONNECTIONS = 200;
 
