@@ -14,6 +14,8 @@ const SUPABASE = fileURLToPath(new URL("./supabase.ts", import.meta.url));
  */
 const NPX = `#!/bin/bash
 set -e
+# Left by the task that runs the tests; a task that finds it takes it for where it was called.
+unset INIT_CWD
 deno() { HOME=$READERS_HOME exec "$DENO" "$@"; }
 case "$1 $2" in
   "-y deno@"*)
