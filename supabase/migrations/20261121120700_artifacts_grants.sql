@@ -1,4 +1,4 @@
--- Made of supabase/schemas/artifacts/grants.sql by `deno task schema:squash`.
+-- Made of supabase/schemas/artifacts/grants/grants.sql by `deno task schema:squash`.
 
 -- Grants: access of one agent to one artifact, until it expires or is revoked.
 

@@ -5,7 +5,7 @@ import postgres from "postgres";
 import { createHash, randomBytes } from "node:crypto";
 import { applyMigrations } from "../../dev/postgres/migrations.ts";
 import { createProjectDatabase } from "../../dev/postgres/platform.ts";
-import type { CallerArgument } from "../../supabase/functions/_shared/caller.ts";
+import type { CallerArgument } from "../../supabase/functions/_shared/request/caller.ts";
 import type { ConfigurationState } from "../../supabase/functions/agent-mesh/configuration.ts";
 import { SUPERUSER_URL, withStackDatabase } from "./connection.ts";
 

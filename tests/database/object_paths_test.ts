@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { BUCKET, incomingPath } from "../../supabase/functions/agent-artifacts/object_paths.ts";
+import {
+  BUCKET,
+  incomingPath,
+} from "../../supabase/functions/agent-artifacts/storage/object_paths.ts";
 import { withStackDatabase } from "./connection.ts";
 
 Deno.test("the bucket and the path of an upload → the same in the function and in the database", async () => {

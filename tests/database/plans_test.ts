@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { fill } from "../bench/fill/fill.ts";
 import { withProjectDatabase } from "./connection.ts";
-import { CALLS, HUB } from "./plans/calls.ts";
+import { CALLS } from "./plans/calls.ts";
 import { complaintsIn } from "./plans/complaints.ts";
+import { HUB } from "./plans/planned_call.ts";
 import { fillLog } from "./plans/log_rows.ts";
 
 /** What these functions read is bounded by what the operator asks for, not by the tables. */

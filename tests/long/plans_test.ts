@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fill } from "../bench/fill/fill.ts";
 import { withProjectDatabase } from "../database/connection.ts";
-import { HUB } from "../database/plans/calls.ts";
+import { HUB } from "../database/plans/planned_call.ts";
 import { complaintsIn } from "../database/plans/complaints.ts";
 import { fillLog } from "../database/plans/log_rows.ts";
 

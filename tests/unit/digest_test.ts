@@ -4,8 +4,8 @@ import { ServiceError } from "../../supabase/functions/_shared/errors.ts";
 import {
   digestObject,
   type DigestOptions,
-} from "../../supabase/functions/agent-artifacts/digest.ts";
-import type { ObjectStore } from "../../supabase/functions/agent-artifacts/object_store.ts";
+} from "../../supabase/functions/agent-artifacts/storage/digest.ts";
+import type { ObjectStore } from "../../supabase/functions/agent-artifacts/storage/object_store.ts";
 
 const CHUNK_BYTES = 1000;
 const BYTES = new Uint8Array(10 * CHUNK_BYTES).map((_, index) => index % 251);

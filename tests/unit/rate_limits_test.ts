@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ServiceError } from "../../supabase/functions/_shared/errors.ts";
-import { RateLimits, type Slot } from "../../supabase/functions/_shared/rate_limits.ts";
+import { RateLimits, type Slot } from "../../supabase/functions/_shared/request/rate_limits.ts";
 
 /** A clock that stands until a test moves it. */
 class Clock {

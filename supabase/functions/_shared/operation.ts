@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import type { CallerArgument } from "./caller.ts";
+import type { CallerArgument } from "./request/caller.ts";
 import type { Database } from "./upstream/database.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { Slot } from "./rate_limits.ts";
+import type { Slot } from "./request/rate_limits.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 
 /** What operations are made from: the settings of their function, and what they may call. */

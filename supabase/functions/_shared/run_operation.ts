@@ -1,7 +1,7 @@
-import { type Caller, callerArgument } from "./caller.ts";
+import { type Caller, callerArgument } from "./request/caller.ts";
 import type { Operation } from "./operation.ts";
-import type { RateLimits, Slot } from "./rate_limits.ts";
-import { parseBody } from "./request_body.ts";
+import type { RateLimits, Slot } from "./request/rate_limits.ts";
+import { parseBody } from "./request/request_body.ts";
 
 /** One call of an operation, by whichever way it came in. */
 export interface OperationCall {

@@ -16,15 +16,15 @@ export function artifactsApp(environment: Environment) {
       "/open": () => import("./routes/open.ts"), //                   the owner, an agent with a live grant
       "/grants": () => import("./routes/grants.ts"), //               the agent itself
       "/inbox": () => import("./routes/inbox.ts"), //                 the agent itself
-      "/inbox/block": () => import("./routes/inbox_block.ts"), //     the agent itself
-      "/inbox/unblock": () => import("./routes/inbox_unblock.ts"), // the agent itself
+      "/inbox/block": () => import("./routes/inbox/block.ts"), //     the agent itself
+      "/inbox/unblock": () => import("./routes/inbox/unblock.ts"), // the agent itself
       "/list": () => import("./routes/list.ts"), //                   the agent itself
       "/delete": () => import("./routes/delete.ts"), //               the owner
       "/events": () => import("./routes/events.ts"), //               the agent itself
       "/sweep": () => import("./routes/sweep.ts"), //                 the operator
     }, //                                                             and the operator, everything
     async checkHealth(settings) {
-      await (await import("./bucket.ts")).requireBucket(settings);
+      await (await import("./storage/bucket.ts")).requireBucket(settings);
     },
     loadDocumentation: () => import("./documentation.ts"),
     loadMcp: () => import("./mcp/definition.ts"),

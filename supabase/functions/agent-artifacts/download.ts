@@ -2,7 +2,7 @@ import * as z from "zod";
 import { publicUrl } from "../_shared/public_origin.ts";
 import type { PlatformSettings } from "../_shared/settings/platform.ts";
 import { sentArtifactId, sentExpiry, sentKey, sentMime, sentSha256, sentSize } from "./fields.ts";
-import type { ObjectStore } from "./object_store.ts";
+import type { ObjectStore } from "./storage/object_store.ts";
 
 /** What /fetch and /open answer with. */
 export const download = z.object({

@@ -1,4 +1,4 @@
-import type { CallerArgument } from "../_shared/caller.ts";
+import type { CallerArgument } from "../_shared/request/caller.ts";
 import type { CallDatabase } from "../_shared/upstream/database.ts";
 import { ServiceError } from "../_shared/errors.ts";
 import {

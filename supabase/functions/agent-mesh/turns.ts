@@ -1,4 +1,4 @@
-import type { CallerArgument } from "../_shared/caller.ts";
+import type { CallerArgument } from "../_shared/request/caller.ts";
 
 /** As many changes of one agent at a time as the SQL function mesh.take_turn lets in. */
 const TURNS_PER_KEY = 4;

@@ -1,15 +1,14 @@
 /** One call of each SQL function of the service, on a filled database, and what it may read. */
+import { MESH_CALLS } from "./mesh_calls.ts";
+import { as, call, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
 import {
-  agentKeyOf,
   artifactIdOf,
   GRANTEE,
   grantTokenOf,
   HOARDER,
-  type Hub,
   LEASE,
   liveGrantIdOf,
   OWNER,
-  peerIdOf,
   pendingIdOf,
   POPULAR,
   READER,
@@ -18,34 +17,8 @@ import {
   sha256,
 } from "../../bench/fill/cast.ts";
 
-export interface PlannedCall {
-  /** The SQL function in the schema `public`. */
-  readonly functionName: string;
-  /** What is special about this call, where a function has several. */
-  readonly circumstances: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
-  /** Whether the database refuses it, after it has read what it decides by. */
-  readonly refused: boolean;
-  /** What may be read at most. It is a few times what was read when this was written. */
-  readonly bounds: { readonly rows: number; readonly pages: number };
-}
-
-const OPERATOR = { kind: "operator", request_id: "plans" };
 const IN_A_DAY = new Date(Date.now() + 86_400_000).toISOString();
 const DIGEST = sha256("any bytes");
-/** May be reached by a thousand peers. */
-export const HUB: Hub = { agentId: "hub", peers: 1_000, rulesPerPeer: 5 };
-/** In the midst of the ring. */
-const PEER = peerIdOf(5_000);
-const NEIGHBOUR = peerIdOf(5_001);
-const STRANGER = peerIdOf(9_000);
-/** No peer. It has asked for a rule with PEER, and has declined what PEER asked for. */
-const ASKER = "stranger-5000";
-
-function as(agentId: string): object {
-  return { kind: "agent", key_hash: sha256(agentKeyOf(agentId)), request_id: "plans" };
-}
-
 const registration = {
   artifact_id: `art_${"0".repeat(32)}`,
   key: "new",
@@ -54,19 +27,6 @@ const registration = {
   ttl_days: 1,
   max_pending: 1_000_000,
 };
-const rule = { from_agent: PEER, to_agent: NEIGHBOUR, port: 443, proto: "tcp" };
-const registeredPeer = {
-  pubkey: `${"B".repeat(42)}A=`,
-  endpoint: "198.51.100.2:51820",
-  endpoint_ip: "198.51.100.2",
-  listen_port: null,
-  online_seconds: 90,
-};
-
-function psk(agentId: string) {
-  return { agent_id: agentId, psk_version: 1, encrypted_psk: "v1.0000000000000000.AAAA" };
-}
-
 /** Snapshots before all that the tables hold, and after it. */
 const BEGINNING = "3:3:";
 const END = "1000000000:1000000000:";
@@ -81,9 +41,6 @@ const LATER_EVENTS = { kind: "events", types: ["artifact.committed"], after: "10
 const GIVEN = { caller: as(HOARDER), agent_id: null, max_entries: 100, cursor: null };
 /** What a page of events may walk, and a second look at each. */
 const ONE_WALK = { rows: 6_000, pages: 9_000 };
-
-const SMALL = { rows: 100, pages: 300 };
-const MESH = { caller: as(PEER), agent_id: PEER };
 
 /** Every SQL function of the service, except those that the test names. */
 export const CALLS: readonly PlannedCall[] = [
@@ -319,40 +276,6 @@ export const CALLS: readonly PlannedCall[] = [
     bounds: { rows: 1_500, pages: 3_000 },
   }),
 
-  call("record_heartbeat", { ...MESH, config_version: 1 }),
-  call("read_heartbeat", MESH),
-  call("register_peer", { ...MESH, ...registeredPeer }),
-  call("register_peer", { caller: as(OWNER), agent_id: OWNER, ...registeredPeer }, {
-    circumstances: "of a new peer",
-  }),
-  call("remove_peer", MESH, { bounds: { rows: 300, pages: 1000 } }),
-  call("put_rule", { caller: OPERATOR, ...rule, port: 80, max_rules: 10_000, max_requests: 1000 }),
-  call("put_rule", {
-    caller: as(PEER),
-    ...rule,
-    to_agent: STRANGER,
-    max_rules: 10_000,
-    max_requests: 1000,
-  }, { circumstances: "as a request" }),
-  call("revoke_rule", { caller: as(PEER), ...rule }),
-  call("revoke_rule", { caller: as(PEER), ...rule, from_agent: ASKER, to_agent: PEER }, {
-    circumstances: "that declines a request",
-  }),
-  call("put_rule", { caller: as(PEER), ...rule, to_agent: ASKER, port: 2, proto: "udp" }, {
-    circumstances: "that was declined",
-  }),
-  call("read_netmap", { ...MESH, online_seconds: 90 }, { bounds: { rows: 200, pages: 500 } }),
-  call("read_netmap", { caller: as(HUB.agentId), agent_id: HUB.agentId, online_seconds: 90 }, {
-    circumstances: "of a thousand peers and five thousand rules",
-    bounds: { rows: 30_000, pages: 40_000 },
-  }),
-  call("read_wg_config", MESH, { bounds: { rows: 200, pages: 500 } }),
-  call("read_wg_config", { caller: as(HUB.agentId), agent_id: HUB.agentId }, {
-    circumstances: "of a thousand peers and five thousand rules",
-    bounds: { rows: 30_000, pages: 40_000 },
-  }),
-  call("store_psks", { ...MESH, psks: [psk(NEIGHBOUR)] }, { bounds: { rows: 300, pages: 600 } }),
-  call("rotate_psk", { caller: as(PEER), a: PEER, b: NEIGHBOUR }),
   call("remove_agent", { agent_id: HOARDER, keep_artifacts: false, max_entries: 100 }, {
     circumstances: "with more than one call ends",
     bounds: { rows: 5_000, pages: 10_000 },
@@ -361,23 +284,5 @@ export const CALLS: readonly PlannedCall[] = [
     circumstances: "with a peer",
     bounds: { rows: 300, pages: 1000 },
   }),
-  call("list_psks_to_reencrypt", { newest_key_id: "0".repeat(16), max_entries: 1000 }),
-  call("reencrypt_psks", {
-    psks: [{
-      low_agent: PEER,
-      high_agent: NEIGHBOUR,
-      encrypted_psk: "v1.0000000000000000.AAAA",
-      reencrypted_psk: "v1.0000000000000000.AAAA",
-    }],
-  }),
+  ...MESH_CALLS,
 ];
-
-function call(
-  functionName: string,
-  parameters: Record<string, unknown>,
-  { circumstances = "", bounds = SMALL, refused = false }: Partial<
-    Pick<PlannedCall, "circumstances" | "bounds" | "refused">
-  > = {},
-): PlannedCall {
-  return { functionName, circumstances, parameters, bounds, refused };
-}

@@ -1,6 +1,7 @@
 import type postgres from "postgres";
 import { SUPERUSER_URL } from "../connection.ts";
-import { CALLS, type PlannedCall } from "./calls.ts";
+import { CALLS } from "./calls.ts";
+import type { PlannedCall } from "./planned_call.ts";
 import { type Explainer, openExplainer, PLAN_KINDS, type PlanKind } from "./explain.ts";
 
 /** Tables with a row per artifact, grant, event, agent, peer, rule or object. */

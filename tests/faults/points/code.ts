@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../dev/command/project.ts";
-import { createObjectStore } from "../../../supabase/functions/agent-artifacts/object_store.ts";
+import { createObjectStore } from "../../../supabase/functions/agent-artifacts/storage/object_store.ts";
 import { readArtifactsSettings } from "../../../supabase/functions/agent-artifacts/settings.ts";
 import { artifactsApp } from "../../../supabase/functions/agent-artifacts/app.ts";
 import { meshApp } from "../../../supabase/functions/agent-mesh/app.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Operation, Platform } from "../../../supabase/functions/_shared/operation.ts";
-import { UNLIMITED } from "../../../supabase/functions/_shared/rate_limits.ts";
+import { UNLIMITED } from "../../../supabase/functions/_shared/request/rate_limits.ts";
 import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
 import {
   isWithin,

@@ -1,7 +1,7 @@
-import { type Caller, identifyCaller } from "../caller.ts";
+import { type Caller, identifyCaller } from "../request/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { readJsonObject } from "../request_body.ts";
-import type { RateLimits, Slot } from "../rate_limits.ts";
+import { readJsonObject } from "../request/request_body.ts";
+import type { RateLimits, Slot } from "../request/rate_limits.ts";
 import { runOperation } from "../run_operation.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import type { McpDefinition } from "./definition.ts";

@@ -1,7 +1,7 @@
 import type { JSONObject } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Effect, Operation } from "../operation.ts";
-import { parseBody } from "../request_body.ts";
+import { parseBody } from "../request/request_body.ts";
 import type { McpCall, McpDefinition, ToolAnswer, ToolDefinition } from "./definition.ts";
 
 /** The operations of a function, by path. */

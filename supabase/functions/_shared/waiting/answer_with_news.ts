@@ -1,4 +1,4 @@
-import type { Slot } from "../rate_limits.ts";
+import type { Slot } from "../request/rate_limits.ts";
 import type { CallDatabase } from "../upstream/database.ts";
 import { type Wait, Waits } from "./waits.ts";
 

@@ -1,4 +1,4 @@
-import type { CallerArgument } from "../caller.ts";
+import type { CallerArgument } from "../request/caller.ts";
 import { recordUpstreamCalls } from "../upstream/calls.ts";
 import type { CallDatabase } from "../upstream/database.ts";
 import { onProcessEnd } from "./process_end.ts";

@@ -7,9 +7,9 @@ import {
   type Observation,
   type PartialObservation,
   type Progress,
-} from "../digest.ts";
+} from "../storage/digest.ts";
 import { type Artifact, artifact, artifactId, sha256, uncommitted } from "../fields.ts";
-import { createObjectStore, ObjectGone, type ObjectStore } from "../object_store.ts";
+import { createObjectStore, ObjectGone, type ObjectStore } from "../storage/object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
 /** How long a commit keeps others out, and so the longest that the next one waits after a crash. */

@@ -3,7 +3,7 @@ import { defineOperation, type Operation, type Platform } from "../../_shared/op
 import { sha256Hex } from "../../_shared/secrets.ts";
 import { type AllowedDownload, download, makeDownload } from "../download.ts";
 import { grantToken } from "../fields.ts";
-import { createObjectStore } from "../object_store.ts";
+import { createObjectStore } from "../storage/object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
 export function createOperation(

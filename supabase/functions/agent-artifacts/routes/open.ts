@@ -3,7 +3,7 @@ import { agentId } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { type AllowedDownload, download, makeDownload } from "../download.ts";
 import { ARTIFACT_ID, artifactId, key } from "../fields.ts";
-import { createObjectStore } from "../object_store.ts";
+import { createObjectStore } from "../storage/object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
 const request = z.object({

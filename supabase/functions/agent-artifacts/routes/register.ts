@@ -5,8 +5,8 @@ import { defineOperation, type Operation, type Platform } from "../../_shared/op
 import { publicUrl } from "../../_shared/public_origin.ts";
 import { newIdentifier } from "../../_shared/secrets.ts";
 import { type Artifact, artifact, key, mime, uncommitted } from "../fields.ts";
-import { BUCKET, incomingPath } from "../object_paths.ts";
-import { createObjectStore } from "../object_store.ts";
+import { BUCKET, incomingPath } from "../storage/object_paths.ts";
+import { createObjectStore } from "../storage/object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
 const response = artifact.extend({

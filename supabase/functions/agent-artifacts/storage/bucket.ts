@@ -1,5 +1,5 @@
-import type { PlatformSettings } from "../_shared/settings/platform.ts";
-import { fetchFromStorage, serviceHeaders } from "../_shared/upstream/fetch.ts";
+import type { PlatformSettings } from "../../_shared/settings/platform.ts";
+import { fetchFromStorage, serviceHeaders } from "../../_shared/upstream/fetch.ts";
 import { BUCKET } from "./object_paths.ts";
 import { isNotFound, missingBucket, storageFailure } from "./storage_errors.ts";
 

@@ -1,7 +1,7 @@
 import type { Caller } from "./caller.ts";
-import { ServiceError } from "./errors.ts";
-import type { RATE_LIMIT_VARIABLES } from "./settings/rate_limits.ts";
-import type { SettingsOf } from "./settings/variables.ts";
+import { ServiceError } from "../errors.ts";
+import type { RATE_LIMIT_VARIABLES } from "../settings/rate_limits.ts";
+import type { SettingsOf } from "../settings/variables.ts";
 
 /**
  * How many callers are remembered. Beyond that, whoever was silent longest is forgotten and starts

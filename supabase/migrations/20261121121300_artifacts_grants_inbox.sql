@@ -1,4 +1,4 @@
--- Made of supabase/schemas/artifacts/inbox.sql by `deno task schema:squash`.
+-- Made of supabase/schemas/artifacts/grants/inbox.sql by `deno task schema:squash`.
 
 -- What is granted to an agent.
 

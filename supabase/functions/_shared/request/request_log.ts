@@ -1,5 +1,5 @@
-import { ServiceError } from "./errors.ts";
-import type { UpstreamCall } from "./upstream/calls.ts";
+import { ServiceError } from "../errors.ts";
+import type { UpstreamCall } from "../upstream/calls.ts";
 
 /** What is known of a request when it ends. Nothing here comes from a body or a credential. */
 export interface RequestLogEntry {

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { blockedSender, namesSender } from "../senders.ts";
-import type { ArtifactsSettings } from "../settings.ts";
+import { defineOperation, type Operation, type Platform } from "../../../_shared/operation.ts";
+import { blockedSender, namesSender } from "../../senders.ts";
+import type { ArtifactsSettings } from "../../settings.ts";
 
 export function createOperation(
   { relayDatabase, settings }: Platform<ArtifactsSettings>,

@@ -1,6 +1,6 @@
-import { ServiceError } from "./errors.ts";
-import { isOneOf, sha256Hex } from "./secrets.ts";
-import type { PlatformSettings } from "./settings/platform.ts";
+import { ServiceError } from "../errors.ts";
+import { isOneOf, sha256Hex } from "../secrets.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
 
 /** Who sent a request, by its headers. The database says whether an agent key is live. */
 export type Caller =

@@ -1,4 +1,4 @@
--- Made of supabase/schemas/artifacts/given_grants.sql by `deno task schema:squash`.
+-- Made of supabase/schemas/artifacts/grants/given_grants.sql by `deno task schema:squash`.
 
 -- What an agent has granted to others.
 

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type * as z from "zod";
-import { ServiceError } from "./errors.ts";
+import { ServiceError } from "../errors.ts";
 
 /** Longest request body, in bytes. */
 const MAX_BODY_BYTES = 64 * 1024;

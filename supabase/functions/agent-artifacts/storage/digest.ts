@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { ServiceError } from "../_shared/errors.ts";
+import { ServiceError } from "../../_shared/errors.ts";
 import { ObjectGone, type ObjectStore, type StoredObject } from "./object_store.ts";
 
 /** Enough that a download is not slowed down; a smaller object takes a smaller one. */

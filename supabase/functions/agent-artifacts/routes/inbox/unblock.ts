@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { blockedSender, namesSender } from "../senders.ts";
+import { defineOperation, type Operation, type Platform } from "../../../_shared/operation.ts";
+import { blockedSender, namesSender } from "../../senders.ts";
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({

@@ -1,4 +1,4 @@
--- Made of supabase/schemas/artifacts/blocked_senders.sql by `deno task schema:squash`.
+-- Made of supabase/schemas/artifacts/grants/blocked_senders.sql by `deno task schema:squash`.
 
 -- Whose grants an agent does not want to see.
 
