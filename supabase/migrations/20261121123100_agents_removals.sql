@@ -129,15 +129,15 @@ security invoker
 set search_path = ''
 as $$
 declare
-  operator constant jsonb := '{"kind": "operator"}';
+  operator constant jsonb := jsonb_build_object('kind', 'operator');
   revoked_keys integer;
   peer_removed boolean;
   revoked_grants integer;
   deleted_artifacts integer;
 begin
   -- First, so that the agent itself can make nothing new.
-  revoked_keys := public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked';
-  peer_removed := public.remove_peer(operator, remove_agent.agent_id) ->> 'removed';
+  revoked_keys := (public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked')::integer;
+  peer_removed := (public.remove_peer(operator, remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may be of artifacts of many agents.
   perform artifacts.lock_sweep();
   revoked_grants := agents.end_grants(remove_agent.agent_id, remove_agent.max_entries);

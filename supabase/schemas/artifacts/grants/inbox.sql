@@ -135,17 +135,25 @@ language plpgsql
 stable
 set search_path = ''
 as $$
+declare
+  parsed pg_snapshot;
 begin
+  if parse_inbox_position.position_text is null then
+    return null;
+  end if;
+  begin
+    parsed := parse_inbox_position.position_text::pg_snapshot;
+  -- pg_input_is_valid, which would ask without a failure, is not there before PostgreSQL 16.
+  exception when invalid_text_representation or numeric_value_out_of_range then
+    parsed := null;
+  end;
   -- A position from before the database was restored into another may lie in this one's future.
-  if not pg_input_is_valid(parse_inbox_position.position_text, 'pg_snapshot')
-    or pg_snapshot_xmax(parse_inbox_position.position_text::pg_snapshot)
-      > pg_snapshot_xmax(pg_current_snapshot())
-  then
+  if parsed is null or pg_snapshot_xmax(parsed) > pg_snapshot_xmax(pg_current_snapshot()) then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
   end if;
-  return parse_inbox_position.position_text::pg_snapshot;
+  return parsed;
 end
 $$;
 comment on function artifacts.parse_inbox_position(text) is
