@@ -58,10 +58,34 @@ export async function useProject(project: Connection): Promise<ProjectInUse> {
   return { artifactId: artifact_id, agentKey: key };
 }
 
+interface Inbox {
+  readonly grants: readonly unknown[];
+}
+
+interface Configured {
+  readonly config_version: number;
+  readonly config: string;
+}
+
+interface Mapped {
+  readonly config_version: number;
+  readonly peers: unknown;
+}
+
+/** Not the hooks, which a release may word differently. */
+const SAID_BY_EVERY_RELEASE =
+  /^(?:\[|# |#nft |(?:Address|ListenPort|Table|MTU|PublicKey|PresharedKey|AllowedIPs|Endpoint|PersistentKeepalive) = )/;
+
 /**
  * Everything that its agents see of it: files, bytes, grants, maps, configurations with their PSKs.
+ * Of a configuration, what every release says of the same state. Its version is less than what is
+ * sent by the release's own revision of how it words the rest.
  */
-export async function readProject(project: Connection, { artifactId, agentKey }: ProjectInUse) {
+export async function readProject(
+  project: Connection,
+  { artifactId, agentKey }: ProjectInUse,
+  { renderingRevision }: { readonly renderingRevision: number },
+) {
   const artifacts = "/functions/v1/agent-artifacts";
   const mesh = "/functions/v1/agent-mesh";
   const { url } = await ask<{ url: string }>(project, `${artifacts}/open`, {
@@ -75,12 +99,17 @@ export async function readProject(project: Connection, { artifactId, agentKey }:
   const seen: Record<string, unknown> = {
     bytes: await (await fetch(url)).text(),
     list: await answer.json(),
-    inbox: await ask(project, `${artifacts}/inbox`, { agent_id: "builder" }),
+    inbox: (await ask<Inbox>(project, `${artifacts}/inbox`, { agent_id: "builder" })).grants,
   };
   for (const agent_id of ["alpha", "beta"]) {
     // The configuration first: it makes the PSK that the map counts.
-    seen[`configuration of ${agent_id}`] = await ask(project, `${mesh}/wg_config`, { agent_id });
-    seen[`map of ${agent_id}`] = await ask(project, `${mesh}/netmap`, { agent_id });
+    const configured = await ask<Configured>(project, `${mesh}/wg_config`, { agent_id });
+    seen[`configuration of ${agent_id}`] = {
+      state_version: configured.config_version - renderingRevision,
+      lines: configured.config.split("\n").filter((line) => SAID_BY_EVERY_RELEASE.test(line)),
+    };
+    const { config_version, ...map } = await ask<Mapped>(project, `${mesh}/netmap`, { agent_id });
+    seen[`map of ${agent_id}`] = { state_version: config_version - renderingRevision, ...map };
   }
   assert.equal(seen["bytes"], PLAN);
   assert.equal(answer.status, 200, JSON.stringify(seen["list"]));

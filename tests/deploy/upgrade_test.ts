@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import postgres from "postgres";
 import { runConformance } from "../../dev/checks/conformance_run.ts";
@@ -60,7 +61,7 @@ Deno.test("a project in use, carried over → the same files, grants, maps and P
   await extractProject(BEFORE, before);
   await proveUpgrade({
     stateDir: state.path,
-    migrationsDirectory: join(before, "supabase", "migrations"),
+    earlier: before,
     // Both functions had the project's own deno.json then, and each read the other's variables too.
     startFunction: (options) =>
       startFunction({
@@ -91,34 +92,52 @@ Deno.test({
     await extractProject(newestRelease!, before);
     await proveUpgrade({
       stateDir: state.path,
-      migrationsDirectory: join(before, "supabase", "migrations"),
+      earlier: before,
       functionsDirectory: join(before, "supabase", "functions"),
       upgradeDatabase: (databaseUrl) => applyMigrations({ databaseUrl }),
     });
   },
 });
 
-/** Runs an earlier version, uses it, upgrades its database, and looks at it with this version. */
+/** How the functions of a folder word their configurations. */
+async function renderingOf(folder: string): Promise<{ renderingRevision: number }> {
+  const file = join(folder, "supabase", "functions", "agent-mesh", "config_version.ts");
+  const { RENDERING_REVISION } = await import(pathToFileURL(file).href);
+  assert.ok(Number.isInteger(RENDERING_REVISION));
+  return { renderingRevision: RENDERING_REVISION };
+}
+
+/**
+ * Runs an earlier version, whose files are in the folder `earlier`, uses it, upgrades its database,
+ * and looks at it with this version.
+ */
 async function proveUpgrade(
-  { stateDir, upgradeDatabase, ...earlier }:
-    & Pick<StackOptions, "migrationsDirectory" | "functionsDirectory" | "startFunction">
+  { stateDir, earlier, upgradeDatabase, ...program }:
+    & Pick<StackOptions, "functionsDirectory" | "startFunction">
     & {
       readonly stateDir: string;
+      readonly earlier: string;
       readonly upgradeDatabase: (databaseUrl: string) => Promise<unknown>;
     },
 ): Promise<void> {
   const common = { stateDir: join(stateDir, "state"), durable: false };
-  const old = await startStack({ ...common, ...earlier, port: 0 });
+  const old = await startStack({
+    ...common,
+    ...program,
+    migrationsDirectory: join(earlier, "supabase", "migrations"),
+    port: 0,
+  });
   const { project, before } = await whileItRuns(old, async () => {
     const project = await useProject(old);
-    const before = await readProject(old, project);
+    const before = await readProject(old, project, await renderingOf(earlier));
     await upgradeDatabase(old.databaseUrl);
     return { project, before };
   });
 
   const upgraded = await startStack({ ...common, port: portOf(old) });
   await whileItRuns(upgraded, async () => {
-    assert.deepEqual(await readProject(upgraded, project), before);
+    const rendering = await renderingOf(PROJECT);
+    assert.deepEqual(await readProject(upgraded, project, rendering), before);
 
     const output: string[] = [];
     const { failed, passed } = addCounts(
@@ -129,7 +148,7 @@ async function proveUpgrade(
     );
     assert.equal(failed, 0, output.join("\n"));
     assert.ok(passed > 150);
-    assert.deepEqual(await readProject(upgraded, project), before);
+    assert.deepEqual(await readProject(upgraded, project, rendering), before);
     assert.deepEqual(await countLive(upgraded), {
       artifacts: 1,
       grants: 1,

@@ -49,7 +49,7 @@ export function uploadLarge(owner: Agent): Promise<Registered> {
 export async function endLease({ artifact_id }: Identified): Promise<void> {
   await withStackDatabase((sql) =>
     sql`update artifacts.verifications set lease_expires_at = now()
-      where artifact_id = ${artifact_id}`
+      where artifact_id = ${artifact_id} and lease_token is not null`
   );
 }
 
