@@ -1,12 +1,13 @@
-import type { AgentEvent, Identity } from "./contract/announced.ts";
 import type {
   Artifact,
   ArtifactsAnswer,
+  ArtifactsEvent,
   ArtifactsPath,
   ArtifactsRequest,
   Download,
   GivenGrant,
   Grant,
+  Identity,
   InboxEntry,
 } from "./contract/types.ts";
 import { type EventsOptions, followEvents } from "./follow/events.ts";
@@ -113,8 +114,8 @@ export class AgentFiles {
   }
 
   /** What happened to the agent's files and what it did; with `wait`, then what comes. */
-  events(options: EventsOptions = {}): AsyncGenerator<AgentEvent, void, undefined> {
-    return followEvents(this.#connection, options);
+  events(options: EventsOptions = {}): AsyncGenerator<ArtifactsEvent, void, undefined> {
+    return followEvents<ArtifactsAnswer<"/events">>(this.#connection, options);
   }
 
   /** Whom the key stands for. */
