@@ -96,7 +96,7 @@ artifactTest(
 );
 
 artifactTest(
-  "SKILL.md, a file → put, uploaded, committed, granted, found, downloaded and verified",
+  "SKILL.md, a file → put, uploaded, committed for another agent, found, downloaded and verified",
   async ({ planner, builder }) => {
     const measure = await documentedBlock(
       "docs/skills/agent-artifacts/SKILL.md, Hand over a file, 1",
@@ -127,9 +127,12 @@ artifactTest(
       put,
     );
     await sandbox.paste(command);
-    const committed = await callShown<Artifact>(owner, commit, { artifact_id, sha256: digest });
+    const committed = await callShown<Artifact>(owner, commit, {
+      artifact_id,
+      sha256: digest,
+      to: [builder.id],
+    });
     assert.equal(committed.state, "committed");
-    await grantAsShown(owner, { artifact_id, to_agent: builder.id });
 
     const { grants } = await callShown<{ grants: { artifact_id: string }[] }>(reader, inbox);
     assert.deepEqual(grants.map((grant) => grant.artifact_id), [artifact_id]);

@@ -5,6 +5,8 @@ import { connect, type FunctionName, type Tool } from "./mcp_client.ts";
 /** The tools that do more than their operation, and the operation. */
 const OWN_TOOLS: Readonly<Record<string, string>> = {
   put: "/register",
+  commit: "/commit",
+  inbox: "/inbox",
   get: "/open",
   fetch: "/fetch",
   grant: "/grant",
