@@ -6,16 +6,26 @@ import { PROJECT } from "../../../dev/command/project.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.ts";
 import { connectBy, type Dialect, type McpClient } from "../../conformance/mcp/mcp_client.ts";
 
-const MAIN = join(PROJECT, "clients/typescript/src/cli/main.ts");
+const BY_DENO: readonly [string, ...string[]] = [
+  Deno.execPath(),
+  "run",
+  "--allow-all",
+  `--config=${join(PROJECT, "deno.json")}`,
+  join(PROJECT, "clients/typescript/src/cli/main.ts"),
+];
+
+type Named = Pick<Agent, "id" | "key">;
 
 interface HostOptions {
   readonly dialect?: Dialect;
   /** Default: the local stack. */
   readonly url?: string;
+  /** What runs the command line. Default: this Deno. */
+  readonly command?: readonly [string, ...string[]];
 }
 
 export class AgentHost implements AsyncDisposable {
-  constructor(readonly agent: Agent, readonly folder: string, readonly client: McpClient) {}
+  constructor(readonly agent: Named, readonly folder: string, readonly client: McpClient) {}
 
   /** A new agent, in an empty folder. */
   static async of(name: string, options: HostOptions = {}): Promise<AgentHost> {
@@ -23,13 +33,14 @@ export class AgentHost implements AsyncDisposable {
   }
 
   static async for(
-    agent: Agent,
-    { dialect = "2026-07-28", url = SUPABASE_URL }: HostOptions = {},
+    agent: Named,
+    { dialect = "2026-07-28", url = SUPABASE_URL, command = BY_DENO }: HostOptions = {},
   ): Promise<AgentHost> {
     const folder = await Deno.realPath(await Deno.makeTempDir());
+    const [program, ...args] = command;
     const server = {
-      command: Deno.execPath(),
-      args: ["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`, MAIN, "mcp"],
+      command: program,
+      args: [...args, "mcp"],
       cwd: folder,
       env: { ...Deno.env.toObject(), AGENT_URL: url, AGENT_KEY: agent.key, AGENT_ID: "" },
     };

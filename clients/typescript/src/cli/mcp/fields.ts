@@ -12,12 +12,16 @@ export const waitSeconds: z.ZodDefault<z.ZodNumber> = z.number().int().min(0).ma
   .meta({ description: "How long to wait where there is nothing to tell yet." });
 
 /** One artifact, by either of its names. */
-export const artifactFields = {
+export const artifactFields: ArtifactFields = {
   artifact_id: z.string().optional(),
-  key: z.string().optional().meta({
-    description: "Instead of artifact_id: its owner's name for it.",
-  }),
-} as const;
+  key: z.string().optional()
+    .meta({ description: "Instead of artifact_id: its owner's name for it." }),
+};
+
+interface ArtifactFields {
+  readonly artifact_id: z.ZodOptional<z.ZodString>;
+  readonly key: z.ZodOptional<z.ZodString>;
+}
 
 export function artifactOf(
   { artifact_id, key, from_agent }: {

@@ -14,6 +14,14 @@ export class OutsideRootError extends Error {
   }
 }
 
+/** A place for a file, whose folder is held until this is disposed of. */
+export interface RootTarget extends AsyncDisposable {
+  /** What to write to: by the folder that is held, where the platform can, whatever its path is. */
+  readonly path: string;
+  /** From the root. */
+  readonly name: string;
+}
+
 /**
  * The one folder whose files a model may name. Paths are relative to it, or absolute. Symbolic
  * links are followed as long as they stay within; where one is put in a path's way between two
@@ -58,8 +66,32 @@ export class Root {
     }
   }
 
-  /** Makes the folders of a path that is to be written. Returns the path without links. */
-  async prepareTarget(path: string): Promise<string> {
+  /** Makes the folders of a path that is to be written, and holds the last of them. */
+  async openTarget(path: string): Promise<RootTarget> {
+    const real = await this.#prepareTarget(path);
+    const name = relative(this.path, real);
+    if (process.platform !== "linux") {
+      return { path: real, name, [Symbol.asyncDispose]: () => Promise.resolve() };
+    }
+    const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+    const folder = await open(dirname(real), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    try {
+      await this.assertHolds(folder, dirname(real));
+      const held = pathOfOpen(folder);
+      const isReachable = await readlink(held).then(() => true, () => false);
+      return {
+        path: isReachable ? join(held, basename(real)) : real,
+        name,
+        [Symbol.asyncDispose]: () => folder.close(),
+      };
+    } catch (error) {
+      await folder.close();
+      throw error;
+    }
+  }
+
+  /** Returns the path without links. */
+  async #prepareTarget(path: string): Promise<string> {
     const target = this.#resolve(path);
     if (target === this.path) throw new OutsideRootError(path);
     let folder = this.path;
@@ -100,11 +132,13 @@ export class Root {
   }
 }
 
-/** Linux tells where an open file lies; elsewhere its name has to. */
+/** Linux tells where an open file lies. Elsewhere, and where Deno may not ask, its name has to. */
 async function realPathOf(file: FileHandle, path: string): Promise<string> {
-  return process.platform === "linux"
-    ? await readlink(`/proc/self/fd/${file.fd}`)
-    : await realpath(path);
+  return await readlink(pathOfOpen(file)).catch(() => realpath(path));
+}
+
+function pathOfOpen(file: FileHandle): string {
+  return `/proc/self/fd/${file.fd}`;
 }
 
 function isWithin(path: string, folder: string): boolean {

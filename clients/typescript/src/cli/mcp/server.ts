@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import process from "node:process";
 import { type CallToolResult, McpServer, type ServerContext } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Progress } from "../../transfer/put.ts";
 import type { Context } from "../context.ts";
 import { errorJson } from "../error_json.ts";
@@ -33,15 +32,30 @@ export async function serveTools(
     await context.mesh(),
   ];
   const served = { root, files, mesh };
+  const transport = new EndingTransport();
   const handle = serveStdio(() => createServer(served), {
+    transport,
     // Standard output is the protocol's.
     onerror: (error) => note(`agent mcp: ${error.message}`),
   });
-  try {
-    await once(process.stdin, "close", { signal: context.signal });
-  } finally {
-    await handle.close();
-    process.stdin.destroy();
+  const close = () => void handle.close();
+  context.signal.addEventListener("abort", close);
+  await transport.ended;
+  context.signal.removeEventListener("abort", close);
+  await handle.close();
+  // What is still read from would keep the process.
+  process.stdin.destroy();
+  context.signal.throwIfAborted();
+}
+
+/** Tells when the host is gone. */
+class EndingTransport extends StdioServerTransport {
+  #end = () => {};
+  readonly ended: Promise<void> = new Promise((resolve) => this.#end = resolve);
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#end();
   }
 }
 

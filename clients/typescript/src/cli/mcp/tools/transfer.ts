@@ -1,5 +1,5 @@
 import { access, type FileHandle } from "node:fs/promises";
-import { basename, relative } from "node:path";
+import { basename } from "node:path";
 import { lookup } from "mrmime";
 import * as z from "zod";
 import type { StreamSource } from "../../../transfer/source.ts";
@@ -55,11 +55,11 @@ export const getFile: Tool = defineTool({
   }),
   async call({ path, overwrite, ...named }, call) {
     const { files, root, signal, onProgress } = call;
-    const target = await root.prepareTarget(path);
-    if (!overwrite && await isThere(target)) throw taken(path);
+    await using target = await root.openTarget(path);
+    if (!overwrite && await isThere(target.path)) throw taken(path);
     const got = await files.get(artifactOf(named), { onProgress, signal });
     try {
-      await save(got, target, {
+      await save(got, target.path, {
         overwrite,
         check: (file, name) => root.assertHolds(file, name),
       });
@@ -67,7 +67,7 @@ export const getFile: Tool = defineTool({
       await got.body.cancel().catch(() => {});
       throw (error as NodeJS.ErrnoException).code === "EEXIST" ? taken(path) : error;
     }
-    return { path: relative(root.path, target), ...got.artifact };
+    return { path: target.name, ...got.artifact };
   },
 });
 
