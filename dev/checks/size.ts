@@ -6,10 +6,12 @@ import { type PackedFunction, packFunctions } from "../deploy/pack.ts";
 
 /** What one function may be made of. */
 const LIMITS = {
-  /** Of its packed files; about half as much again as the larger function has. */
-  ownBytes: 150 * 1024,
-  /** Of its own. */
-  modules: 60,
+  /** Of its packed files; about a quarter more than the larger function has. */
+  ownBytes: 230 * 1024,
+  /** Of its own, likewise. */
+  modules: 85,
+  /** Of those that every cold start loads; about a tenth more than the larger function has. */
+  startBytes: 64 * 1024,
   /**
    * Of all files of its npm packages; the platform's limit for a whole bundle is 20 MB. Nearly half
    * are the MCP SDK's, most of them source maps.
@@ -36,16 +38,21 @@ async function checkSizes(): Promise<void> {
   }
 }
 
-function sizeOf({ deployment }: PackedFunction, { modules, packages }: Dependencies): Size {
+function sizeOf(
+  { deployment }: PackedFunction,
+  { modules, startBytes, packages }: Dependencies,
+): Size {
   return {
     ownBytes: sum([...deployment.files.values()].map((file) => file.length)),
     modules,
+    startBytes,
     packageBytes: sum(packages.map(({ bytes }) => bytes)),
   };
 }
 
 function report(name: string, size: Size, { packages }: Dependencies): void {
   console.log(`${name}: ${size.ownBytes} bytes packed, ${size.modules} modules`);
+  console.log(`  ${size.startBytes} bytes of its own loaded at every start`);
   console.log(`  ${packages.length} npm packages, ${mebibytes(size.packageBytes)}; the largest:`);
   for (const { name, bytes } of packages.slice(0, 3)) {
     console.log(`    ${name} ${mebibytes(bytes)}`);

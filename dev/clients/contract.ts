@@ -52,7 +52,9 @@ export async function contractTypes(document: ContractDocument): Promise<string>
     (name, value) => name === "example" || name === "examples" ? undefined : value,
   );
   const types = astToString(await openapiTypescript(withoutExamples));
-  return await format(`// Made by \`deno task client:types\` of the OpenAPI document.\n\n${types}`);
+  const source = `// Made by \`deno task client:types\` of the OpenAPI document.\n\n${types}`;
+  // Twice: what the formatter makes of a long union, it changes once more.
+  return await format(await format(source));
 }
 
 /** Without headers, examples and the answers of errors, which all have one body. */

@@ -7,12 +7,26 @@ import type { Runnable } from "./hosted_function.ts";
 export interface Dependencies {
   /** Modules of its own. */
   readonly modules: number;
+  /** Of its own modules, in bytes, what every cold start loads: the rest is loaded when it is used. */
+  readonly startBytes: number;
   /** By size, largest first. */
   readonly packages: readonly { readonly name: string; readonly bytes: number }[];
 }
 
+interface Module {
+  readonly specifier: string;
+  readonly local?: string;
+  /** In bytes. */
+  readonly size?: number;
+  readonly dependencies?: readonly {
+    readonly isDynamic?: boolean;
+    readonly code?: { readonly specifier: string };
+  }[];
+}
+
 interface Graph {
-  readonly modules: readonly { readonly local?: string }[];
+  readonly roots: readonly string[];
+  readonly modules: readonly Module[];
   readonly npmPackages: Readonly<
     Record<string, { readonly name: string; readonly version: string }>
   >;
@@ -28,10 +42,27 @@ export async function readDependencies(packed: Runnable): Promise<Dependencies> 
       bytes: await sizeInCache(npmCache, join(name, version)),
     })),
   );
+  const own = graph.modules.filter(({ local }) => local?.startsWith(packed.directory));
   return {
-    modules: graph.modules.filter(({ local }) => local?.startsWith(packed.directory)).length,
+    modules: own.length,
+    startBytes: bytesAtStart(own, graph.roots),
     packages: packages.sort((a, b) => b.bytes - a.bytes),
   };
+}
+
+/** Of what the roots import, and what that imports, and so on, but for what is imported late. */
+function bytesAtStart(modules: readonly Module[], roots: readonly string[]): number {
+  const known = new Map(modules.map((module) => [module.specifier, module]));
+  const loaded = new Set<Module>();
+  const pending = [...roots];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const module = known.get(next);
+    if (module === undefined || loaded.has(module)) continue;
+    loaded.add(module);
+    const imports = (module.dependencies ?? []).filter(({ isDynamic }) => !isDynamic);
+    pending.push(...imports.flatMap(({ code }) => code?.specifier ?? []));
+  }
+  return [...loaded].reduce((sum, { size = 0 }) => sum + size, 0);
 }
 
 async function info<Answer>(packed: Runnable, args: readonly string[]): Promise<Answer> {

@@ -144,7 +144,16 @@ export async function createAgent(name: string): Promise<Agent> {
     agent_id: id,
   });
   assert.equal(created.status, 200, JSON.stringify(created.body));
+  createdIds.add(id);
   return { id, key: created.body.key, keyId: created.body.key_id };
+}
+
+const createdIds = new Set<string>();
+
+/** Ends the keys of all agents that were created since this was last called. */
+export async function endCreatedAgents(): Promise<void> {
+  for (const agent_id of createdIds) await operatorRpc("revoke_agent_keys", { agent_id });
+  createdIds.clear();
 }
 
 const RETRYABLE = ["commit_in_progress", "rate_limited", "upstream_unavailable"];

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { type Artifact, artifactTest, sha256 } from "../conformance/artifacts.ts";
 import type { Agent } from "../conformance/client.ts";
+import { AgentHost } from "../clients/mcp/agent_host.ts";
 import { connect, type McpClient } from "../conformance/mcp/mcp_client.ts";
 import { documentedBlock } from "./documentation.ts";
 import { filledIn } from "./placeholders.ts";
@@ -39,15 +40,18 @@ function callShown<Body>(
   return client.succeed<Body>(shown.tool, { ...shown.arguments, ...replaced });
 }
 
+/** Installs a stand-in for Claude Code, which is not here. It prints its arguments. */
+async function installClaude({ home }: Terminal): Promise<void> {
+  const claude = join(home, "bin", "claude");
+  await writeFile(claude, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
+  await chmod(claude, 0o755);
+}
+
 artifactTest(
   "docs/mcp.md, Claude Code → what `claude mcp add` is given leads to the tools",
   async ({ planner }) => {
     await using terminal = await Terminal.open({ environment: { AGENT_KEY: planner.key } });
-    // Claude Code is not installed here. Its stand-in prints its arguments.
-    await mkdir(join(terminal.home, "bin"), { recursive: true });
-    const claude = join(terminal.home, "bin", "claude");
-    await writeFile(claude, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n");
-    await chmod(claude, 0o755);
+    await installClaude(terminal);
     const block = filledIn(await documentedBlock("docs/mcp.md, Add it to a host, 1"));
     const words = (await terminal.paste(block)).trim().split("\n");
     assert.deepEqual(words.slice(0, 5), ["mcp", "add", "--transport", "http", "agent-artifacts"]);
@@ -74,6 +78,51 @@ artifactTest("docs/mcp.md, Cursor → its configuration leads to the tools", asy
   await assertConnects({ url, authorization: headers.Authorization });
 });
 
+Deno.test("docs/mcp.md, by paths → each host is told to run `agent mcp` with a root", async () => {
+  await using terminal = await Terminal.open();
+  await installClaude(terminal);
+  const printed = await terminal.paste(
+    await documentedBlock("docs/mcp.md, By paths, on the agent's own machine, 1"),
+  );
+  const [, , , separator, ...command] = printed.trim().split("\n");
+  assert.equal(separator, "--");
+  assert.deepEqual(command, ["agent", "mcp", "--root", join(terminal.home, "work")]);
+
+  const inCodex = parse(
+    await documentedBlock("docs/mcp.md, By paths, on the agent's own machine, 2"),
+  ) as { mcp_servers: { agent: object } };
+  const inCursor = JSON.parse(
+    await documentedBlock("docs/mcp.md, By paths, on the agent's own machine, 3"),
+  );
+  const told = { command: "agent", args: ["mcp", "--root", "/home/me/work"] };
+  assert.deepEqual([{ ...inCodex.mcp_servers.agent }, inCursor.agent], [told, told]);
+});
+
+Deno.test("SKILL.md, a file by its path → put, waited for, saved", async () => {
+  const [put, inbox, get] = [
+    shownCall(
+      await documentedBlock("docs/skills/agent-artifacts/SKILL.md, Where you have `put_file`, 1"),
+    ),
+    shownCall(
+      await documentedBlock("docs/skills/agent-artifacts/SKILL.md, Where you have `put_file`, 2"),
+    ),
+    shownCall(
+      await documentedBlock("docs/skills/agent-artifacts/SKILL.md, Where you have `put_file`, 3"),
+    ),
+  ];
+  await using planner = await AgentHost.of("planner");
+  await using builder = await AgentHost.of("builder");
+  await writeFile(planner.path("report.pdf"), "report");
+  const { latest: after } = await builder.client.succeed<{ latest: string }>("inbox");
+  const waiting = callShown<{ grants: { artifact_id: string }[] }>(builder.client, inbox, {
+    after,
+  });
+  await callShown(planner.client, put, { to: [builder.agent.id] });
+  const { grants: [grant] } = await waiting;
+  await callShown(builder.client, get, { artifact_id: grant!.artifact_id });
+  assert.equal(await readFile(builder.path("received/july.pdf"), "utf8"), "report");
+});
+
 artifactTest(
   "SKILL.md, a small text → put, and read by who was granted it",
   async ({ planner, builder }) => {
@@ -96,7 +145,7 @@ artifactTest(
 );
 
 artifactTest(
-  "SKILL.md, a file → put, uploaded, committed, granted, found, downloaded and verified",
+  "SKILL.md, a file → put, uploaded, committed for another agent, found, downloaded and verified",
   async ({ planner, builder }) => {
     const measure = await documentedBlock(
       "docs/skills/agent-artifacts/SKILL.md, Hand over a file, 1",
@@ -127,9 +176,12 @@ artifactTest(
       put,
     );
     await sandbox.paste(command);
-    const committed = await callShown<Artifact>(owner, commit, { artifact_id, sha256: digest });
+    const committed = await callShown<Artifact>(owner, commit, {
+      artifact_id,
+      sha256: digest,
+      to: [builder.id],
+    });
     assert.equal(committed.state, "committed");
-    await grantAsShown(owner, { artifact_id, to_agent: builder.id });
 
     const { grants } = await callShown<{ grants: { artifact_id: string }[] }>(reader, inbox);
     assert.deepEqual(grants.map((grant) => grant.artifact_id), [artifact_id]);

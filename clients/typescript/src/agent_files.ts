@@ -1,12 +1,13 @@
-import type { AgentEvent, Identity } from "./contract/announced.ts";
 import type {
   Artifact,
   ArtifactsAnswer,
+  ArtifactsEvent,
   ArtifactsPath,
   ArtifactsRequest,
   Download,
   GivenGrant,
   Grant,
+  Identity,
   InboxEntry,
 } from "./contract/types.ts";
 import { type EventsOptions, followEvents } from "./follow/events.ts";
@@ -98,6 +99,14 @@ export class AgentFiles {
     return followInbox(this.#connection, options);
   }
 
+  /** One answer of /inbox, which may wait for what comes. `inbox` goes on from page to page. */
+  inboxPage(
+    request: ArtifactsRequest<"/inbox"> = {},
+    options: CallOptions = {},
+  ): Promise<ArtifactsAnswer<"/inbox">> {
+    return this.#post<"/inbox">("/inbox", this.#own(request), options);
+  }
+
   /** The live grants that the agent has given. */
   async *grants(options: GrantsOptions = {}): AsyncGenerator<GivenGrant, void, undefined> {
     const { artifactId, toAgent } = options;
@@ -113,8 +122,16 @@ export class AgentFiles {
   }
 
   /** What happened to the agent's files and what it did; with `wait`, then what comes. */
-  events(options: EventsOptions = {}): AsyncGenerator<AgentEvent, void, undefined> {
-    return followEvents(this.#connection, options);
+  events(options: EventsOptions = {}): AsyncGenerator<ArtifactsEvent, void, undefined> {
+    return followEvents<ArtifactsAnswer<"/events">>(this.#connection, options);
+  }
+
+  /** One answer of /events, which may wait for what comes. */
+  eventsPage(
+    request: ArtifactsRequest<"/events"> = {},
+    options: CallOptions = {},
+  ): Promise<ArtifactsAnswer<"/events">> {
+    return this.#post<"/events">("/events", this.#own(request), options);
   }
 
   /** Whom the key stands for. */

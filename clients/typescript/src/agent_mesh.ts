@@ -1,5 +1,12 @@
-import type { AgentEvent, Identity } from "./contract/announced.ts";
-import type { MeshAnswer, MeshPath, MeshRequest, Netmap, Peer } from "./contract/types.ts";
+import type {
+  Identity,
+  MeshAnswer,
+  MeshEvent,
+  MeshPath,
+  MeshRequest,
+  Netmap,
+  Peer,
+} from "./contract/types.ts";
 import { type ConfigurationRequest, followConfigurations } from "./follow/configurations.ts";
 import { type EventsOptions, followEvents } from "./follow/events.ts";
 import { type CallOptions, Connection, type ConnectionOptions } from "./http/connection.ts";
@@ -78,8 +85,8 @@ export class AgentMesh {
   }
 
   /** What happened to the agent in the mesh and what it did; with `wait`, then what comes. */
-  events(options: EventsOptions = {}): AsyncGenerator<AgentEvent, void, undefined> {
-    return followEvents(this.#connection, options);
+  events(options: EventsOptions = {}): AsyncGenerator<MeshEvent, void, undefined> {
+    return followEvents<MeshAnswer<"/events">>(this.#connection, options);
   }
 
   /** Whom the key stands for. */

@@ -6,17 +6,19 @@ export {
 } from "./agent_files.ts";
 export { AgentMesh } from "./agent_mesh.ts";
 export { AgentError, type LocalErrorCode } from "./http/agent_error.ts";
-export type { AgentEvent, Identity } from "./contract/announced.ts";
 export type {
   Artifact,
   ArtifactsAnswer,
+  ArtifactsEvent,
   ArtifactsPath,
   ArtifactsRequest,
   Download,
   GivenGrant,
   Grant,
+  Identity,
   InboxEntry,
   MeshAnswer,
+  MeshEvent,
   MeshPath,
   MeshRequest,
   Netmap,

@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
-import { assertError, createAgent, headersOf, operatorRpc, post, send } from "../client.ts";
+import {
+  assertError,
+  createAgent,
+  endCreatedAgents,
+  headersOf,
+  operatorRpc,
+  post,
+  send,
+} from "../client.ts";
 import { assertUnauthenticated, UNKNOWN_AGENT_KEY } from "../credentials.ts";
 import { secondsFromNow } from "../artifacts.ts";
+
+Deno.test.afterEach(endCreatedAgents);
 
 for (const name of ["agent-artifacts", "agent-mesh"]) {
   const path = `/${name}/whoami`;

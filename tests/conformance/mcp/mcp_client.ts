@@ -78,7 +78,21 @@ export async function connect(
   as: Sender,
   { dialect = "2026-07-28", url = mcpUrl(name) }: { dialect?: Dialect; url?: string } = {},
 ): Promise<McpClient> {
-  const sdk = await connectSdk(new URL(url), headersOf(as), dialect);
+  const options = { requestInit: { headers: headersOf(as) } };
+  return await connectBy(dialect, {
+    transport: () => new StreamableHTTPClientTransport(new URL(url), options),
+    oldTransport: () => new OldTransport(new URL(url), options),
+  });
+}
+
+/** What carries messages, for either SDK. */
+export interface Transports {
+  readonly transport: () => Parameters<Client["connect"]>[0];
+  readonly oldTransport: () => Parameters<OldClient["connect"]>[0];
+}
+
+export async function connectBy(dialect: Dialect, transports: Transports): Promise<McpClient> {
+  const sdk = await connectSdk(dialect, transports);
   async function call<Body>(tool: string, given: object = {}): Promise<CalledTool<Body>> {
     const result = await sdk.callTool({ name: tool, arguments: { ...given } }) as ToolResult;
     const [text, link, ...others] = result.content;
@@ -103,19 +117,18 @@ export async function connect(
 }
 
 async function connectSdk(
-  url: URL,
-  headers: Record<string, string>,
   dialect: Dialect,
+  { transport, oldTransport }: Transports,
 ): Promise<SdkClient> {
   const info = { name: "a-host", version: "1" };
   if (dialect === "SDK 1.x") {
     const client = new OldClient(info);
-    await client.connect(new OldTransport(url, { requestInit: { headers } }));
+    await client.connect(oldTransport());
     return client as unknown as SdkClient;
   }
   const mode = dialect === "2025-11-25" ? "legacy" : { pin: dialect };
   const client = new Client(info, { versionNegotiation: { mode } });
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+  await client.connect(transport());
   assert.equal(client.getNegotiatedProtocolVersion(), dialect);
   return client as unknown as SdkClient;
 }

@@ -3,12 +3,15 @@ import {
   type Agent,
   assertError,
   createAgent,
+  endCreatedAgents,
   functionUrl,
   headersOf,
   operatorRpc,
   send,
 } from "../client.ts";
 import { assertToolError, connect, DIALECTS, type FunctionName, mcpUrl } from "./mcp_client.ts";
+
+Deno.test.afterEach(endCreatedAgents);
 
 const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
 

@@ -16,14 +16,10 @@ const MAX_TEXT_BYTES = 16 * 1024;
 
 interface Pending {
   readonly artifact_id: string;
-  readonly upload_expires_at: string;
   readonly command: string;
 }
 
 interface Gotten {
-  readonly key: string;
-  readonly mime: string;
-  readonly size: number;
   readonly command: string;
   readonly not_inline?: string;
 }
@@ -85,7 +81,6 @@ artifactTest(
       file: "a file",
     });
     assert.ok(pending.command.startsWith("curl -sS --fail-with-body -T 'a file' 'http"));
-    assert.ok(Date.parse(pending.upload_expires_at) > Date.now());
     assert.equal(await upload(urlIn(pending.command), "hello"), 200);
     const { artifact_id } = pending;
     const wrong = await client.call("commit", { artifact_id, sha256: sha256("other") });
@@ -163,7 +158,7 @@ artifactTest(
       size: 5,
     });
     assert.equal(await download(urlIn(body.command)), "hello");
-    assert.ok(body.command.startsWith(`curl -sS --fail-with-body -o '${artifact_id}' 'http`));
+    assert.ok(body.command.startsWith(`curl -sSf -o '${artifact_id}' 'http`));
     assert.ok(
       body.command.endsWith(`' && echo '${artifact.sha256}  ${artifact_id}' | sha256sum -c`),
     );
@@ -212,6 +207,54 @@ artifactTest(
         assertToolError(refused, "artifact_not_found");
       }
     }
+  },
+);
+
+artifactTest(
+  "commit with `to`, twice → one live grant to each, for as long as the artifact lives",
+  async ({ planner, builder, stranger }) => {
+    await using client = await connect("agent-artifacts", planner);
+    const pending = await client.succeed<Pending>("put", { key: "k", size: 5 });
+    assert.equal(await upload(urlIn(pending.command), "hello"), 200);
+    const to = [builder.id, stranger.id];
+    const given = { ...idOf(pending), sha256: sha256("hello"), to };
+    const committed = await client.succeed("commit", given);
+    assert.deepEqual(committed, { ...await client.succeed("commit", given) });
+    assert.deepEqual(Object.keys(committed), ["state", "expires_at", "granted_to"]);
+    assert.deepEqual(committed["granted_to"], to);
+    for (const agent of [builder, stranger]) {
+      await using reader = await connect("agent-artifacts", agent);
+      const { grants } = await reader.succeed<{ grants: object[] }>("inbox");
+      assert.deepEqual(grants, [{
+        ...idOf(pending),
+        from_agent: planner.id,
+        key: "k",
+        mime: "application/octet-stream",
+        size: 5,
+        expires_at: committed["expires_at"],
+      }]);
+    }
+    await deleteArtifact(planner, pending);
+  },
+);
+
+artifactTest(
+  "commit with `to` of another agent's file, of a wrong digest, of what is no agent → the error, and nobody is granted anything",
+  async ({ planner, builder, stranger }) => {
+    await using client = await connect("agent-artifacts", planner);
+    const pending = await client.succeed<Pending>("put", { key: "k", size: 5 });
+    assert.equal(await upload(urlIn(pending.command), "hello"), 200);
+    const given = { ...idOf(pending), sha256: sha256("hello"), to: [stranger.id] };
+    await using other = await connect("agent-artifacts", builder);
+    await leavesUnchanged([planner, builder, stranger], async () => {
+      assertToolError(await other.call("commit", given), "artifact_not_found");
+      for (const to of [["?"], stranger.id, Array(11).fill(stranger.id)]) {
+        assertToolError(await client.call("commit", { ...given, to }), "invalid_request");
+      }
+      const wrong = { ...given, sha256: sha256("other") };
+      assertToolError(await client.call("commit", wrong), "checksum_mismatch");
+    });
+    await deleteArtifact(planner, pending);
   },
 );
 

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
-import { createAgent, functionUrl } from "../client.ts";
+import { createAgent, endCreatedAgents, functionUrl } from "../client.ts";
 import { connect, type FunctionName, type Tool } from "./mcp_client.ts";
+
+Deno.test.afterEach(endCreatedAgents);
 
 /** The tools that do more than their operation, and the operation. */
 const OWN_TOOLS: Readonly<Record<string, string>> = {
   put: "/register",
+  commit: "/commit",
+  inbox: "/inbox",
   get: "/open",
   fetch: "/fetch",
   grant: "/grant",

@@ -12,5 +12,6 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   inbox: async () => (await import("./commands/inbox.ts")).inbox,
   rm: async () => (await import("./commands/rm.ts")).rm,
   events: async () => (await import("./commands/events.ts")).events,
+  mcp: async () => (await import("./commands/mcp.ts")).mcp,
   mesh: async () => (await import("./commands/mesh.ts")).mesh,
 };

@@ -2,6 +2,7 @@ import process from "node:process";
 import { AgentError } from "../http/agent_error.ts";
 import type { Command } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
+import { errorJson } from "./error_json.ts";
 import { Context } from "./context.ts";
 import { EXIT, exitCodeOf, UsageError } from "./exit_codes.ts";
 import { helpOf, helpOfAll } from "./help.ts";
@@ -40,7 +41,7 @@ async function runCommand(
     // Who reads the output has seen enough.
     if ((error as NodeJS.ErrnoException)?.code === "EPIPE") return 0;
     process.stderr.write(
-      json ? `${JSON.stringify(jsonOf(error))}\n` : `${sentenceOf(error, verb)}\n`,
+      json ? `${JSON.stringify(errorJson(error))}\n` : `${sentenceOf(error, verb)}\n`,
     );
     return exitCodeOf(error);
   } finally {
@@ -71,14 +72,4 @@ function sentenceOf(error: unknown, verb: string): string {
     ? "\n  Run `agent login` with a key that the operator made."
     : "";
   return `agent ${verb}: ${message}${request}${facts}${next}`;
-}
-
-/** The same for a program, in the form of the service's errors. */
-function jsonOf(error: unknown): object {
-  if (!(error instanceof AgentError)) {
-    const code = error instanceof UsageError ? "usage" : "failed";
-    return { error: { code, message: String((error as Error)?.message ?? error) } };
-  }
-  const { code, message, status, retryable, requestId, details } = error;
-  return { error: { code, message, status, retryable, request_id: requestId, details } };
 }

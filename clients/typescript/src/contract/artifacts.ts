@@ -941,18 +941,17 @@ export interface operations {
           after?: string;
           /** @default 100 */
           limit?: number;
-          types?:
-            (
-              | "artifact.committed"
-              | "artifact.registered"
-              | "artifact.opened"
-              | "artifact.fetched"
-              | "artifact.deleted"
-              | "artifact.expired"
-              | "artifact.abandoned"
-              | "grant.created"
-              | "grant.revoked"
-            )[];
+          types?: (
+            | "artifact.committed"
+            | "artifact.registered"
+            | "artifact.opened"
+            | "artifact.fetched"
+            | "artifact.deleted"
+            | "artifact.expired"
+            | "artifact.abandoned"
+            | "grant.created"
+            | "grant.revoked"
+          )[];
           /**
            * @description How long to wait where there is nothing to tell yet.
            * @default 0

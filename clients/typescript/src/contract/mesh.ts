@@ -655,18 +655,17 @@ export interface operations {
           after?: string;
           /** @default 100 */
           limit?: number;
-          types?:
-            (
-              | "rule.requested"
-              | "rule.activated"
-              | "rule.revoked"
-              | "peer.registered"
-              | "peer.updated"
-              | "peer.removed"
-              | "peer.appeared"
-              | "peer.vanished"
-              | "psk.rotated"
-            )[];
+          types?: (
+            | "rule.requested"
+            | "rule.activated"
+            | "rule.revoked"
+            | "peer.registered"
+            | "peer.updated"
+            | "peer.removed"
+            | "peer.appeared"
+            | "peer.vanished"
+            | "psk.rotated"
+          )[];
           /**
            * @description How long to wait where there is nothing to tell yet.
            * @default 0

@@ -1,5 +1,4 @@
 /** The contract's types by path: what a POST takes and answers, as the OpenAPI document says. */
-import type { AnnouncedArtifacts, AnnouncedMesh } from "./announced.ts";
 import type { components as ArtifactComponents, paths as ArtifactPaths } from "./artifacts.ts";
 import type { components as MeshComponents, paths as MeshPaths } from "./mesh.ts";
 
@@ -14,55 +13,34 @@ type Answered<Operation> = Operation extends { responses: { 200: infer Content }
 type OperationOf<Paths, Path extends keyof Paths, Method extends "get" | "post"> =
   Paths[Path] extends Record<Method, infer Operation> ? Operation : never;
 
-/** An agent may leave its own identifier out. */
-type OwnAgentLeftOut<Body> = Body extends { agent_id: string }
-  ? Omit<Body, "agent_id"> & { agent_id?: string }
-  : Body;
-
-/** The part that a contract has not got yet, of what is announced of it. */
-type Rest<Announced, Known> = Omit<Announced, keyof Known>;
-
-type RequestOf<Paths, Announced, Path> = Path extends keyof Paths
-  ? OwnAgentLeftOut<Taken<OperationOf<Paths, Path, "post">>> & Additions<Announced, Path, "request">
-  : Additions<Announced, Path, "request">;
-
-type AnswerOf<Paths, Announced, Path> = Path extends keyof Paths ?
-    & Answered<OperationOf<Paths, Path, "post">>
-    & Rest<
-      Additions<Announced, Path, "answer">,
-      Answered<OperationOf<Paths, Path, "post">>
-    >
-  : Additions<Announced, Path, "answer">;
-
-type Additions<Announced, Path, Part extends "request" | "answer"> = Path extends keyof Announced
-  ? Announced[Path] extends Record<Part, infer Body> ? Body : unknown
-  : unknown;
-
-export type ArtifactsPath = keyof ArtifactPaths | keyof AnnouncedArtifacts;
-export type ArtifactsRequest<Path extends ArtifactsPath> = RequestOf<
-  ArtifactPaths,
-  AnnouncedArtifacts,
-  Path
+export type ArtifactsPath = keyof ArtifactPaths;
+export type ArtifactsRequest<Path extends ArtifactsPath> = Taken<
+  OperationOf<ArtifactPaths, Path, "post">
 >;
-export type ArtifactsAnswer<Path extends ArtifactsPath> = AnswerOf<
-  ArtifactPaths,
-  AnnouncedArtifacts,
-  Path
+export type ArtifactsAnswer<Path extends ArtifactsPath> = Answered<
+  OperationOf<ArtifactPaths, Path, "post">
 >;
 
-export type MeshPath = keyof MeshPaths | keyof AnnouncedMesh;
-export type MeshRequest<Path extends MeshPath> = RequestOf<MeshPaths, AnnouncedMesh, Path>;
-export type MeshAnswer<Path extends MeshPath> = AnswerOf<MeshPaths, AnnouncedMesh, Path>;
+export type MeshPath = keyof MeshPaths;
+export type MeshRequest<Path extends MeshPath> = Taken<OperationOf<MeshPaths, Path, "post">>;
+export type MeshAnswer<Path extends MeshPath> = Answered<OperationOf<MeshPaths, Path, "post">>;
 
 export type Artifact = ArtifactComponents["schemas"]["Artifact"];
 export type Grant = ArtifactComponents["schemas"]["Grant"];
 export type InboxEntry = ArtifactComponents["schemas"]["InboxEntry"];
 /** A live grant that an agent has given. */
-export type GivenGrant = ArtifactsAnswer<"/grants">["grants"][number];
+export type GivenGrant = ArtifactComponents["schemas"]["GivenGrant"];
+/** What happened to an agent's files, or was done by it. */
+export type ArtifactsEvent = ArtifactComponents["schemas"]["Event"];
 export type Download = ArtifactsAnswer<"/open">;
 export type Peer = MeshComponents["schemas"]["Peer"];
 export type Rule = MeshComponents["schemas"]["Rule"];
 export type Netmap = MeshComponents["schemas"]["Netmap"];
+/** What happened to an agent in the mesh, or was done by it. */
+export type MeshEvent = MeshComponents["schemas"]["Event"];
+
+/** Whom a credential stands for. */
+export type Identity = Answered<OperationOf<ArtifactPaths, "/whoami", "get">>;
 
 type ErrorBody =
   | ArtifactComponents["schemas"]["Error"]

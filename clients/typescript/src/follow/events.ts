@@ -1,5 +1,4 @@
-import type { AgentEvent } from "../contract/announced.ts";
-import type { ArtifactsAnswer } from "../contract/types.ts";
+import type { ArtifactsAnswer, MeshAnswer } from "../contract/types.ts";
 import type { Connection } from "../http/connection.ts";
 import { type FollowOptions, WAIT_SECONDS } from "./waiting.ts";
 
@@ -12,25 +11,25 @@ export interface EventsOptions extends FollowOptions {
   readonly types?: readonly string[];
 }
 
-type Page = ArtifactsAnswer<"/events">;
+type Page = ArtifactsAnswer<"/events"> | MeshAnswer<"/events">;
 
 /**
  * What happened to the agent and by it, oldest first: the newest page, or all since `after`; with
  * `wait`, then every event as it comes. None is missed and none comes twice.
  */
-export async function* followEvents(
+export async function* followEvents<ItsPage extends Page>(
   connection: Connection,
   options: EventsOptions,
-): AsyncGenerator<AgentEvent, void, undefined> {
+): AsyncGenerator<ItsPage["events"][number], void, undefined> {
   let { after } = options;
   while (true) {
-    const page: Page = await connection.post<Page>("/events", {
+    const page: ItsPage = await connection.post<ItsPage>("/events", {
       ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
       ...(options.types !== undefined && { types: options.types }),
       ...(after !== undefined && { after }),
       ...(options.wait && after !== undefined && { wait_seconds: WAIT_SECONDS }),
     }, options);
-    yield* page.events as AgentEvent[];
+    yield* page.events;
     after = page.latest;
     options.onPosition?.(after);
     if (!options.wait && !page.more) return;

@@ -1,6 +1,8 @@
 import type { McpDefinition } from "../../_shared/mcp/definition.ts";
+import { commitTool } from "./commit.ts";
 import { getTool } from "./get.ts";
 import { grantTool } from "./grant.ts";
+import { inboxTool } from "./inbox.ts";
 import { putTool } from "./put.ts";
 import { resources } from "./resources.ts";
 
@@ -11,8 +13,9 @@ export const mcp: McpDefinition = {
     "Hands files from agent to agent. Their bytes stay out of this conversation: your shell moves " +
     "them, by the `command` of an answer.",
     "To hand over a file: `wc -c` and `sha256sum` in your shell; put, with the size; run the " +
-    "`command`; commit, with the digest, again as long as the `state` is `verifying`; grant.",
-    "To receive one: inbox; get; run the `command`, which also verifies the digest.",
+    "`command` at once; commit, with the digest and the agents that it is for in `to`, again as " +
+    "long as the `state` is `verifying`.",
+    "To receive one: inbox; get; run the `command` at once, which also verifies the digest.",
     "A text of up to 16 KiB goes inline: put with `text`, which commits it too; get with `inline`.",
     "Descriptions name operations by their paths: /register is put, /open is get, and the tool of " +
     "any other path has its name.",
@@ -21,6 +24,8 @@ export const mcp: McpDefinition = {
   ].join("\n"),
   tools: {
     "/register": putTool,
+    "/commit": commitTool,
+    "/inbox": inboxTool,
     "/open": getTool({
       name: "get",
       summary: "Get a file: the command that downloads and verifies it, or a small text itself.",

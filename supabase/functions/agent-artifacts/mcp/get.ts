@@ -27,7 +27,7 @@ export function getTool(
   return defineTool({
     name,
     summary,
-    description: "Run the command before `expires_at`.",
+    description: "Run the command at once: its URL ends soon.",
     additions,
     async call(mcp, { given, added: { file, inline } }) {
       const allowed = await mcp.run<Download>(name === "get" ? "/open" : "/fetch", given);
@@ -60,11 +60,11 @@ function byCommand(
   allowed: Download,
   { file, refusal }: { readonly file: string | undefined; readonly refusal: string | undefined },
 ): ToolAnswer {
-  const { artifact_id, key, mime, size, expires_at } = allowed;
-  // The URL and the digest are long, and both are in the command.
+  const { artifact_id, key, mime, size } = allowed;
+  // The rest is in the link; and the URL and the digest, which are long, are in the command.
   const command = downloadCommand(allowed, file ?? artifact_id);
   return {
-    body: { key, mime, size, expires_at, command, ...(refusal && { not_inline: refusal }) },
+    body: { command, ...(refusal && { not_inline: refusal }) },
     link: { uri: artifactUri(artifact_id), name: key, mimeType: mime, size },
   };
 }

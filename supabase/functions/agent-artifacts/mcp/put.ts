@@ -7,8 +7,9 @@ import { MAX_TEXT_BYTES, sha256Of, uploadBytes } from "./small_text.ts";
 
 interface Registered extends Artifact {
   readonly upload_url: string;
-  readonly upload_expires_at: string;
 }
+
+const DEFAULT_TTL_DAYS = 7;
 
 const additions = z.object({
   text: wellFormedText
@@ -29,24 +30,29 @@ export const putTool = defineTool({
   name: "put",
   summary: "Put a file under a key: answers the command that uploads it, or takes a small text.",
   description:
-    "After the command, call commit. With `text`, the answer is the committed artifact, " +
-    "and `size` is not needed. Committing a second file under a key supersedes the first.",
+    "Run the command at once, then call commit. With `text`, the answer is the committed " +
+    "artifact, and `size` is not needed. Committing a second file under a key supersedes the " +
+    "first. Without `mime` it is text/plain for a text, else application/octet-stream; without " +
+    `\`ttl_days\`, ${DEFAULT_TTL_DAYS}.`,
   // A text is committed too, and takes the place of what its key named before.
   effect: "renews",
   additions,
-  dispensable: ["size"],
+  dispensable: ["mime", "size", "ttl_days"],
   async call({ run, settings }, { given, added: { text, file } }) {
     if (text === undefined) {
-      const { artifact_id, upload_url, upload_expires_at } = await run<Registered>(
-        "/register",
-        given,
-      );
+      const { artifact_id, upload_url } = await run<Registered>("/register", {
+        mime: "application/octet-stream",
+        ttl_days: DEFAULT_TTL_DAYS,
+        ...given,
+      });
       // The URL is long, and it is in the command.
       const command = uploadCommand(file, upload_url);
-      return { body: { artifact_id, upload_expires_at, command } };
+      return { body: { artifact_id, command } };
     }
     const bytes = new TextEncoder().encode(text);
     const { artifact_id, mime, upload_url } = await run<Registered>("/register", {
+      mime: "text/plain",
+      ttl_days: DEFAULT_TTL_DAYS,
       ...given,
       size: bytes.byteLength,
     });

@@ -21,7 +21,10 @@ export function downloadCommand(
   path: string,
 ): string {
   const file = unlikeOption(path);
-  return `curl -sS --fail-with-body -o ${quoted(file)} ${quoted(url)} && ` +
+  // Of no use beside `-o`, and a name that the owner has chosen.
+  const unnamed = new URL(url);
+  unnamed.searchParams.delete("download");
+  return `curl -sSf -o ${quoted(file)} ${quoted(unnamed.href)} && ` +
     `echo ${quoted(`${sha256}  ${file}`)} | sha256sum -c`;
 }
 
@@ -30,7 +33,7 @@ function unlikeOption(path: string): string {
   return path.startsWith("-") ? `./${path}` : path;
 }
 
-/** One word to a POSIX shell, whatever is in it: a URL ends with another agent's file name. */
+/** One word to a POSIX shell, whatever is in it. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

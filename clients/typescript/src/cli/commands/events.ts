@@ -1,3 +1,4 @@
+import type { ArtifactsEvent, MeshEvent } from "../../contract/types.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { UsageError } from "../exit_codes.ts";
 
@@ -26,7 +27,7 @@ export const events: Command = defineCommand({
       ...(values.type !== undefined && { types: values.type }),
       ...(values.after !== undefined && { after: values.after }),
     });
-    await context.output.rows(found, {
+    await context.output.rows<ArtifactsEvent | MeshEvent>(found, {
       heads: ["AT", "TYPE", "BY", "WHAT"],
       cells: ({ event_id: _, type, at, actor, agent_id: __, ...facts }) => [
         at,

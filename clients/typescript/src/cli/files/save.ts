@@ -1,4 +1,14 @@
-import { constants, copyFile, link, open, readdir, rename, rm, stat } from "node:fs/promises";
+import {
+  constants,
+  copyFile,
+  type FileHandle,
+  link,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import type { Got } from "../../transfer/get.ts";
@@ -6,7 +16,14 @@ import type { Got } from "../../transfer/get.ts";
 export interface SaveOptions {
   /** Whether to take the place of a file that is there. Default: false, to fail with EEXIST. */
   readonly overwrite?: boolean;
+  /**
+   * Looks at the file before its first byte is written, and before it gets its name. Where it
+   * throws, the file is removed.
+   */
+  readonly check?: (file: FileHandle, path: string) => Promise<void>;
 }
+
+const nothingToCheck = () => Promise.resolve();
 
 /** What a download that was killed leaves is removed by the next one after so long a silence. */
 const STALE_MILLISECONDS = 10 * 60_000;
@@ -18,7 +35,7 @@ const STALE_MILLISECONDS = 10 * 60_000;
 export async function save(
   { body, artifact }: Got,
   path: string,
-  { overwrite = false }: SaveOptions = {},
+  { overwrite = false, check = nothingToCheck }: SaveOptions = {},
 ): Promise<void> {
   const directory = dirname(path);
   const prefix = `.${artifact.artifact_id}.`;
@@ -26,22 +43,28 @@ export async function save(
   const random = Math.random().toString(36).slice(2);
   const temporary = join(directory, `${prefix}${process.pid}-${random}.part`);
   try {
-    await writeAll(body, temporary);
+    await writeAll(body, temporary, check);
     await (overwrite ? rename(temporary, path) : publish(temporary, path));
   } finally {
     await rm(temporary, { force: true });
   }
 }
 
-async function writeAll(body: ReadableStream<Uint8Array>, path: string): Promise<void> {
+async function writeAll(
+  body: ReadableStream<Uint8Array>,
+  path: string,
+  check: NonNullable<SaveOptions["check"]>,
+): Promise<void> {
   const file = await open(path, "wx");
   try {
+    await check(file, path);
     for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
       for (let written = 0; written < chunk.byteLength;) {
         written += (await file.write(chunk, written, chunk.byteLength - written)).bytesWritten;
       }
     }
     await file.sync();
+    await check(file, path);
   } finally {
     await file.close();
   }

@@ -1,0 +1,38 @@
+/** What several tools take. The service checks the values. */
+import * as z from "zod";
+import type { NamedArtifact } from "../../transfer/target.ts";
+import { UsageError } from "../exit_codes.ts";
+
+export const path: z.ZodString = z.string().min(1)
+  .meta({ description: "Within the folder of this server." });
+
+export const agents: z.ZodArray<z.ZodString> = z.array(z.string()).min(1).max(100);
+
+export const waitSeconds: z.ZodDefault<z.ZodNumber> = z.number().int().min(0).max(50).default(0)
+  .meta({ description: "How long to wait where there is nothing to tell yet." });
+
+/** One artifact, by either of its names. */
+export const artifactFields: ArtifactFields = {
+  artifact_id: z.string().optional(),
+  key: z.string().optional()
+    .meta({ description: "Instead of artifact_id: its owner's name for it." }),
+};
+
+interface ArtifactFields {
+  readonly artifact_id: z.ZodOptional<z.ZodString>;
+  readonly key: z.ZodOptional<z.ZodString>;
+}
+
+export function artifactOf(
+  { artifact_id, key, from_agent }: {
+    readonly artifact_id?: string | undefined;
+    readonly key?: string | undefined;
+    readonly from_agent?: string | undefined;
+  },
+): NamedArtifact {
+  if (artifact_id !== undefined && key === undefined) return { artifactId: artifact_id };
+  if (key === undefined || artifact_id !== undefined) {
+    throw new UsageError("Give an artifact_id or a key.");
+  }
+  return { key, ...(from_agent !== undefined && { agentId: from_agent }) };
+}

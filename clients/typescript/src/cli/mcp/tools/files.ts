@@ -1,0 +1,143 @@
+import * as z from "zod";
+import { agents, artifactFields, artifactOf, waitSeconds } from "../fields.ts";
+import { defineTool, type Tool } from "../tool.ts";
+
+const DAY_MILLISECONDS = 86_400_000;
+
+const after = z.string().optional()
+  .meta({ description: "The `latest` of an earlier answer: only what is newer." });
+
+export const FILE_TOOLS: readonly Tool[] = [
+  defineTool({
+    name: "inbox",
+    description: "What other agents have granted, newest first. With `wait_seconds` it answers " +
+      "as soon as there is something; to wait for the next one, give `after`.",
+    effect: "reads",
+    input: z.object({
+      from_agent: z.string().optional().meta({ description: "Only grants of this agent." }),
+      after,
+      limit: z.number().int().optional(),
+      wait_seconds: waitSeconds,
+    }),
+    async call(given, { files, signal }) {
+      const { grants, latest, next_cursor } = await files.inboxPage(defined(given), { signal });
+      return {
+        grants: grants.map(({ artifact_id, from_agent, key, mime, size, expires_at }) => ({
+          artifact_id,
+          from_agent,
+          key,
+          mime,
+          size,
+          expires_at,
+        })),
+        latest,
+        more: next_cursor !== null,
+      };
+    },
+  }),
+  defineTool({
+    name: "list",
+    description: "Your own files, in the order of their keys.",
+    effect: "reads",
+    input: z.object({
+      prefix: z.string().default("").meta({ description: "What the keys begin with." }),
+      limit: z.number().int().min(1).max(1000).default(100),
+    }),
+    async call({ prefix, limit }, { files, signal }) {
+      const found: object[] = [];
+      for await (const artifact of files.list({ prefix, signal })) {
+        if (found.length === limit) return { artifacts: found, more: true };
+        const { artifact_id, key, mime, size, expires_at } = artifact;
+        found.push({ artifact_id, key, mime, size, expires_at });
+      }
+      return { artifacts: found, more: false };
+    },
+  }),
+  defineTool({
+    name: "share",
+    description: "Give agents access to a file of your own.",
+    effect: "adds",
+    input: z.object({
+      ...artifactFields,
+      to: agents,
+      days: z.number().int().min(1).max(36_500).optional()
+        .meta({ description: "How long. Default: as long as the file." }),
+      show_tokens: z.boolean().default(false).meta({
+        description: "Also answer the grant tokens. Whoever reads this conversation has them then.",
+      }),
+    }),
+    async call({ to, days, show_tokens, ...named }, { files, signal }) {
+      const until = days === undefined
+        ? {}
+        : { expiresAt: new Date(Date.now() + days * DAY_MILLISECONDS) };
+      const grants: object[] = [];
+      for (const agent of to) {
+        const granted = await files.share(artifactOf(named), agent, { ...until, signal });
+        const { token, ...shown } = granted;
+        grants.push(show_tokens ? { ...shown, token } : shown);
+      }
+      return { grants };
+    },
+  }),
+  defineTool({
+    name: "unshare",
+    description: "Take the access to a file of your own away from agents.",
+    effect: "replaces",
+    input: z.object({ ...artifactFields, from: agents }),
+    async call({ from, ...named }, { files, signal }) {
+      let revoked = 0;
+      for (const agent of from) {
+        revoked += (await files.unshare(artifactOf(named), agent, { signal })).revoked;
+      }
+      return { revoked };
+    },
+  }),
+  defineTool({
+    name: "delete",
+    description: "End a file of your own, and every access to it.",
+    effect: "replaces",
+    input: z.object(artifactFields),
+    async call(named, { files, signal }) {
+      const { artifact_id, state } = await files.remove(artifactOf(named), { signal });
+      return { artifact_id, state };
+    },
+  }),
+  ...[true, false].map((isBlocked) =>
+    defineTool({
+      name: isBlocked ? "inbox_block" : "inbox_unblock",
+      description: isBlocked
+        ? "Keep what an agent grants out of the inbox. It does not learn of it."
+        : "Show again in the inbox what an agent grants.",
+      effect: "sets",
+      input: z.object({ from_agent: z.string() }),
+      async call({ from_agent }, { files, signal }) {
+        return isBlocked
+          ? await files.block({ from_agent }, { signal })
+          : await files.unblock({ from_agent }, { signal });
+      },
+    })
+  ),
+  defineTool({
+    name: "events",
+    description: "What happened to your files, and what you did.",
+    effect: "reads",
+    input: z.object({ after, limit: z.number().int().optional(), wait_seconds: waitSeconds }),
+    call: (given, { files, signal }) => files.eventsPage(defined(given), { signal }),
+  }),
+  defineTool({
+    name: "whoami",
+    description: "Whom the key of this server stands for.",
+    effect: "reads",
+    input: z.object({}),
+    call: (_given, { files, signal }) => files.whoami({ signal }),
+  }),
+];
+
+type Defined<Given> = { [Field in keyof Given]: Exclude<Given[Field], undefined> };
+
+/** Without the fields that were left out. */
+function defined<Given extends object>(given: Given): Defined<Given> {
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as Defined<Given>;
+}

@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { agentId } from "../../_shared/fields.ts";
+import { defineTool, type McpCall } from "../../_shared/mcp/definition.ts";
+import type { Artifact } from "../fields.ts";
+
+const MAX_GRANTEES = 10;
+
+/** What /commit answers with a 202 has the state `verifying`. */
+interface Committed extends Omit<Artifact, "state"> {
+  readonly state: Artifact["state"] | "verifying";
+  readonly verified_bytes?: number;
+}
+
+/** /commit, and for those who are to have the file /grant too. */
+export const commitTool = defineTool({
+  name: "commit",
+  additions: z.object({
+    to: z.array(agentId).max(MAX_GRANTEES, `Must have at most ${MAX_GRANTEES} agents.`).default([])
+      .meta({ description: "Agents to grant it to, for as long as it lasts." }),
+  }),
+  async call({ run }, { given, added: { to } }) {
+    const committed = await run<Committed>("/commit", given);
+    const { state, expires_at, verified_bytes } = committed;
+    if (state === "verifying") return { body: { state, verified_bytes } };
+    for (const agent of to) await grantOnce(run, committed, agent);
+    // Everything else is known to who has put it.
+    return { body: { state, expires_at, ...(to.length > 0 && { granted_to: to }) } };
+  },
+});
+
+/** A commit can be repeated, and is to leave one grant all the same. */
+async function grantOnce(
+  run: McpCall["run"],
+  { agent_id, artifact_id, expires_at }: Committed,
+  to_agent: string,
+): Promise<void> {
+  const live = { agent_id, artifact_id, to_agent, limit: 1 };
+  const { grants } = await run<{ readonly grants: readonly object[] }>("/grants", live);
+  if (grants.length === 0) await run("/grant", { artifact_id, to_agent, expires_at });
+}

@@ -1,0 +1,23 @@
+import * as z from "zod";
+import { defineTool } from "../../_shared/mcp/definition.ts";
+
+interface Entry {
+  readonly grant_id: string;
+  readonly sha256: string;
+  readonly granted_at: string;
+}
+
+/** /inbox, with what a model needs to choose by. */
+export const inboxTool = defineTool({
+  name: "inbox",
+  additions: z.object({}),
+  async call({ run }, { given }) {
+    const { grants, ...position } = await run<{ readonly grants: readonly Entry[] }>(
+      "/inbox",
+      given,
+    );
+    // The command of get has the digest, and the grants are in their order.
+    const shown = grants.map(({ grant_id: _, sha256: __, granted_at: ___, ...entry }) => entry);
+    return { body: { grants: shown, ...position } };
+  },
+});

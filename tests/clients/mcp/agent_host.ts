@@ -1,0 +1,62 @@
+/** A language model's host, which runs `agent mcp` for the files of one folder. */
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio";
+import { join } from "node:path";
+import { PROJECT } from "../../../dev/command/project.ts";
+import { type Agent, createAgent, SUPABASE_URL } from "../../conformance/client.ts";
+import { connectBy, type Dialect, type McpClient } from "../../conformance/mcp/mcp_client.ts";
+
+const BY_DENO: readonly [string, ...string[]] = [
+  Deno.execPath(),
+  "run",
+  "--allow-all",
+  `--config=${join(PROJECT, "deno.json")}`,
+  join(PROJECT, "clients/typescript/src/cli/main.ts"),
+];
+
+type Named = Pick<Agent, "id" | "key">;
+
+interface HostOptions {
+  readonly dialect?: Dialect;
+  /** Default: the local stack. */
+  readonly url?: string;
+  /** What runs the command line. Default: this Deno. */
+  readonly command?: readonly [string, ...string[]];
+}
+
+export class AgentHost implements AsyncDisposable {
+  constructor(readonly agent: Named, readonly folder: string, readonly client: McpClient) {}
+
+  /** A new agent, in an empty folder. */
+  static async of(name: string, options: HostOptions = {}): Promise<AgentHost> {
+    return await AgentHost.for(await createAgent(name), options);
+  }
+
+  static async for(
+    agent: Named,
+    { dialect = "2026-07-28", url = SUPABASE_URL, command = BY_DENO }: HostOptions = {},
+  ): Promise<AgentHost> {
+    const folder = await Deno.realPath(await Deno.makeTempDir());
+    const [program, ...args] = command;
+    const server = {
+      command: program,
+      args: [...args, "mcp"],
+      cwd: folder,
+      env: { ...Deno.env.toObject(), AGENT_URL: url, AGENT_KEY: agent.key, AGENT_ID: "" },
+    };
+    const client = await connectBy(dialect, {
+      transport: () => new StdioClientTransport(server),
+      oldTransport: () => new OldStdioTransport(server),
+    });
+    return new AgentHost(agent, folder, client);
+  }
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client[Symbol.asyncDispose]();
+    await Deno.remove(this.folder, { recursive: true });
+  }
+}
