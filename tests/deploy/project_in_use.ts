@@ -58,10 +58,16 @@ export async function useProject(project: Connection): Promise<ProjectInUse> {
   return { artifactId: artifact_id, agentKey: key };
 }
 
+/** Answers of the functions, by what they show. */
+export type SeenOfProject = Record<string, unknown>;
+
 /**
  * Everything that its agents see of it: files, bytes, grants, maps, configurations with their PSKs.
  */
-export async function readProject(project: Connection, { artifactId, agentKey }: ProjectInUse) {
+export async function readProject(
+  project: Connection,
+  { artifactId, agentKey }: ProjectInUse,
+): Promise<SeenOfProject> {
   const artifacts = "/functions/v1/agent-artifacts";
   const mesh = "/functions/v1/agent-mesh";
   const { url } = await ask<{ url: string }>(project, `${artifacts}/open`, {
@@ -72,10 +78,14 @@ export async function readProject(project: Connection, { artifactId, agentKey }:
     headers: { authorization: `Bearer ${agentKey}` },
     body: JSON.stringify({ agent_id: "planner" }),
   });
-  const seen: Record<string, unknown> = {
+  // The position is of the moment, and names no content.
+  const { latest: _, ...inbox } = await ask<{ latest?: string }>(project, `${artifacts}/inbox`, {
+    agent_id: "builder",
+  });
+  const seen: SeenOfProject = {
     bytes: await (await fetch(url)).text(),
     list: await answer.json(),
-    inbox: await ask(project, `${artifacts}/inbox`, { agent_id: "builder" }),
+    inbox,
   };
   for (const agent_id of ["alpha", "beta"]) {
     // The configuration first: it makes the PSK that the map counts.

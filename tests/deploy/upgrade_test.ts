@@ -13,7 +13,7 @@ import { startFunction } from "../../dev/stack/functions.ts";
 import { type Stack, type StackOptions, startStack } from "../../dev/stack/stack.ts";
 import { openStateDirectory } from "../stack/stack_process.ts";
 import { openProjectDatabase } from "./project_database.ts";
-import { readProject, useProject } from "./project_in_use.ts";
+import { readProject, type SeenOfProject, useProject } from "./project_in_use.ts";
 import { CARRIED_COLUMNS, fillWithRows } from "./rows_before_release.ts";
 
 const run = promisify(execFile);
@@ -75,6 +75,7 @@ Deno.test("a project in use, carried over → the same files, grants, maps and P
         },
       }),
     upgradeDatabase: carryOver,
+    isShownAs: inSecondRendering,
   });
 });
 
@@ -100,18 +101,20 @@ Deno.test({
 
 /** Runs an earlier version, uses it, upgrades its database, and looks at it with this version. */
 async function proveUpgrade(
-  { stateDir, upgradeDatabase, ...earlier }:
+  { stateDir, upgradeDatabase, isShownAs = (seen) => seen, ...earlier }:
     & Pick<StackOptions, "migrationsDirectory" | "functionsDirectory" | "startFunction">
     & {
       readonly stateDir: string;
       readonly upgradeDatabase: (databaseUrl: string) => Promise<unknown>;
+      /** What this version shows of what the earlier one showed. Default: the same. */
+      readonly isShownAs?: (seen: SeenOfProject) => SeenOfProject;
     },
 ): Promise<void> {
   const common = { stateDir: join(stateDir, "state"), durable: false };
   const old = await startStack({ ...common, ...earlier, port: 0 });
   const { project, before } = await whileItRuns(old, async () => {
     const project = await useProject(old);
-    const before = await readProject(old, project);
+    const before = isShownAs(await readProject(old, project));
     await upgradeDatabase(old.databaseUrl);
     return { project, before };
   });
@@ -138,6 +141,33 @@ async function proveUpgrade(
       rules: 1,
     });
   });
+}
+
+/**
+ * The first rendering of configurations had the host's IPv6 address in a hook alone; the second has
+ * it in a line of its own too. Agents learn of it by a `config_version` that is one higher.
+ */
+function inSecondRendering(seen: SeenOfProject): SeenOfProject {
+  const shown = { ...seen };
+  for (const agent of ["alpha", "beta"]) {
+    for (const what of [`configuration of ${agent}`, `map of ${agent}`]) {
+      const { config_version, config, ...answer } = seen[what] as {
+        config_version: number;
+        config?: string;
+      };
+      shown[what] = {
+        ...answer,
+        config_version: config_version + 1,
+        ...(config === undefined ? {} : { config: withAddressLine(config) }),
+      };
+    }
+  }
+  return shown;
+}
+
+function withAddressLine(config: string): string {
+  const [, ipv6] = /ip -6 address replace (\S+)/.exec(config) ?? [];
+  return config.replace(/^Address = .*$/m, `$&\n#address ${ipv6}`);
 }
 
 /** The tag of the newest release; null before the first. */
