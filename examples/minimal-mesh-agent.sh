@@ -9,14 +9,14 @@
 # To keep a real host in the mesh, take the reference agent in mesh-agent/. Left out here is:
 # - changing a live tunnel: each change takes the tunnel down and up again. Every session starts
 #   anew, and a peer may be out of reach for half a minute, or until it speaks if it is behind NAT;
-# - backing off, watching the firewall and the interface, looking names up again, registering again
-#   with the same key or another, coming up while the service is away, a lock against another agent.
+# - backing off, waiting for news after a heartbeat has failed, watching the firewall and the
+#   interface, looking names up again, registering again, starting without the service, a lock.
 set -euo pipefail
 umask 077
 
 : "${MESH_URL:?the URL of the function}" "${AGENT_ID:?the identifier of this agent}"
 : "${AGENT_KEY_FILE:?a file that holds the agent key}"
-INTERFACE=${INTERFACE:-mesh0}
+INTERFACE=${INTERFACE:-mesh0} POLL_SECONDS=${POLL_SECONDS:-30}
 CONFIG=/etc/wireguard/$INTERFACE.conf
 PRIVATE_KEY=/etc/wireguard/$INTERFACE.key # where the configuration expects it
 # shellcheck source-path=SCRIPTDIR source=mesh-agent/configuration.sh
@@ -24,35 +24,37 @@ source "$(dirname "$0")/mesh-agent/configuration.sh"
 require_safe_url "$MESH_URL"
 
 # body [--arg <name> <value>]…: these fields and agent_id, as JSON.
-body() {
-  jq --null-input --arg agent_id "$AGENT_ID" "$@" '$ARGS.named'
-}
+body() { jq --null-input --arg agent_id "$AGENT_ID" "$@" '$ARGS.named'; }
 
-# post <path> <body>: prints the answer. Fails unless the status is 2xx, which curl reports then.
+# post <path> <body> [<seconds>]: becomes curl, which prints the answer, and fails unless it is 2xx.
 post() {
-  curl --silent --show-error --fail-with-body --max-time 15 "$MESH_URL$1" --data "$2" \
+  exec curl --silent --show-error --fail-with-body --max-time "$((15 + ${3:-0}))" "$MESH_URL$1" --data "$2" \
     --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")")
 }
 
-take_down() {
-  wg-quick down "$CONFIG" 2>/dev/null || true # nothing is up the first time
-}
+take_down() { wg-quick down "$CONFIG" 2>/dev/null || true; } # nothing is up the first time
 
 [[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY" # it never leaves this host
-post /peer/register "$(body --arg pubkey "$(wg pubkey <"$PRIVATE_KEY")" \
-  ${ENDPOINT:+--arg endpoint "$ENDPOINT"})"
-trap take_down EXIT
+(post /peer/register "$(body --arg pubkey "$(wg pubkey <"$PRIVATE_KEY")" \
+  ${ENDPOINT:+--arg endpoint "$ENDPOINT"})")
+trap 'kill $(jobs -pr) || true; take_down' EXIT
 trap 'exit 0' TERM INT
-running= # the config_version that runs; none yet
+running=                                                    # the config_version that runs; none yet
+wait_seconds=$((POLL_SECONDS > 50 ? 50 : POLL_SECONDS - 1)) # the service waits for 50 at most
 while true; do
-  # Keeps this agent online, says which version runs, and learns which one should.
-  if heartbeat=$(post /peer/heartbeat "$(body ${running:+--argjson config_version "$running"})") &&
-    [[ $(jq .config_version <<<"$heartbeat") != "$running" ]] && answer=$(post /wg_config "$(body)") &&
+  sleep "$POLL_SECONDS" & round=$! # what a round lasts, whether the service waits or not
+  # Keeps this agent online, says which version runs, and learns as soon as another one should.
+  post /peer/heartbeat "$(body ${running:+--argjson config_version "$running"} \
+    ${wait_seconds:+--argjson wait_seconds "$wait_seconds"})" "$wait_seconds" >"$CONFIG.heartbeat" &
+  wait $! || wait_seconds= # in the background, so that a signal need not wait
+  if due=$(jq -e .config_version "$CONFIG.heartbeat") && [[ $due != "$running" ]] &&
+    answer=$(post /wg_config "$(body)") &&
     jq -ej '.config | strings' <<<"$answer" >"$CONFIG.served" && check "$CONFIG.served" >"$CONFIG.new"; then
     take_down                  # with the old file, whose hooks remove the old firewall
     mv "$CONFIG.new" "$CONFIG" # no line that was served: its data, and hooks of this host's own
     wg-quick up "$CONFIG"
     running=$(jq .config_version <<<"$answer")
+    sleep 1 & round=$! # the next news may be there already
   fi
-  sleep "${POLL_SECONDS:-30}" & wait $! # in the background, so that a signal need not wait
+  wait "$round" || true
 done

@@ -27,18 +27,26 @@ FIREWALL=${FIREWALL:-nftables}
 POLL_SECONDS=${POLL_SECONDS:-}
 
 readonly LONGEST_PAUSE_SECONDS=300
+# The longest wait that the service takes.
+readonly LONGEST_WAIT_SECONDS=50
 
 # shellcheck source-path=SCRIPTDIR source=tunnel.sh
 source "$AGENT_FOLDER/tunnel.sh"
 
-# The last answer's HTTP status, or 000 where there was none.
+# The last answer's HTTP status, or 000 where there was none, and how many whole seconds it took.
 status=
+answer_seconds=
 heartbeat_seconds=30
 registered_pubkey=
 # The config_version that runs; empty while the tunnel is down.
 applied_version=
 # The config_version that the last heartbeat was told.
 served_version=
+# How many rounds in a row have failed.
+failures=0
+# How many heartbeats in a row were to wait and did not: they failed, or were answered at once.
+# At most 20, where the pause that is made of it is longer than any interval.
+fruitless_waits=0
 
 # What the service said may be part of it, and is not to command the terminal that shows it.
 log() {
@@ -47,15 +55,18 @@ log() {
 
 # --- talking to the service ---------------------------------------------------------------------
 
-# request <path> <json>: sets status, leaves the answer in $WORK/answer, and fails unless it is 200.
+# request <path> <json> [<seconds>]: sets status and answer_seconds, leaves the answer in
+# $WORK/answer, and fails unless it is 200. The service may wait for so many seconds.
 # curl must not run in a subshell: that would hold the lock until curl ends, even after this shell.
+# It runs in the background, so that a signal need not wait for its end.
 request() {
   : >"$WORK/answer"
-  curl --silent --show-error --connect-timeout 5 --max-time 15 \
+  curl --silent --show-error --connect-timeout 5 --max-time "$((15 + ${3:-0}))" \
     --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")") \
     --header 'content-type: application/json' --data @- \
-    --output "$WORK/answer" --dump-header "$WORK/headers" --write-out '%{http_code}' \
-    "$MESH_URL$1" <<<"$2" >"$WORK/status" && status=$(<"$WORK/status") || status=000
+    --output "$WORK/answer" --dump-header "$WORK/headers" \
+    --write-out '%{http_code} %{time_total}\n' "$MESH_URL$1" <<<"$2" >"$WORK/status" &
+  wait $! && IFS='. ' read -r status answer_seconds _ <"$WORK/status" || status=000
   [[ $status == 200 ]] && return
   local reason="no answer"
   [[ $status == 000 ]] ||
@@ -95,11 +106,30 @@ replace_key_in_use() {
   wg genkey >"$WORK/key" && mv "$WORK/key" "$PRIVATE_KEY" && log "a new key pair is made"
 }
 
-# Says which version runs; sets served_version and heartbeat_seconds.
+# How often a heartbeat is due.
+interval_seconds() {
+  echo "${POLL_SECONDS:-$heartbeat_seconds}"
+}
+
+# How long a heartbeat may wait for news: less than the interval by up to a tenth, so that the next
+# one is in time, and agents do not fall into step. 0 where asking over and over is as quick.
+seconds_to_wait() {
+  local seconds=$(($(interval_seconds) * (900 + RANDOM % 100) / 1000))
+  ((seconds < LONGEST_WAIT_SECONDS)) || seconds=$LONGEST_WAIT_SECONDS
+  echo "$((seconds < 2 ? 0 : seconds))"
+}
+
+# Says which version runs; sets served_version and heartbeat_seconds. A service that waits answers
+# as soon as another version should run. After a failure the question is whether it is back.
 heartbeat() {
-  if ! request /peer/heartbeat "$(jq -n \
-    --arg agent_id "$AGENT_ID" --arg version "$applied_version" \
-    '{$agent_id} + if $version == "" then {} else {config_version: ($version | tonumber)} end')"; then
+  local wait_seconds=0
+  [[ -z $applied_version ]] || ((failures > 0)) || wait_seconds=$(seconds_to_wait)
+  # Until it is known to have waited.
+  ((wait_seconds == 0 || fruitless_waits == 20)) || fruitless_waits=$((fruitless_waits + 1))
+  if ! request /peer/heartbeat "$(jq -n --arg agent_id "$AGENT_ID" \
+    --arg version "$applied_version" --argjson wait_seconds "$wait_seconds" \
+    '{$agent_id} + if $version == "" then {} else {config_version: ($version | tonumber)} end
+      + if $wait_seconds == 0 then {} else {$wait_seconds} end')" "$wait_seconds"; then
     # The operator removed this peer. It may register again: it comes back without a rule.
     [[ $status != 404 ]] || registered_pubkey=
     return 1
@@ -108,6 +138,21 @@ heartbeat() {
   local asked
   asked=$(answered_number heartbeat_interval_seconds) || return
   [[ ! $asked =~ ^[1-9][0-9]{0,3}$ ]] || heartbeat_seconds=$asked
+  # News may come at once, but not time after time.
+  local expected_seconds=$((wait_seconds - 1))
+  [[ $served_version == "$applied_version" ]] || expected_seconds=1
+  ((wait_seconds == 0 || answer_seconds < expected_seconds)) || fruitless_waits=0
+}
+
+# How long to pause after a round that went well: the interval, where heartbeats do not wait. Where
+# they do, the next one waits almost at once, unless the last three or more were in vain: so a
+# service that does not wait, or that always names another version, is soon asked as rarely.
+seconds_to_pause() {
+  local interval seconds
+  interval=$(interval_seconds)
+  seconds=$((2 ** fruitless_waits / 4))
+  (($(seconds_to_wait) > 0 && seconds < interval)) || seconds=$interval
+  echo "$((seconds > 0 ? seconds : 1))"
 }
 
 # Fetches the configuration and applies it.
@@ -159,13 +204,13 @@ retry_after() {
 }
 
 stay() {
-  local failures=0 pause_seconds asked
+  local pause_seconds asked
   while true; do
     : >"$WORK/headers"
     keep_firewall
     if meet; then
       failures=0
-      pause_seconds=${POLL_SECONDS:-$heartbeat_seconds}
+      pause_seconds=$(seconds_to_pause)
     else
       fall_back || log "the last configuration cannot be brought up"
       failures=$((failures + 1))
@@ -182,10 +227,11 @@ stay() {
 leave() {
   trap '' TERM INT
   trap - EXIT
-  ! is_up || take_down
-  rm -rf "$WORK"
+  # Before its directory goes: a request may be about to write there.
   # shellcheck disable=SC2046 # one argument for each job
   kill $(jobs -pr) 2>/dev/null || true
+  ! is_up || take_down
+  rm -rf "$WORK"
 }
 
 # --- the start ----------------------------------------------------------------------------------

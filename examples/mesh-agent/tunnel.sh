@@ -123,7 +123,7 @@ has_same_interface() {
 # syncconf starts: it would remove every peer that a truncated list leaves out.
 change_in_place() {
   local peers
-  sed '/^Endpoint = /d' "$WORK/new" >"$WORK/$INTERFACE.conf" || return
+  defer_endpoints || return
   load_firewall "$WORK/new" || return
   peers=$(wg-quick strip "$WORK/$INTERFACE.conf") || return
   printf '[Interface]\nPrivateKey = %s\nListenPort = %s\n%s\n' \
@@ -132,7 +132,39 @@ change_in_place() {
     log "$(errors_without_keys)"
     return 1
   }
-  mv "$WORK/new" "$CONFIG"
+  mv "$WORK/new" "$CONFIG" && greet_new_peers
+}
+
+# Leaves in $WORK/$INTERFACE.conf the new configuration without endpoints, and in $WORK/keepalives
+# the keepalives of the peers that the tunnel does not have yet, which it goes without, too. A peer
+# that gets its keepalive is sent a handshake at once. Where it has no endpoint then, the next one
+# is sent only after 5 s (REKEY_TIMEOUT).
+defer_endpoints() {
+  wg show "$INTERFACE" peers >"$WORK/known" || return
+  : >"$WORK/keepalives"
+  awk -v keepalives="$WORK/keepalives" '
+    FILENAME == ARGV[1] { known[$1]; next }
+    /^PublicKey = / { key = $3 }
+    /^Endpoint = / { next }
+    /^PersistentKeepalive = / && !(key in known) {
+      print "peer", key, "persistent-keepalive", $3 >keepalives
+      next
+    }
+    { print }
+  ' "$WORK/known" "$WORK/new" >"$WORK/$INTERFACE.conf"
+}
+
+# Gives the peers that are new their endpoints, then their keepalives.
+greet_new_peers() {
+  [[ -s $WORK/keepalives ]] || return 0
+  refresh_endpoints || return
+  # A name that resolves does so within a second, as a rule.
+  for _ in {1..10}; do
+    looks_up || break
+    sleep 0.1
+  done
+  # Four words are one peer.
+  xargs -n 4000 wg set "$INTERFACE" <"$WORK/keepalives"
 }
 
 # wg repeats a line that it refuses, and the line may hold a secret.

@@ -138,6 +138,21 @@ tunnelTest(
   },
 );
 
+tunnelTest(
+  "peers appear while the tunnel is up, one with a name that does not resolve → each has its keepalive",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    const carol = await mesh.join("carol");
+    const dave = await mesh.join("dave", { endpoint: "dave.example:51820" });
+    for (const to of [carol, dave]) await putRule({ from: bob, to, ...TCP_80 });
+    await bob.meshAgent.untilApplied();
+    for (const peer of [alice, carol, dave]) {
+      assert.equal(await peerField(bob, { peer, field: "persistent-keepalive" }), "25");
+    }
+  },
+);
+
 tunnelTest("a peer without a session registers another endpoint → that one is used", async () => {
   await using mesh = await Mesh.create();
   const alice = await mesh.join("alice", { endpoint: "198.51.100.250:51820" });

@@ -15,6 +15,7 @@ import { tunnelTest } from "../wireguard/requirements.ts";
 import { ServiceDoor } from "../wireguard/service_door.ts";
 import { agentSettings, EXAMPLES } from "./agent_settings.ts";
 import { check } from "./check.ts";
+import { printSecondsUntil, untilWaiting } from "./reference_agent.ts";
 
 const SCRIPT = `${EXAMPLES}/minimal-mesh-agent.sh`;
 const LONGEST_LINES = 60;
@@ -84,6 +85,54 @@ tunnelTest(
   },
 );
 
+tunnelTest(
+  "the minimal agent that waits with its heartbeat → a change is applied; SIGTERM → it ends, unanswered",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+    const { agent, door } = await startMinimalAgent(bob, mesh, { pollSeconds: 30 });
+    await untilReplaced([bob]);
+    await untilWaiting(bob, door);
+    const before = await configurationOf(bob);
+    await putRule({ from: alice, to: bob, ...TCP_80 });
+    await printSecondsUntil("a rule → the minimal agent's new configuration", async () => {
+      return await configurationOf(bob) !== before;
+    });
+    await untilReplaced([bob]);
+
+    await untilWaiting(bob, door);
+    assert.ok(door.waits.every((seconds) => seconds === 29));
+    const { waitsAnswered } = door;
+    agent.kill("SIGTERM");
+    assert.equal((await agent.status).code, 0);
+    assert.equal(door.waitsAnswered, waitsAnswered);
+    assert.doesNotMatch(await bob.host.processes(), /^(curl|sleep) /m);
+    assert.equal(await hasInterface(bob), false);
+  },
+);
+
+for (const how of ["ignored", "refused"] as const) {
+  tunnelTest(
+    `the minimal agent with a service by which wait_seconds is ${how} → asks every POLL_SECONDS, applies changes`,
+    async () => {
+      await using mesh = await Mesh.create();
+      const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+      const { door } = await startMinimalAgent(bob, mesh, { pollSeconds: 3 });
+      door.stopWaits(how);
+      await untilReplaced([bob]);
+      await putRule({ from: alice, to: bob, ...TCP_80 });
+      await untilReplaced([bob]);
+      await eventually("the agent pauses", {
+        withinSeconds: 20,
+        condition: async () => {
+          const processes = await bob.host.processes();
+          return /^sleep 3 $/m.test(processes) && !/^curl /m.test(processes);
+        },
+      });
+    },
+  );
+}
+
 Deno.test(`minimal-mesh-agent.sh → at most ${LONGEST_LINES} lines`, async () => {
   const lines = (await Deno.readTextFile(SCRIPT)).trimEnd().split("\n").length;
   assert.ok(lines <= LONGEST_LINES, `${lines} lines`);
@@ -93,27 +142,33 @@ Deno.test(`minimal-mesh-agent.sh → at most ${LONGEST_LINES} lines`, async () =
 async function startMinimalAgent(
   member: Member,
   mesh: Mesh,
+  { pollSeconds = 1 }: { pollSeconds?: number } = {},
 ): Promise<{ agent: Deno.ChildProcess; door: ServiceDoor }> {
   const door = mesh.attach(await ServiceDoor.open(member.host));
   const agent = member.host.start([SCRIPT], {
     logName: "agent.log",
-    env: { ...await agentSettings(member), POLL_SECONDS: "1" },
+    env: { ...await agentSettings(member), POLL_SECONDS: String(pollSeconds) },
   });
   return { agent, door };
 }
 
 /** Waits until each has put what it makes of what it is served now in place of the file before. */
 async function untilReplaced(members: readonly Member[]): Promise<void> {
-  for (const { agent, host, interfaceName } of members) {
-    const path = `${host.wireguardDirectory}/${interfaceName}.conf`;
+  for (const member of members) {
+    const { agent } = member;
     await eventually(`${agent.id} has its newest configuration`, {
       withinSeconds: 20,
       condition: async () => {
         const { config } = await succeed<{ config: string }>("/agent-mesh/wg_config", {
           as: agent,
         });
-        return await Deno.readTextFile(path) === (await check(config)).output;
+        return await configurationOf(member) === (await check(config)).output;
       },
     });
   }
+}
+
+/** What wg-quick was given last; empty before. */
+function configurationOf({ host, interfaceName }: Member): Promise<string> {
+  return Deno.readTextFile(`${host.wireguardDirectory}/${interfaceName}.conf`).catch(() => "");
 }

@@ -19,14 +19,17 @@ export class ReferenceAgent {
     readonly door: ServiceDoor,
     private readonly started: {
       readonly settings: Record<string, string>;
-      readonly pollSeconds: number;
+      readonly pollSeconds: number | null;
     },
   ) {}
 
-  /** Its tunnel is up when this returns; it ends with `mesh`. */
+  /**
+   * Its tunnel is up when this returns; it ends with `mesh`. With `pollSeconds` null it sends
+   * heartbeats as often as the service asks; below 3 it does not wait with them.
+   */
   static async start(
     member: Member,
-    { mesh, pollSeconds = 2 }: { mesh: Mesh; pollSeconds?: number },
+    { mesh, pollSeconds = 2 }: { mesh: Mesh; pollSeconds?: number | null },
   ): Promise<ReferenceAgent> {
     const door = mesh.attach(await ServiceDoor.open(member.host));
     const settings = { ...await agentSettings(member), CONFIG_DIR: member.host.directory };
@@ -36,7 +39,6 @@ export class ReferenceAgent {
     return meshAgent;
   }
 
-  /** With `pollSeconds` null it sends heartbeats as often as the service asks. */
   restart(
     { pollSeconds = this.started.pollSeconds, environment = {} }: {
       pollSeconds?: number | null;
@@ -140,7 +142,10 @@ export class ReferenceAgent {
 /** alice and bob, who agreed on alice → bob tcp 443, each with the reference agent; connected. */
 export async function joinWithAgents(
   mesh: Mesh,
-  { behindNat = false, pollSeconds = 2 }: { behindNat?: boolean; pollSeconds?: number } = {},
+  { behindNat = false, pollSeconds = 2 }: {
+    behindNat?: boolean;
+    pollSeconds?: number | null;
+  } = {},
 ): Promise<Record<"alice" | "bob", Member & { meshAgent: ReferenceAgent }>> {
   const [alice, bob] = [await mesh.join("alice", { behindNat }), await mesh.join("bob")];
   await putRule({ from: alice, to: bob, ...TCP_443 });
@@ -150,6 +155,27 @@ export async function joinWithAgents(
   };
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
   return joined;
+}
+
+/** Waits until the service keeps a heartbeat of the host's agent waiting. */
+export async function untilWaiting(
+  { host }: { host: Host },
+  door: ServiceDoor,
+): Promise<void> {
+  await eventually(`the agent of ${host.namespace} waits`, {
+    withinSeconds: 20,
+    condition: async () =>
+      door.waits.length > door.waitsAnswered && /^curl /m.test(await host.processes()),
+  });
+}
+
+export async function printSecondsUntil(
+  what: string,
+  condition: () => Promise<boolean>,
+): Promise<void> {
+  const began = performance.now();
+  await eventually(what, { withinSeconds: 30, condition });
+  console.log(`${what}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
 }
 
 /** From now on each request of this host hangs. */

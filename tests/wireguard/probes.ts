@@ -19,20 +19,28 @@ export async function listen(
   await untilListening(host, { proto, port });
 }
 
-/** Whether something sent from `host` to `target` comes back within two seconds. */
-export async function reaches(host: Host, target: Target): Promise<boolean> {
+/** Whether something sent from `host` to `target` comes back in time. */
+export async function reaches(
+  host: Host,
+  target: Target,
+  { withinSeconds = 2 }: { withinSeconds?: number } = {},
+): Promise<boolean> {
+  const address = socatAddress(target, { withinSeconds });
   const { success, output } = await host.runAnyhow(
-    ["socat", "-t2", "-T2", "-", socatAddress(target)],
+    ["socat", `-t${withinSeconds}`, `-T${withinSeconds}`, "-", address],
     { input: "hello" },
   );
   return success && output === "hello";
 }
 
 /** A connection to `target`, as socat spells it. */
-export function socatAddress({ proto, address, port }: Target): string {
+export function socatAddress(
+  { proto, address, port }: Target,
+  { withinSeconds = 2 }: { withinSeconds?: number } = {},
+): string {
   const family = address.includes(":") ? "6" : "4";
   const host = family === "6" ? `[${address}]` : address;
-  const options = proto === "tcp" ? ",connect-timeout=2" : "";
+  const options = proto === "tcp" ? `,connect-timeout=${withinSeconds}` : "";
   return `${proto.toUpperCase()}${family}:${host}:${port}${options}`;
 }
 

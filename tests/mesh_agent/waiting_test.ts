@@ -1,0 +1,130 @@
+/** Heartbeats that wait, and what becomes of them where the service does not wait. */
+import assert from "node:assert/strict";
+import { eventually } from "../wireguard/command.ts";
+import {
+  hasInterface,
+  type Member,
+  Mesh,
+  putRule,
+  revokeRule,
+  TCP_443,
+  TCP_80,
+} from "../wireguard/mesh_of_hosts.ts";
+import { listen, reaches, untilPingAnswered } from "../wireguard/probes.ts";
+import { tunnelTest } from "../wireguard/requirements.ts";
+import {
+  joinWithAgents,
+  printSecondsUntil,
+  ReferenceAgent,
+  untilWaiting,
+} from "./reference_agent.ts";
+
+/** What the service asks for between heartbeats. */
+const INTERVAL_SECONDS = 30;
+
+tunnelTest(
+  "/acl/put and /acl/revoke while agents wait with their heartbeats → reachable, then closed",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+    const agents = [];
+    for (const member of [alice, bob]) {
+      agents.push(await ReferenceAgent.start(member, { mesh, pollSeconds: null }));
+    }
+    for (const target of [TCP_80, TCP_443]) await listen(bob.host, target);
+    for (const { member, door } of agents) await untilWaiting(member, door);
+
+    const rule = { from: alice, to: bob };
+    await putRule({ ...rule, ...TCP_443 });
+    await printSecondsUntil("the first rule → reachable", () => isOpen(rule, 443));
+    await putRule({ ...rule, ...TCP_80 });
+    await printSecondsUntil("another rule → reachable", () => isOpen(rule, 80));
+    await revokeRule({ ...rule, ...TCP_80 });
+    await printSecondsUntil("revoked → closed", async () => !await isOpen(rule, 80));
+    assert.equal(await isOpen(rule, 443), true);
+
+    for (const { door } of agents) {
+      assert.ok(door.waits.length > 0);
+      assert.ok(door.waits.every((seconds) => seconds >= 2 && seconds < INTERVAL_SECONDS));
+    }
+  },
+);
+
+tunnelTest(
+  "SIGTERM while the agent waits → the request ends unanswered, the tunnel is down, nothing is left over",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { bob: { meshAgent, host, ...bob } } = await joinWithAgents(mesh, { pollSeconds: null });
+    await untilWaiting({ host }, meshAgent.door);
+    const { waitsAnswered } = meshAgent.door;
+    assert.equal(await meshAgent.stop("SIGTERM"), 0);
+    assert.doesNotMatch(await host.processes(), /^curl /m);
+    assert.equal(meshAgent.door.waitsAnswered, waitsAnswered);
+    assert.equal(await hasInterface({ host, ...bob }), false);
+    assert.deepEqual(meshAgent.hiddenFiles(), []);
+  },
+);
+
+tunnelTest(
+  "SIGKILL while the agent waits → a restarted agent applies the next change",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh, { pollSeconds: null });
+    await untilWaiting(bob, bob.meshAgent.door);
+    await bob.meshAgent.stop("SIGKILL");
+    bob.meshAgent.restart();
+    await putRule({ from: alice, to: bob, ...TCP_80 });
+    await bob.meshAgent.untilApplied();
+    assert.doesNotMatch(await bob.meshAgent.readLog(), /another agent/);
+  },
+);
+
+for (const how of ["ignored", "refused"] as const) {
+  tunnelTest(
+    `a service by which wait_seconds is ${how} → the agent asks once per interval, and applies changes`,
+    async () => {
+      await using mesh = await Mesh.create();
+      const { alice, bob } = await joinWithAgents(mesh);
+      await bob.meshAgent.stop("SIGTERM");
+      bob.meshAgent.door.stopWaits(how);
+      bob.meshAgent.restart({ pollSeconds: 4 });
+      await untilPausing(bob, 4);
+      await listen(bob.host, TCP_80);
+      const rule = { from: alice, to: bob };
+      await putRule({ ...rule, ...TCP_80 });
+      await bob.meshAgent.untilApplied();
+      await untilPingAnswered(alice.host, { address: bob.ipv4 });
+      assert.equal(await isOpen(rule, 80), true);
+      await untilPausing(bob, 4);
+    },
+  );
+}
+
+tunnelTest(
+  "a service that names another version than it serves, again and again → asked once per interval",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { bob } = await joinWithAgents(mesh, { pollSeconds: 4 });
+    bob.meshAgent.door.replaceAnswers({
+      "/peer/heartbeat": { config_version: 10_000, heartbeat_interval_seconds: 30 },
+    });
+    await untilPausing(bob, 4);
+  },
+);
+
+/** Waits until the agent of this host pauses for so long, a tenth more or less. */
+async function untilPausing({ host }: Member, seconds: number): Promise<void> {
+  await eventually(`${host.namespace} pauses for ${seconds} s`, {
+    withinSeconds: 30,
+    condition: async () => {
+      const pauses = (await host.processes()).matchAll(/^sleep ([\d.]+)/gm);
+      return Array.from(pauses, ([, pause]) => Math.abs(Number(pause) - seconds) / seconds)
+        .some((deviation) => deviation <= 0.1);
+    },
+  });
+}
+
+/** Asked often, so that what prints the time is not a probe's own patience. */
+function isOpen({ from, to }: { from: Member; to: Member }, port: number): Promise<boolean> {
+  return reaches(from.host, { proto: "tcp", address: to.ipv4, port }, { withinSeconds: 0.3 });
+}
