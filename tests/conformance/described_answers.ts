@@ -42,8 +42,11 @@ interface HeaderObject {
 /** Headers that say something about the answer: where they are, the document has to say so. */
 const MEANINGFUL_HEADERS = ["retry-after", "www-authenticate", "allow", "x-request-id"];
 
-/** What is answered and not in the document: the document itself, and what only commands call. */
-const UNLISTED = ["/openapi.json", "/psk/keys"];
+/**
+ * What is answered and not in the document: the document itself, MCP, which describes itself, and
+ * what only commands call.
+ */
+const UNLISTED = ["/openapi.json", "/mcp", "/psk/keys"];
 
 /** Where the document has the envelope of every error. */
 const ERROR_SCHEMA = "#/components/schemas/Error";

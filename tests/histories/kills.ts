@@ -18,6 +18,12 @@ type Kill = (target: Target) => Promise<void>;
 /** Within which the stack starts what was killed, and is healthy. */
 const PATIENCE_MILLISECONDS = 60_000;
 
+/** No connection, a lost one, and PostgreSQL that starts or ends (its appendix A). */
+const OUT_OF_REACH = [
+  ...["ECONNREFUSED", "ECONNRESET", "CONNECTION_CLOSED", "CONNECT_TIMEOUT"],
+  ...["57P01", "57P02", "57P03"],
+];
+
 const HEALTH = ["agent-artifacts", "agent-mesh"].map((name) => `/functions/v1/${name}/health`);
 
 const KILLS: Readonly<Record<string, Kill>> = {
@@ -58,7 +64,7 @@ export async function killInTurn(
 
 async function killPart({ stateDir }: Target, name: string): Promise<void> {
   const pid = (await recordedPids(stateDir))[name]!;
-  Deno.kill(pid, "SIGKILL");
+  killIfThere(pid);
   const deadline = Date.now() + PATIENCE_MILLISECONDS;
   while ((await recordedPids(stateDir))[name] === pid) {
     if (Date.now() > deadline) throw new Error(`${name} was killed and did not come back.`);
@@ -71,7 +77,7 @@ async function killBackend({ databaseUrl }: Target): Promise<void> {
     sql<{ pid: number }[]>`
       select pid from pg_stat_activity
       where usename = 'authenticator' order by state = 'active' desc limit 1`);
-  if (backend !== undefined) Deno.kill(backend.pid, "SIGKILL");
+  if (backend !== undefined) killIfThere(backend.pid);
 }
 
 async function terminateConnections({ databaseUrl }: Target): Promise<void> {
@@ -90,7 +96,40 @@ async function restart(target: Target): Promise<void> {
   await target.service.ready();
 }
 
+/** What has ended by itself meanwhile comes back as if it had been killed. */
+function killIfThere(pid: number): void {
+  try {
+    Deno.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/**
+ * Asks PostgreSQL, as soon as it is there: backends that outlive their postmaster for a moment may
+ * have answered that all is well while the next one was only starting.
+ */
 async function queryOnce<Row>(
+  databaseUrl: string,
+  query: (sql: postgres.Sql) => Promise<Row>,
+): Promise<Row> {
+  const deadline = Date.now() + PATIENCE_MILLISECONDS;
+  while (true) {
+    try {
+      return await tryQuery(databaseUrl, query);
+    } catch (error) {
+      if (!isOutOfReach(error) || Date.now() > deadline) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function isOutOfReach(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return code !== undefined && OUT_OF_REACH.includes(code);
+}
+
+async function tryQuery<Row>(
   databaseUrl: string,
   query: (sql: postgres.Sql) => Promise<Row>,
 ): Promise<Row> {

@@ -4,6 +4,9 @@ import { errorEntry, isErrorCode } from "../../supabase/functions/_shared/errors
 import { assertDescribed } from "../conformance/client.ts";
 import type { Mutant } from "./mutants.ts";
 
+/** Of JSON-RPC: what HTTP has a 500 for. */
+const INTERNAL_ERROR = -32_603;
+
 /** Throws unless it is no 5xx, and is what the OpenAPI document and the catalogue of errors say. */
 export async function assertKeepsContract(mutant: Mutant, response: Response): Promise<void> {
   const { status, headers } = response;
@@ -12,6 +15,7 @@ export async function assertKeepsContract(mutant: Mutant, response: Response): P
   assert.equal(headers.get("cache-control"), "no-store");
   const requestId = headers.get("x-request-id") ?? "";
   assert.match(requestId, /^[A-Za-z0-9._:-]{1,64}$/);
+  if (isMessage(text)) return assertKeepsProtocol(mutant, text);
   await assertDescribed(mutant, response);
   if (status < 400) return;
 
@@ -25,4 +29,25 @@ export async function assertKeepsContract(mutant: Mutant, response: Response): P
   assert.equal(retryable, errorEntry(code).retryAfterSeconds !== undefined);
   assert.match(message, /^[A-Z].*\.$/s);
   assert.equal(request_id, requestId);
+}
+
+/** Whether it is an answer of the Model Context Protocol, which has errors of its own. */
+function isMessage(text: string): boolean {
+  return text.startsWith("{") && "jsonrpc" in JSON.parse(text);
+}
+
+/** Throws unless it is one result or one error of JSON-RPC, and no fault of the function's. */
+function assertKeepsProtocol({ path }: Mutant, text: string): void {
+  assert.match(path, /^\/agent-(artifacts|mesh)\/mcp(\?|$)/);
+  const { jsonrpc, id: _, result, error, ...unknown } = JSON.parse(text);
+  assert.deepEqual({ jsonrpc, unknown }, { jsonrpc: "2.0", unknown: {} });
+  assert.notEqual(result === undefined, error === undefined, text);
+  if (error !== undefined) {
+    assert.ok(Number.isInteger(error.code) && error.code !== INTERNAL_ERROR, text);
+    assert.equal(typeof error.message, "string");
+  }
+  if (result?.isError !== true) return;
+  const failure = JSON.parse(result.content[0].text).error;
+  assert.ok(isErrorCode(failure.code), `unknown code ${failure.code}`);
+  assert.ok(errorEntry(failure.code).status < 500, text);
 }

@@ -4,9 +4,12 @@ import { mutateObject, mutateText } from "./values.ts";
 
 /** A request that is answered with 2xx as it stands. */
 export interface ValidRequest {
+  /** Default: POST. */
+  readonly method?: "GET" | "POST";
   /** With the function's name: /agent-artifacts/list. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** That of a GET is not sent. */
   readonly body: JsonObject;
 }
 
@@ -28,7 +31,9 @@ export function mutate(valid: ValidRequest, random: Random): Mutant {
   const around = random.below(20);
   if (around === 0) headers = mutateHeaders(headers, random);
   if (around === 1) path = `${path}${random.pick(["x", "/x", "//", "?x=%", "/\u00e9"])}`;
-  const method = around === 2 ? random.pick(["GET", "PUT", "PATCH", "DELETE"]) : "POST";
+  const method = around === 2
+    ? random.pick(["GET", "PUT", "PATCH", "DELETE"])
+    : valid.method ?? "POST";
   const text = JSON.stringify(body);
   return {
     method,

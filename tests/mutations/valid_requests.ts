@@ -27,18 +27,24 @@ async function artifactRequests(owner: Agent, reader: Agent): Promise<ValidReque
   const to_agent = reader.id;
   const by = (agent: Agent, path: string, body: JsonObject) =>
     requestOf(agent, `/agent-artifacts${path}`, body);
+  const stranger = await createAgent("stranger");
   const page = { limit: 1, cursor: cursorOf("committed") };
   return [
     by(owner, "/register", {
       ...{ agent_id: owner.id, key: "a/b.txt", mime: "text/plain", size: 5, ttl_days: 7 },
     }),
     by(owner, "/commit", { artifact_id: uploaded.artifact_id, sha256: sha256("hello") }),
+    by(owner, "/grants", { agent_id: owner.id, artifact_id, to_agent, limit: 1 }),
     by(owner, "/grant", { artifact_id, to_agent, expires_at: secondsFromNow(600) }),
     by(owner, "/revoke", { artifact_id: doomed.artifact_id, to_agent }),
     by(owner, "/revoke", { grant_id: grant_id.replace(/.$/, "0") }),
     by(reader, "/fetch", { grant_token: token }),
     by(reader, "/open", { artifact_id }),
     by(reader, "/inbox", { agent_id: to_agent, limit: 10 }),
+    by(reader, "/inbox/block", { agent_id: to_agent, from_agent: stranger.id }),
+    by(reader, "/inbox/unblock", { agent_id: to_agent, from_agent: stranger.id }),
+    by(owner, "/events", { ...eventsOf(owner), types: ["artifact.committed", "grant.created"] }),
+    ...requestsOfBoth(owner, "/agent-artifacts"),
     by(owner, "/list", { agent_id: owner.id, prefix: "", ...page }),
     by(owner, "/delete", { artifact_id: doomed.artifact_id }),
     {
@@ -58,6 +64,8 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
       ...{ agent_id, pubkey: newPubkey(), endpoint: "203.0.113.7:51820", listen_port: 51_820 },
     }),
     by("/peer/heartbeat", { agent_id, config_version: 1 }),
+    by("/events", { ...eventsOf(one), types: ["peer.registered"] }),
+    ...requestsOfBoth(one, "/agent-mesh"),
     by("/netmap", { agent_id }),
     by("/acl/put", { ...ruleBetween(one, other, { port: 8443 }) }),
     by("/acl/revoke", { ...ruleBetween(one, other, { port: 8443 }) }),
@@ -65,6 +73,28 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
     by("/psk/rotate", { a: one.id, b: other.id }),
     requestOf(other, "/agent-mesh/peer/remove", { agent_id: other.id }),
     { path: "/agent-mesh/psk/keys", headers: headersOf("operator"), body: {} },
+  ];
+}
+
+/** A page from the beginning on. */
+function eventsOf(agent: Agent): JsonObject {
+  return { agent_id: agent.id, after: "0.0", limit: 2 };
+}
+
+/** What is no operation, and each function has. */
+function requestsOfBoth(agent: Agent, functionPath: string): ValidRequest[] {
+  const params = { name: "events", arguments: eventsOf(agent) };
+  return [
+    { method: "GET", path: `${functionPath}/whoami`, headers: headersOf(agent), body: {} },
+    {
+      path: `${functionPath}/mcp`,
+      headers: {
+        ...headersOf(agent),
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: { jsonrpc: "2.0", id: 1, method: "tools/call", params },
+    },
   ];
 }
 

@@ -14,7 +14,7 @@ import {
   sha256,
   upload,
 } from "../../conformance/artifacts.ts";
-import { type Agent, assertError, createAgent } from "../../conformance/client.ts";
+import { type Agent, assertError, createAgent, succeed } from "../../conformance/client.ts";
 import { withStackDatabase } from "../../database/connection.ts";
 import { objectsOf } from "../../database/sweeping.ts";
 import { endLease } from "../../own_function/commits.ts";
@@ -42,6 +42,14 @@ async function assertContent(reader: Agent, artifact: Artifact): Promise<void> {
   const opened = await open(reader, artifact);
   assert.equal(opened.status, 200, JSON.stringify(opened.body));
   assert.equal(sha256(await download(opened.body.url)), artifact.sha256);
+}
+
+/** A sender's grant in the inbox of an agent, which is about to name that sender. */
+async function arrangeNamedSender() {
+  const [sender, reader] = await castOfTwo();
+  await grant(sender, await publish(sender), { to: reader });
+  const body = { agent_id: reader.id, from_agent: sender.id };
+  return { reader, request: { as: reader, body } };
 }
 
 /** A commit of `content`, uploaded for an artifact of five bytes, which claims to be "hello". */
@@ -160,6 +168,32 @@ export const ARTIFACT_SCENARIOS: readonly Scenario[] = [
       const { artifact_id } = await publish(owner);
       await grant(owner, { artifact_id }, { to: reader });
       return { request: { as: reader, body: { artifact_id } } };
+    },
+  }),
+  artifactScenario({
+    path: "/grants",
+    settled: ["200"],
+    async arrange() {
+      const [owner, reader] = await castOfTwo();
+      await grant(owner, await publish(owner), { to: reader });
+      return { request: { as: owner, body: { agent_id: owner.id } } };
+    },
+  }),
+  artifactScenario({
+    path: "/inbox/block",
+    settled: ["200"],
+    async arrange() {
+      const { reader, request } = await arrangeNamedSender();
+      return { request, holds: async () => assert.deepEqual(await inbox(reader), []) };
+    },
+  }),
+  artifactScenario({
+    path: "/inbox/unblock",
+    settled: ["200"],
+    async arrange() {
+      const { reader, request } = await arrangeNamedSender();
+      await succeed("/agent-artifacts/inbox/block", request);
+      return { request, holds: async () => assert.equal((await inbox(reader)).length, 1) };
     },
   }),
   artifactScenario({

@@ -67,8 +67,13 @@ export const TROUBLES: Readonly<Record<string, Fault>> = {
   "500 in its place": () => Promise.resolve(new Response("Internal Server Error", { status: 500 })),
 };
 
-/** The trouble by which calls are found that an operation makes only when another one fails. */
-export const PLAIN_TROUBLE = "500 in its place";
+/**
+ * The troubles by which calls are found that an operation makes only when another one fails, or
+ * when nobody says how it ended.
+ */
+export const REVEALING_TROUBLES = ["500 in its place", "answer lost"] as const;
+
+export type RevealingTrouble = typeof REVEALING_TROUBLES[number];
 
 async function read(forward: Strike["forward"]) {
   const { status, headers, body } = await forward();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type Agent, createAgent } from "../../conformance/client.ts";
 import {
   configOf,
+  heartbeat,
   idsIn,
   join,
   netmapOf,
@@ -12,6 +13,9 @@ import {
 } from "../../conformance/mesh_cast.ts";
 import { stackEncryptionKeys } from "../../own_function/mesh_function.ts";
 import type { Arranged, Scenario } from "./scenario.ts";
+
+/** The least within which what changes is looked for once: that begins a second after the answer. */
+const WAIT_SECONDS = 2;
 
 const environment = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys() };
 
@@ -38,6 +42,10 @@ async function assertConnected(one: Agent, other: Agent): Promise<void> {
   assert.deepEqual(valuesOf("PresharedKey", await configOf(other)), [psk]);
 }
 
+async function assertOnline(agent: Agent): Promise<void> {
+  assert.equal((await netmapOf(agent)).peers[0]?.online, true);
+}
+
 export const MESH_SCENARIOS: readonly Scenario[] = [
   meshScenario(
     "/health",
@@ -58,9 +66,23 @@ export const MESH_SCENARIOS: readonly Scenario[] = [
     await join(one);
     return {
       request: { as: one, body: { agent_id: one.id } },
-      holds: async () => assert.equal((await netmapOf(one)).peers[0]?.online, true),
+      holds: () => assertOnline(one),
     };
   }),
+  {
+    ...meshScenario("/peer/heartbeat", async (one) => {
+      await join(one);
+      const { config_version } = await heartbeat(one);
+      return {
+        request: {
+          as: one,
+          body: { agent_id: one.id, config_version, wait_seconds: WAIT_SECONDS },
+        },
+        holds: () => assertOnline(one),
+      };
+    }),
+    situation: "that waits",
+  },
   meshScenario("/peer/remove", async (one, other) => {
     await pairUp(one, other);
     return {

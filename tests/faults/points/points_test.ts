@@ -3,7 +3,8 @@ import postgres from "postgres";
 import { SUPERUSER_URL } from "../../database/connection.ts";
 import { runTask } from "../../stack/stack_process.ts";
 import { ARTIFACT_SCENARIOS } from "./artifact_scenarios.ts";
-import { KILLS, PLAIN_TROUBLE, TROUBLES } from "./faults.ts";
+import { COMMON_SCENARIOS } from "./common_scenarios.ts";
+import { KILLS, REVEALING_TROUBLES, TROUBLES } from "./faults.ts";
 import { MESH_SCENARIOS } from "./mesh_scenarios.ts";
 import { operationsOfApps, sqlFunctionsInCode, storageMethodsInCode } from "./code.ts";
 import { type Scenario, titleOf } from "./scenario.ts";
@@ -11,7 +12,7 @@ import { keyOfPoint, type Point, recordCalls, tryFault } from "./trial.ts";
 import { keyOf } from "./upstream_call.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
-const SCENARIOS = [...ARTIFACT_SCENARIOS, ...MESH_SCENARIOS];
+const SCENARIOS = [...ARTIFACT_SCENARIOS, ...MESH_SCENARIOS, ...COMMON_SCENARIOS];
 const FAULTS = Object.keys({ ...TROUBLES, ...KILLS });
 
 /** The names of all calls that any scenario has made. */
@@ -65,7 +66,7 @@ Deno.test("every call that the code can make → was struck", async () => {
 
 /**
  * The calls of the scenario, as it makes them unharmed; then those that it makes only when one of
- * these fails.
+ * these meets trouble.
  */
 async function* pointsOf(scenario: Scenario, victim: Victim): AsyncGenerator<Point> {
   const usual = await recordCalls(scenario, victim);
@@ -73,14 +74,16 @@ async function* pointsOf(scenario: Scenario, victim: Victim): AsyncGenerator<Poi
   for (const call of usual) yield { call };
   const sql = postgres(SUPERUSER_URL, { max: 1 });
   try {
-    for (const after of usual) {
-      const { calls } = await tryFault(
-        { scenario, point: { call: after }, victim, sql },
-        PLAIN_TROUBLE,
-      );
-      const others = calls.filter((call) => call.name !== after.name && !known.has(keyOf(call)));
-      for (const call of others) yield { call, after };
-      for (const call of others) known.add(keyOf(call));
+    for (const troubled of usual) {
+      for (const trouble of REVEALING_TROUBLES) {
+        const point = { call: troubled };
+        const { calls } = await tryFault({ scenario, point, victim, sql }, trouble);
+        const others = calls.filter((call) =>
+          call.name !== troubled.name && !known.has(keyOf(call))
+        );
+        for (const call of others) yield { call, after: { call: troubled, trouble } };
+        for (const call of others) known.add(keyOf(call));
+      }
     }
   } finally {
     await sql.end();

@@ -1,5 +1,5 @@
 /** What is tried with faults: a request of each operation, arranged so that it does its work. */
-import type { Sender } from "../../conformance/client.ts";
+import type { Answer, Sender } from "../../conformance/client.ts";
 
 export type FunctionName = "agent-artifacts" | "agent-mesh";
 
@@ -28,6 +28,8 @@ export interface Scenario {
   readonly environment?: Readonly<Record<string, string>>;
   /** `200`, or `<status> <code>`: what the contract answers to the request, sent once or again. */
   readonly settled: readonly string[];
+  /** What an answer says, where it is wrapped in another protocol's. */
+  readonly unwrap?: (answer: Answer<unknown>) => Answer<unknown>;
   arrange(): Promise<Arranged>;
 }
 

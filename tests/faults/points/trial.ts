@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type postgres from "postgres";
 import type { Answer } from "../../conformance/client.ts";
 import { gate } from "../../own_function/proxy.ts";
-import { type Fault, KILLS, PLAIN_TROUBLE, TROUBLES } from "./faults.ts";
+import { type Fault, KILLS, type RevealingTrouble, TROUBLES } from "./faults.ts";
 import type { Arranged, Scenario } from "./scenario.ts";
 import { CallCounter, keyOf, type UpstreamCall } from "./upstream_call.ts";
 import type { Victim } from "./victim.ts";
@@ -11,7 +11,7 @@ import type { Victim } from "./victim.ts";
 export interface Point {
   readonly call: UpstreamCall;
   /** What has to fail first, because the call is made only then. */
-  readonly after?: UpstreamCall;
+  readonly after?: { readonly call: UpstreamCall; readonly trouble: RevealingTrouble };
 }
 
 /** What came of one trial. */
@@ -28,21 +28,24 @@ export interface Outcome {
 const MOST_REQUESTS = 8;
 
 export function keyOfPoint({ call, after }: Point): string {
-  return after === undefined ? keyOf(call) : `${keyOf(call)} after a failed ${keyOf(after)}`;
+  return after === undefined
+    ? keyOf(call)
+    : `${keyOf(call)} after ${keyOf(after.call)}: ${after.trouble}`;
 }
 
-/** Sends an arranged request, unharmed, until it is settled. Resolves to all of its calls. */
+/** Sends an arranged request, unharmed, until it is settled. Resolves to its calls, each once. */
 export async function recordCalls(scenario: Scenario, victim: Victim): Promise<UpstreamCall[]> {
   const arranged = await scenario.arrange();
-  const calls: UpstreamCall[] = [];
+  const calls = new Map<string, UpstreamCall>();
   const counter = new CallCounter();
   victim.proxy.intercept((passing) => {
-    calls.push(counter.count(passing));
+    const call = counter.count(passing);
+    calls.set(keyOf(call), call);
   });
   await settle(scenario, { victim, arranged });
   victim.proxy.letPass();
   await arranged.holds?.();
-  return calls;
+  return [...calls.values()];
 }
 
 /**
@@ -98,8 +101,8 @@ export async function tryFault(
 /** What strikes at `call`, if anything. A call that is repeated meets the same fault again. */
 function faultAt({ call, after }: Point, at: UpstreamCall, fault: Fault): Fault | undefined {
   if (at.name === call.name && at.nth >= call.nth) return fault;
-  if (after !== undefined && at.name === after.name && at.nth >= after.nth) {
-    return TROUBLES[PLAIN_TROUBLE];
+  if (after !== undefined && at.name === after.call.name && at.nth >= after.call.nth) {
+    return TROUBLES[after.trouble];
   }
   return undefined;
 }

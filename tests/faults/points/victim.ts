@@ -22,7 +22,9 @@ export interface Victim extends AsyncDisposable {
   passDeadlines(): void;
 }
 
-export async function startVictim({ functionName, path, environment }: Scenario): Promise<Victim> {
+export async function startVictim(
+  { functionName, path, environment, unwrap = (answer) => answer }: Scenario,
+): Promise<Victim> {
   const proxy = startProxy(SUPABASE_URL);
   const entryPoint = join(FUNCTIONS, functionName, "index.ts");
 
@@ -74,11 +76,11 @@ export async function startVictim({ functionName, path, environment }: Scenario)
       if (response === null) return null;
       const described = { method: request.method ?? "POST", path: `/${functionName}${path}` };
       await assertDescribed(described, response);
-      return {
+      return unwrap({
         status: response.status,
         headers: response.headers,
         body: await response.json(),
-      };
+      });
     },
     async kill() {
       current = startAnew(running);

@@ -1,0 +1,100 @@
+/** What both functions have. */
+import assert from "node:assert/strict";
+import { type ErrorCode, errorEntry } from "../../../supabase/functions/_shared/errors.ts";
+import { open, publish } from "../../conformance/artifacts.ts";
+import {
+  type Agent,
+  type Answer,
+  assertError,
+  createAgent,
+  headersOf,
+} from "../../conformance/client.ts";
+import { join, netmapOf, ruleBetween } from "../../conformance/mesh_cast.ts";
+import type { Asked, FunctionName, Scenario } from "./scenario.ts";
+
+const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
+
+/** What a result of MCP holds of an error. */
+interface ToolError {
+  readonly error: { readonly code: ErrorCode; readonly retryable: boolean };
+}
+
+/** A call of a tool, as a client sends it that keeps no session. */
+function toolCall(agent: Agent, name: string, given: object): Asked {
+  return {
+    as: {
+      headers: {
+        ...headersOf(agent),
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+    },
+    body: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: given } },
+  };
+}
+
+/** An error that is the result of a tool, as HTTP would have it: `retryable` is its retry-after. */
+function unwrapToolResult(answer: Answer<unknown>): Answer<unknown> {
+  const { result } = answer.body as {
+    result?: { isError?: boolean; content: readonly { text: string }[] };
+  };
+  if (result?.isError !== true) return answer;
+  const body: ToolError = JSON.parse(result.content[0]!.text);
+  const { status, retryAfterSeconds } = errorEntry(body.error.code);
+  const headers = new Headers(answer.headers);
+  if (body.error.retryable) headers.set("retry-after", String(retryAfterSeconds));
+  return { status, headers, body };
+}
+
+function mcpScenario(scenario: Pick<Scenario, "functionName" | "arrange">): Scenario {
+  return { path: "/mcp", settled: ["200"], unwrap: unwrapToolResult, ...scenario };
+}
+
+export const COMMON_SCENARIOS: readonly Scenario[] = [
+  ...FUNCTIONS.flatMap((functionName): Scenario[] => [
+    {
+      functionName,
+      path: "/whoami",
+      settled: ["200"],
+      async arrange() {
+        return { request: { method: "GET", as: await createAgent("asker") } };
+      },
+    },
+    {
+      functionName,
+      path: "/events",
+      settled: ["200"],
+      async arrange() {
+        const asker = await createAgent("asker");
+        return { request: { as: asker, body: { agent_id: asker.id } } };
+      },
+    },
+  ]),
+  mcpScenario({
+    functionName: "agent-artifacts",
+    async arrange() {
+      const owner = await createAgent("owner");
+      const { artifact_id } = await publish(owner);
+      return {
+        request: toolCall(owner, "delete", { artifact_id }),
+        holds: async () =>
+          void assertError(await open(owner, { artifact_id }), 410, "artifact_expired"),
+      };
+    },
+  }),
+  mcpScenario({
+    functionName: "agent-mesh",
+    async arrange() {
+      const [one, other] = await Promise.all([createAgent("one"), createAgent("other")]);
+      await join(other);
+      const rule = ruleBetween(one, other);
+      return {
+        request: toolCall(one, "acl_put", rule),
+        holds: async () =>
+          assert.deepEqual((await netmapOf(other)).acl_requests, [
+            { ...rule, waiting_for: other.id },
+          ]),
+      };
+    },
+  }),
+];
