@@ -1,15 +1,13 @@
 /** Ends the parts of a local stack with kill -9, one after the other. */
 import postgres from "postgres";
 import type { Random } from "../seeds/random.ts";
-import { awaitOk, launch, recordedPids } from "../stack/stack_process.ts";
+import { awaitOk, launch, readEnvironment, recordedPids } from "../stack/stack_process.ts";
 
 export type Service = Awaited<ReturnType<typeof launch>>;
 
 /** A stack in a process of its own, which is killed and comes back on the same port. */
 export interface Target {
   readonly stateDir: string;
-  /** As the superuser. */
-  readonly databaseUrl: string;
   service: Service;
 }
 
@@ -17,12 +15,6 @@ type Kill = (target: Target) => Promise<void>;
 
 /** Within which the stack starts what was killed, and is healthy. */
 const PATIENCE_MILLISECONDS = 60_000;
-
-/** No connection, a lost one, and PostgreSQL that starts or ends (its appendix A). */
-const OUT_OF_REACH = [
-  ...["ECONNREFUSED", "ECONNRESET", "CONNECTION_CLOSED", "CONNECT_TIMEOUT"],
-  ...["57P01", "57P02", "57P03"],
-];
 
 const HEALTH = ["agent-artifacts", "agent-mesh"].map((name) => `/functions/v1/${name}/health`);
 
@@ -72,17 +64,17 @@ async function killPart({ stateDir }: Target, name: string): Promise<void> {
   }
 }
 
-async function killBackend({ databaseUrl }: Target): Promise<void> {
-  const [backend] = await queryOnce(databaseUrl, (sql) =>
+async function killBackend(target: Target): Promise<void> {
+  const [backend] = await queryOnce(target, (sql) =>
     sql<{ pid: number }[]>`
       select pid from pg_stat_activity
       where usename = 'authenticator' order by state = 'active' desc limit 1`);
   if (backend !== undefined) killIfThere(backend.pid);
 }
 
-async function terminateConnections({ databaseUrl }: Target): Promise<void> {
+async function terminateConnections(target: Target): Promise<void> {
   await queryOnce(
-    databaseUrl,
+    target,
     (sql) =>
       sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'authenticator'`,
   );
@@ -105,35 +97,13 @@ function killIfThere(pid: number): void {
   }
 }
 
-/**
- * Asks PostgreSQL, as soon as it is there: backends that outlive their postmaster for a moment may
- * have answered that all is well while the next one was only starting.
- */
+/** As the superuser. A stack that was started again has its PostgreSQL on another port. */
 async function queryOnce<Row>(
-  databaseUrl: string,
+  { stateDir }: Target,
   query: (sql: postgres.Sql) => Promise<Row>,
 ): Promise<Row> {
-  const deadline = Date.now() + PATIENCE_MILLISECONDS;
-  while (true) {
-    try {
-      return await tryQuery(databaseUrl, query);
-    } catch (error) {
-      if (!isOutOfReach(error) || Date.now() > deadline) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-function isOutOfReach(error: unknown): boolean {
-  const { code } = error as { code?: string };
-  return code !== undefined && OUT_OF_REACH.includes(code);
-}
-
-async function tryQuery<Row>(
-  databaseUrl: string,
-  query: (sql: postgres.Sql) => Promise<Row>,
-): Promise<Row> {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  const { SUPABASE_SUPERUSER_DB_URL } = await readEnvironment(stateDir);
+  const sql = postgres(SUPABASE_SUPERUSER_DB_URL!, { max: 1, onnotice: () => {} });
   try {
     return await query(sql);
   } finally {

@@ -37,11 +37,7 @@ export async function runHistory(
   const service = await launch({ stateDir: state.path });
   await service.ready();
   const environment = await readEnvironment(state.path);
-  const target: Target = {
-    stateDir: state.path,
-    databaseUrl: environment["SUPABASE_SUPERUSER_DB_URL"]!,
-    service,
-  };
+  const target: Target = { stateDir: state.path, service };
   try {
     const recorder = new Recorder(service.url);
     const clients = await assembleFleet({

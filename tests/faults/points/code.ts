@@ -2,6 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../dev/command/project.ts";
+import { requireBucket } from "../../../supabase/functions/agent-artifacts/storage/bucket.ts";
 import { createObjectStore } from "../../../supabase/functions/agent-artifacts/storage/object_store.ts";
 import { readArtifactsSettings } from "../../../supabase/functions/agent-artifacts/settings.ts";
 import { artifactsApp } from "../../../supabase/functions/agent-artifacts/app.ts";
@@ -40,5 +41,6 @@ export async function sqlFunctionsInCode(): Promise<string[]> {
 
 /** Each makes a Storage call of its own. */
 export function storageMethodsInCode(): string[] {
-  return Object.keys(createObjectStore(readArtifactsSettings(ENVIRONMENT)));
+  const store = createObjectStore(readArtifactsSettings(ENVIRONMENT));
+  return [...Object.keys(store), requireBucket.name];
 }
