@@ -97,8 +97,9 @@ export function artifactTest(name: string, run: (cast: Cast) => Promise<void>): 
       for (const artifact_id of registeredIds) {
         await deleteArtifact("operator", { artifact_id });
       }
+      // Those that were registered by MCP too.
       for (const agent of [planner, builder, stranger]) {
-        await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
+        await operatorRpc("remove_agent", { agent_id: agent.id });
       }
     }
   });

@@ -150,9 +150,9 @@ export async function createAgent(name: string): Promise<Agent> {
 
 const createdIds = new Set<string>();
 
-/** Ends the keys of all agents that were created since this was last called. */
+/** Ends all agents that were created since this was last called, with what they have. */
 export async function endCreatedAgents(): Promise<void> {
-  for (const agent_id of createdIds) await operatorRpc("revoke_agent_keys", { agent_id });
+  for (const agent_id of createdIds) await operatorRpc("remove_agent", { agent_id });
   createdIds.clear();
 }
 
