@@ -7,7 +7,7 @@ import type { Runnable } from "./hosted_function.ts";
 export interface Dependencies {
   /** Modules of its own. */
   readonly modules: number;
-  /** Of its own modules, in bytes, what every cold start loads: the rest is loaded when it is used. */
+  /** Of its own modules, in bytes, what every cold start loads: the rest is loaded when used. */
   readonly startBytes: number;
   /** By size, largest first. */
   readonly packages: readonly { readonly name: string; readonly bytes: number }[];

@@ -53,11 +53,10 @@ Deno.test("commands with hostile file names and URLs → each is one word to cur
     ]);
     assert.deepEqual(await wordsOf(downloadCommand({ url, sha256: SHA256 }, name)), [
       "curl",
-      "-sS",
-      "--fail-with-body",
+      "-sSf",
       "-o",
       file,
-      url,
+      "https://project.supabase.co/object?token=t",
       "sha256sum",
       "-c",
       `${SHA256}  ${file}`,

@@ -14,7 +14,9 @@ import {
 import { stackEncryptionKeys } from "../../own_function/mesh_function.ts";
 import type { Arranged, Scenario } from "./scenario.ts";
 
-/** The least within which what changes is looked for once: that begins a second after the answer. */
+/**
+ * The least within which what changes is looked for once: that begins a second after the answer.
+ */
 const WAIT_SECONDS = 2;
 
 const environment = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys() };

@@ -109,7 +109,7 @@ export class Root {
     return real;
   }
 
-  /** Throws OutsideRootError unless the open file lies in the folder, under this name or another. */
+  /** Throws OutsideRootError unless the open file lies in the folder, whatever its name is. */
   async assertHolds(file: FileHandle, path: string): Promise<void> {
     const [real, opened] = [await realPathOf(file, path), await file.stat({ bigint: true })];
     const found = this.#holds(real) ? await lstat(real, { bigint: true }) : null;
