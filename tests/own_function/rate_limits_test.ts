@@ -3,6 +3,7 @@ import {
   type Agent,
   type Answer,
   assertError,
+  headersOf,
   type Sender,
   SUPABASE_URL,
 } from "../conformance/client.ts";
@@ -21,7 +22,7 @@ function assertRateLimited(answer: Answer<unknown>, limit: string, maximum: numb
 }
 
 artifactTest(
-  "/list more often than a minute's limit → 429 before the body is looked at, no call of the database; others and the operator go on",
+  "/list, /whoami and /mcp more often than a minute's limit → 429 before the body is looked at, no call of the database; others and the operator go on",
   async ({ planner, builder }) => {
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({
@@ -38,6 +39,15 @@ artifactTest(
       "requests_per_minute",
       2,
     );
+    for (const ask of [{ path: "/whoami" }, { path: "/mcp", method: "POST", body: "{}" }]) {
+      const { path, ...init } = ask;
+      const answer = await fetch(`${own.process.url}/agent-artifacts${path}`, {
+        ...init,
+        headers: headersOf(planner),
+      });
+      assert.equal(answer.status, 429);
+      assert.equal((await answer.json()).error.code, "rate_limited");
+    }
     assert.equal(proxy.passed.length, 0);
 
     assert.equal((await list(own, builder, builder)).status, 200);

@@ -117,24 +117,27 @@ export function createApp<Settings extends PlatformSettings>(
   const rateLimits = new RateLimits(settings);
   const database = createDatabase(settings);
   const operations = createOperations(description.operations, { settings, ...database });
+
+  /** Identifies the caller by the headers alone, and lets the request in before its body is read. */
+  const admit = (context: AppContext): Caller => {
+    const caller = identifyCaller(context.req.raw.headers, settings);
+    context.set("caller", caller);
+    context.set("slot", rateLimits.enter(caller));
+    return caller;
+  };
+
   for (const [path, operationOf] of operations) {
     app.post(path, async (context) => {
       context.set("path", path);
       const operation = await operationOf();
+      const caller = operation.identification === "none" ? null : admit(context);
       const request = context.req.raw;
-      const caller = operation.identification === "none"
-        ? null
-        : identifyCaller(request.headers, settings);
-      context.set("caller", caller);
-      // Before the body is read: the headers tell whose request it is.
-      const slot = caller === null ? UNLIMITED : rateLimits.enter(caller);
-      context.set("slot", slot);
       const answer = await runOperation(operation, {
         body: await readJsonObject(request),
         caller,
         requestId: context.get("requestId"),
         request,
-        slot,
+        slot: context.get("slot"),
         rateLimits,
       });
       return answer instanceof Response ? answer : Response.json(answer);
@@ -151,12 +154,9 @@ export function createApp<Settings extends PlatformSettings>(
       operations,
       loadMcp: description.loadMcp,
       settings,
+      admit: () => ({ caller: admit(context), slot: context.get("slot") }),
       requestId: context.get("requestId"),
       rateLimits,
-      noteCaller(caller, slot) {
-        context.set("caller", caller);
-        context.set("slot", slot);
-      },
       noteOperation: (path) => context.get("operations").push(path),
       noteError: (error) => context.set("error", error),
     });
@@ -165,10 +165,8 @@ export function createApp<Settings extends PlatformSettings>(
 
   app.get("/whoami", async (context) => {
     context.set("path", "/whoami");
-    const caller = identifyCaller(context.req.raw.headers, settings);
-    context.set("caller", caller);
     return await database.relayDatabase("describe_caller", {
-      caller: callerArgument(caller, context.get("requestId")),
+      caller: callerArgument(admit(context), context.get("requestId")),
     });
   });
   app.get("/health", async (context) => {

@@ -1,4 +1,4 @@
-import { type Caller, identifyCaller } from "../request/caller.ts";
+import type { Caller } from "../request/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readJsonObject } from "../request/request_body.ts";
 import type { RateLimits, Slot } from "../request/rate_limits.ts";
@@ -14,9 +14,10 @@ export interface McpEndpoint {
   readonly operations: LoadOperations;
   readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
   readonly settings: PlatformSettings;
+  /** Throws unauthenticated and rate_limited. */
+  readonly admit: () => { readonly caller: Caller; readonly slot: Slot };
   readonly requestId: string;
   readonly rateLimits: RateLimits;
-  readonly noteCaller: (caller: Caller, slot: Slot) => void;
   readonly noteOperation: (path: string) => void;
   readonly noteError: (error: unknown) => void;
 }
@@ -28,9 +29,7 @@ export interface McpEndpoint {
  */
 export async function answerMcp(request: Request, endpoint: McpEndpoint): Promise<Response> {
   refuseForeignOrigin(request.headers, endpoint.settings);
-  const caller = identifyCaller(request.headers, endpoint.settings);
-  const slot = endpoint.rateLimits.enter(caller);
-  endpoint.noteCaller(caller, slot);
+  const { caller, slot } = endpoint.admit();
   const message = await readJsonObject(request);
   // Loaded by the first who may have an answer: the SDK takes longer than everything else together.
   const [{ serveMessage }, { mcp: definition }] = await Promise.all([
