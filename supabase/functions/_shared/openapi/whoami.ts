@@ -28,6 +28,7 @@ export function describeWhoami(components: Components): object {
       ...errorResponses([
         "unauthenticated",
         "method_not_allowed",
+        "rate_limited",
         "internal",
         "upstream_unavailable",
         "misconfigured",
