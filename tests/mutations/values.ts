@@ -24,7 +24,7 @@ const HOSTILE_CHARACTERS = [
 const UNKNOWN_NAMES = ["__proto__", "constructor", "caller", "kind", "key_hash", "", "agent_id "];
 
 /** `value` with one change somewhere in it. */
-export function mutateValue(value: Json | undefined, random: Random): Json {
+function mutateValue(value: Json | undefined, random: Random): Json {
   if (value === undefined || random.isOneIn(4)) return random.pick(HOSTILE_VALUES);
   if (random.isOneIn(12)) return random.isOneIn(2) ? [value] : { value };
   if (typeof value === "string") return mutateText(value, random);

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/2020";
 import addFormats from "ajv-formats";
-import { artifactsApp } from "../../supabase/functions/agent-artifacts/app.ts";
-import { meshApp } from "../../supabase/functions/agent-mesh/app.ts";
+import { readDocument } from "../../dev/clients/contract.ts";
 
 interface Content {
   readonly schema: object;
@@ -37,26 +36,10 @@ interface OpenApiDocument {
   };
 }
 
-const ENVIRONMENT = new Map([
-  ["SUPABASE_URL", "http://127.0.0.1:1"],
-  ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_own"}'],
-]);
-
-async function readDocument(name: string): Promise<OpenApiDocument> {
-  const app = name === "agent-mesh" ? meshApp(ENVIRONMENT) : artifactsApp(ENVIRONMENT);
-  const { log } = console;
-  console.log = () => {};
-  try {
-    const response = await app.fetch(new Request(`http://127.0.0.1/${name}/openapi.json`));
-    return await response.json();
-  } finally {
-    console.log = log;
-  }
-}
-
+// All of the document, where the generator of types knows only the parts that it reads.
 const DOCUMENTS = {
-  "agent-artifacts": await readDocument("agent-artifacts"),
-  "agent-mesh": await readDocument("agent-mesh"),
+  "agent-artifacts": await readDocument("agent-artifacts") as unknown as OpenApiDocument,
+  "agent-mesh": await readDocument("agent-mesh") as unknown as OpenApiDocument,
 };
 
 function operationsOf({ paths }: OpenApiDocument): [path: string, operation: Operation][] {

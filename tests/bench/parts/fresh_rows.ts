@@ -2,7 +2,7 @@
 import { HOARDER } from "../fill/cast.ts";
 import type { FilledStack } from "./operations.ts";
 
-export function freshArtifactIdOf(number: number): string {
+function freshArtifactIdOf(number: number): string {
   return `art_${number.toString(16).padStart(32, "f")}`;
 }
 

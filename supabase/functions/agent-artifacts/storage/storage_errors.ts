@@ -13,7 +13,7 @@ interface StorageFailure {
 }
 
 /** The error of an answer's body; empty fields where it is not Storage's. */
-export function parseStorageFailure(body: unknown): StorageFailure {
+function parseStorageFailure(body: unknown): StorageFailure {
   const { code, statusCode } = (body ?? {}) as Record<string, unknown>;
   return { code: String(code ?? ""), statusCode: String(statusCode ?? "") };
 }
