@@ -137,13 +137,19 @@ Deno.test("limits of 0 → every request is let in", () => {
   for (let time = 0; time < 1000; time++) rateLimits.enterAs("alice");
 });
 
-Deno.test("a million callers → the last 20,000 are remembered", () => {
+Deno.test("a million callers → the last 20,000 are remembered, and none before the last 40,000", () => {
   const rateLimits = limits({ perMinute: 1 });
-  rateLimits.enterAs("silent longest").leave();
   for (let caller = 0; caller < 1_000_000; caller++) rateLimits.enterAs(`caller ${caller}`).leave();
-  rateLimits.enterAs("silent longest").leave();
-  refusalOf(() => rateLimits.enterAs("caller 980001"));
-  rateLimits.enterAs("caller 980000").leave();
+  refusalOf(() => rateLimits.enterAs("caller 980000"));
+  rateLimits.enterAs("caller 959999").leave();
+});
+
+Deno.test("callers who come again and again → are remembered, however many others come", () => {
+  const rateLimits = limits({ perMinute: 2 });
+  rateLimits.enterAs("steady").leave();
+  rateLimits.enterAs("steady").leave();
+  for (let caller = 0; caller < 30_000; caller++) rateLimits.enterAs(`caller ${caller}`).leave();
+  refusalOf(() => rateLimits.enterAs("steady"));
 });
 
 Deno.test("the operator → is not counted; an agent is, by the hash of its key", () => {

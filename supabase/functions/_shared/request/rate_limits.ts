@@ -4,10 +4,11 @@ import type { RATE_LIMIT_VARIABLES } from "../settings/rate_limits.ts";
 import type { SettingsOf } from "../settings/variables.ts";
 
 /**
- * How many callers are remembered. Beyond that, whoever was silent longest is forgotten and starts
- * anew. To be forgotten on purpose, a caller has to send as many requests in other names.
+ * How many callers are remembered at least; at most twice as many. Who was silent longest is
+ * forgotten and starts anew. To be forgotten on purpose, a caller has to send as many requests in
+ * other names.
  */
-const MAX_CALLERS = 20_000;
+const REMEMBERED_CALLERS = 20_000;
 
 const MINUTE_IN_MILLISECONDS = 60_000;
 
@@ -32,9 +33,11 @@ export class RateLimits {
   readonly #now: () => number;
   /**
    * A caller has a bucket of a minute's requests, which fills up evenly. Here is when it will be
-   * full again: one number tells all. Callers in the order of their last request.
+   * full again: one number tells all.
    */
-  readonly #fullAt = new Map<string, number>();
+  #fullAt = new Map<string, number>();
+  /** As `#fullAt` was before it had all that it holds. To forget it at once takes no search. */
+  #fullAtBefore: ReadonlyMap<string, number> = new Map();
   /** Has no more entries than there are requests under way. */
   readonly #underWay = new Map<string, number>();
 
@@ -65,18 +68,18 @@ export class RateLimits {
 
   #takeFromBucket(callerId: string): void {
     const now = this.#now();
-    const fullAt = Math.max(this.#fullAt.get(callerId) ?? 0, now) +
+    const known = this.#fullAt.get(callerId) ?? this.#fullAtBefore.get(callerId) ?? 0;
+    const fullAt = Math.max(known, now) +
       MINUTE_IN_MILLISECONDS / this.#requestsPerMinute;
     const missing = fullAt - now - MINUTE_IN_MILLISECONDS;
     // Sums of fractions are off by less than this.
     if (missing > 0.001) {
       throw rateLimited("requests_per_minute", this.#requestsPerMinute, Math.ceil(missing / 1000));
     }
-    this.#fullAt.delete(callerId);
     this.#fullAt.set(callerId, fullAt);
-    if (this.#fullAt.size > MAX_CALLERS) {
-      const [silentLongest] = this.#fullAt.keys();
-      this.#fullAt.delete(silentLongest!);
+    if (this.#fullAt.size === REMEMBERED_CALLERS) {
+      this.#fullAtBefore = this.#fullAt;
+      this.#fullAt = new Map();
     }
   }
 
