@@ -5,7 +5,8 @@
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
- *   --only=<part>  one of throughput, fairness, growth, maps, bytes, cold, sizes; only prints
+ *   --only=<part>  one of throughput, fairness, waiting, growth, maps, bytes, cold, sizes; only
+ *                  prints
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
@@ -25,6 +26,7 @@ import { HUBS, measureLargeMaps } from "./parts/maps.ts";
 import type { FilledStack } from "./parts/operations.ts";
 import { measureSizes, measureTouched } from "./parts/sizes.ts";
 import { measureThroughput } from "./parts/throughput.ts";
+import { describeWaiting, measureWaiting } from "./parts/waiting.ts";
 import { renderChart } from "./report/chart.ts";
 import { goalsOf } from "./report/goals.ts";
 import { renderPerformance, renderScale, type RunDescription } from "./report/markdown.ts";
@@ -59,6 +61,9 @@ async function bench(): Promise<void> {
   if (wants("fairness")) {
     const effort = quick ? { turns: 1, calls: 50 } : { turns: 3, calls: 100 };
     describeFairness(await measureFairness(small, effort)).forEach(say);
+  }
+  if (wants("waiting")) {
+    describeWaiting(await measureWaiting(small, { changes: quick ? 10 : 100 })).forEach(say);
   }
   const coldStarts = wants("cold") && !quick ? await measureAllColdStarts(10) : null;
   for (const { deno, times } of coldStarts ?? []) say(`${deno} ${JSON.stringify([...times])}`);

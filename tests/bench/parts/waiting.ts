@@ -1,0 +1,172 @@
+/** How long after a change its waiters are told, with many who wait in one process. */
+import { Agent, request } from "undici";
+import { agentKeyOf, artifactIdOf, peerIdOf } from "../fill/cast.ts";
+import { quantile } from "../load/timing.ts";
+import type { FilledStack } from "./operations.ts";
+
+/** Of each kind: in inboxes, which one function serves, and in heartbeats, which the other does. */
+const WAITERS = 500;
+/** Every agent waits with as many requests. */
+const WAITS_OF_EACH = 10;
+const WAIT_SECONDS = 50;
+/** So that changes fall on every moment between two polls. */
+const MOST_MILLISECONDS_BETWEEN = 1_000;
+
+const MAX_P99_MILLISECONDS = 1_500;
+
+/** From the answer to the change to the answer to a waiter, in milliseconds. */
+export interface WaitingTimes {
+  readonly what: string;
+  readonly told: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+interface Kind {
+  readonly what: string;
+  readonly path: string;
+  /** The next wait, after what the last answer said; the first answers at once. */
+  readonly next: (last: WaitAnswer | null) => object;
+  /** What the operator sends to change something for one waiting agent alone. */
+  readonly change: (agentId: string, number: number) => { path: string; body: object };
+}
+
+interface WaitAnswer {
+  readonly latest?: string;
+  readonly config_version?: number;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    what: "a grant, in an inbox",
+    path: "/agent-artifacts/inbox",
+    next: (last) =>
+      last === null ? { limit: 1 } : { after: last.latest, wait_seconds: WAIT_SECONDS, limit: 1 },
+    change: (agentId, number) => ({
+      path: "/agent-artifacts/grant",
+      body: {
+        artifact_id: artifactIdOf(10 * (number % 10)),
+        to_agent: agentId,
+        expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+      },
+    }),
+  },
+  {
+    what: "a rule, in a heartbeat",
+    path: "/agent-mesh/peer/heartbeat",
+    next: (last) =>
+      last === null ? {} : { config_version: last.config_version, wait_seconds: WAIT_SECONDS },
+    // With one who is not among those that wait.
+    change: (agentId, number) => ({
+      path: "/agent-mesh/acl/put",
+      body: {
+        from_agent: agentId,
+        to_agent: peerIdOf(WAITERS / WAITS_OF_EACH),
+        port: 20_000 + number,
+        proto: "tcp",
+      },
+    }),
+  },
+];
+
+/** One line for each kind of change. */
+export function describeWaiting(measured: readonly WaitingTimes[]): string[] {
+  return measured.map(({ what, told, p50, p99 }) =>
+    `${
+      p99 <= MAX_P99_MILLISECONDS ? "met        " : "falls short"
+    }  ${what}, ${WAITERS} waiters: ` +
+    `told ${told} times, p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms ` +
+    `(goal ≤ ${MAX_P99_MILLISECONDS})`
+  );
+}
+
+/** Lets 500 requests wait, and makes changes at random moments, one agent after the other. */
+export async function measureWaiting(
+  filled: FilledStack,
+  { changes }: { readonly changes: number },
+): Promise<WaitingTimes[]> {
+  const measured: WaitingTimes[] = [];
+  for (const kind of KINDS) measured.push(await measureKind(filled, kind, changes));
+  return measured;
+}
+
+async function measureKind(
+  { stack }: FilledStack,
+  kind: Kind,
+  changes: number,
+): Promise<WaitingTimes> {
+  const dispatcher = new Agent({ connections: WAITERS + 10, pipelining: 1 });
+  const over = new AbortController();
+  const agents = Array.from({ length: WAITERS / WAITS_OF_EACH }, (_, index) => peerIdOf(index));
+  const changedAt = new Map<string, number>();
+  const times: number[] = [];
+  let waiting = 0;
+
+  async function post(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: object,
+  ): Promise<WaitAnswer> {
+    const answer = await request(`${stack.url}/functions/v1${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+      dispatcher,
+      signal: over.signal,
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode} ${text}`);
+    return JSON.parse(text);
+  }
+
+  async function wait(agentId: string): Promise<void> {
+    const headers = { authorization: `Bearer ${agentKeyOf(agentId)}` };
+    let last = await post(kind.path, headers, kind.next(null));
+    while (!over.signal.aborted) {
+      waiting++;
+      last = await post(kind.path, headers, kind.next(last)).finally(() => waiting--);
+      const changed = changedAt.get(agentId);
+      if (changed !== undefined) times.push(performance.now() - changed);
+    }
+  }
+
+  const waits = agents.flatMap((agentId) =>
+    Array.from(
+      { length: WAITS_OF_EACH },
+      () =>
+        wait(agentId).catch((error) => {
+          if (!over.signal.aborted) throw error;
+        }),
+    )
+  );
+  for (let number = 0; number < changes; number++) {
+    await pause(Math.random() * MOST_MILLISECONDS_BETWEEN);
+    await until(() => waiting === WAITERS);
+    const agentId = agents[number % agents.length]!;
+    const { path, body } = kind.change(agentId, number);
+    // A waiter may be told before the caller: that is 0.
+    changedAt.set(agentId, Infinity);
+    await post(path, { apikey: stack.secretKey }, body);
+    changedAt.set(agentId, performance.now());
+    await until(() => times.length === (number + 1) * WAITS_OF_EACH);
+    changedAt.delete(agentId);
+  }
+  over.abort();
+  await Promise.all(waits);
+  await dispatcher.close();
+  const fromZero = times.map((time) => Math.max(0, time));
+  return {
+    what: kind.what,
+    told: times.length,
+    p50: quantile(fromZero, 0.5),
+    p99: quantile(fromZero, 0.99),
+  };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(5);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
