@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
-import { configurationOf, largeState } from "../unit/wireguard/states.ts";
-import type { Host } from "../wireguard/host.ts";
-import { Internet } from "../wireguard/internet.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
+import { configurationOf, largeState } from "../unit/wireguard/inputs/states.ts";
+import type { Host } from "../wireguard/hosts/host.ts";
+import { Internet } from "../wireguard/hosts/internet.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 
 /**
  * Ten times the size may take ten times as long and a little more. Where time grows with the square

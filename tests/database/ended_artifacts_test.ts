@@ -15,7 +15,7 @@ import {
   upload,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "./connection.ts";
-import { objectsOf, sweepAll } from "./sweeping.ts";
+import { objectsOf, sweepAll } from "./sweep/sweeping.ts";
 
 interface Named {
   readonly artifact_id: string;

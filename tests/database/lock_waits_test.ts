@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { createHash, randomUUID } from "node:crypto";
-import { meshDatabaseForThisFile, randomPubkey, Refusal } from "./mesh_database.ts";
+import { meshDatabaseForThisFile, randomPubkey, Refusal } from "./mesh/mesh_database.ts";
 
 const file = meshDatabaseForThisFile();
 const OPERATOR = { kind: "operator", request_id: "test" };

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import postgres from "postgres";
 import { removePostgresHome } from "../../dev/postgres/home.ts";
 import { type Stack, startStack } from "../../dev/stack/stack.ts";
-import type { Swept } from "./sweeping.ts";
+import type { Swept } from "./sweep/sweeping.ts";
 
 export const NOTHING_TO_DO: Swept = {
   expired: 0,

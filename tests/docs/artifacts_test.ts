@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createAgent, type JsonObject, post } from "../conformance/client.ts";
-import { documentedBlock } from "./documentation.ts";
-import { Terminal } from "./terminal.ts";
+import { documentedBlock } from "./blocks/documentation.ts";
+import { Terminal } from "./blocks/terminal.ts";
 
 Deno.test("docs/artifacts.md, Errors → what /open of an unknown artifact answers", async () => {
   const shown = JSON.parse(await documentedBlock("docs/artifacts.md, Errors, 1"));

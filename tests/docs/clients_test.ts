@@ -5,9 +5,9 @@ import { PROJECT } from "../../dev/command/project.ts";
 import { EXIT } from "../../clients/typescript/src/cli/exit_codes.ts";
 import { COMMANDS } from "../../clients/typescript/src/cli/commands.ts";
 import { createAgent } from "../conformance/client.ts";
-import { documentedBlock, readPage } from "./documentation.ts";
-import { filledIn } from "./placeholders.ts";
-import { Terminal } from "./terminal.ts";
+import { documentedBlock, readPage } from "./blocks/documentation.ts";
+import { filledIn } from "./blocks/placeholders.ts";
+import { Terminal } from "./blocks/terminal.ts";
 
 Deno.test("clients/typescript/README.md, agent-files → compiles", async () => {
   const block = await documentedBlock("clients/typescript/README.md, agent-files, 1");

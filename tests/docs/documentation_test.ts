@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PROJECT } from "../../dev/command/project.ts";
-import { listPages, proseOf, readBlocks, readPage } from "./documentation.ts";
-import { BLOCK_EXCEPTIONS, COMMAND_EXCEPTIONS, RUN_ELSEWHERE } from "./exceptions.ts";
+import { listPages, proseOf, readBlocks, readPage } from "./blocks/documentation.ts";
+import { BLOCK_EXCEPTIONS, COMMAND_EXCEPTIONS, RUN_ELSEWHERE } from "./blocks/exceptions.ts";
 
 /** Diagrams are drawn, not run. */
 const DRAWN = "mermaid";

@@ -6,9 +6,9 @@ import { type Artifact, artifactTest, sha256 } from "../conformance/artifacts.ts
 import type { Agent } from "../conformance/client.ts";
 import { AgentHost } from "../clients/mcp/agent_host.ts";
 import { connect, type McpClient } from "../conformance/mcp/mcp_client.ts";
-import { documentedBlock } from "./documentation.ts";
-import { filledIn } from "./placeholders.ts";
-import { Terminal } from "./terminal.ts";
+import { documentedBlock } from "./blocks/documentation.ts";
+import { filledIn } from "./blocks/placeholders.ts";
+import { Terminal } from "./blocks/terminal.ts";
 
 /** What a host makes of its configuration. */
 interface Server {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import nacl from "tweetnacl";
 import { createAgent, functionUrl, succeed } from "../conformance/client.ts";
-import { documentedBlock, readBlocks } from "./documentation.ts";
-import { Terminal } from "./terminal.ts";
+import { documentedBlock, readBlocks } from "./blocks/documentation.ts";
+import { Terminal } from "./blocks/terminal.ts";
 
 Deno.test("docs/mesh.md, Pre-shared keys → one side of the pair rotates its PSK", async () => {
   const [alpha, beta] = [await createAgent("alpha"), await createAgent("beta")];

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
-import { documentedBlock } from "./documentation.ts";
-import { filledIn } from "./placeholders.ts";
-import { Terminal } from "./terminal.ts";
+import { documentedBlock } from "./blocks/documentation.ts";
+import { filledIn } from "./blocks/placeholders.ts";
+import { Terminal } from "./blocks/terminal.ts";
 
 const AGENT_KEY = /^ak_[0-9a-f]{64}$/m;
 

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { awaitNothingLeft, openStateDirectory, readEnvironment } from "../stack/stack_process.ts";
 import { freePort } from "../../dev/processes/free_port.ts";
-import { documentedBlock } from "./documentation.ts";
-import { Terminal } from "./terminal.ts";
+import { documentedBlock } from "./blocks/documentation.ts";
+import { Terminal } from "./blocks/terminal.ts";
 
 Deno.test("README, the first command → Ready, the env file, and after Ctrl-C nothing left", async () => {
   const [start, test, ...others] =

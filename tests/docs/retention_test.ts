@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import { withProjectDatabase } from "../database/connection.ts";
-import { documentedBlock } from "./documentation.ts";
-import { filledIn } from "./placeholders.ts";
-import { EXTENSION_STAND_INS } from "./extension_stand_ins.ts";
-import { Terminal } from "./terminal.ts";
+import { documentedBlock } from "./blocks/documentation.ts";
+import { filledIn } from "./blocks/placeholders.ts";
+import { EXTENSION_STAND_INS } from "./blocks/extension_stand_ins.ts";
+import { Terminal } from "./blocks/terminal.ts";
 
 Deno.test("docs/retention.md, /sweep → answers with the counts that the page shows", async () => {
   await using terminal = await Terminal.open();

@@ -10,7 +10,7 @@ import {
   sha256,
 } from "../conformance/artifacts.ts";
 import { type Agent, assertError, SUPABASE_URL } from "../conformance/client.ts";
-import { commitBy, endLease } from "../own_function/commits.ts";
+import { commitBy, endLease } from "../own_function/commits/commits.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 import { gate, type Intercept, startProxy, swallowing } from "../own_function/proxy.ts";
 

@@ -8,7 +8,7 @@ import {
   FIVE_CALLS,
   LARGE_DIGEST,
   uploadLarge,
-} from "../own_function/commits.ts";
+} from "../own_function/commits/commits.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 import { failing, gate, startProxy, swallowing } from "../own_function/proxy.ts";
 

@@ -9,8 +9,8 @@ import {
 } from "../conformance/artifacts.ts";
 import { assertError } from "../conformance/client.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { objectsOf, sweepAll } from "../database/sweeping.ts";
-import { age, commitBy } from "../own_function/commits.ts";
+import { objectsOf, sweepAll } from "../database/sweep/sweeping.ts";
+import { age, commitBy } from "../own_function/commits/commits.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 
 /** With it, five bytes take three calls of /commit. */

@@ -5,7 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../dev/command/project.ts";
 import { type Stack, startStack } from "../../dev/stack/stack.ts";
-import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/memory.ts";
+import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/commits/memory.ts";
 import { installPackage } from "./installed_package.ts";
 
 const MOST_MEMORY = 120 * MEBIBYTE;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MEBIBYTE } from "../own_function/memory.ts";
+import { MEBIBYTE } from "../own_function/commits/memory.ts";
 
 /** Writes a file of `size` bytes, whole mebibytes, each of which is different. */
 export async function writeLargeFile(path: string, size: number): Promise<void> {

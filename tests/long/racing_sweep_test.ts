@@ -12,7 +12,7 @@ import {
   sha256,
 } from "../conformance/artifacts.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { objectsOf, sweepAll, type Swept } from "../database/sweeping.ts";
+import { objectsOf, sweepAll, type Swept } from "../database/sweep/sweeping.ts";
 
 const ROUNDS = 200;
 const DIGEST = sha256("hello");

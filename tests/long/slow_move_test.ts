@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { startFunction } from "../../dev/stack/functions.ts";
 import { startStack } from "../../dev/stack/stack.ts";
 import { stateFiles } from "../../dev/state/state_files.ts";
-import { MEBIBYTE } from "../own_function/memory.ts";
+import { MEBIBYTE } from "../own_function/commits/memory.ts";
 import { shell, writeLargeFile } from "./large_file.ts";
 
 const SIZE = 1024 * MEBIBYTE;

@@ -1,7 +1,7 @@
 import type { Agent } from "../conformance/client.ts";
-import type { Host } from "../wireguard/host.ts";
-import { TUNNEL_PORT } from "../wireguard/mesh_of_hosts.ts";
-import { SERVICE_ORIGIN } from "../wireguard/service_door.ts";
+import type { Host } from "../wireguard/hosts/host.ts";
+import { TUNNEL_PORT } from "../wireguard/hosts/mesh_of_hosts.ts";
+import { SERVICE_ORIGIN } from "../wireguard/hosts/service_door.ts";
 
 /** The folder of the agents under test. */
 export const EXAMPLES = new URL("../../examples", import.meta.url).pathname;

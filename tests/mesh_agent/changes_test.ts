@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
-import { eventually } from "../wireguard/command.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
 import {
   type Member,
   Mesh,
@@ -9,7 +9,7 @@ import {
   revokeRule,
   TCP_443,
   TCP_80,
-} from "../wireguard/mesh_of_hosts.ts";
+} from "../wireguard/hosts/mesh_of_hosts.ts";
 import {
   answersPing,
   listen,
@@ -17,8 +17,8 @@ import {
   reaches,
   socatAddress,
   untilPingAnswered,
-} from "../wireguard/probes.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
+} from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { joinWithAgents, ReferenceAgent } from "./reference_agent.ts";
 
 tunnelTest("/acl/revoke → an open TCP connection stops at the agent's next poll", async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { eventually, run } from "../wireguard/command.ts";
-import { hasInterface, Mesh } from "../wireguard/mesh_of_hosts.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
-import { SERVICE_ORIGIN, ServiceDoor } from "../wireguard/service_door.ts";
+import { eventually, run } from "../wireguard/hosts/command.ts";
+import { hasInterface, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { SERVICE_ORIGIN, ServiceDoor } from "../wireguard/hosts/service_door.ts";
 import { EXAMPLES } from "./agent_settings.ts";
 
 const FOLDER = `${EXAMPLES}/mesh-agent`;

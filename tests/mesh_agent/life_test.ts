@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
-import { eventually } from "../wireguard/command.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
 import {
   bringUp,
   hasInterface,
@@ -10,9 +10,15 @@ import {
   putRule,
   TCP_443,
   TCP_80,
-} from "../wireguard/mesh_of_hosts.ts";
-import { answersPing, listen, Pings, reaches, untilPingAnswered } from "../wireguard/probes.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
+} from "../wireguard/hosts/mesh_of_hosts.ts";
+import {
+  answersPing,
+  listen,
+  Pings,
+  reaches,
+  untilPingAnswered,
+} from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { hangRequests, joinWithAgents, ReferenceAgent } from "./reference_agent.ts";
 
 tunnelTest(

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/command.ts";
-import { Mesh, putRule, TCP_80 } from "../wireguard/mesh_of_hosts.ts";
-import { listen, Pings, reaches } from "../wireguard/probes.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
+import { Mesh, putRule, TCP_80 } from "../wireguard/hosts/mesh_of_hosts.ts";
+import { listen, Pings, reaches } from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { hangRequests, joinWithAgents, letRequestsPass } from "./reference_agent.ts";
 
 tunnelTest(

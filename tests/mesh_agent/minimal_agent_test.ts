@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
-import { eventually } from "../wireguard/command.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
 import {
   hasInterface,
   type Member,
@@ -9,12 +9,12 @@ import {
   revokeRule,
   TCP_443,
   TCP_80,
-} from "../wireguard/mesh_of_hosts.ts";
-import { answersPing, listen, reaches, untilPingAnswered } from "../wireguard/probes.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
-import { ServiceDoor } from "../wireguard/service_door.ts";
+} from "../wireguard/hosts/mesh_of_hosts.ts";
+import { answersPing, listen, reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { ServiceDoor } from "../wireguard/hosts/service_door.ts";
 import { agentSettings, EXAMPLES } from "./agent_settings.ts";
-import { check } from "./check.ts";
+import { check } from "./trust/check.ts";
 import { printSecondsUntil, untilWaiting } from "./reference_agent.ts";
 
 const SCRIPT = `${EXAMPLES}/minimal-mesh-agent.sh`;

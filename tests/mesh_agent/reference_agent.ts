@@ -1,9 +1,9 @@
 import { succeed } from "../conformance/client.ts";
-import { eventually } from "../wireguard/command.ts";
-import type { Host } from "../wireguard/host.ts";
-import { type Member, type Mesh, putRule, TCP_443 } from "../wireguard/mesh_of_hosts.ts";
-import { untilPingAnswered } from "../wireguard/probes.ts";
-import { ServiceDoor } from "../wireguard/service_door.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
+import type { Host } from "../wireguard/hosts/host.ts";
+import { type Member, type Mesh, putRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
+import { untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { ServiceDoor } from "../wireguard/hosts/service_door.ts";
 import { agentSettings, EXAMPLES } from "./agent_settings.ts";
 
 const SCRIPT = `${EXAMPLES}/mesh-agent/mesh-agent.sh`;

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/command.ts";
-import { untilListening } from "../wireguard/host.ts";
-import { bringUp, Mesh, putRule, revokeRule, TCP_443, TCP_80 } from "../wireguard/mesh_of_hosts.ts";
-import { socatAddress, untilPingAnswered } from "../wireguard/probes.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
+import { untilListening } from "../wireguard/hosts/host.ts";
+import {
+  bringUp,
+  Mesh,
+  putRule,
+  revokeRule,
+  TCP_443,
+  TCP_80,
+} from "../wireguard/hosts/mesh_of_hosts.ts";
+import { socatAddress, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { ReferenceAgent } from "./reference_agent.ts";
 
 tunnelTest(

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
 import { succeed } from "../conformance/client.ts";
-import { configurationOf, largeState } from "../unit/wireguard/states.ts";
-import { eventually, run } from "../wireguard/command.ts";
+import { configurationOf, largeState } from "../unit/wireguard/inputs/states.ts";
+import { eventually, run } from "../wireguard/hosts/command.ts";
 import {
   type Member,
   Mesh,
@@ -11,8 +11,8 @@ import {
   revokeRule,
   TCP_443,
   writeConfiguration,
-} from "../wireguard/mesh_of_hosts.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
+} from "../wireguard/hosts/mesh_of_hosts.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { EXAMPLES } from "./agent_settings.ts";
 import { ReferenceAgent } from "./reference_agent.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/command.ts";
-import { hasInterface, Mesh, TCP_80 } from "../wireguard/mesh_of_hosts.ts";
-import { listen, reaches, untilPingAnswered } from "../wireguard/probes.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
+import { hasInterface, Mesh, TCP_80 } from "../wireguard/hosts/mesh_of_hosts.ts";
+import { listen, reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { joinWithAgents } from "./reference_agent.ts";
 
 tunnelTest(

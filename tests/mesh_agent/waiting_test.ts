@@ -1,6 +1,6 @@
 /** Heartbeats that wait, and what becomes of them where the service does not wait. */
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/command.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
 import {
   hasInterface,
   type Member,
@@ -9,9 +9,9 @@ import {
   revokeRule,
   TCP_443,
   TCP_80,
-} from "../wireguard/mesh_of_hosts.ts";
-import { listen, reaches, untilPingAnswered } from "../wireguard/probes.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
+} from "../wireguard/hosts/mesh_of_hosts.ts";
+import { listen, reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import {
   joinWithAgents,
   printSecondsUntil,

@@ -9,7 +9,7 @@ import {
   registerAndUpload,
   secondsFromNow,
 } from "../conformance/artifacts.ts";
-import { commitBy } from "./commits.ts";
+import { commitBy } from "./commits/commits.ts";
 import { startOwnFunction } from "./own_function.ts";
 import { gate, type Passing, startProxy } from "./proxy.ts";
 

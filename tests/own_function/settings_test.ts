@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { artifactTest, type Download, type Identified, publish } from "../conformance/artifacts.ts";
 import { type Agent, assertInvalid } from "../conformance/client.ts";
-import { countArtifacts } from "./limits.ts";
+import { countArtifacts } from "./limits/limits.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
 /** How many seconds a download URL from this function works. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/command.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
 import { joinWithAgents, ReferenceAgent } from "../mesh_agent/reference_agent.ts";
-import { Mesh, putRule, TCP_443 } from "../wireguard/mesh_of_hosts.ts";
-import { Pings, untilPingAnswered } from "../wireguard/probes.ts";
-import { tunnelTest } from "../wireguard/requirements.ts";
+import { Mesh, putRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
+import { Pings, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { handshakeOf, pskOf, rotate, SESSION_LIFE_SECONDS } from "./pair.ts";
 
 tunnelTest("/psk/rotate of two pairs that ping 10 times a second → no ping is lost", async () => {

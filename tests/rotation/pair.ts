@@ -1,5 +1,5 @@
 import { succeed } from "../conformance/client.ts";
-import { type Member, peerField } from "../wireguard/mesh_of_hosts.ts";
+import { type Member, peerField } from "../wireguard/hosts/mesh_of_hosts.ts";
 
 /** WireGuard begins a new session after 120 s and gives up the old one after 180 s. */
 export const SESSION_LIFE_SECONDS = 180;

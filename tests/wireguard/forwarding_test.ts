@@ -6,9 +6,9 @@ import {
   putRule,
   servedConfiguration,
   writeConfiguration,
-} from "./mesh_of_hosts.ts";
-import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
-import { tunnelTest } from "./requirements.ts";
+} from "./hosts/mesh_of_hosts.ts";
+import { answersPing, listen, reaches, untilPingAnswered } from "./hosts/probes.ts";
+import { tunnelTest } from "./hosts/requirements.ts";
 
 const BEHIND = { address: "192.168.77.2", port: 8080, proto: "tcp" } as const;
 const PUBLISHED_PORT = 18080;

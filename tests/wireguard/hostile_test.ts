@@ -8,12 +8,18 @@ import {
   type PeerState,
 } from "../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
 import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
-import { agentIds, endpoints, ports, protocols, spoilt } from "../unit/wireguard/hostile_fields.ts";
-import { unknownLines } from "../unit/wireguard/line_grammar.ts";
-import { aliceState, configurationOf, meshNetworks } from "../unit/wireguard/states.ts";
-import type { Host } from "./host.ts";
-import { Internet } from "./internet.ts";
-import { tunnelTest } from "./requirements.ts";
+import {
+  agentIds,
+  endpoints,
+  ports,
+  protocols,
+  spoilt,
+} from "../unit/wireguard/inputs/hostile_fields.ts";
+import { unknownLines } from "../unit/wireguard/inputs/line_grammar.ts";
+import { aliceState, configurationOf, meshNetworks } from "../unit/wireguard/inputs/states.ts";
+import type { Host } from "./hosts/host.ts";
+import { Internet } from "./hosts/internet.ts";
+import { tunnelTest } from "./hosts/requirements.ts";
 
 const RUNS = 20;
 const REGISTRATIONS_PER_RUN = 500;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { eventually } from "./command.ts";
-import { linkProgramsBut } from "./host.ts";
+import { eventually } from "./hosts/command.ts";
+import { linkProgramsBut } from "./hosts/host.ts";
 import {
   bringUp,
   type Member,
@@ -14,9 +14,9 @@ import {
   TCP_443,
   TUNNEL_PORT,
   writeConfiguration,
-} from "./mesh_of_hosts.ts";
-import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
-import { tunnelTest } from "./requirements.ts";
+} from "./hosts/mesh_of_hosts.ts";
+import { answersPing, listen, reaches, untilPingAnswered } from "./hosts/probes.ts";
+import { tunnelTest } from "./hosts/requirements.ts";
 
 tunnelTest("an endpoint name that resolves → the tunnel opens", async () => {
   await using mesh = await Mesh.create();

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { eventually } from "./command.ts";
-import type { Host } from "./host.ts";
-import { untilListening } from "./host.ts";
-import { type Quoted, sendForgedError } from "./icmp_errors.ts";
+import { eventually } from "./hosts/command.ts";
+import type { Host } from "./hosts/host.ts";
+import { untilListening } from "./hosts/host.ts";
+import { type Quoted, sendForgedError } from "./hosts/icmp_errors.ts";
 import {
   bringUp,
   type Member,
@@ -11,9 +11,9 @@ import {
   TCP_443,
   TUNNEL_PORT,
   UDP_443,
-} from "./mesh_of_hosts.ts";
-import { answersPing, socatAddress, type Target, untilPingAnswered } from "./probes.ts";
-import { tunnelTest } from "./requirements.ts";
+} from "./hosts/mesh_of_hosts.ts";
+import { answersPing, socatAddress, type Target, untilPingAnswered } from "./hosts/probes.ts";
+import { tunnelTest } from "./hosts/requirements.ts";
 
 const PUBLISHED = { proto: "udp", port: 18080 } as const;
 

@@ -13,9 +13,9 @@ import {
   takeDown,
   TCP_443,
   UDP_443,
-} from "./mesh_of_hosts.ts";
-import { answersPing, listen, reaches, untilPingAnswered } from "./probes.ts";
-import { tunnelTest } from "./requirements.ts";
+} from "./hosts/mesh_of_hosts.ts";
+import { answersPing, listen, reaches, untilPingAnswered } from "./hosts/probes.ts";
+import { tunnelTest } from "./hosts/requirements.ts";
 
 const TCP_444 = { proto: "tcp", port: 444 } as const;
 

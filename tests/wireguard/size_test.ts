@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
-import { unknownLines } from "../unit/wireguard/line_grammar.ts";
-import { configurationOf, largeState } from "../unit/wireguard/states.ts";
-import { Internet } from "./internet.ts";
-import { tunnelTest } from "./requirements.ts";
+import { unknownLines } from "../unit/wireguard/inputs/line_grammar.ts";
+import { configurationOf, largeState } from "../unit/wireguard/inputs/states.ts";
+import { Internet } from "./hosts/internet.ts";
+import { tunnelTest } from "./hosts/requirements.ts";
 
 tunnelTest("1,000 peers and 5,000 rules → wg-quick up loads every one of them", async () => {
   await using internet = await Internet.create();

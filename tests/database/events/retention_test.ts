@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { startOwnFunction } from "../../own_function/own_function.ts";
 import { callAsService, withProjectDatabase, withStackDatabase } from "../connection.ts";
-import type { Swept } from "../sweeping.ts";
+import type { Swept } from "../sweep/sweeping.ts";
 
 const OPERATOR = { kind: "operator", request_id: "forgetting" };
 

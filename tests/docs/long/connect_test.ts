@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type Agent, createAgent, operatorRpc, post } from "../../conformance/client.ts";
-import type { Host } from "../../wireguard/host.ts";
-import { Internet } from "../../wireguard/internet.ts";
-import { tunnelTest } from "../../wireguard/requirements.ts";
-import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/service_door.ts";
+import type { Host } from "../../wireguard/hosts/host.ts";
+import { Internet } from "../../wireguard/hosts/internet.ts";
+import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
+import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/hosts/service_door.ts";
 import { PROJECT } from "../../../dev/command/project.ts";
-import { documentedBlock } from "../documentation.ts";
-import { Terminal } from "../terminal.ts";
+import { documentedBlock } from "../blocks/documentation.ts";
+import { Terminal } from "../blocks/terminal.ts";
 
 /** A reader of the README, at one of its two hosts. */
 interface Reader {

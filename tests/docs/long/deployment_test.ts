@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { documentedBlock, listPages, proseOf, readPage } from "../documentation.ts";
-import { filledIn } from "../placeholders.ts";
-import { Terminal } from "../terminal.ts";
+import { documentedBlock, listPages, proseOf, readPage } from "../blocks/documentation.ts";
+import { filledIn } from "../blocks/placeholders.ts";
+import { Terminal } from "../blocks/terminal.ts";
 import { openHostedProject } from "./hosted_project.ts";
 
 Deno.test("README, Deploy, then docs/deployment.md, Upgrade and Take it down → as they say", async () => {

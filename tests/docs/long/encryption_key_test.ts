@@ -3,9 +3,9 @@ import { Buffer } from "node:buffer";
 import nacl from "tweetnacl";
 import { freePort } from "../../../dev/processes/free_port.ts";
 import { launch, openStateDirectory, readEnvironment } from "../../stack/stack_process.ts";
-import { documentedBlock } from "../documentation.ts";
-import { filledIn, PROJECT_REF } from "../placeholders.ts";
-import { Terminal } from "../terminal.ts";
+import { documentedBlock } from "../blocks/documentation.ts";
+import { filledIn, PROJECT_REF } from "../blocks/placeholders.ts";
+import { Terminal } from "../blocks/terminal.ts";
 import { openHostedProject } from "./hosted_project.ts";
 
 interface Connection {

@@ -2,9 +2,12 @@
 import { writeFile } from "node:fs/promises";
 import { copyProject } from "../../../dev/deploy/pack.ts";
 import { startManagementApi } from "../../../dev/deploy/management_api.ts";
-import { openProjectDatabase, type ProjectDatabase } from "../../deploy/project_database.ts";
-import { PROJECT_REF } from "../placeholders.ts";
-import { Terminal } from "../terminal.ts";
+import {
+  openProjectDatabase,
+  type ProjectDatabase,
+} from "../../deploy/database/project_database.ts";
+import { PROJECT_REF } from "../blocks/placeholders.ts";
+import { Terminal } from "../blocks/terminal.ts";
 
 export interface HostedProject extends AsyncDisposable {
   /** In a clone of this project, logged in by an access token. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PROJECT } from "../../../dev/command/project.ts";
-import { documentedBlock } from "../documentation.ts";
-import { Terminal } from "../terminal.ts";
+import { documentedBlock } from "../blocks/documentation.ts";
+import { Terminal } from "../blocks/terminal.ts";
 
 Deno.test("docs/deployment.md, Check it → the suite passes against the deployment of the environment", async () => {
   await using terminal = await Terminal.open();

@@ -16,8 +16,8 @@ import {
 } from "../../conformance/artifacts.ts";
 import { type Agent, assertError, createAgent, succeed } from "../../conformance/client.ts";
 import { withStackDatabase } from "../../database/connection.ts";
-import { objectsOf } from "../../database/sweeping.ts";
-import { endLease } from "../../own_function/commits.ts";
+import { objectsOf } from "../../database/sweep/sweeping.ts";
+import { endLease } from "../../own_function/commits/commits.ts";
 import type { Arranged, Scenario } from "./scenario.ts";
 
 const HELLO = { content: "hello", digest: sha256("hello") };

@@ -14,7 +14,7 @@ import {
 } from "../../conformance/artifacts.ts";
 import { assertError, SUPABASE_URL } from "../../conformance/client.ts";
 import { withStackDatabase } from "../../database/connection.ts";
-import { commitBy } from "../commits.ts";
+import { commitBy } from "../commits/commits.ts";
 import { startOwnFunction } from "../own_function.ts";
 import { failing, startProxy } from "../proxy.ts";
 

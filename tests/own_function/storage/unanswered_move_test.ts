@@ -9,8 +9,8 @@ import {
 } from "../../conformance/artifacts.ts";
 import { type Agent, assertError, SUPABASE_URL } from "../../conformance/client.ts";
 import { withStackDatabase } from "../../database/connection.ts";
-import { objectsOf, sweepAll } from "../../database/sweeping.ts";
-import { age, commitBy, endLease } from "../commits.ts";
+import { objectsOf, sweepAll } from "../../database/sweep/sweeping.ts";
+import { age, commitBy, endLease } from "../commits/commits.ts";
 import { startOwnFunction } from "../own_function.ts";
 import { gate, type Passing, type Proxy, startProxy } from "../proxy.ts";
 

@@ -15,9 +15,9 @@ import {
   type MeshSettings,
   readMeshSettings,
 } from "../../../supabase/functions/agent-mesh/settings.ts";
-import { agentIds, endpoints, ports, protocols, spoilt } from "./hostile_fields.ts";
-import { unknownLines } from "./line_grammar.ts";
-import { aliceState, configurationOf, meshNetworks, peerState } from "./states.ts";
+import { agentIds, endpoints, ports, protocols, spoilt } from "./inputs/hostile_fields.ts";
+import { unknownLines } from "./inputs/line_grammar.ts";
+import { aliceState, configurationOf, meshNetworks, peerState } from "./inputs/states.ts";
 
 /** What register_peer is called with. */
 interface Registration {

@@ -4,7 +4,7 @@ import {
   formatEndpoint,
   parseEndpoint,
 } from "../../../supabase/functions/_shared/wireguard/endpoint.ts";
-import { meshNetworks } from "./states.ts";
+import { meshNetworks } from "./inputs/states.ts";
 
 Deno.test("parseEndpoint() → its canonical text", () => {
   const canonical = {

@@ -3,7 +3,7 @@ import {
   MeshStateError,
   type PeerState,
 } from "../../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
-import { aliceState, configurationOf, peerState } from "./states.ts";
+import { aliceState, configurationOf, peerState } from "./inputs/states.ts";
 
 Deno.test("peers and rules in any order → peers in byte order, rules by protocol and port", () => {
   const rules = [["udp", 53], ["tcp", 443], ["tcp", 80]] as const;

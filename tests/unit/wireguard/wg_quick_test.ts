@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parsePrivateKeyFile } from "../../../supabase/functions/_shared/wireguard/private_key_file.ts";
 import { renderWgQuick } from "../../../supabase/functions/_shared/wireguard/wg_quick.ts";
-import { unknownLines } from "./line_grammar.ts";
-import { meshStates } from "./mesh_states.ts";
-import { aliceState, configurationOf, peerState } from "./states.ts";
+import { unknownLines } from "./inputs/line_grammar.ts";
+import { meshStates } from "./inputs/mesh_states.ts";
+import { aliceState, configurationOf, peerState } from "./inputs/states.ts";
 import { readText } from "./vectors.ts";
 
 const everyKindOfPeer = aliceState({

@@ -1,0 +1,186 @@
+/**
+ * The mesh's SQL functions, called as the functions call them, in a database of a test file's own.
+ */
+import postgres from "postgres";
+import { createHash, randomBytes } from "node:crypto";
+import { applyMigrations } from "../../../dev/postgres/migrations.ts";
+import { createProjectDatabase } from "../../../dev/postgres/platform.ts";
+import type { CallerArgument } from "../../../supabase/functions/_shared/request/caller.ts";
+import type { ConfigurationState } from "../../../supabase/functions/agent-mesh/configuration.ts";
+import { SUPERUSER_URL, withStackDatabase } from "../connection.ts";
+
+export type { ConfigurationState };
+
+/** An error that an SQL function raised: its SQLSTATE, and its message. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  constructor(readonly sqlstate: string, message: string) {
+    super(message);
+  }
+}
+
+export interface Peer {
+  readonly agent_id: string;
+  readonly pubkey: string;
+  readonly endpoint: string | null;
+  readonly addresses: readonly [string, string];
+}
+
+export interface AccessRule {
+  readonly from_agent: string;
+  readonly to_agent: string;
+  readonly port?: number;
+  readonly proto?: string;
+}
+
+export interface Registration {
+  readonly pubkey?: string;
+  readonly endpoint?: string | null;
+  readonly endpoint_ip?: string | null;
+  readonly listen_port?: number | null;
+}
+
+const OPERATOR: CallerArgument = { kind: "operator", request_id: "test" };
+const CONNECTIONS = 16;
+
+export class MeshDatabase {
+  readonly #callers = new Map<string, CallerArgument>();
+
+  private constructor(
+    /** As the migrating role, which owns everything. */
+    readonly owner: postgres.Sql,
+    /** As PostgREST calls: service_role, with the time limit of a hosted project. */
+    readonly service: postgres.Sql,
+    readonly drop: () => Promise<void>,
+  ) {}
+
+  static async create(): Promise<MeshDatabase> {
+    const name = `mesh_${randomBytes(6).toString("hex")}`;
+    const databaseUrl = await createProjectDatabase({
+      superuserUrl: SUPERUSER_URL,
+      name,
+      defaultPrivileges: "newer",
+    });
+    await applyMigrations({ databaseUrl });
+    // Before lock_timeout, which would hide a deadlock.
+    await withStackDatabase((sql) => sql`alter database ${sql(name)} set deadlock_timeout = 200`);
+    const owner = postgres(databaseUrl, { max: 4, onnotice: () => {} });
+    const service = postgres(databaseUrl, {
+      max: CONNECTIONS,
+      connection: { role: "service_role", statement_timeout: 8_000 },
+    });
+    return new MeshDatabase(owner, service, async () => {
+      await Promise.all([owner.end(), service.end()]);
+      await withStackDatabase((sql) => sql`drop database ${sql(name)} with (force)`);
+    });
+  }
+
+  /** Calls a function of the schema public by the names of its parameters. Throws Refusal. */
+  async call<Answer>(functionName: string, parameters: Record<string, unknown>): Promise<Answer> {
+    const names = Object.keys(parameters).map((name, index) => `${name} => $${index + 1}`);
+    try {
+      const [row] = await this.service.unsafe(
+        `select public.${functionName}(${names.join(", ")}) as answer`,
+        Object.values(parameters) as postgres.ParameterOrJSON<never>[],
+      );
+      return row?.["answer"];
+    } catch (cause) {
+      if (cause instanceof postgres.PostgresError) throw new Refusal(cause.code, cause.message);
+      throw cause;
+    }
+  }
+
+  /** `caller` for an agent, with a key that is made at its first use. */
+  async callerOf(agent: string): Promise<CallerArgument> {
+    const known = this.#callers.get(agent);
+    if (known !== undefined) return known;
+    const { key } = await this.call<{ key: string }>("create_agent_key", { agent_id: agent });
+    const key_hash = createHash("sha256").update(key).digest("hex");
+    const caller: CallerArgument = { kind: "agent", key_hash, request_id: "test" };
+    this.#callers.set(agent, caller);
+    return caller;
+  }
+
+  register(agent_id: string, registration: Registration = {}): Promise<Peer> {
+    return this.call<Peer>("register_peer", {
+      caller: OPERATOR,
+      agent_id,
+      pubkey: randomPubkey(),
+      endpoint: null,
+      endpoint_ip: null,
+      listen_port: null,
+      online_seconds: 90,
+      ...registration,
+    });
+  }
+
+  remove(agent_id: string): Promise<{ removed: boolean }> {
+    return this.call("remove_peer", { caller: OPERATOR, agent_id });
+  }
+
+  put(rule: AccessRule, caller = OPERATOR): Promise<{ created: boolean; active: boolean }> {
+    return this.call("put_rule", { caller, port: 443, proto: "tcp", ...rule });
+  }
+
+  revoke(rule: AccessRule): Promise<{ revoked: boolean }> {
+    return this.call("revoke_rule", { caller: OPERATOR, port: 443, proto: "tcp", ...rule });
+  }
+
+  rotate(a: string, b: string): Promise<{ psk_version: number }> {
+    return this.call("rotate_psk", { caller: OPERATOR, a, b });
+  }
+
+  /** What the configuration is rendered from; null for an agent without a peer. */
+  async configuration(agent_id: string): Promise<ConfigurationState | null> {
+    try {
+      return await this.call("read_wg_config", { caller: OPERATOR, agent_id });
+    } catch (error) {
+      if (error instanceof Refusal && error.message === "peer_not_found") return null;
+      throw error;
+    }
+  }
+
+  /** Stores a PSK for every pair of the agent that has none, as its /wg_config would. */
+  storePsks(state: ConfigurationState): Promise<ConfigurationState> {
+    const psks = state.peers.filter(({ encrypted_psk }) => encrypted_psk === null).map((peer) => ({
+      agent_id: peer.agent_id,
+      psk_version: peer.psk_version,
+      encrypted_psk: `v1.${"0".repeat(16)}.${randomBytes(24).toString("base64")}`,
+    }));
+    return this.call("store_psks", { caller: OPERATOR, agent_id: state.agent_id, psks });
+  }
+
+  /** Forgets every peer, rule, version and address, and gives the mesh another IPv4 network. */
+  async startOver(ipv4Network = "10.213.0.0/16"): Promise<void> {
+    await this.owner.begin(async (sql) => {
+      await sql`
+        truncate mesh.peers, mesh.liveness, mesh.rules, mesh.pairs, mesh.address_leases, mesh.config_versions`;
+      await sql`update mesh.settings set ipv4_network = ${ipv4Network}`;
+    });
+  }
+}
+
+/** A database for the tests of this file, made before the first and dropped after the last. */
+export function meshDatabaseForThisFile(): { readonly mesh: MeshDatabase } {
+  let mesh: MeshDatabase | undefined;
+  Deno.test.beforeAll(async () => {
+    mesh = await MeshDatabase.create();
+  });
+  Deno.test.afterAll(() => mesh?.drop());
+  return {
+    get mesh() {
+      if (mesh === undefined) throw new Error("There is a database only while tests run.");
+      return mesh;
+    },
+  };
+}
+
+/** The form of a public key is all that the database looks at. */
+export function randomPubkey(): string {
+  return randomBytes(32).toString("base64");
+}
+
+/** `count` identifiers, in no particular order. */
+export function agentNames(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `agent-${index}`);
+}

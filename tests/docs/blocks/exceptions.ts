@@ -1,0 +1,57 @@
+/** What the documentation shows and no test here can run, each with the reason. */
+export interface Exception {
+  /** The id of a block, or a command as it stands in a sentence. */
+  readonly what: string;
+  /** How the block begins, so that another one does not take over its exception. */
+  readonly begins: string;
+  readonly reason: string;
+}
+
+export const BLOCK_EXCEPTIONS: readonly Exception[] = [
+  {
+    what: "CONTRIBUTING.md, Working on this, 1",
+    begins: "npx -y deno@2.9.6 task start",
+    reason: "The first command is run for the README. The other two run the tests, this one too.",
+  },
+  {
+    what: "CONTRIBUTING.md, Changing the schema, 1",
+    begins: "npx supabase@3.1.0 db schema declarative sync",
+    reason: "The CLI builds a database of the migrations in a Docker container.",
+  },
+  {
+    what: "docs/deployment.md, A database from before the first release, 1",
+    begins: "psql",
+    reason: "It takes the history of the project: tests/deploy/database/upgrade_test.ts runs both scripts.",
+  },
+  {
+    what: "docs/development.md, With supabase start, 2",
+    begins: "npx supabase@3.1.0 start",
+    reason: "The CLI's own stack runs in Docker containers.",
+  },
+  {
+    what: "examples/mesh-agent/README.md, mesh-agent, 1",
+    begins: "apt-get install",
+    reason: "It installs packages on the machine; `.ci/run` installs them for the tests.",
+  },
+  {
+    what: "examples/mesh-agent/README.md, What it believes, 1",
+    begins: "./mesh-agent.sh check",
+    reason: "It needs a file that was served: the README's hosts run it with theirs.",
+  },
+];
+
+/** Blocks that tests of other folders run. */
+export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: string }[] = [
+  {
+    what: "examples/mesh-agent/README.md, Run it, 1",
+    test: "tests/mesh_agent/installation_test.ts",
+  },
+];
+
+/** Commands within sentences that are neither a task nor one of the Supabase CLI. */
+export const COMMAND_EXCEPTIONS: readonly Omit<Exception, "begins">[] = [
+  {
+    what: "nft delete table inet agent_mesh_<interface>",
+    reason: "It stands for an interface of the reader's. Tests remove such a table by nft, too.",
+  },
+];

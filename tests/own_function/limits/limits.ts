@@ -1,0 +1,23 @@
+/** Registrations that count against an agent's limits, and how many the database holds. */
+import type { Registered } from "../../conformance/artifacts.ts";
+import type { Agent, Answer } from "../../conformance/client.ts";
+import { withStackDatabase } from "../../database/connection.ts";
+import type { OwnFunction } from "../own_function.ts";
+
+/** Asks this function's /register for an artifact of `size` bytes. */
+export function registerBytes(
+  own: OwnFunction,
+  agent: Agent,
+  size: number,
+): Promise<Answer<Registered>> {
+  const body = { agent_id: agent.id, key: "k", mime: "text/plain", size, ttl_days: 1 };
+  return own.post<Registered>("/register", { as: agent, body });
+}
+
+/** How many artifacts of the agent there are, pending and deleted ones included. */
+export async function countArtifacts(agent: Agent): Promise<number> {
+  const [row] = await withStackDatabase((sql) =>
+    sql`select count(*)::integer as count from artifacts.artifacts where agent_id = ${agent.id}`
+  );
+  return row!["count"];
+}

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { Ajv2020 } from "ajv/2020";
+import addFormats from "ajv-formats";
+import { readDocument } from "../../../dev/clients/contract.ts";
+
+interface Content {
+  readonly schema: object;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+interface ResponseObject {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, object>>;
+  readonly content: Readonly<Record<string, Content>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly description: string;
+  readonly security?: readonly object[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>;
+}
+
+interface OpenApiDocument {
+  readonly info: { readonly description: string };
+  readonly security: readonly object[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+    readonly headers: Readonly<Record<string, object>>;
+  };
+}
+
+// All of the document, where the generator of types knows only the parts that it reads.
+const DOCUMENTS = {
+  "agent-artifacts": await readDocument("agent-artifacts") as unknown as OpenApiDocument,
+  "agent-mesh": await readDocument("agent-mesh") as unknown as OpenApiDocument,
+};
+
+function operationsOf({ paths }: OpenApiDocument): [path: string, operation: Operation][] {
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.values(item).map((operation): [string, Operation] => [path, operation])
+  );
+}
+
+type NamedContent = [where: string, content: Content];
+
+/** Every body of the document, with a name for it. */
+function contentsOf(document: OpenApiDocument): NamedContent[] {
+  const ofOperations = operationsOf(document).flatMap(([path, { requestBody, responses }]) => [
+    ...named(`${path} request`, requestBody),
+    ...Object.entries(responses).flatMap(([status, response]) =>
+      named(`${path} ${status}`, "$ref" in response ? undefined : response)
+    ),
+  ]);
+  const shared = Object.entries(document.components.responses);
+  return [...ofOperations, ...shared.flatMap(([name, response]) => named(name, response))];
+}
+
+function named(
+  where: string,
+  body: { readonly content: Readonly<Record<string, Content>> } | undefined,
+): NamedContent[] {
+  return Object.values(body?.content ?? {}).map((content) => [where, content]);
+}
+
+for (const [name, document] of Object.entries(DOCUMENTS)) {
+  Deno.test(`the OpenAPI document of ${name} → an example of every body, valid by its schema`, () => {
+    const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+    addFormats.default(ajv);
+    ajv.addVocabulary(["components"]);
+    const contents = contentsOf(document);
+    assert.ok(contents.length > 20);
+    for (const [where, { schema, example, examples = {} }] of contents) {
+      const values = Object.values(examples).map(({ value }) => value);
+      if (example !== undefined) values.push(example);
+      assert.ok(values.length > 0, `${where} has no example`);
+      const validate = ajv.compile({ ...schema, components: document.components });
+      for (const value of values) {
+        assert.ok(validate(value), `${where}: ${ajv.errorsText(validate.errors)}`);
+      }
+    }
+  });
+
+  Deno.test(`the OpenAPI document of ${name} → what it is about, and of every operation a name of its own, a tag that is explained, and who may call it`, () => {
+    assert.ok(document.info.description.length > 50);
+    const operations = operationsOf(document);
+    const ids = operations.map(([, { operationId }]) => operationId);
+    assert.equal(new Set(ids).size, ids.length);
+    const tags = new Set(document.tags.map((tag) => tag.name));
+    assert.deepEqual(
+      operations.flatMap(([, operation]) => operation.tags).filter((tag) => !tags.has(tag)),
+      [],
+    );
+    for (const [path, { description }] of operations) {
+      assert.match(description, /Who may call it: [a-z].*\.$/, path);
+    }
+  });
+
+  Deno.test(`the OpenAPI document of ${name} → an agent key or the secret key for all but what anybody may call`, () => {
+    assert.deepEqual(document.security, [{ agentKey: [] }, { secretKey: [] }]);
+    const open = operationsOf(document).filter(([, { security }]) => security?.length === 0);
+    assert.deepEqual(
+      open.map(([path]) => path),
+      name === "agent-mesh" ? ["/health"] : ["/fetch", "/health"],
+    );
+  });
+
+  Deno.test(`the OpenAPI document of ${name} → the headers of every response`, () => {
+    const common = ["cache-control", "x-request-id"];
+    const responses = [
+      ...operationsOf(document).flatMap(([, operation]) => Object.values(operation.responses)),
+      ...Object.values(document.components.responses),
+    ];
+    for (const response of responses) {
+      if ("$ref" in response) continue;
+      assert.deepEqual(common.filter((header) => !(header in response.headers)), []);
+    }
+    const { Unauthenticated, MethodNotAllowed, UpstreamUnavailableOrMisconfigured } =
+      document.components.responses;
+    assert.ok("www-authenticate" in Unauthenticated!.headers);
+    assert.ok("allow" in MethodNotAllowed!.headers);
+    assert.ok("retry-after" in UpstreamUnavailableOrMisconfigured!.headers);
+  });
+}
+
+Deno.test("the schemas that have a name → each function's nouns", () => {
+  assert.deepEqual(
+    Object.values(DOCUMENTS).map(({ components }) => Object.keys(components.schemas).sort()),
+    [
+      [
+        "Artifact",
+        "DeletedArtifact",
+        "Download",
+        "Error",
+        "Event",
+        "GivenGrant",
+        "Grant",
+        "InboxEntry",
+        "RegisteredArtifact",
+        "VerifyingArtifact",
+      ],
+      ["Error", "Event", "Heartbeat", "Netmap", "Peer", "Rule", "RuleRequest", "VisiblePeer"],
+    ],
+  );
+});
+
+Deno.test("/wg_config in the document → JSON, or text; /commit → 200, or 202 with retry-after", () => {
+  const config = DOCUMENTS["agent-mesh"].paths["/wg_config"]!["post"]!
+    .responses["200"] as ResponseObject;
+  assert.deepEqual(Object.keys(config.content), ["application/json", "text/plain"]);
+  const { responses } = DOCUMENTS["agent-artifacts"].paths["/commit"]!["post"]!;
+  assert.ok("retry-after" in (responses["202"] as ResponseObject).headers);
+});
+
+Deno.test("/psk/keys, which only psk:reencrypt calls → not in the document", () => {
+  assert.ok(!JSON.stringify(DOCUMENTS).includes("psk/keys"));
+});

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { readPlatformSettings } from "../../../supabase/functions/_shared/settings/platform.ts";
+import {
+  type Environment,
+  SettingsError,
+} from "../../../supabase/functions/_shared/settings/variables.ts";
+import { readArtifactsSettings } from "../../../supabase/functions/agent-artifacts/settings.ts";
+import { readMeshSettings } from "../../../supabase/functions/agent-mesh/settings.ts";
+
+const GIVEN_BY_THE_PLATFORM = {
+  SUPABASE_URL: "https://project.supabase.co",
+  SUPABASE_SECRET_KEYS: '{"default": "sb_secret_a", "ci": "sb_secret_b"}',
+  SUPABASE_PUBLISHABLE_KEYS: '{"default": "sb_publishable_a"}',
+  SUPABASE_SERVICE_ROLE_KEY: "service.role.jwt",
+  SUPABASE_ANON_KEY: "anon.jwt",
+};
+
+/** 32 bytes, all of them this one. */
+function encryptionKey(byte: number): string {
+  return Buffer.alloc(32, byte).toString("base64");
+}
+
+function environment(own: Record<string, string>): Environment {
+  return new Map(Object.entries({ ...GIVEN_BY_THE_PLATFORM, ...own }));
+}
+
+const PLATFORM_SETTINGS = {
+  supabaseUrl: "https://project.supabase.co",
+  serviceKey: "sb_secret_a",
+  operatorKeys: ["sb_secret_a", "sb_secret_b", "service.role.jwt"],
+  publicKeys: ["sb_publishable_a", "anon.jwt"],
+  publicSupabaseUrl: null,
+  rateLimitRequestsPerMinute: 30_000,
+  rateLimitRequestsAtOnce: 64,
+  mcpAllowedOrigins: null,
+};
+
+Deno.test("readArtifactsSettings() with what the platform gives → every key, and the defaults", () => {
+  assert.deepEqual(readArtifactsSettings(environment({})), {
+    ...PLATFORM_SETTINGS,
+    artifactsMaxSizeBytes: 52_428_800,
+    artifactsMaxTtlDays: 365,
+    artifactsFetchUrlSeconds: 60,
+    eventsRetentionDays: 400,
+    artifactsCommitBytesPerCall: 67_108_864,
+    artifactsQuotaBytes: 0,
+    artifactsMaxPending: 1000,
+    artifactsMaxArtifacts: 100_000,
+    artifactsMaxGrants: 1000,
+    artifactsMaxEndedGrants: 10_000,
+    artifactsMaxBlocked: 1000,
+  });
+});
+
+Deno.test("readMeshSettings() with what the platform gives → every key, and the defaults", () => {
+  assert.deepEqual(readMeshSettings(environment({})), {
+    ...PLATFORM_SETTINGS,
+    meshMaxRules: 10_000,
+    meshMaxRequests: 1000,
+    meshMaxRequestsPerTarget: 100,
+    meshOnlineSeconds: 90,
+    meshHeartbeatSeconds: 30,
+    pskEncryptionKeys: null,
+  });
+});
+
+Deno.test("readPlatformSettings() of a project with legacy keys alone → the service_role key is the service's own", () => {
+  const settings = readPlatformSettings(
+    environment({ SUPABASE_SECRET_KEYS: "", SUPABASE_PUBLISHABLE_KEYS: " " }),
+  );
+  assert.equal(settings.serviceKey, "service.role.jwt");
+  assert.deepEqual(settings.operatorKeys, ["service.role.jwt"]);
+  assert.deepEqual(settings.publicKeys, ["anon.jwt"]);
+});
+
+type BadValues = Readonly<Record<string, readonly string[]>>;
+
+const BAD_PLATFORM_VALUES: BadValues = {
+  SUPABASE_URL: ["", "my-own.supabase.co", "ftp://x", "https://x.supabase.co/functions"],
+  PUBLIC_SUPABASE_URL: ["api.example.com", "https://api.example.com/path"],
+  RATE_LIMIT_REQUESTS_PER_MINUTE: ["-1", "1000001", "100/s"],
+  RATE_LIMIT_REQUESTS_AT_ONCE: ["-1", "1.5"],
+  MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
+  SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
+  SUPABASE_PUBLISHABLE_KEYS: ["junk-that-must-not-be-told"],
+};
+
+const BAD_ARTIFACTS_VALUES: BadValues = {
+  ARTIFACTS_MAX_SIZE_BYTES: ["0", "-1", "1.5", "50MiB", "5368709121", "1e6"],
+  ARTIFACTS_MAX_TTL_DAYS: ["0", "36501"],
+  ARTIFACTS_COMMIT_BYTES_PER_CALL: ["0", "64 MiB"],
+  ARTIFACTS_QUOTA_BYTES: ["-1", "1 GB", "9007199254740992"],
+  ARTIFACTS_MAX_PENDING: ["0"],
+  ARTIFACTS_MAX_GRANTS: ["1000001"],
+  ARTIFACTS_FETCH_URL_SECONDS: ["0", "86401", "a minute"],
+  EVENTS_RETENTION_DAYS: ["29", "36501", "-0", "a year"],
+};
+
+const BAD_MESH_VALUES: BadValues = {
+  MESH_MAX_RULES: ["0"],
+  MESH_MAX_REQUESTS: ["many"],
+  MESH_ONLINE_SECONDS: ["0"],
+  MESH_HEARTBEAT_SECONDS: ["x"],
+  PSK_ENCRYPTION_KEYS: [
+    "short",
+    encryptionKey(1).slice(1),
+    `${encryptionKey(1)},`,
+    `${encryptionKey(1)},x`,
+  ],
+};
+
+for (
+  const [read, badValues, others] of [
+    [readArtifactsSettings, { ...BAD_PLATFORM_VALUES, ...BAD_ARTIFACTS_VALUES }, BAD_MESH_VALUES],
+    [readMeshSettings, { ...BAD_PLATFORM_VALUES, ...BAD_MESH_VALUES }, BAD_ARTIFACTS_VALUES],
+  ] as const
+) {
+  for (const [name, values] of Object.entries(badValues)) {
+    Deno.test(`${read.name}() with a bad ${name} → an error that names it and not its value`, () => {
+      for (const value of values) {
+        assert.throws(() => read(environment({ [name]: value })), (error: unknown) => {
+          assert.ok(error instanceof SettingsError);
+          assert.ok(error.message.startsWith(name), error.message);
+          if (value.length > 4) assert.ok(!error.message.includes(value), error.message);
+          return true;
+        });
+      }
+    });
+  }
+
+  Deno.test(`${read.name}() with bad values of the other function's variables → does not mind`, () => {
+    const bad = Object.fromEntries(Object.entries(others).map(([name, [value]]) => [name, value!]));
+    assert.deepEqual(read(environment(bad)), read(environment({})));
+  });
+}
+
+Deno.test("readPlatformSettings() without any key of the project → an error that says which are missing", () => {
+  assert.throws(
+    () =>
+      readPlatformSettings(
+        environment({ SUPABASE_SECRET_KEYS: "", SUPABASE_SERVICE_ROLE_KEY: "" }),
+      ),
+    /SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY must be set/,
+  );
+});
+
+Deno.test("readArtifactsSettings() with own values → these", () => {
+  const settings = readArtifactsSettings(environment({
+    ARTIFACTS_MAX_SIZE_BYTES: "5368709120",
+    ARTIFACTS_FETCH_URL_SECONDS: " 5 ",
+    EVENTS_RETENTION_DAYS: "0",
+    PUBLIC_SUPABASE_URL: "https://api.example.com/",
+  }));
+  assert.equal(settings.artifactsMaxSizeBytes, 5_368_709_120);
+  assert.equal(settings.artifactsFetchUrlSeconds, 5);
+  assert.equal(settings.eventsRetentionDays, 0);
+  assert.equal(settings.publicSupabaseUrl, "https://api.example.com");
+});
+
+Deno.test("readMeshSettings() with two encryption keys → both, in this order", () => {
+  const { pskEncryptionKeys } = readMeshSettings(
+    environment({ PSK_ENCRYPTION_KEYS: `${encryptionKey(1)}, ${encryptionKey(2)}` }),
+  );
+  assert.deepEqual(
+    pskEncryptionKeys?.map((key) => Buffer.from(key.revealBytes()).toString("base64")),
+    [encryptionKey(1), encryptionKey(2)],
+  );
+});

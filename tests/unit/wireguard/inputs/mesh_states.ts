@@ -1,0 +1,31 @@
+import fc from "fast-check";
+import { parseEndpoint } from "../../../../supabase/functions/_shared/wireguard/endpoint.ts";
+import type {
+  MeshState,
+  PeerState,
+} from "../../../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
+import { agentIds, protocols } from "./hostile_fields.ts";
+import { aliceState, meshNetworks, peerState } from "./states.ts";
+
+const acceptableEndpoints = fc.option(
+  fc.tuple(
+    fc.oneof(fc.ipV4(), fc.ipV6().map((address) => `[${address}]`), fc.domain()),
+    fc.integer({ min: 1, max: 65535 }),
+  ).map(([host, port]) => `${host}:${port}`)
+    .filter((endpoint) => parseEndpoint(endpoint, meshNetworks).ok),
+);
+
+const rules = fc.uniqueArray(
+  fc.record({ proto: protocols, port: fc.integer({ min: 1, max: 65535 }) }),
+  { maxLength: 30, selector: ({ proto, port }) => `${proto} ${port}` },
+);
+
+/** Any state that the database could hold, of up to 20 peers. */
+export const meshStates: fc.Arbitrary<MeshState> = fc.record({
+  agent_id: agentIds,
+  listen_port: fc.option(fc.integer({ min: 1, max: 65535 })),
+  peers: fc.uniqueArray(
+    fc.record({ agent_id: agentIds, endpoint: acceptableEndpoints, inbound_rules: rules }),
+    { maxLength: 20, selector: ({ agent_id }) => agent_id },
+  ).map((peers): PeerState[] => peers.map((peer, index) => peerState(index + 2, peer))),
+}).map(aliceState);

@@ -1,0 +1,162 @@
+import { type Agent, createAgent, succeed } from "../../conformance/client.ts";
+import { run } from "./command.ts";
+import type { Host } from "./host.ts";
+import { Internet } from "./internet.ts";
+
+export const TUNNEL_PORT = 51820;
+
+/** What most rules of the tests open. */
+export const TCP_80 = { proto: "tcp", port: 80 } as const;
+export const TCP_443 = { proto: "tcp", port: 443 } as const;
+export const UDP_443 = { proto: "udp", port: 443 } as const;
+
+/** An agent on its own host, registered as a peer. */
+export interface Member {
+  readonly agent: Agent;
+  readonly host: Host;
+  readonly interfaceName: string;
+  readonly publicKey: string;
+  readonly ipv4: string;
+  readonly ipv6: string;
+}
+
+export interface AccessRule {
+  readonly from: Member;
+  readonly to: Member;
+  readonly proto: "tcp" | "udp";
+  readonly port: number;
+}
+
+/** A mesh of fresh agents on the service under test, with the hosts that they run on. */
+export class Mesh implements AsyncDisposable {
+  readonly #members: Member[] = [];
+  readonly #attached: AsyncDisposable[] = [];
+
+  private constructor(readonly internet: Internet) {}
+
+  static async create(): Promise<Mesh> {
+    return new Mesh(await Internet.create());
+  }
+
+  /** A new host whose agent has a key pair and is registered; its tunnel is not up yet. */
+  async join(
+    name: string,
+    { behindNat = false, endpoint }: { behindNat?: boolean; endpoint?: string } = {},
+  ): Promise<Member> {
+    const host = behindNat
+      ? await this.internet.addHostBehindNat(name)
+      : await this.internet.addHost(name);
+    const interfaceName = `${this.internet.id}-${this.#members.length}`;
+    const agent = await createAgent(name);
+    const privateKey = await run(["wg", "genkey"]);
+    await Deno.writeTextFile(keyFile(host, interfaceName), privateKey, { mode: 0o600 });
+    const publicKey = (await run(["wg", "pubkey"], { input: privateKey })).trim();
+    const reachableAt = host.address === null ? null : `${host.address}:${TUNNEL_PORT}`;
+    const { addresses } = await succeed<{ addresses: [string, string] }>(
+      "/agent-mesh/peer/register",
+      {
+        as: agent,
+        body: { agent_id: agent.id, pubkey: publicKey, endpoint: endpoint ?? reachableAt },
+      },
+    );
+    const [ipv4, ipv6] = addresses;
+    const member = { agent, host, interfaceName, publicKey, ipv4, ipv6 };
+    this.#members.push(member);
+    return member;
+  }
+
+  /** Makes something end with the mesh, before the hosts do. */
+  attach<Thing extends AsyncDisposable>(thing: Thing): Thing {
+    this.#attached.push(thing);
+    return thing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const thing of this.#attached) await thing[Symbol.asyncDispose]();
+    await this.internet[Symbol.asyncDispose]();
+    for (const { agent } of this.#members) {
+      await succeed("/agent-mesh/peer/remove", { as: "operator", body: { agent_id: agent.id } });
+    }
+  }
+}
+
+export function putRule(rule: AccessRule): Promise<unknown> {
+  return succeed("/agent-mesh/acl/put", { as: "operator", body: ruleBody(rule) });
+}
+
+export function revokeRule(rule: AccessRule): Promise<unknown> {
+  return succeed("/agent-mesh/acl/revoke", { as: "operator", body: ruleBody(rule) });
+}
+
+/** Names a rule in a request. */
+export function ruleBody({ from, to, proto, port }: AccessRule) {
+  return { from_agent: from.agent.id, to_agent: to.agent.id, proto, port };
+}
+
+/** The configuration that a member gets from /wg_config now. */
+export async function servedConfiguration(
+  { agent, host }: Member,
+  options: { firewall?: "none" } = {},
+): Promise<string> {
+  const { config } = await succeed<{ config: string }>("/agent-mesh/wg_config", {
+    as: agent,
+    body: { private_key_file: keyFile(host, "%i"), ...options },
+  });
+  return config;
+}
+
+/** Writes a configuration to the file that wg-quick takes it from; returns the path. */
+export async function writeConfiguration(
+  { host, interfaceName }: Member,
+  text: string,
+): Promise<string> {
+  const path = `${host.directory}/${interfaceName}.conf`;
+  await Deno.writeTextFile(path, text, { mode: 0o600 });
+  return path;
+}
+
+/** `wg-quick up` with the configuration that the service serves. */
+export async function bringUp(
+  member: Member,
+  options: { firewall?: "none" } = {},
+): Promise<void> {
+  const path = await writeConfiguration(member, await servedConfiguration(member, options));
+  await member.host.run(["wg-quick", "up", path]);
+}
+
+export async function takeDown({ host, interfaceName }: Member): Promise<void> {
+  await host.run(["wg-quick", "down", `${host.directory}/${interfaceName}.conf`]);
+}
+
+export const FIREWALL_HOOK = /^PostUp = (.* nft -f - .*)$/m;
+export const NAMES_HOOK = /^PostUp = (.*getent.*)$/m;
+
+/** Runs one hook of a configuration as wg-quick would. */
+export async function runHook(
+  member: Member,
+  { text, hook }: { text: string; hook: RegExp },
+): Promise<{ success: boolean; errors: string }> {
+  const path = await writeConfiguration(member, text);
+  const command = hook.exec(text)?.[1]?.replaceAll("%i", member.interfaceName);
+  if (command === undefined) throw new Error(`No hook is like ${hook}.`);
+  const script = 'set -e -o pipefail; CONFIG_FILE=$0; eval "$1"; wait';
+  return await member.host.runAnyhow(["bash", "-c", script, path, command]);
+}
+
+/** By `ip`: without the kernel module, `wg show interfaces` lists those of every namespace. */
+export async function hasInterface({ host, interfaceName }: Member): Promise<boolean> {
+  return (await host.runAnyhow(["ip", "link", "show", "dev", interfaceName])).success;
+}
+
+/** One field of `wg show` about one peer, such as its `latest-handshakes` or `preshared-keys`. */
+export async function peerField(
+  { host, interfaceName }: Member,
+  { peer, field }: { peer: Member; field: string },
+): Promise<string | undefined> {
+  const lines = (await host.run(["wg", "show", interfaceName, field])).split("\n");
+  return lines.map((line) => line.split("\t")).find(([key]) => key === peer.publicKey)?.[1];
+}
+
+function keyFile(host: Host, interfaceName: string): string {
+  return `${host.directory}/${interfaceName}.key`;
+}

@@ -1,0 +1,109 @@
+import { SUPABASE_URL } from "../../conformance/client.ts";
+import { type Host, untilListening } from "./host.ts";
+
+const PORT = 8000;
+/** Stands in place of the project's origin for every program of a host that has a door. */
+export const SERVICE_ORIGIN = `http://127.0.0.1:${PORT}`;
+
+const WAIT = /"wait_seconds": ?(\d+)/;
+
+/**
+ * The service as one host reaches it: at a port of its own loopback. From there requests go by a
+ * socket in the file system, which namespaces share, so that none crosses the test's internet. A
+ * test can see what was asked, and can have it fail.
+ */
+export class ServiceDoor implements AsyncDisposable {
+  /** The path of every request so far. */
+  readonly paths: string[] = [];
+  /** The `wait_seconds` of every request so far that had some. */
+  readonly waits: number[] = [];
+  readonly #server: Deno.HttpServer;
+  readonly #closing = new AbortController();
+  #waitsAre: "kept" | "ignored" | "refused" = "kept";
+  #waitsAnswered = 0;
+  #failure: { path: string; answer: () => Response } | null = null;
+  #replaced: Readonly<Record<string, object>> = {};
+  #failuresGiven = 0;
+
+  private constructor(socket: string) {
+    this.#server = Deno.serve({ path: socket, onListen: () => {} }, async (request) => {
+      this.paths.push(new URL(request.url).pathname);
+      const body = await request.text();
+      const wait = WAIT.exec(body)?.[1];
+      if (wait !== undefined) this.waits.push(Number(wait));
+      const failure = this.#failure;
+      const replaced = Object.entries(this.#replaced).find(([path]) => request.url.endsWith(path));
+      if (replaced !== undefined) return Response.json(replaced[1]);
+      if (failure !== null && request.url.endsWith(failure.path)) {
+        this.#failuresGiven += 1;
+        return failure.answer();
+      }
+      if (wait === undefined) return this.#forward(request, body);
+      if (this.#waitsAre === "refused") return new Response("", { status: 422 });
+      const sent = this.#waitsAre === "kept" ? body : body.replace(WAIT, '"unknown": 0');
+      const answer = await this.#forward(request, sent);
+      this.#waitsAnswered += 1;
+      return answer;
+    });
+  }
+
+  static async open(host: Host): Promise<ServiceDoor> {
+    const socket = `${host.directory}/service.sock`;
+    const listener = `TCP-LISTEN:${PORT},bind=127.0.0.1,fork,reuseaddr`;
+    host.start(["socat", listener, `UNIX-CONNECT:${socket}`], { logName: "relay" });
+    await untilListening(host, { proto: "tcp", port: PORT });
+    return new ServiceDoor(socket);
+  }
+
+  /** Gives this answer to every request whose path ends like this, until `recover`. */
+  failWith(path: string, answer: () => Response): void {
+    this.#replaced = {};
+    this.#failure = { path, answer };
+  }
+
+  /** Gives these answers, by the ends of their paths, instead of the service's. */
+  replaceAnswers(answers: Readonly<Record<string, object>>): void {
+    this.#replaced = answers;
+  }
+
+  /** How often the answer of `failWith` was given. */
+  get failuresGiven(): number {
+    return this.#failuresGiven;
+  }
+
+  /** From now on the service is one that does not know `wait_seconds`, and does that with it. */
+  stopWaits(how: "ignored" | "refused"): void {
+    this.#waitsAre = how;
+  }
+
+  /** How many requests with `wait_seconds` the service has answered. */
+  get waitsAnswered(): number {
+    return this.#waitsAnswered;
+  }
+
+  recover(): void {
+    this.#failure = null;
+    this.#replaced = {};
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Whoever waits is answered now.
+    this.#closing.abort();
+    await this.#server.shutdown();
+  }
+
+  async #forward(request: Request, body: string): Promise<Response> {
+    const headers = new Headers(request.headers);
+    headers.delete("content-length");
+    const { pathname } = new URL(request.url);
+    const { method } = request;
+    const { signal } = this.#closing;
+    try {
+      const answer = await fetch(SUPABASE_URL + pathname, { method, headers, body, signal });
+      return new Response(await answer.text(), { status: answer.status, headers: answer.headers });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return new Response("", { status: 503 });
+    }
+  }
+}
