@@ -118,7 +118,7 @@ export function createApp<Settings extends PlatformSettings>(
   const database = createDatabase(settings);
   const operations = createOperations(description.operations, { settings, ...database });
 
-  /** Identifies the caller by the headers alone, and lets the request in before its body is read. */
+  /** Identifies the caller by the headers, and lets the request in before its body is read. */
   const admit = (context: AppContext): Caller => {
     const caller = identifyCaller(context.req.raw.headers, settings);
     context.set("caller", caller);
