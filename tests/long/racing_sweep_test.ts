@@ -15,10 +15,16 @@ import { withStackDatabase } from "../database/connection.ts";
 import { objectsOf, sweepAll, type Swept } from "../database/sweep/sweeping.ts";
 
 const ROUNDS = 200;
+const LEAD_STEP_MILLISECONDS = 4;
 const DIGEST = sha256("hello");
 
 function sweep(): Promise<Answer<Swept>> {
   return post<Swept>("/agent-artifacts/sweep", { as: "operator", body: { limit: 1000 } });
+}
+
+/** At once where the time is negative. */
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.max(0, milliseconds)));
 }
 
 /** Uploads that the next sweep takes for abandoned, unless a commit comes first. */
@@ -39,25 +45,31 @@ artifactTest(
   async ({ planner }) => {
     const committed: Artifact[] = [];
     const others: Artifact[] = [];
+    // How much sooner the sweep begins. Whoever lost the last round begins sooner in the next one:
+    // so they meet, however fast either is on this machine.
+    let leadMilliseconds = 0;
     for (let round = 0; round < ROUNDS; round++) {
       const [kept, doomed] = await uploadOverdue(planner, 2) as [Artifact, Artifact];
-      const sweeps = round % 2 === 0 ? [sweep(), sweep()] : [];
+      const sweeping = pause(-leadMilliseconds).then(() => Promise.all([sweep(), sweep()]));
+      await pause(leadMilliseconds);
       const keeping = commit(planner, kept, DIGEST);
       const dooming = commit(planner, doomed, DIGEST);
       const removal = deleteArtifact(planner, doomed);
       const opened = [open(planner, kept), open(planner, doomed)];
-      if (round % 2 === 1) sweeps.push(sweep(), sweep());
 
-      for (const swept of await Promise.all(sweeps)) assert.equal(swept.status, 200);
+      for (const swept of await sweeping) assert.equal(swept.status, 200);
       for (const answer of await Promise.all(opened)) await assertHonest(answer);
       for (const answer of [await keeping, await dooming, await removal]) {
         assert.ok([200, 410].includes(answer.status), JSON.stringify(answer.body));
       }
 
       others.push(doomed);
-      if ((await keeping).status === 410) others.push(kept);
-      else {
+      if ((await keeping).status === 410) {
+        others.push(kept);
+        leadMilliseconds -= LEAD_STEP_MILLISECONDS;
+      } else {
         committed.push(kept);
+        leadMilliseconds += LEAD_STEP_MILLISECONDS;
         await assertHonest(await open(planner, kept));
       }
     }

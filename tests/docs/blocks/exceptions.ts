@@ -21,7 +21,8 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
   {
     what: "docs/deployment.md, A database from before the first release, 1",
     begins: "psql",
-    reason: "It takes the history of the project: tests/deploy/database/upgrade_test.ts runs both scripts.",
+    reason:
+      "It takes the history of the project: tests/deploy/database/upgrade_test.ts runs both scripts.",
   },
   {
     what: "docs/development.md, With supabase start, 2",
