@@ -30,7 +30,7 @@ tunnelTest("/acl/revoke → an open TCP connection stops at the agent's next pol
   await untilPingAnswered(alice.host, { address: bob.ipv4 });
   const connection = openConnection(alice, bob);
   await eventually("the connection carries lines", {
-    withinSeconds: 10,
+    withinSeconds: 60,
     condition: async () => await connection.linesBack() > 2,
   });
 
@@ -38,7 +38,7 @@ tunnelTest("/acl/revoke → an open TCP connection stops at the agent's next pol
   await bob.meshAgent.untilApplied();
   const linesAtRevoke = await connection.linesBack();
   await eventually("what was sent is not acknowledged", {
-    withinSeconds: 20,
+    withinSeconds: 60,
     condition: () => connection.isUnanswered(),
   });
   assert.ok(await connection.linesBack() <= linesAtRevoke + 1);
@@ -72,7 +72,7 @@ tunnelTest("an applied change → the next heartbeat reports its version", async
   await putRule({ from: alice, to: bob, ...TCP_80 });
   const { config_version } = await netmapOf(bob);
   await eventually("alice sees that bob runs this version", {
-    withinSeconds: 20,
+    withinSeconds: 60,
     condition: async () => {
       const { peers } = await netmapOf(alice);
       const { config_version_applied } = peers.find(({ self }) => !self) ?? {};
@@ -165,7 +165,7 @@ tunnelTest("a peer without a session registers another endpoint → that one is 
     body: { agent_id: alice.agent.id, pubkey: alice.publicKey, endpoint: "198.51.100.251:51820" },
   });
   await eventually("bob sends to the other endpoint", {
-    withinSeconds: 20,
+    withinSeconds: 60,
     condition: async () =>
       await peerField(bob, { peer: alice, field: "endpoints" }) === "198.51.100.251:51820",
   });

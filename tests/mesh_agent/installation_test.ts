@@ -49,7 +49,7 @@ tunnelTest(
       logName: "agent.log",
     });
     await eventually("the tunnel is up", {
-      withinSeconds: 20,
+      withinSeconds: 60,
       condition: () => hasInterface(alice),
     });
   },

@@ -34,7 +34,7 @@ tunnelTest(
     await alice.meshAgent.untilApplied();
     await hangRequests(alice.host);
     await eventually("a request and a lookup run", {
-      withinSeconds: 20,
+      withinSeconds: 60,
       condition: async () => {
         const processes = await alice.host.processes();
         return /^curl /m.test(processes) && /set-endpoint\.sh .* carol\.example/m.test(processes);
@@ -61,7 +61,7 @@ tunnelTest("hidden files of somebody else beside the agent's → they stay", asy
   await alice.meshAgent.stop("SIGKILL");
   alice.meshAgent.restart();
   await eventually("the agent has registered again", {
-    withinSeconds: 10,
+    withinSeconds: 60,
     condition: async () => (await alice.meshAgent.readLog()).split("registered with ").length === 3,
   });
   assert.equal(await alice.meshAgent.stop("SIGTERM"), 0);

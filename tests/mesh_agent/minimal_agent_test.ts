@@ -47,7 +47,7 @@ tunnelTest(
     await revokeRule({ from: alice, to: bob, ...TCP_443 });
     await untilReplaced([alice, bob]);
     await eventually("alice's tunnel is up again", {
-      withinSeconds: 10,
+      withinSeconds: 60,
       condition: () => hasInterface(alice),
     });
     assert.equal(await answersPing(alice.host, bob.ipv4), false);
@@ -74,7 +74,7 @@ tunnelTest(
       door.failWith(path, () => new Response("", { status: 503 }));
       await putRule({ from: alice, to: bob, proto: "tcp", port: given + 1000 });
       await eventually(`bob has asked twice and got no answer from ${path}`, {
-        withinSeconds: 20,
+        withinSeconds: 60,
         condition: () => Promise.resolve(door.failuresGiven > given + 1),
       });
       await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
@@ -123,7 +123,7 @@ for (const how of ["ignored", "refused"] as const) {
       await putRule({ from: alice, to: bob, ...TCP_80 });
       await untilReplaced([bob]);
       await eventually("the agent pauses", {
-        withinSeconds: 20,
+        withinSeconds: 60,
         condition: async () => {
           const processes = await bob.host.processes();
           return /^sleep 3 $/m.test(processes) && !/^curl /m.test(processes);
@@ -157,7 +157,7 @@ async function untilReplaced(members: readonly Member[]): Promise<void> {
   for (const member of members) {
     const { agent } = member;
     await eventually(`${agent.id} has its newest configuration`, {
-      withinSeconds: 20,
+      withinSeconds: 60,
       condition: async () => {
         const { config } = await succeed<{ config: string }>("/agent-mesh/wg_config", {
           as: agent,

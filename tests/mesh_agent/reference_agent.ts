@@ -103,7 +103,7 @@ export class ReferenceAgent {
   async untilApplied(): Promise<void> {
     const { agent } = this.member;
     await eventually(`${agent.id} has applied its configuration`, {
-      withinSeconds: 20,
+      withinSeconds: 60,
       condition: async () => {
         const { config_version } = await succeed<{ config_version: number }>("/agent-mesh/netmap", {
           as: agent,
@@ -124,7 +124,7 @@ export class ReferenceAgent {
   async untilRunsWith(publicKey: string): Promise<void> {
     const { agent, host, interfaceName } = this.member;
     await eventually(`${agent.id} runs with its new key`, {
-      withinSeconds: 20,
+      withinSeconds: 60,
       condition: async () => {
         const shown = await host.runAnyhow(["wg", "show", interfaceName, "public-key"]);
         return shown.output === publicKey;
@@ -163,7 +163,7 @@ export async function untilWaiting(
   door: ServiceDoor,
 ): Promise<void> {
   await eventually(`the agent of ${host.namespace} waits`, {
-    withinSeconds: 20,
+    withinSeconds: 60,
     condition: async () =>
       door.waits.length > door.waitsAnswered && /^curl /m.test(await host.processes()),
   });
@@ -174,7 +174,7 @@ export async function printSecondsUntil(
   condition: () => Promise<boolean>,
 ): Promise<void> {
   const began = performance.now();
-  await eventually(what, { withinSeconds: 30, condition });
+  await eventually(what, { withinSeconds: 60, condition });
   console.log(`${what}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
 }
 

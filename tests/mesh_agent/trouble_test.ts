@@ -14,7 +14,7 @@ tunnelTest(
     const table = await bob.host.run(["nft", "list", "ruleset"]);
     await bob.host.run(["nft", "flush", "ruleset"]);
     await eventually("bob's firewall is back", {
-      withinSeconds: 20,
+      withinSeconds: 60,
       condition: async () => await bob.host.run(["nft", "list", "ruleset"]) === table,
     });
     assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), false);
@@ -32,7 +32,7 @@ tunnelTest("a firewall that is gone and cannot be loaded → the tunnel goes dow
   await Deno.writeTextFile(path, text.replaceAll(/^#nft .*\n/gm, ""));
   await bob.host.run(["nft", "flush", "ruleset"]);
   await eventually("bob's tunnel is down", {
-    withinSeconds: 20,
+    withinSeconds: 60,
     condition: async () => !await hasInterface(bob),
   });
   assert.match(await bob.meshAgent.readLog(), /the firewall cannot be loaded/);
@@ -67,7 +67,7 @@ tunnelTest("SIGKILL and a restart → what the killed agent left over is removed
   await Deno.writeTextFile(leftOver, "");
   alice.meshAgent.restart();
   await eventually("the restarted agent has removed it", {
-    withinSeconds: 10,
+    withinSeconds: 60,
     condition: () => Deno.stat(leftOver).then(() => false, () => true),
   });
   assert.deepEqual(alice.meshAgent.hiddenFiles(), [left]);
@@ -100,7 +100,7 @@ tunnelTest("started while the service answers 401 → the tunnel stays down", as
   alice.meshAgent.door.failWith("", () => new Response("", { status: 401 }));
   alice.meshAgent.restart();
   await eventually("the agent has tried twice", {
-    withinSeconds: 20,
+    withinSeconds: 60,
     condition: () => Promise.resolve(alice.meshAgent.door.failuresGiven > 1),
   });
   assert.equal(await hasInterface(alice), false);
@@ -119,7 +119,7 @@ tunnelTest(
     alice.meshAgent.restart({ pollSeconds: null });
     // The default is one in thirty seconds.
     await eventually("three heartbeats", {
-      withinSeconds: 20,
+      withinSeconds: 60,
       condition: () => Promise.resolve(alice.meshAgent.door.failuresGiven > 2),
     });
   },

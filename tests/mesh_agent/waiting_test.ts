@@ -115,7 +115,7 @@ tunnelTest(
 /** Waits until the agent of this host pauses for so long, a tenth more or less. */
 async function untilPausing({ host }: Member, seconds: number): Promise<void> {
   await eventually(`${host.namespace} pauses for ${seconds} s`, {
-    withinSeconds: 30,
+    withinSeconds: 60,
     condition: async () => {
       const pauses = (await host.processes()).matchAll(/^sleep ([\d.]+)/gm);
       return Array.from(pauses, ([, pause]) => Math.abs(Number(pause) - seconds) / seconds)

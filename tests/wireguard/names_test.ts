@@ -58,7 +58,7 @@ tunnelTest(
     for (const to of [bob, ...astray, carol]) await putRule({ from: alice, to, ...TCP_443 });
     await bringUp(alice);
     await eventually("every name was looked up", {
-      withinSeconds: 30,
+      withinSeconds: 60,
       condition: async () => !(await alice.host.processes()).includes("sh -c for n in"),
     });
     assert.equal(
@@ -140,7 +140,7 @@ tunnelTest("a peer has been removed when its name resolves → it does not come 
   await alice.host.resolve("carol.example", carol.host.address ?? "");
   await runHook(alice, { text: await servedConfiguration(alice), hook: NAMES_HOOK });
   await eventually("no name is looked up any more", {
-    withinSeconds: 30,
+    withinSeconds: 60,
     condition: async () => !(await alice.host.processes()).includes("getent"),
   });
   assert.equal(await peerField(alice, { peer: carol, field: "endpoints" }), undefined);

@@ -78,7 +78,7 @@ export class Host implements AsyncDisposable {
     await Promise.all(this.#children.map((child) => child.status));
     // An agent brings an interface up again that is deleted under it.
     await eventually(`${this.namespace} runs nothing but tunnels`, {
-      withinSeconds: 10,
+      withinSeconds: 60,
       condition: () => this.#endProcessesBut(WIREGUARD_GO),
     });
     // wireguard-go ends with its interface. Killed, it would leave its socket in /run/wireguard.
@@ -117,7 +117,7 @@ export async function untilListening(
 ): Promise<void> {
   const command = ["ss", "-Hln", proto === "tcp" ? "-t" : "-u", "sport", "=", `:${port}`];
   await eventually(`${proto} port ${port} of ${host.namespace} is open`, {
-    withinSeconds: 10,
+    withinSeconds: 60,
     condition: async () => (await host.run(command)).includes(`:${port}`),
   });
 }
