@@ -84,10 +84,9 @@ artifactTest(
     const newest = await eventsOf(GROUP, planner, { limit: 2 });
     assert.deepEqual(newest.events, own.events.slice(-2), "without after: the newest page");
     assert.equal(newest.more, false);
-    assert.deepEqual(await eventsOf(GROUP, "operator", { agent_id: planner.id, limit: 2 }), {
-      ...newest,
-      latest: (await eventsOf(GROUP, "operator", { agent_id: planner.id, limit: 2 })).latest,
-    });
+    const asked = await eventsOf(GROUP, "operator", { agent_id: planner.id, limit: 2 });
+    // What others do meanwhile moves the position on.
+    assert.deepEqual(asked, { ...newest, latest: asked.latest });
   },
 );
 
