@@ -46,6 +46,37 @@ $$;
 comment on function artifacts.count_totals(text) is
   'What the totals of an agent should be. It reads all of its rows: for fsck, and for tests.';
 
+create table artifacts.project_totals (
+  shard integer primary key,
+  pending bigint not null,
+  committed bigint not null,
+  superseded bigint not null,
+  pending_bytes bigint not null,
+  committed_bytes bigint not null,
+  superseded_bytes bigint not null,
+  grants bigint not null,
+  surplus_bytes bigint not null
+)
+with (fillfactor = 10);
+comment on table artifacts.project_totals is
+  'The sum of artifacts.totals, in shards: the rows together are what the project holds, one of '
+  'them alone says nothing. Each connection adds to a row of its own, so that agents do not wait '
+  'for each other.';
+
+create function artifacts.shard() returns integer
+language sql
+volatile
+set search_path = ''
+as $$
+  select case
+    -- Whoever takes turns (lock_sweep) goes from one agent's totals to the next, with this row in
+    -- hand. Nobody else may wait for it who holds such totals.
+    when current_setting('artifacts.has_turn', true) = 'yes' then -1
+    else pg_backend_pid() % 256
+  end
+$$;
+comment on function artifacts.shard() is 'Which row of project_totals this transaction adds to.';
+
 create function artifacts.add_to_totals(changes artifacts.totals[]) returns void
 language sql
 volatile
@@ -70,10 +101,28 @@ as $$
       committed_bytes = t.committed_bytes + excluded.committed_bytes,
       superseded_bytes = t.superseded_bytes + excluded.superseded_bytes,
       grants = t.grants + excluded.grants,
-      surplus_bytes = t.surplus_bytes + excluded.surplus_bytes
+      surplus_bytes = t.surplus_bytes + excluded.surplus_bytes;
+
+  insert into artifacts.project_totals as p
+  select artifacts.shard(), sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
+    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
+  from unnest(add_to_totals.changes) c
+  having (
+    sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
+    sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
+  ) <> (0, 0, 0, 0, 0, 0, 0, 0)
+  on conflict on constraint project_totals_pkey do update
+  set pending = p.pending + excluded.pending,
+      committed = p.committed + excluded.committed,
+      superseded = p.superseded + excluded.superseded,
+      pending_bytes = p.pending_bytes + excluded.pending_bytes,
+      committed_bytes = p.committed_bytes + excluded.committed_bytes,
+      superseded_bytes = p.superseded_bytes + excluded.superseded_bytes,
+      grants = p.grants + excluded.grants,
+      surplus_bytes = p.surplus_bytes + excluded.surplus_bytes
 $$;
 comment on function artifacts.add_to_totals(artifacts.totals[]) is
-  'Adds these numbers, which may be negative, to the totals of their agents.';
+  'Adds these numbers, which may be negative, to the totals of their agents and of the project.';
 
 create function artifacts.share_in_totals(artifact artifacts.artifacts, sign integer)
 returns artifacts.totals

@@ -19,18 +19,23 @@ create index tombstones_by_age on artifacts.artifacts (ended_at) where removed_a
 
 create table artifacts.walks (
   walk text collate "C" primary key,
-  position jsonb not null
+  position jsonb not null,
+  walked_at timestamptz not null default now()
 );
 comment on table artifacts.walks is
   'Where the sweep goes on, one row per walk over something that is too long for one call: over '
   'the pending artifacts, and over the two halves of the bucket.';
+
+comment on column artifacts.walks.walked_at is
+  'When a sweep last took a step. Each begins with one over the pending artifacts.';
 
 create function artifacts.lock_sweep() returns void
 language sql
 volatile
 set search_path = ''
 as $$
-  select pg_advisory_xact_lock(hashtextextended('sweep', 0))
+  select pg_advisory_xact_lock(hashtextextended('sweep', 0));
+  select set_config('artifacts.has_turn', 'yes', true);
 $$;
 comment on function artifacts.lock_sweep() is
   'Changes to artifacts of several agents take turns: two at once might wait for each other''s '
@@ -109,7 +114,8 @@ begin
   -- At the end it begins again.
   insert into artifacts.walks as w (walk, position)
   values ('pending', coalesce(last_position, '[]'))
-  on conflict on constraint walks_pkey do update set position = excluded.position;
+  on conflict on constraint walks_pkey do update
+  set position = excluded.position, walked_at = excluded.walked_at;
   return coalesce(next_ids, '{}');
 end
 $$;

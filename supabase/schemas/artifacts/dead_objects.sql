@@ -186,7 +186,8 @@ begin
       select case when count(*) = names_per_call then max(j.object_name) end as last_name
       from judged j where j.half = h.half
     ) s
-    on conflict on constraint walks_pkey do update set position = excluded.position
+    on conflict on constraint walks_pkey do update
+    set position = excluded.position, walked_at = excluded.walked_at
   )
   select json_build_object(
     'dead_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where not l.is_orphan),

@@ -34,7 +34,8 @@ comment on column mesh.pairs.made_at is 'When the newest PSK was made; null befo
 comment on column mesh.pairs.rotated_at is 'When psk_version last rose.';
 
 create index pairs_by_high_agent on mesh.pairs (high_agent);
-create index pairs_by_encryption_key on mesh.pairs (encryption_key_id) where encrypted_psk is not null;
+-- Also the oldest PSK of each key.
+create index pairs_by_encryption_key on mesh.pairs (encryption_key_id, made_at) where encrypted_psk is not null;
 
 create function mesh.lock_pairs(agent_id text, other_agents text[] default null) returns void
 language plpgsql

@@ -24,6 +24,11 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
       select agent_id from artifacts.artifacts union select from_agent from artifacts.grants
     ) named
     cross join lateral artifacts.count_totals(named.agent_id) c`;
+  await sql`
+    insert into artifacts.project_totals
+    select 0, sum(pending), sum(committed), sum(superseded), sum(pending_bytes),
+      sum(committed_bytes), sum(superseded_bytes), sum(grants), sum(surplus_bytes)
+    from artifacts.totals`;
 }
 
 async function fillCommitted(sql: postgres.Sql, count: number): Promise<void> {

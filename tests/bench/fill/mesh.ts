@@ -64,6 +64,9 @@ export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): P
         from generate_series(0, ${hub.peers}::integer - 1) i`;
     }
   });
+  await sql`
+    insert into mesh.counters (counter, shard, value)
+    select mesh.counter_of_rule(active), 0, count(*) from mesh.rules group by active`;
 }
 
 /** Registers peers, with the addresses from number `first` of the networks on. */

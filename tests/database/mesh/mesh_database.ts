@@ -154,7 +154,8 @@ export class MeshDatabase {
   async startOver(ipv4Network = "10.213.0.0/16"): Promise<void> {
     await this.owner.begin(async (sql) => {
       await sql`
-        truncate mesh.peers, mesh.liveness, mesh.rules, mesh.pairs, mesh.address_leases, mesh.config_versions`;
+        truncate mesh.peers, mesh.liveness, mesh.rules, mesh.pairs, mesh.address_leases, mesh.config_versions,
+          mesh.counters, mesh.censuses`;
       await sql`update mesh.settings set ipv4_network = ${ipv4Network}`;
     });
   }

@@ -2,6 +2,7 @@
 import { MESH_CALLS } from "./mesh_calls.ts";
 import { as, call, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
 import {
+  agentKeyOf,
   artifactIdOf,
   GRANTEE,
   grantTokenOf,
@@ -259,6 +260,19 @@ export const CALLS: readonly PlannedCall[] = [
   call("forget_events", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 30_000 },
   }),
+  call("record_usage", {
+    entries: [HOARDER, OWNER, GRANTEE].map((agentId) => ({
+      key_hash: sha256(agentKeyOf(agentId)),
+      seconds_ago: 1,
+      requests: 5,
+      refusals: { forbidden: 1 },
+      is_unknown: true,
+    })),
+  }),
+  call("forget_usage", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
+    bounds: { rows: 10_000, pages: 20_000 },
+  }),
+  call("read_artifacts_metrics", { caller: OPERATOR }, { bounds: { rows: 4_000, pages: 6_000 } }),
   call("list_artifacts_without_bytes", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
     bounds: { rows: 3_000, pages: 10_000 },
   }),

@@ -6,7 +6,7 @@ const OLD_EVENTS = 1_500;
 
 /**
  * What the sweep finds to do in the log of a filled database: events that are old, and as many
- * counted reads as there are artifacts.
+ * counted reads, and counts of requests, as there are artifacts.
  */
 export async function fillLog(
   sql: postgres.Sql,
@@ -26,6 +26,18 @@ export async function fillLog(
     select 'art_' || md5('artifact ' || i), ${HOARDER}, 'agent', 'artifact.opened', ${HOARDER}, '{}',
       now() - make_interval(secs => 100 + i), 1, 1, now()
     from generate_series(0, ${artifacts}::integer - 1) i`;
-  await sql`vacuum analyze agents.events`;
-  await sql`vacuum analyze agents.reads`;
+  // Of as many agents and hours: most are kept for longer.
+  await sql`
+    insert into agents.usage
+    select 'agent-' || i, current_date - i % 50, 10, 1, 0, 0, 0
+    from generate_series(0, ${artifacts}::integer - 1) i`;
+  await sql`
+    insert into agents.refusals
+    select 'agent-' || i, date_trunc('hour', now() - make_interval(hours => i % 1200), 'UTC'), 'forbidden', 1
+    from generate_series(0, ${artifacts}::integer - 1) i`;
+  await sql`
+    insert into agents.key_uses select k.key_id, now() from agents.keys k on conflict do nothing`;
+  for (const table of ["events", "reads", "usage", "refusals", "key_uses"]) {
+    await sql`vacuum analyze ${sql(`agents.${table}`)}`;
+  }
 }

@@ -61,6 +61,9 @@ export const MESH_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 30_000, pages: 40_000 },
   }),
   call("store_psks", { ...MESH, psks: [psk(NEIGHBOUR)] }, { bounds: { rows: 300, pages: 600 } }),
+  call("read_mesh_metrics", { caller: OPERATOR, online_seconds: 90 }, {
+    bounds: { rows: 10_000, pages: 20_000 },
+  }),
   call("rotate_psk", { caller: as(PEER), a: PEER, b: NEIGHBOUR }),
   call("list_psks_to_reencrypt", { newest_key_id: "0".repeat(16), max_entries: 1000 }),
   call("reencrypt_psks", {

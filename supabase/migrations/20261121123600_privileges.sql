@@ -11,11 +11,15 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, insert, update on agents.keys to service_role;
 grant select, insert, delete on agents.events to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
+grant select, insert, update on agents.key_uses to service_role;
+grant select, insert, update, delete on agents.usage to service_role;
+grant select, insert, update, delete on agents.refusals to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update on artifacts.totals to service_role;
+grant select, insert, update on artifacts.project_totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
 grant select on mesh.settings to service_role;
 grant select, insert, update on mesh.address_leases to service_role;
@@ -25,15 +29,21 @@ grant select, insert, update, delete on mesh.rules to service_role;
 grant select, insert, update, delete on mesh.declined_requests to service_role;
 grant select, insert, update, delete on mesh.pairs to service_role;
 grant select, insert, update on mesh.config_versions to service_role;
+grant select, insert, update on mesh.counters to service_role;
+grant select, insert, update, delete on mesh.censuses to service_role;
 
 alter table agents.keys enable row level security;
 alter table agents.events enable row level security;
 alter table agents.reads enable row level security;
+alter table agents.key_uses enable row level security;
+alter table agents.usage enable row level security;
+alter table agents.refusals enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
 alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
+alter table artifacts.project_totals enable row level security;
 alter table artifacts.walks enable row level security;
 alter table mesh.settings enable row level security;
 alter table mesh.address_leases enable row level security;
@@ -43,6 +53,8 @@ alter table mesh.rules enable row level security;
 alter table mesh.declined_requests enable row level security;
 alter table mesh.pairs enable row level security;
 alter table mesh.config_versions enable row level security;
+alter table mesh.counters enable row level security;
+alter table mesh.censuses enable row level security;
 
 revoke all on all sequences in schema agents from public, anon, authenticated, service_role;
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
@@ -121,7 +133,11 @@ begin
     'public.read_wg_config',
     'public.list_events',
     'public.find_changes',
-    'public.remove_agent'
+    'public.remove_agent',
+    'public.record_usage',
+    'public.forget_usage',
+    'public.read_artifacts_metrics',
+    'public.read_mesh_metrics'
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);

@@ -1,0 +1,106 @@
+-- Made of supabase/schemas/artifacts/metrics.sql by `deno task schema:squash`.
+
+-- What GET /metrics of agent-artifacts says, from counters that are kept as things change and from
+-- the ends of indexes: it takes as long for a million artifacts as for one.
+
+create function artifacts.sweep_backlog()
+returns table (kind text, count bigint, waits_since timestamptz)
+language sql
+stable
+set search_path = ''
+as $$
+  -- An hour after their ends, when a sweep that runs has done with them.
+  (
+    select 'to_end', count(*), min(o.over_at)
+    from (
+      select coalesce(a.deleted_at, a.expires_at) as over_at
+      from artifacts.artifacts a
+      where a.ended_at is null
+        and a.state <> 'pending'
+        and coalesce(a.deleted_at, a.expires_at) < now() - interval '1 hour'
+      order by coalesce(a.deleted_at, a.expires_at)
+      limit 1000
+    ) o
+  )
+  union all
+  (
+    select 'to_empty', count(*), min(e.ended_at)
+    from (
+      select a.ended_at
+      from artifacts.artifacts a
+      where a.ended_at is not null and a.removed_at is null
+      order by a.ended_at
+      limit 1000
+    ) e
+  )
+  union all
+  (
+    select 'to_forget', count(*), min(t.ended_at) + interval '30 days'
+    from (
+      select a.ended_at
+      from artifacts.artifacts a
+      where a.removed_at is not null and a.ended_at < now() - interval '30 days'
+      order by a.ended_at
+      limit 1000
+    ) t
+  )
+$$;
+comment on function artifacts.sweep_backlog() is
+  'What a sweep has still to do, counted up to a thousand of each kind: artifacts to end, ended ones '
+  'whose bytes are to be removed, tombstones to forget.';
+
+create function public.read_artifacts_metrics(caller jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  answer json;
+begin
+  perform agents.authenticate_operator(read_artifacts_metrics.caller);
+
+  select json_build_object(
+    'artifacts', json_build_object(
+      'pending', held.pending, 'committed', held.committed, 'superseded', held.superseded
+    ),
+    'bytes', json_build_object(
+      'pending', held.pending_bytes,
+      'committed', held.committed_bytes,
+      'superseded', held.superseded_bytes
+    ),
+    'surplus_bytes', held.surplus_bytes,
+    'grants', held.grants,
+    'backlog', backlog.counts,
+    'backlog_since', extract(epoch from backlog.waits_since),
+    'swept_at', (
+      select extract(epoch from w.walked_at) from artifacts.walks w where w.walk = 'pending'
+    ),
+    'last_event_id', (select max(e.event_id) from agents.events e),
+    'oldest_event_at', (
+      select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
+    )
+  ) into answer
+  from (
+    select
+      coalesce(sum(p.pending), 0) as pending,
+      coalesce(sum(p.committed), 0) as committed,
+      coalesce(sum(p.superseded), 0) as superseded,
+      coalesce(sum(p.pending_bytes), 0) as pending_bytes,
+      coalesce(sum(p.committed_bytes), 0) as committed_bytes,
+      coalesce(sum(p.superseded_bytes), 0) as superseded_bytes,
+      coalesce(sum(p.grants), 0) as grants,
+      coalesce(sum(p.surplus_bytes), 0) as surplus_bytes
+    from artifacts.project_totals p
+  ) held
+  cross join (
+    select json_object_agg(b.kind, b.count) as counts, min(b.waits_since) as waits_since
+    from artifacts.sweep_backlog() b
+  ) backlog;
+  return answer;
+end
+$$;
+comment on function public.read_artifacts_metrics(jsonb) is
+  'What agent-artifacts says at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
+  'backlog_since, swept_at, last_event_id, oldest_event_at}; times are seconds since 1970, or null. '
+  'Raises unauthenticated, forbidden.';
