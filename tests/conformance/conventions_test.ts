@@ -51,7 +51,7 @@ const OPERATIONS = {
 };
 
 /** What GET asks for, of both functions. */
-const READ_PATHS = ["/health", "/whoami"];
+const READ_PATHS = ["/health", "/metrics", "/whoami"];
 
 for (const [name, operations] of Object.entries(OPERATIONS)) {
   Deno.test(`GET /${name}/health → 200 {"status":"ok"}`, async () => {

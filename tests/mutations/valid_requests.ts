@@ -86,6 +86,7 @@ function requestsOfBoth(agent: Agent, functionPath: string): ValidRequest[] {
   const params = { name: "events", arguments: eventsOf(agent) };
   return [
     { method: "GET", path: `${functionPath}/whoami`, headers: headersOf(agent), body: {} },
+    { method: "GET", path: `${functionPath}/metrics`, headers: headersOf("operator"), body: {} },
     {
       path: `${functionPath}/mcp`,
       headers: {

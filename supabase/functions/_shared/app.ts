@@ -10,12 +10,14 @@ import type { Documentation } from "./openapi/document.ts";
 import type { Operation, Operations, Platform } from "./operation.ts";
 import { RateLimits, type Slot, UNLIMITED } from "./request/rate_limits.ts";
 import { discardBody, readJsonObject } from "./request/request_body.ts";
-import { logRequest } from "./request/request_log.ts";
+import { type EndedRequest, logRequest } from "./request/request_log.ts";
 import { requestPath } from "./request/request_path.ts";
+import { recordInto, RequestRecord } from "./request/request_record.ts";
 import { runOperation } from "./run_operation.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
-import { recordUpstreamCalls, type UpstreamCall } from "./upstream/calls.ts";
 import { type Environment, SettingsError } from "./settings/variables.ts";
+import { createCounting } from "./usage/counting.ts";
+import type { ReadMetrics } from "./usage/metrics.ts";
 
 interface Variables {
   requestId: string;
@@ -38,6 +40,8 @@ export interface AppDescription<Settings extends PlatformSettings> {
   readonly operations: Operations<Settings>;
   /** What GET /health looks at besides the database. Throws what is wrong. */
   readonly checkHealth?: (settings: Settings) => Promise<void>;
+  /** What GET /metrics says of the function's own group, loaded by the first who asks. */
+  readonly loadMetrics: () => Promise<{ readonly readMetrics: ReadMetrics<Settings> }>;
   /** What only the OpenAPI document needs, loaded with it. */
   readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
   /** What only MCP clients need, loaded with what serves them. */
@@ -61,6 +65,7 @@ export function createApp<Settings extends PlatformSettings>(
   const app = new Hono<{ Variables: Variables }>({ getPath: requestPath })
     .basePath(`/${description.name}`);
   const settings = settingsOrError(description, environment);
+  const counting = settings instanceof SettingsError ? null : createCounting(settings);
 
   app.use(async (context, next) => {
     const startedAt = performance.now();
@@ -71,9 +76,9 @@ export function createApp<Settings extends PlatformSettings>(
     context.set("caller", null);
     context.set("slot", UNLIMITED);
     context.set("operations", []);
-    const upstreamCalls: UpstreamCall[] = [];
+    const record = new RequestRecord();
     try {
-      await recordUpstreamCalls(upstreamCalls, next);
+      await recordInto(record, next);
     } finally {
       context.get("slot").leave();
     }
@@ -84,18 +89,22 @@ export function createApp<Settings extends PlatformSettings>(
     headers.set("cache-control", "no-store");
     headers.set("access-control-allow-origin", "*");
     headers.set("access-control-expose-headers", EXPOSED_HEADERS.join(","));
-    logRequest({
+    const caller = context.get("caller");
+    const request: EndedRequest = {
+      ...record,
+      identity: record.identity ?? counting?.identityOf(caller) ?? null,
       requestId,
       functionName: description.name,
       method: context.req.method,
       path: context.get("path"),
       operations: context.get("operations"),
-      callerKind: context.get("caller")?.kind ?? "none",
+      caller,
       status,
       durationMilliseconds: performance.now() - startedAt,
-      upstreamCalls,
       error: context.get("error"),
-    });
+    };
+    logRequest(request);
+    counting?.count(request);
   });
   app.options("*", cors({ origin: "*", allowMethods: ["POST", "GET", "OPTIONS"] }));
   app.onError((error, context: AppContext) => {
@@ -183,6 +192,17 @@ export function createApp<Settings extends PlatformSettings>(
       throw new ServiceError("upstream_unavailable", { cause });
     }
   });
+  app.get("/metrics", async (context) => {
+    context.set("path", "/metrics");
+    const caller = callerArgument(admit(context), context.get("requestId"));
+    const [{ answerMetrics }, { readMetrics }, { processCounts }] = await Promise.all([
+      import("./usage/metrics.ts"),
+      description.loadMetrics(),
+      counting!.load(),
+    ]);
+    const stored = await readMetrics({ settings, ...database }, caller);
+    return answerMetrics(stored, { name: description.name, processCounts });
+  });
   app.get("/openapi.json", async (context) => {
     context.set("path", "/openapi.json");
     // Loaded by the first who asks: no other request should wait for it.
@@ -195,7 +215,7 @@ export function createApp<Settings extends PlatformSettings>(
       openApiDocument({ name: description.name, documentation, operations: described }),
     );
   });
-  for (const path of ["/whoami", "/health", "/openapi.json"]) {
+  for (const path of ["/whoami", "/health", "/metrics", "/openapi.json"]) {
     app.all(path, methodNotAllowed("GET, OPTIONS"));
   }
   return app;

@@ -2,6 +2,7 @@ import { type Caller, callerArgument } from "./request/caller.ts";
 import type { Operation } from "./operation.ts";
 import type { RateLimits, Slot } from "./request/rate_limits.ts";
 import { parseBody } from "./request/request_body.ts";
+import { noteIds } from "./request/request_record.ts";
 
 /** One call of an operation, by whichever way it came in. */
 export interface OperationCall {
@@ -25,14 +26,18 @@ export async function runOperation(
   { body, caller, requestId, request, slot, rateLimits }: OperationCall,
 ): Promise<object> {
   const input = parseBody(schema, body);
+  noteIds(input as object);
   const ownSlot = limitedBy && rateLimits.enterAs(limitedBy(input));
   try {
-    return await handle({
+    const answer = await handle({
       input,
       caller: callerArgument(identification === "none" ? null : caller, requestId),
       request,
       slot: ownSlot ?? slot,
     });
+    // What was made, or what a token led to, stands in the answer alone.
+    if (!(answer instanceof Response)) noteIds(answer);
+    return answer;
   } finally {
     ownSlot?.leave();
   }

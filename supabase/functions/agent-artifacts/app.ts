@@ -26,6 +26,7 @@ export function artifactsApp(environment: Environment) {
     async checkHealth(settings) {
       await (await import("./storage/bucket.ts")).requireBucket(settings);
     },
+    loadMetrics: () => import("./metrics.ts"),
     loadDocumentation: () => import("./documentation.ts"),
     loadMcp: () => import("./mcp/definition.ts"),
   }, environment);

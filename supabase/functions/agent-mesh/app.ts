@@ -20,6 +20,7 @@ export function meshApp(environment: Environment) {
       "/events": () => import("./routes/events.ts"), //                 the agent itself
       "/psk/keys": () => import("./routes/psk_keys.ts"), //             the operator
     }, //                                                               and the operator, everything
+    loadMetrics: () => import("./metrics.ts"),
     loadDocumentation: () => import("./documentation.ts"),
     loadMcp: () => import("./mcp.ts"),
   }, environment);

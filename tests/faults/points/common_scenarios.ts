@@ -62,6 +62,12 @@ export const COMMON_SCENARIOS: readonly Scenario[] = [
     },
     {
       functionName,
+      path: "/metrics",
+      settled: ["200"],
+      arrange: () => Promise.resolve({ request: { method: "GET", as: "operator" } }),
+    },
+    {
+      functionName,
       path: "/events",
       settled: ["200"],
       async arrange() {

@@ -13,6 +13,8 @@ import { keyOf } from "./upstream_call.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
 const SCENARIOS = [...ARTIFACT_SCENARIOS, ...MESH_SCENARIOS, ...COMMON_SCENARIOS];
+/** Called once a minute: tests/own_function/usage has what becomes of it. */
+const OF_NO_REQUEST = ["record_usage"];
 const FAULTS = Object.keys({ ...TROUBLES, ...KILLS });
 
 /** The names of all calls that any scenario has made. */
@@ -56,7 +58,8 @@ Deno.test("every operation of both functions → has a scenario", () => {
 });
 
 Deno.test("every call that the code can make → was struck", async () => {
-  const missing = (await sqlFunctionsInCode()).filter((name) => !struck.has(name));
+  const missing = (await sqlFunctionsInCode())
+    .filter((name) => !struck.has(name) && !OF_NO_REQUEST.includes(name));
   assert.deepEqual(missing, []);
   const storageCalls = [...struck].filter((name) => name.includes(" "));
   assert.equal(storageCalls.length, storageMethodsInCode().length, storageCalls.join());

@@ -43,6 +43,7 @@ function describe(
     name: "agent-mesh",
     readSettings: readMeshSettings,
     operations: { "/try": load },
+    loadMetrics: () => Promise.reject(new Error("nobody asked for it")),
     loadDocumentation: () => Promise.reject(new Error("nobody asked for it")),
     loadMcp: () => Promise.reject(new Error("nobody asked for it")),
   };

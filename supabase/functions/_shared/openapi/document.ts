@@ -9,6 +9,7 @@ import {
   jsonResponse,
   textOrJsonResponse,
 } from "./responses.ts";
+import { describeMetrics } from "./metrics.ts";
 import { describeWhoami } from "./whoami.ts";
 
 /** What the document of a function says beside its operations. */
@@ -58,12 +59,13 @@ export function openApiDocument(
     tags: Object.entries({
       ...tags,
       Callers: "Who is calling.",
-      Health: "Whether the function can serve.",
+      Health: "Whether the function can serve, and how it does.",
     }).map(([name, description]) => ({ name, description })),
     paths: {
       ...paths,
       "/whoami": { get: describeWhoami(components) },
       "/health": { get: describeHealth(components) },
+      "/metrics": { get: describeMetrics(components) },
     },
     components: {
       securitySchemes: {

@@ -71,6 +71,14 @@ export function jsonResponse(description: string, body: z.ZodType, components: C
   };
 }
 
+export function textResponse(description: string, text: z.ZodType, components: Components): object {
+  return {
+    description,
+    headers: COMMON_HEADERS,
+    content: { "text/plain": components.body(text, "output") },
+  };
+}
+
 /** A 200 that is JSON, or text where the request asks for text. */
 export function textOrJsonResponse(
   description: string,

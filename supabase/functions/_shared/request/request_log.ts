@@ -1,8 +1,9 @@
 import { ServiceError } from "../errors.ts";
-import type { UpstreamCall } from "../upstream/calls.ts";
+import type { Caller } from "./caller.ts";
+import type { RequestRecord } from "./request_record.ts";
 
-/** What is known of a request when it ends. Nothing here comes from a body or a credential. */
-export interface RequestLogEntry {
+/** What is known of a request when it ends. Nothing here is a credential or an artifact's key. */
+export interface EndedRequest extends Readonly<RequestRecord> {
   readonly requestId: string;
   readonly functionName: string;
   readonly method: string;
@@ -10,37 +11,45 @@ export interface RequestLogEntry {
   readonly path: string | null;
   /** The paths of the operations that an MCP client's tools called. */
   readonly operations: readonly string[];
-  readonly callerKind: "agent" | "operator" | "none";
+  readonly caller: Caller | null;
   readonly status: number;
   readonly durationMilliseconds: number;
-  readonly upstreamCalls: readonly UpstreamCall[];
   readonly error: unknown;
 }
 
 /** Writes one JSON line for a request that has ended. */
-export function logRequest(entry: RequestLogEntry): void {
+export function logRequest(request: EndedRequest): void {
+  const { identity, ids } = request;
   const line = JSON.stringify({
     time: new Date().toISOString(),
-    request_id: entry.requestId,
-    function: entry.functionName,
-    method: entry.method,
-    path: entry.path,
-    ...(entry.operations.length > 0 && { operations: entry.operations }),
-    caller: entry.callerKind,
-    status: entry.status,
-    duration_ms: Math.round(entry.durationMilliseconds),
-    upstream: entry.upstreamCalls,
-    ...errorFields(entry.error),
+    request_id: request.requestId,
+    function: request.functionName,
+    method: request.method,
+    path: request.path,
+    ...(request.operations.length > 0 && { operations: request.operations }),
+    caller: request.caller?.kind ?? "none",
+    ...(identity !== null && { agent_id: identity.agentId, key_id: identity.keyId }),
+    ...(Object.keys(ids).length > 0 && { ids }),
+    status: request.status,
+    duration_ms: Math.round(request.durationMilliseconds),
+    upstream: request.upstreamCalls,
+    ...errorFields(request.error),
   });
-  if (entry.status >= 500) console.error(line);
+  if (request.status >= 500) console.error(line);
   else console.log(line);
+}
+
+/** The code that a request was refused with; null: it was not. */
+export function errorCodeOf(error: unknown): string | null {
+  if (error === undefined) return null;
+  return error instanceof ServiceError ? error.code : "internal";
 }
 
 function errorFields(error: unknown): Record<string, unknown> {
   if (error === undefined) return {};
-  if (!(error instanceof ServiceError)) return { error: "internal", cause: describe(error) };
-  if (error.cause === undefined) return { error: error.code };
-  return { error: error.code, cause: describe(error.cause) };
+  const code = { error: errorCodeOf(error) };
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return cause === undefined ? code : { ...code, cause: describe(cause) };
 }
 
 function describe(cause: unknown): string {

@@ -1,6 +1,7 @@
 import { RATE_LIMIT_VARIABLES } from "./rate_limits.ts";
 import {
   type Environment,
+  integer,
   parseOrigin,
   readText,
   readVariables,
@@ -24,6 +25,13 @@ export const PLATFORM_VARIABLES = {
     parse: (text) => text.split(",").map((origin) => parseOrigin("MCP_ALLOWED_ORIGINS", origin)),
   } satisfies Variable<readonly string[] | null>,
   ...RATE_LIMIT_VARIABLES,
+  usageWriteSeconds: integer({
+    name: "USAGE_WRITE_SECONDS",
+    default: 60,
+    maximum: 3600,
+    orNone: true,
+    meaning: "How often counts of requests and refusals are written, in seconds; 0: never.",
+  }),
 };
 
 /** What every function needs to know of the project. Read and checked once, when it starts. */

@@ -1,23 +1,4 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-
-/** One call to PostgREST or Storage, as the log has it: what for, never with what. */
-export interface UpstreamCall {
-  /** The SQL function, or the Storage call, such as `object/move`. */
-  readonly name: string;
-  /** HTTP status; 0 where there was no answer. */
-  readonly status: number;
-  readonly duration_ms: number;
-}
-
-const callsOfRequest = new AsyncLocalStorage<UpstreamCall[]>();
-
-/** Runs `handle`, which handles one request. Adds every `recordedFetch` within it to `calls`. */
-export function recordUpstreamCalls<Result>(
-  calls: UpstreamCall[],
-  handle: () => Promise<Result>,
-): Promise<Result> {
-  return callsOfRequest.run(calls, handle);
-}
+import { noteUpstreamCall } from "../request/request_record.ts";
 
 /**
  * `fetch`, noted under `name` for the log of the request that it serves, with the time until the
@@ -35,10 +16,6 @@ export async function recordedFetch(
     status = response.status;
     return response;
   } finally {
-    callsOfRequest.getStore()?.push({
-      name,
-      status,
-      duration_ms: Math.round(performance.now() - startedAt),
-    });
+    noteUpstreamCall({ name, status, duration_ms: Math.round(performance.now() - startedAt) });
   }
 }

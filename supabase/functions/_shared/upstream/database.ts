@@ -1,4 +1,5 @@
 import { ServiceError } from "../errors.ts";
+import { noteIdentity } from "../request/request_record.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import { fetchWithDeadline, serviceHeaders } from "./fetch.ts";
 import { isTransient, parsePostgrestError, serviceErrorOf } from "./postgrest_error.ts";
@@ -55,6 +56,7 @@ export function createDatabase(settings: PlatformSettings): Database {
         `${settings.supabaseUrl}/rest/v1/rpc/${functionName}`,
         { method: "POST", headers, body },
       );
+      noteIdentity(response.headers);
       return { response, body: await response.arrayBuffer() };
     } catch (cause) {
       throw new ServiceError("upstream_unavailable", { cause });

@@ -29,7 +29,9 @@ const REPEATABLE: ReadonlySet<string> = new Set([
   "list_events",
   "list_grants",
   "list_inbox",
+  "read_artifacts_metrics",
   "read_heartbeat",
+  "read_mesh_metrics",
   "read_netmap",
   "read_wg_config",
 ]);

@@ -1,7 +1,7 @@
+import { onProcessEnd } from "../process_end.ts";
 import type { CallerArgument } from "../request/caller.ts";
-import { recordUpstreamCalls } from "../upstream/calls.ts";
+import { recordInto, RequestRecord } from "../request/request_record.ts";
 import type { CallDatabase } from "../upstream/database.ts";
-import { onProcessEnd } from "./process_end.ts";
 
 /** What a request waits for, as the SQL function find_changes takes it. */
 export type Wait =
@@ -37,6 +37,9 @@ interface Changes {
 
 const POLL_MILLISECONDS = 1000;
 
+/** How long answers may take to leave a process that ends. */
+const ANSWERING_MILLISECONDS = 1000;
+
 /** A key that waits more often than that at once loses its oldest wait. */
 const MAX_WAITS_PER_KEY = 32;
 
@@ -53,7 +56,7 @@ export class Waits {
 
   constructor(callDatabase: CallDatabase) {
     this.#callDatabase = callDatabase;
-    onProcessEnd(() => this.#dismissAll());
+    onProcessEnd(() => this.#dismissAll() ? pause(ANSWERING_MILLISECONDS) : null);
   }
 
   /** Resolves when the wait ends. Nothing is asked for it from then on. */
@@ -82,7 +85,7 @@ export class Waits {
     // Who waits has asked just now, so the first question can wait as well.
     while (await pause(POLL_MILLISECONDS), this.#waiters.size > 0) {
       // Apart from the log of the request that happened to come first.
-      await recordUpstreamCalls([], () => this.#ask());
+      await recordInto(new RequestRecord(), () => this.#ask());
     }
     this.#isPolling = false;
   }

@@ -37,22 +37,23 @@ const response = z.object({
 /** How many entries of the log of events one call looks at: there are many more than artifacts. */
 const LOG_ENTRIES_PER_CALL = 10_000;
 
-interface Ended {
+interface Remaining {
+  readonly remaining: number;
+}
+
+interface Ended extends Remaining {
   readonly expired: number;
   readonly abandoned: number;
-  readonly remaining: number;
 }
 
-interface ForgottenEvents {
+interface ForgottenEvents extends Remaining {
   readonly forgotten: number;
-  readonly remaining: number;
 }
 
-interface DeadObjects {
+interface DeadObjects extends Remaining {
   readonly dead_paths: readonly string[];
   readonly orphan_paths: readonly string[];
   readonly orphans_held: number;
-  readonly remaining: number;
 }
 
 export function createOperation(
@@ -87,11 +88,14 @@ export function createOperation(
       });
       // Before anything that asks Storage: the log stays small whether that answers or not.
       const log = { caller, max_entries: LOG_ENTRIES_PER_CALL };
-      const settled = await callDatabase<{ readonly remaining: number }>("settle_reads", log);
+      const settled = await callDatabase<Remaining>("settle_reads", log);
       const retention_days = settings.eventsRetentionDays;
       const events: ForgottenEvents = retention_days === 0
         ? { forgotten: 0, remaining: 0 }
         : await callDatabase<ForgottenEvents>("forget_events", { ...log, retention_days });
+      const usage: Remaining = retention_days === 0
+        ? { remaining: 0 }
+        : await callDatabase<Remaining>("forget_usage", { ...log, retention_days });
       const [{ dead_paths, orphan_paths, ...dead }] = await Promise.all([
         callDatabase<DeadObjects>("find_dead_objects", {
           ...step,
@@ -102,15 +106,15 @@ export function createOperation(
       ]);
       // If this fails or never happens, a later call lists the same paths again.
       const removed = new Set(await store.remove([...dead_paths, ...orphan_paths]));
-      const forgotten = await callDatabase<{ readonly remaining: number }>("forget_ended", step);
+      const forgotten = await callDatabase<Remaining>("forget_ended", step);
       return {
         expired: ended.expired,
         abandoned: ended.abandoned,
         orphaned: orphan_paths.filter((path) => removed.has(path)).length,
         orphans_held: dead.orphans_held,
         forgotten_events: events.forgotten,
-        remaining: ended.remaining + settled.remaining + events.remaining + dead.remaining +
-          forgotten.remaining,
+        remaining: ended.remaining + settled.remaining + events.remaining + usage.remaining +
+          dead.remaining + forgotten.remaining,
       };
     },
   });

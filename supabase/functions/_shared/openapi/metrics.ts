@@ -1,0 +1,34 @@
+import * as z from "zod";
+import type { Components } from "./components.ts";
+import { errorResponses, textResponse } from "./responses.ts";
+
+const metrics = z.string().meta({
+  description: "Prometheus' text format, version 0.0.4.",
+  examples: [
+    "# HELP agent_requests_total Requests that this process has answered.\n" +
+    "# TYPE agent_requests_total counter\n" +
+    'agent_requests_total{path="/list",status="200"} 12\n',
+  ],
+});
+
+/** GET /metrics, as the document has it. */
+export function describeMetrics(components: Components): object {
+  return {
+    operationId: "metrics",
+    tags: ["Health"],
+    summary: "What there is and how the function does, in numbers for Prometheus.",
+    description: "Who may call it: the operator.",
+    responses: {
+      "200": textResponse("The numbers.", metrics, components),
+      ...errorResponses([
+        "unauthenticated",
+        "forbidden",
+        "method_not_allowed",
+        "rate_limited",
+        "internal",
+        "upstream_unavailable",
+        "misconfigured",
+      ], components),
+    },
+  };
+}

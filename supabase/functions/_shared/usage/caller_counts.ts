@@ -1,0 +1,142 @@
+import type { ErrorCode } from "../errors.ts";
+import { recordInto, RequestRecord } from "../request/request_record.ts";
+
+/** By what a caller is known: an agent key, or the agent itself where it came without one. */
+export type CountedCaller = { readonly key_hash: string } | { readonly agent_id: string };
+
+/** One caller's requests, as the SQL function record_usage takes them. */
+export type UsageEntry = CountedCaller & {
+  /** Since the last one. */
+  readonly seconds_ago: number;
+  /** All that were sent, the refused ones included. */
+  readonly requests: number;
+  /** By error code. */
+  readonly refusals: Readonly<Record<string, number>>;
+  /** Whether this process does not know yet whose the key is. */
+  readonly is_unknown: boolean;
+};
+
+interface Counts {
+  readonly caller: CountedCaller;
+  requests: number;
+  refusals: Record<string, number>;
+  lastAt: number;
+  isKnown: boolean;
+  /** Whether these counts could not be written once already. */
+  wasPutBack: boolean;
+}
+
+/** What tells of probing: everything that is not this caller's to have. */
+const REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
+  "unauthenticated",
+  "forbidden",
+  "artifact_not_found",
+  "grant_not_found",
+  "peer_not_found",
+  "rate_limited",
+]);
+
+/** With more callers than that, it is written at once. */
+const MAX_CALLERS = 2000;
+
+/**
+ * Keys of which the process does not know whose they are may be nobody's: anybody can make up any
+ * number. Beyond so many between two writes, they are not counted.
+ */
+const MAX_UNKNOWN = 500;
+
+/**
+ * Counts requests and refusals by caller. A timer runs while there is something to write. What
+ * could not be written is tried once more, with the next.
+ */
+export class CallerCounts {
+  readonly #write: (entries: readonly UsageEntry[]) => Promise<void>;
+  readonly #writeMilliseconds: number;
+  #counts = new Map<string, Counts>();
+  #unknown = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #hasFailed = false;
+
+  constructor({ write, writeSeconds }: {
+    readonly write: (entries: readonly UsageEntry[]) => Promise<void>;
+    readonly writeSeconds: number;
+  }) {
+    this.#write = write;
+    this.#writeMilliseconds = writeSeconds * 1000;
+  }
+
+  /** Writes what is there; null where there is nothing. */
+  finish(): Promise<void> | null {
+    return this.#counts.size > 0 ? this.writeNow() : null;
+  }
+
+  count(
+    caller: CountedCaller,
+    { errorCode, isKnown }: { readonly errorCode: string | null; readonly isKnown: boolean },
+  ): void {
+    const refusals = errorCode !== null && REFUSALS.has(errorCode) ? { [errorCode]: 1 } : {};
+    const lastAt = performance.now();
+    this.#add({ caller, requests: 1, refusals, lastAt, isKnown, wasPutBack: false });
+    if (this.#counts.size > MAX_CALLERS) void this.writeNow();
+  }
+
+  /** Writes what is there. Resolves when that is done, or has failed. */
+  async writeNow(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const counts = this.#counts;
+    if (counts.size === 0) return;
+    this.#counts = new Map();
+    this.#unknown = 0;
+    const entries = Array.from(counts.values(), entryOf);
+    try {
+      // Apart from the log of the request that happened to come first.
+      await recordInto(new RequestRecord(), () => this.#write(entries));
+      this.#hasFailed = false;
+    } catch (error) {
+      this.#logFailure(error);
+      for (const entry of counts.values()) {
+        if (!entry.wasPutBack) this.#add({ ...entry, wasPutBack: true });
+      }
+    }
+  }
+
+  #add(added: Counts): void {
+    const { caller } = added;
+    const place = "key_hash" in caller ? caller.key_hash : `agent ${caller.agent_id}`;
+    const present = this.#counts.get(place);
+    if (present === undefined) {
+      if (!added.isKnown && ++this.#unknown > MAX_UNKNOWN) return;
+      this.#counts.set(place, added);
+      this.#timer ??= setTimeout(() => void this.writeNow(), this.#writeMilliseconds);
+      return;
+    }
+    present.requests += added.requests;
+    for (const [code, count] of Object.entries(added.refusals)) {
+      present.refusals[code] = (present.refusals[code] ?? 0) + count;
+    }
+    present.lastAt = Math.max(present.lastAt, added.lastAt);
+    present.isKnown ||= added.isKnown;
+    present.wasPutBack ||= added.wasPutBack;
+  }
+
+  /** Once for a row of failures. */
+  #logFailure(error: unknown): void {
+    if (!this.#hasFailed) {
+      const cause = error instanceof Error ? `${error.name}: ${error.message}` : typeof error;
+      const line = { time: new Date().toISOString(), error: "usage_not_written", cause };
+      console.error(JSON.stringify(line));
+    }
+    this.#hasFailed = true;
+  }
+}
+
+function entryOf(counts: Counts): UsageEntry {
+  return {
+    ...counts.caller,
+    seconds_ago: (performance.now() - counts.lastAt) / 1000,
+    requests: counts.requests,
+    refusals: counts.refusals,
+    is_unknown: !counts.isKnown,
+  };
+}

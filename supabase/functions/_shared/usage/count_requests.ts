@@ -1,0 +1,51 @@
+import { onProcessEnd } from "../process_end.ts";
+import type { Caller } from "../request/caller.ts";
+import { type EndedRequest, errorCodeOf } from "../request/request_log.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
+import { createDatabase } from "../upstream/database.ts";
+import { CallerCounts, type CountedCaller } from "./caller_counts.ts";
+import type { Counting } from "./counting.ts";
+import { Identities } from "./identities.ts";
+import { ProcessCounts } from "./process_counts.ts";
+
+/** Counts requests for /metrics and, by caller, for the database. */
+export function countRequests(settings: PlatformSettings): Counting {
+  const { callDatabase } = createDatabase(settings);
+  const writeSeconds = settings.usageWriteSeconds;
+  const identities = new Identities();
+  const processCounts = new ProcessCounts();
+  const callerCounts = writeSeconds === 0 ? null : new CallerCounts({
+    writeSeconds,
+    async write(entries) {
+      const { callers } = await callDatabase<Recorded>("record_usage", { entries });
+      for (const [keyHash, { agent_id, key_id }] of Object.entries(callers)) {
+        identities.learn(keyHash, { agentId: agent_id, keyId: key_id });
+      }
+    },
+  });
+  if (callerCounts !== null) onProcessEnd(() => callerCounts.finish());
+  return {
+    processCounts,
+    identityOf: (caller) => caller?.kind === "agent" ? identities.of(caller.keyHash) : null,
+    count(request: EndedRequest) {
+      const { caller, identity } = request;
+      const errorCode = errorCodeOf(request.error);
+      processCounts.count(request, errorCode);
+      if (caller?.kind === "agent" && identity !== null) identities.learn(caller.keyHash, identity);
+      const counted = countedCaller(caller);
+      if (counted !== null) callerCounts?.count(counted, { errorCode, isKnown: identity !== null });
+    },
+  };
+}
+
+/** What record_usage answers. */
+interface Recorded {
+  readonly callers: Readonly<
+    Record<string, { readonly agent_id: string; readonly key_id: string }>
+  >;
+}
+
+/** Null: nobody's requests are counted, nor the operator's. */
+function countedCaller(caller: Caller | null): CountedCaller | null {
+  return caller?.kind === "agent" ? { key_hash: caller.keyHash } : null;
+}

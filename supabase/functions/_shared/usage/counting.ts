@@ -1,0 +1,35 @@
+import type { Caller } from "../request/caller.ts";
+import type { EndedRequest } from "../request/request_log.ts";
+import type { Identity } from "../request/request_record.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
+import type { ProcessCounts } from "./process_counts.ts";
+
+/** What counts requests, and remembers whose the keys are, in this process alone. */
+export interface Counting {
+  readonly processCounts: ProcessCounts;
+  identityOf(caller: Caller | null): Identity | null;
+  count(request: EndedRequest): void;
+}
+
+/** Counting that is not loaded before the first request was answered. */
+export interface LateCounting extends Omit<Counting, "processCounts"> {
+  load(): Promise<Counting>;
+}
+
+export function createCounting(settings: PlatformSettings): LateCounting {
+  let loading: Promise<Counting> | undefined;
+  let loaded: Counting | undefined;
+  const load = () =>
+    loading ??= import("./count_requests.ts").then(({ countRequests }) =>
+      loaded = countRequests(settings)
+    );
+  return {
+    load,
+    identityOf: (caller) => loaded?.identityOf(caller) ?? null,
+    count(request) {
+      if (loaded !== undefined) return loaded.count(request);
+      // In a turn of its own, after the answer has left: a cold start does not pay for this.
+      setTimeout(() => void load().then((counting) => counting.count(request)), 0);
+    },
+  };
+}
