@@ -5,8 +5,8 @@
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
- *   --only=<part>  one of throughput, fairness, waiting, growth, maps, bytes, cold, sizes; only
- *                  prints
+ *   --only=<part>  one of throughput, fairness, waiting, growth, maps, metrics, bytes, cold, sizes;
+ *                  only prints
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
@@ -18,6 +18,7 @@ import { runCommand } from "../../dev/command/run_command.ts";
 import { fill } from "./fill/fill.ts";
 import type { Size } from "./fill/cast.ts";
 import { startBenchStack } from "./stack/bench_stack.ts";
+import { measureMetrics } from "./operator/metrics.ts";
 import { measureBytes } from "./parts/bytes.ts";
 import { measureAllColdStarts } from "./parts/cold_starts.ts";
 import { describeFairness, measureFairness } from "./parts/fairness.ts";
@@ -68,7 +69,7 @@ async function bench(): Promise<void> {
   const coldStarts = wants("cold") && !quick ? await measureAllColdStarts(10) : null;
   for (const { deno, times } of coldStarts ?? []) say(`${deno} ${JSON.stringify([...times])}`);
 
-  if (!["growth", "maps", "sizes"].some(wants)) return;
+  if (!["growth", "maps", "metrics", "sizes"].some(wants)) return;
   const largeSize: Size = { artifacts: size, peers, hubs: HUBS };
   await using largeStack = await startBenchStack();
   const large: FilledStack = { stack: largeStack, size: largeSize };
@@ -81,6 +82,12 @@ async function bench(): Promise<void> {
   const growth = wants("growth")
     ? await measureGrowth({ small, large }, { turns: quick ? 1 : 5, calls: quick ? 10 : 30 }, say)
     : null;
+  if (wants("metrics")) {
+    const effort = quick ? { turns: 1, calls: 10 } : { turns: 5, calls: 30 };
+    for (const { operation, ratio, ...times } of await measureMetrics({ small, large }, effort)) {
+      say(`${operation}: ${JSON.stringify(times)}, ratio ${ratio.toFixed(2)} (goal ≤ 1.3)`);
+    }
+  }
   const maps = wants("maps") ? await measureLargeMaps(large, turns) : null;
   if (maps !== null) say(JSON.stringify(maps));
 
