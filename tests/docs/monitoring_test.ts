@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { appendFile, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { artifactTest, publish } from "../conformance/artifacts.ts";
+import { fetchDescribed, headersOf } from "../conformance/client.ts";
+import { startOwnFunction } from "../own_function/own_function.ts";
+import { documentedBlock, readPage } from "./blocks/documentation.ts";
+import { filledIn } from "./blocks/placeholders.ts";
+import { Terminal } from "./blocks/terminal.ts";
+
+const PAGE = "docs/monitoring.md";
+/** In CI everything has to run. */
+const mustRun = Deno.env.get("CI") !== undefined;
+const isInstalled = await new Deno.Command("promtool", { args: ["--version"] }).output()
+  .then(({ success }) => success, () => false);
+const ignore = !isInstalled && !mustRun;
+if (ignore) console.log("Metrics and alerts are not checked: promtool is not installed.");
+
+/** Fails unless promtool has nothing to say to `input`. */
+async function assertPasses(args: readonly string[], input = ""): Promise<void> {
+  const child = new Deno.Command("promtool", {
+    args: [...args],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(input));
+  await writer.close();
+  const { success, stdout, stderr } = await child.output();
+  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert.ok(success, said);
+  if (args[1] === "metrics") assert.equal(said, "");
+}
+
+async function metricsOf(name: string): Promise<string> {
+  const response = await fetchDescribed(`/${name}/metrics`, { headers: headersOf("operator") });
+  assert.equal(response.status, 200);
+  return await response.text();
+}
+
+for (const name of ["agent-artifacts", "agent-mesh"]) {
+  Deno.test({
+    name: `promtool check metrics of GET /${name}/metrics → nothing to say`,
+    ignore,
+    async fn() {
+      // Some families have samples only once there was a request.
+      await metricsOf(name);
+      await assertPasses(["check", "metrics"], await metricsOf(name));
+    },
+  });
+}
+
+Deno.test({
+  name:
+    `${PAGE}, Prometheus → a configuration and rules that promtool takes; no rule asks for a metric that there is not`,
+  ignore,
+  async fn() {
+    await using terminal = await Terminal.open();
+    const configuration = join(terminal.home, "prometheus.yml");
+    const scrapes = filledIn(await documentedBlock("docs/monitoring.md, Prometheus, 1"));
+    // Debian's promtool is of a release that knows no headers of one's own: the same key as Bearer.
+    const older = scrapes.replaceAll(
+      /http_headers:\n +apikey:\n +files: \[(\S+)\]/g,
+      "authorization:\n      credentials_file: $1",
+    );
+    assert.notEqual(older, scrapes);
+    await writeFile(configuration, older);
+    await assertPasses(["check", "config", "--syntax-only", configuration]);
+
+    const rules = join(terminal.home, "rules.yml");
+    const alerts = await documentedBlock("docs/monitoring.md, Prometheus, 2");
+    await writeFile(rules, alerts);
+    await assertPasses(["check", "rules", rules]);
+    assert.equal(alerts.match(/- alert:/g)?.length, 5);
+    const described = await readPage(PAGE);
+    const asked = alerts.match(/\bagent_[a-z_]+/g) ?? [];
+    assert.ok(asked.length >= 6);
+    for (const metric of asked) {
+      assert.ok(described.includes(`| \`${metric.replace(/_count$/, "")}`), metric);
+    }
+  },
+});
+
+artifactTest(
+  `${PAGE}, the tables of metrics → every family that the functions answer with, and no other`,
+  async ({ planner }) => {
+    await publish(planner);
+    const rows = (await readPage(PAGE)).matchAll(/^\| `((?:agent_(?!id)|process_)[a-z_]+)/gm);
+    const described = new Set(Array.from(rows, ([, name]) => name!));
+    const texts = await Promise.all(["agent-artifacts", "agent-mesh"].map(metricsOf));
+    const answered = texts.flatMap((text) =>
+      Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name!)
+    );
+    assert.deepEqual(answered.filter((name) => !described.has(name)), []);
+    // Of these there is nothing to tell on a stack whose mesh or sweep has done nothing yet.
+    const mayBeMissing = [
+      "agent_artifacts_sweep_backlog_oldest_timestamp_seconds",
+      "agent_artifacts_sweep_last_run_timestamp_seconds",
+      "agent_mesh_psks",
+      "agent_mesh_psks_oldest_timestamp_seconds",
+    ];
+    assert.deepEqual(
+      [...described].filter((name) => !answered.includes(name) && !mayBeMissing.includes(name)),
+      [],
+    );
+  },
+);
+
+Deno.test(`${PAGE}, Metrics → the numbers of agent-mesh`, async () => {
+  await using terminal = await Terminal.open();
+  const printed = await terminal.paste(
+    filledIn(await documentedBlock("docs/monitoring.md, Metrics, 1")),
+  );
+  assert.match(printed, /^agent_mesh_rules\{state="active"\} \d+$/m);
+});
+
+artifactTest(
+  `${PAGE}, The log → each question is answered by its jq`,
+  async ({ planner, builder }) => {
+    await using own = await startOwnFunction();
+    const { artifact_id } = await publish(planner);
+    await own.post("/open", { as: planner, body: { artifact_id } });
+    await own.post("/open", { as: builder, body: { artifact_id } });
+    const { headers } = await own.post("/list", { as: builder, body: { agent_id: planner.id } });
+    const requestId = headers.get("x-request-id")!;
+
+    await using terminal = await Terminal.open({ environment: { STATE_DIR: "state" } });
+    const logs = join(terminal.home, "state", "logs");
+    await mkdir(logs, { recursive: true });
+    const copy = join(logs, "agent-artifacts.log");
+    await writeFile(copy, `Deno says something.\n${await Deno.readTextFile(own.logFile)}`);
+    const failure = {
+      time: "2026-01-31T09:30:00.000Z",
+      request_id: "failed",
+      function: "agent-artifacts",
+      path: "/commit",
+      status: 503,
+      duration_ms: 10_000,
+      error: "upstream_unavailable",
+      cause: "TimeoutError",
+      upstream: [
+        { name: "begin_commit", status: 200, duration_ms: 3 },
+        { name: "object/move", status: 0, duration_ms: 9990 },
+      ],
+    };
+    await appendFile(copy, `${JSON.stringify(failure)}\n`);
+    await terminal.paste(await documentedBlock("docs/monitoring.md, The log, 1"));
+
+    const request = (await documentedBlock("docs/monitoring.md, The log, 3"))
+      .replace("<request_id>", requestId);
+    const line = JSON.parse(await terminal.paste(request));
+    assert.deepEqual([line.path, line.error, line.agent_id], ["/list", "forbidden", undefined]);
+
+    const artifact = (await documentedBlock("docs/monitoring.md, The log, 5"))
+      .replace("<artifact_id>", artifact_id);
+    const touches = (await terminal.paste(artifact)).trim().split("\n").map((row) =>
+      row.split("\t").slice(1)
+    );
+    assert.deepEqual(touches, [[planner.id, "/open", "200"], ["agent", "/open", "404"]]);
+
+    const refused = JSON.parse(
+      await terminal.paste(await documentedBlock("docs/monitoring.md, The log, 7")),
+    );
+    assert.deepEqual(
+      refused.map(({ error, requests }: { error: string; requests: number }) => [error, requests])
+        .sort(),
+      [["artifact_not_found", 1], ["forbidden", 1]],
+    );
+
+    const slow = JSON.parse(
+      await terminal.paste(await documentedBlock("docs/monitoring.md, The log, 9")),
+    );
+    assert.equal(slow[0].path, "/commit");
+    assert.deepEqual([slow[0].p50, slow[0].p99], [10_000, 10_000]);
+
+    const failed = JSON.parse(
+      await terminal.paste(await documentedBlock("docs/monitoring.md, The log, 11")),
+    );
+    assert.deepEqual(failed.failed, [{ name: "object/move", status: 0, duration_ms: 9990 }]);
+  },
+);
