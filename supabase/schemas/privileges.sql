@@ -9,6 +9,9 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, insert, update on agents.keys to service_role;
 grant select, insert, delete on agents.events to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
+grant select, insert, update on agents.key_uses to service_role;
+grant select, insert, update, delete on agents.usage to service_role;
+grant select, insert, update, delete on agents.refusals to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
@@ -27,6 +30,9 @@ grant select, insert, update on mesh.config_versions to service_role;
 alter table agents.keys enable row level security;
 alter table agents.events enable row level security;
 alter table agents.reads enable row level security;
+alter table agents.key_uses enable row level security;
+alter table agents.usage enable row level security;
+alter table agents.refusals enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
@@ -63,6 +69,7 @@ declare
     'public.forget_ended',
     'public.settle_reads',
     'public.forget_events',
+    'public.forget_usage',
     'public.schedule_sweep',
     'public.reencrypt_psks',
     'public.remove_agent'
@@ -119,7 +126,9 @@ begin
     'public.read_wg_config',
     'public.list_events',
     'public.find_changes',
-    'public.remove_agent'
+    'public.remove_agent',
+    'public.record_usage',
+    'public.forget_usage'
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);
