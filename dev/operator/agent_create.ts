@@ -1,69 +1,49 @@
-import { parseArgs } from "node:util";
-import { timestamp } from "../../supabase/functions/_shared/fields.ts";
+import { note, type Output } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../command/command_error.ts";
-import { runCommand } from "../command/run_command.ts";
+import { runOperatorCommand } from "../command/operator_command.ts";
+import { type KeyRequest, readExpiry, readKeyRequests } from "./key_requests.ts";
+import { type MadeKey, makeKeys } from "./many_keys.ts";
 import { callAsOperator } from "./operator_call.ts";
 
-const USAGE = "deno task agent:create <agent_id> [--label TEXT] [--expires-at TIMESTAMP]";
-
-/** What is to be made, as `create_agent_key` takes it. */
-interface KeyRequest {
-  readonly agent_id: string;
-  readonly label: string | null;
-  readonly expires_at: string | null;
-}
-
-/**
- * Makes a key for an agent. Prints the key alone on standard output, and what to know on standard
- * error.
- */
-async function createAgentKey(): Promise<void> {
-  const request = readArguments();
-  const created = await callAsOperator("create_agent_key", { ...request }) as {
-    key: string;
-    key_id: string;
-  };
-  console.log(created.key);
-  console.error(
+/** Prints the key alone on standard output, and what to know on standard error. */
+async function createAgentKey(request: KeyRequest, output: Output): Promise<void> {
+  const created = await callAsOperator("create_agent_key", { ...request }) as MadeKey;
+  await output.value(created, ({ key }) => key);
+  note(
     `Key ${created.key_id} of ${request.agent_id}. It is not shown again; revoke it with: deno task agent:revoke ${created.key_id}`,
   );
 }
 
-function readArguments(): KeyRequest {
-  const { positionals, values } = parse(Deno.args);
-  const [agentId] = positionals;
-  if (agentId === undefined || positionals.length > 1) throw new CommandError(`Usage: ${USAGE}`);
-  return {
-    agent_id: agentId,
-    label: values.label ?? null,
-    expires_at: readExpiry(values["expires-at"]),
-  };
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: { label: { type: "string" }, "expires-at": { type: "string" } },
+await runOperatorCommand({
+  task: "agent:create",
+  summary: "Make a key for an agent, or keys for many, and print them. They are not shown again.",
+  usage: "<agent_id> | --file FILE [--label TEXT] [--expires-at TIMESTAMP]",
+  help: {
+    file: "one agent a line, and behind a space a label; -: standard input",
+    label: "what the key is for",
+    "expires-at": "when it ends, such as 2027-01-31T09:30:00Z; default: never",
+  },
+  example: "deno task agent:create planner --label 'build server'",
+  options: {
+    file: { type: "string" },
+    label: { type: "string" },
+    "expires-at": { type: "string" },
+  },
+  positionals: { least: 0, most: 1 },
+  async run({ positionals: [agentId], values }, output) {
+    const defaults = { label: values.label ?? null, expires_at: readExpiry(values["expires-at"]) };
+    if ((agentId === undefined) === (values.file === undefined)) {
+      throw new CommandError("Name one agent, or a file of agents. --help shows how.");
+    }
+    if (agentId !== undefined) {
+      return await createAgentKey({ agent_id: agentId, ...defaults }, output);
+    }
+    const requests = await readKeyRequests(values.file!, defaults);
+    await output.rows(makeKeys(requests), {
+      heads: ["AGENT", "KEY ID", "KEY"],
+      cells: ({ agent_id, key_id, key }) => [agent_id, key_id, key],
+      // Each is shown as soon as it is made.
+      isEndless: true,
     });
-  } catch (cause) {
-    throw new CommandError(`Usage: ${USAGE}`, { cause });
-  }
-}
-
-/**
- * The same form as in a request. PostgreSQL would take `tomorrow`, `01/02/2027` and `infinity` too.
- */
-function readExpiry(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  const parsed = timestamp.safeParse(text);
-  if (!parsed.success) {
-    throw new CommandError(
-      "--expires-at must be an ISO 8601 timestamp in UTC, such as 2027-01-31T09:30:00Z. No key was made.",
-    );
-  }
-  return parsed.data;
-}
-
-await runCommand(createAgentKey);
+  },
+});

@@ -1,9 +1,6 @@
-import { parseArgs } from "node:util";
 import { CommandError } from "../command/command_error.ts";
-import { runCommand } from "../command/run_command.ts";
+import { runOperatorCommand } from "../command/operator_command.ts";
 import { callAsOperator } from "./operator_call.ts";
-
-const USAGE = "deno task agent:remove <agent_id> [--keep-artifacts]";
 
 /** What one call of `remove_agent` ended. */
 interface Removal {
@@ -18,8 +15,10 @@ interface Removal {
  * Ends everything of an agent, in as many calls as that takes, and prints what was ended. That
  * there was nothing is an error: a mistyped name must show.
  */
-async function removeAgent(): Promise<void> {
-  const { agentId, keepArtifacts } = readArguments();
+async function removeAgent(
+  agentId: string,
+  { keepArtifacts }: { readonly keepArtifacts: boolean },
+): Promise<void> {
   const ended = { keys: 0, peer: false, grants: 0, artifacts: 0 };
   let removal: Removal;
   do {
@@ -38,19 +37,14 @@ async function removeAgent(): Promise<void> {
   console.log(JSON.stringify(ended));
 }
 
-function readArguments(): { agentId: string; keepArtifacts: boolean } {
-  try {
-    const { positionals, values } = parseArgs({
-      args: Deno.args,
-      allowPositionals: true,
-      options: { "keep-artifacts": { type: "boolean", default: false } },
-    });
-    const [agentId, ...others] = positionals;
-    if (agentId === undefined || others.length > 0) throw new TypeError("not one agent_id");
-    return { agentId, keepArtifacts: values["keep-artifacts"] };
-  } catch (cause) {
-    throw new CommandError(`Usage: ${USAGE}`, { cause });
-  }
-}
-
-await runCommand(removeAgent);
+await runOperatorCommand({
+  task: "agent:remove",
+  summary: "End everything of an agent: keys, peer, rules, grants, uploads, artifacts.",
+  usage: "<agent_id> [--keep-artifacts]",
+  help: { "keep-artifacts": "leave what it has committed until it expires" },
+  example: "deno task agent:remove planner --keep-artifacts",
+  options: { "keep-artifacts": { type: "boolean", default: false } },
+  positionals: { least: 1, most: 1 },
+  run: ({ positionals: [agentId], values }) =>
+    removeAgent(agentId!, { keepArtifacts: values["keep-artifacts"] }),
+});

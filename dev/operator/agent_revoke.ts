@@ -1,21 +1,14 @@
-import { runCommand } from "../command/run_command.ts";
-import { callAsOperator } from "./operator_call.ts";
 import { CommandError } from "../command/command_error.ts";
+import { runOperatorCommand } from "../command/operator_command.ts";
+import { callAsOperator } from "./operator_call.ts";
 
 /**
  * Every key id that the database makes has this form. Anything else may be an agent, `key_x` too.
  */
 const KEY_ID = /^key_[0-9a-f]{32}$/;
 
-/**
- * Revokes one key, or every key of an agent. That there is none is an error: a mistyped name must
- * show.
- */
-async function revokeAgentKeys(): Promise<void> {
-  const [target] = Deno.args;
-  if (target === undefined || Deno.args.length > 1 || target.startsWith("-")) {
-    throw new CommandError("Usage: deno task agent:revoke <agent_id | key_id>");
-  }
+/** That there is nothing to revoke is an error: a mistyped name must show. Throws CommandError. */
+async function revokeAgentKeys(target: string): Promise<void> {
   const isKeyId = KEY_ID.test(target);
   const result = isKeyId
     ? await callAsOperator("revoke_agent_key", { key_id: target })
@@ -30,4 +23,13 @@ async function revokeAgentKeys(): Promise<void> {
   console.log(JSON.stringify(result));
 }
 
-await runCommand(revokeAgentKeys);
+await runOperatorCommand({
+  task: "agent:revoke",
+  summary: "End one key, or every key of an agent.",
+  usage: "<agent_id | key_id>",
+  help: {},
+  example: "deno task agent:revoke planner",
+  options: {},
+  positionals: { least: 1, most: 1 },
+  run: ({ positionals: [target] }) => revokeAgentKeys(target!),
+});

@@ -1,14 +1,9 @@
 import { runCommand } from "../command/run_command.ts";
 import { callAsOperator } from "./operator_call.ts";
+import { rowsOf } from "./pages.ts";
 
-const PAGE_SIZE = 1000;
 /** To count what agents hold, all of their rows are read. */
 const AGENTS_COUNTED_AT_ONCE = 10;
-
-interface Page<Finding> {
-  readonly found: readonly Finding[];
-  readonly next: string | null;
-}
 
 /** Numbers by their names: `pending`, `pending_bytes` and so on. */
 type Totals = Record<string, number>;
@@ -26,12 +21,12 @@ interface WrongTotals {
  */
 async function checkConsistency(): Promise<number> {
   let lines = 0;
-  const artifacts = pagesOf<{ artifact_id: string; path: string }>("list_artifacts_without_bytes");
+  const artifacts = rowsOf<{ artifact_id: string; path: string }>("list_artifacts_without_bytes");
   for await (const { artifact_id, path } of artifacts) {
     console.log(`artifact without bytes: ${artifact_id} ${path}`);
     lines++;
   }
-  for await (const { path } of pagesOf<{ path: string }>("list_objects_without_artifact")) {
+  for await (const { path } of rowsOf<{ path: string }>("list_objects_without_artifact")) {
     console.log(`bytes without artifact: ${path}`);
     lines++;
   }
@@ -55,7 +50,7 @@ async function findSuspects(): Promise<string[]> {
     ["list_totals", -1],
   ] as const;
   for (const [functionName, sign] of pages) {
-    for await (const { agent_id, ...share } of pagesOf<AgentTotals>(functionName)) {
+    for await (const { agent_id, ...share } of rowsOf<AgentTotals>(functionName)) {
       const difference = differences.get(agent_id) ?? {};
       for (const [name, number] of Object.entries(share as Totals)) {
         difference[name] = (difference[name] ?? 0) + sign * number;
@@ -73,16 +68,6 @@ async function* wrongTotals(suspects: readonly string[]): AsyncGenerator<WrongTo
   for (let first = 0; first < suspects.length; first += AGENTS_COUNTED_AT_ONCE) {
     const agent_ids = suspects.slice(first, first + AGENTS_COUNTED_AT_ONCE);
     yield* await callAsOperator("list_wrong_totals", { agent_ids }) as readonly WrongTotals[];
-  }
-}
-
-async function* pagesOf<Finding>(functionName: string): AsyncGenerator<Finding> {
-  let after: string | null = "";
-  while (after !== null) {
-    const page = await callAsOperator(functionName, { max_entries: PAGE_SIZE, after });
-    const { found, next } = page as Page<Finding>;
-    yield* found;
-    after = next;
   }
 }
 

@@ -67,23 +67,24 @@ export async function readConnection(): Promise<Connection> {
 function reasonOfRefusal(body: string): string {
   try {
     const { message, details } = JSON.parse(body);
-    const told = tellDetails(details);
-    return told === "" ? String(message) : `${message} (${told})`;
+    return describeRefusal(String(message), parseObject(details));
   } catch {
     return body.slice(0, 200);
   }
 }
 
 /**
- * The details of this project's own errors, in words. PostgreSQL's details are left out: they may
- * quote a row.
+ * A refusal in words, with the details of this project's own errors. PostgreSQL's details are left
+ * out: they may quote a row.
  */
-function tellDetails(details: unknown): string {
-  const parsed = parseObject(details);
-  if (Array.isArray(parsed["issues"])) {
-    return parsed["issues"].map(({ path, message }) => `${path}: ${message}`).join(" ");
-  }
-  return Object.entries(parsed).map(([name, value]) => `${name}: ${value}`).join(", ");
+export function describeRefusal(
+  code: string,
+  details: Readonly<Record<string, unknown>>,
+): string {
+  const told = Array.isArray(details["issues"])
+    ? details["issues"].map(({ path, message }) => `${path}: ${message}`).join(" ")
+    : Object.entries(details).map(([name, value]) => `${name}: ${value}`).join(", ");
+  return told === "" ? code : `${code} (${told})`;
 }
 
 function parseObject(text: unknown): Record<string, unknown> {

@@ -29,7 +29,7 @@ comment on column artifacts.grants.live_until is
   'column leads past them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
-create index grants_by_grantee on artifacts.grants (to_agent, live_until);
+create index grants_by_grantee on artifacts.grants (to_agent, live_until, grant_id);
 -- The order of /inbox.
 create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
   where revoked_at is null;
@@ -38,7 +38,8 @@ create index grants_by_grantee_and_transaction on artifacts.grants (to_agent, tr
 create index grants_by_grantee_and_granter on artifacts.grants (to_agent, from_agent, live_until);
 -- The order of /grants.
 create index grants_by_granter on artifacts.grants (from_agent, live_until, grant_id);
-create index grants_by_end on artifacts.grants (live_until);
+-- Very many may end at one instant.
+create index grants_by_end on artifacts.grants (live_until, grant_id);
 
 comment on column artifacts.grants.transaction_id is
   'What tells which grants were made since an earlier look: those that its snapshot did not see. '

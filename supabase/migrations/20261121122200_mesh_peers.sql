@@ -29,6 +29,9 @@ comment on column mesh.peers.endpoint is
 comment on column mesh.peers.effective_listen_port is
   'What the agent''s own configuration listens on; null: any port.';
 
+-- Peers that say the same endpoint.
+create index peers_by_endpoint on mesh.peers (endpoint, agent_id);
+
 create table mesh.liveness (
   agent_id agents.agent_id primary key,
   last_seen timestamptz,

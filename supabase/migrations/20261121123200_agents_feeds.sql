@@ -204,76 +204,13 @@ as $$
 declare
   caller_agent text := agents.authenticate(list_events.caller);
   subject text := coalesce(caller_agent, list_events.agent_id);
-  -- The most that one page looks at, of whatever type.
-  entries_per_page constant integer := list_events.max_entries + 1000;
-  after_transaction xid8 := split_part(list_events.after, '.', 1)::xid8;
-  after_event bigint := split_part(list_events.after, '.', 2)::bigint;
-  answer json;
 begin
   if caller_agent <> list_events.agent_id then
     raise sqlstate 'PT403' using message = 'forbidden';
   end if;
-  -- A position from before the database was restored into another may lie in this one's future.
-  if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
-  end if;
-
-  if list_events.after is null then
-    select json_build_object(
-      'events',
-      coalesce(
-        json_agg(agents.event_json(n.event, subject) order by (n.event).transaction_id, (n.event).event_id),
-        '[]'
-      ),
-      'latest', pg_snapshot_xmin(pg_current_snapshot()) || '.0',
-      'more', false
-    ) into answer
-    from (
-      select e as event
-      from agents.newest_events(subject, entries_per_page) e
-      where e.action = any (list_events.types) and agents.is_shown(e, subject)
-      order by e.transaction_id desc, e.event_id desc
-      limit list_events.max_entries
-    ) n;
-    return answer;
-  end if;
-
-  with walked as (
-    select e as event, row_number() over (order by e.transaction_id, e.event_id) as place
-    from agents.events_after(subject, after_transaction, after_event, entries_per_page) e
-  ), listed as (
-    select w.event, w.place
-    from walked w
-    where (w.event).action = any (list_events.types) and agents.is_shown(w.event, subject)
-    order by w.place
-    -- One more than asked for tells whether there is a next page.
-    limit list_events.max_entries + 1
-  ), page as (
-    select l.event, l.place from listed l order by l.place limit list_events.max_entries
-  ), ended as (
-    select case
-      when (select count(*) from listed) > list_events.max_entries then (select max(p.place) from page p)
-      when (select count(*) from walked) = entries_per_page then entries_per_page
-    end as place
-  )
-  select json_build_object(
-    'events',
-    (select coalesce(json_agg(agents.event_json(p.event, subject) order by p.place), '[]') from page p),
-    'latest',
-    coalesce(
-      (
-        select (w.event).transaction_id || '.' || (w.event).event_id
-        from walked w
-        where w.place = ended.place
-      ),
-      pg_snapshot_xmin(pg_current_snapshot()) || '.0'
-    ),
-    'more', ended.place is not null
-  ) into answer
-  from ended;
-  return answer;
+  return agents.events_page(
+    subject, null, list_events.types, null, list_events.max_entries, list_events.after, is_for_operator => false
+  );
 end
 $$;
 comment on function public.list_events(jsonb, text, text[], integer, text) is

@@ -5,8 +5,9 @@
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
- *   --only=<part>  one of throughput, fairness, waiting, growth, maps, metrics, bytes, cold, sizes;
- *                  only prints
+ *   --only=<part>  one of throughput, fairness, waiting, growth, operator, maps, metrics, bytes,
+ *                  cold, sizes; only prints. `operator` is the growth of the operator's commands
+ *                  alone
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
@@ -26,7 +27,8 @@ import { measureGrowth } from "./parts/growth.ts";
 import { HUBS, measureLargeMaps } from "./parts/maps.ts";
 import type { FilledStack } from "./parts/operations.ts";
 import { measureSizes, measureTouched } from "./parts/sizes.ts";
-import { measureThroughput } from "./parts/throughput.ts";
+import { OPERATOR_READS } from "./operator/reads.ts";
+import { measureThroughput, OPERATIONS } from "./parts/throughput.ts";
 import { describeWaiting, measureWaiting } from "./parts/waiting.ts";
 import { renderChart } from "./report/chart.ts";
 import { goalsOf } from "./report/goals.ts";
@@ -69,7 +71,7 @@ async function bench(): Promise<void> {
   const coldStarts = wants("cold") && !quick ? await measureAllColdStarts(10) : null;
   for (const { deno, times } of coldStarts ?? []) say(`${deno} ${JSON.stringify([...times])}`);
 
-  if (!["growth", "maps", "metrics", "sizes"].some(wants)) return;
+  if (!["growth", "operator", "maps", "metrics", "sizes"].some(wants)) return;
   const largeSize: Size = { artifacts: size, peers, hubs: HUBS };
   await using largeStack = await startBenchStack();
   const large: FilledStack = { stack: largeStack, size: largeSize };
@@ -79,8 +81,13 @@ async function bench(): Promise<void> {
   // First, while every row is as it was filled.
   const sizes = wants("sizes") && !quick ? await measureSizes(large) : null;
   const touched = wants("sizes") && !quick ? await measureTouched(large) : null;
-  const growth = wants("growth")
-    ? await measureGrowth({ small, large }, { turns: quick ? 1 : 5, calls: quick ? 10 : 30 }, say)
+  const growth = wants("growth") || wants("operator")
+    ? await measureGrowth(
+      only === "operator" ? OPERATOR_READS : OPERATIONS,
+      { small, large },
+      { turns: quick ? 1 : 5, calls: quick ? 10 : 30 },
+      say,
+    )
     : null;
   if (wants("metrics")) {
     const effort = quick ? { turns: 1, calls: 10 } : { turns: 5, calls: 30 };

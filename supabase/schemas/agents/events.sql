@@ -39,15 +39,16 @@ return coalesce(details ->> 'artifact_id', case when starts_with(object_id, 'art
 comment on function agents.artifact_of_event(text, jsonb) is
   'The artifact that an event is about, in whatever place it is named; null: none.';
 
--- What happened to an agent and what it did, each in the order of commits; what happened to an
--- artifact. Old events are found by event_id, which rises with time.
+-- What happened to an agent, what it did, what happened to an artifact, each in the order of
+-- commits. Old events are found by event_id, which rises with time.
 create index events_by_subject on agents.events (subject_agent_id, transaction_id, event_id);
 create index events_by_other on agents.events (other_agent_id, transaction_id, event_id)
   where other_agent_id is not null;
 create index events_by_actor on agents.events (actor_agent_id, transaction_id, event_id)
   where actor_agent_id <> subject_agent_id;
 create index events_by_transaction on agents.events (transaction_id, event_id);
-create index events_by_artifact on agents.events (agents.artifact_of_event(object_id, details), event_id)
+create index events_by_artifact
+  on agents.events (agents.artifact_of_event(object_id, details), transaction_id, event_id)
   where agents.artifact_of_event(object_id, details) is not null;
 
 create function agents.refuse_changes_to_events() returns trigger

@@ -3,6 +3,7 @@ import { fillEvents, fillKeys } from "./agents.ts";
 import { fillArtifacts } from "./artifacts.ts";
 import { CAST, type Size } from "./cast.ts";
 import { fillMesh } from "./mesh.ts";
+import { fillUsage } from "./usage.ts";
 
 /**
  * Fills a database that has nothing but the migrations, and has the planner look at it. `sql` is
@@ -14,6 +15,7 @@ export async function fill(sql: postgres.Sql, size: Size): Promise<void> {
     fillMesh(sql, size),
     fillKeys(sql, size, CAST),
     fillEvents(sql, size),
+    fillUsage(sql, size),
   ]);
   await sql`vacuum analyze`;
 }

@@ -2,7 +2,6 @@
 import { load } from "../load/load.ts";
 import { median } from "../load/timing.ts";
 import { type BenchOperation, type FilledStack, requestsOf } from "./operations.ts";
-import { OPERATIONS } from "./throughput.ts";
 
 /** Medians of the turns' p50, in milliseconds. */
 export interface Growth {
@@ -13,12 +12,13 @@ export interface Growth {
 }
 
 export async function measureGrowth(
+  operations: readonly BenchOperation[],
   { small, large }: { readonly small: FilledStack; readonly large: FilledStack },
   { turns, calls }: { readonly turns: number; readonly calls: number },
   onProgress: (line: string) => void,
 ): Promise<Growth[]> {
   const results: Growth[] = [];
-  for (const operation of OPERATIONS) {
+  for (const operation of operations) {
     const times = { small: [] as number[], large: [] as number[] };
     await p50Of(small, operation, Math.min(5, calls));
     await p50Of(large, operation, Math.min(5, calls));

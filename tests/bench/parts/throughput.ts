@@ -4,6 +4,7 @@ import { load } from "../load/load.ts";
 import { median } from "../load/timing.ts";
 import { ARTIFACT_OPERATIONS } from "./artifact_operations.ts";
 import { MESH_OPERATIONS } from "./mesh_operations.ts";
+import { OPERATOR_READS } from "../operator/reads.ts";
 import {
   type BenchOperation,
   type FilledStack,
@@ -35,7 +36,11 @@ export interface Effort {
   readonly callsOfSixteen: number;
 }
 
-export const OPERATIONS: readonly BenchOperation[] = [...ARTIFACT_OPERATIONS, ...MESH_OPERATIONS];
+export const OPERATIONS: readonly BenchOperation[] = [
+  ...ARTIFACT_OPERATIONS,
+  ...MESH_OPERATIONS,
+  ...OPERATOR_READS,
+];
 
 export async function measureThroughput(
   filled: FilledStack,
@@ -45,7 +50,7 @@ export async function measureThroughput(
   const results: Throughput[] = [];
   for (
     const operation of OPERATIONS.filter(({ oneByOne, name }) =>
-      !oneByOne && !/ended|fsck/.test(name)
+      !oneByOne && !/ended|fsck|operator/.test(name)
     )
   ) {
     for (const clients of [1, 16]) {

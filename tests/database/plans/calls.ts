@@ -1,5 +1,6 @@
 /** One call of each SQL function of the service, on a filled database, and what it may read. */
 import { MESH_CALLS } from "./mesh_calls.ts";
+import { OPERATOR_CALLS } from "./operator_calls.ts";
 import { as, call, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
 import {
   agentKeyOf,
@@ -299,4 +300,5 @@ export const CALLS: readonly PlannedCall[] = [
     bounds: { rows: 300, pages: 1000 },
   }),
   ...MESH_CALLS,
+  ...OPERATOR_CALLS,
 ];

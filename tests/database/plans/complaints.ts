@@ -7,8 +7,11 @@ import { type Explainer, openExplainer, PLAN_KINDS, type PlanKind } from "./expl
 /** Tables with a row per artifact, grant, event, agent, peer, rule or object. */
 const GROWING = new Set([
   "agents.events",
+  "agents.key_uses",
   "agents.keys",
   "agents.reads",
+  "agents.refusals",
+  "agents.usage",
   "artifacts.artifacts",
   "artifacts.blocked_senders",
   "artifacts.grants",

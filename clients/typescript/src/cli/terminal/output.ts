@@ -32,13 +32,7 @@ export class Output {
   ): Promise<void> {
     const lines = [[...heads]];
     for await (const row of rows) lines.push(cells(row).map(plain));
-    const widths = heads.map((_, column) =>
-      Math.max(...lines.map((line) => line[column]?.length ?? 0))
-    );
-    for (const line of lines) {
-      const padded = line.map((cell, column) => cell.padEnd(widths[column]!));
-      await write(`${padded.join("  ").trimEnd()}\n`);
-    }
+    await write(`${aligned(lines)}\n`);
   }
 }
 
@@ -47,6 +41,16 @@ export interface RowsOptions<Row> {
   readonly cells: (row: Row) => readonly string[];
   /** Shown one by one, because no last one comes. */
   readonly isEndless?: boolean;
+}
+
+/** Cells in columns, two spaces apart. The first line has all columns. */
+export function aligned(lines: readonly (readonly string[])[]): string {
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0))
+  );
+  return lines
+    .map((line) => line.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd())
+    .join("\n");
 }
 
 /** What another agent named must not steer the terminal. */

@@ -69,6 +69,7 @@ declare
   -- second it gives up (55P03), and the function answers that it may be sent again.
   patient constant regproc[] := array[
     'public.create_agent_key',
+    'public.create_agent_keys',
     'public.revoke_agent_key',
     'public.revoke_agent_keys',
     'public.end_artifacts',
@@ -77,6 +78,7 @@ declare
     'public.forget_ended',
     'public.settle_reads',
     'public.forget_events',
+    'public.forget_usage',
     'public.schedule_sweep',
     'public.reencrypt_psks',
     'public.remove_agent'
@@ -137,7 +139,17 @@ begin
     'public.record_usage',
     'public.forget_usage',
     'public.read_artifacts_metrics',
-    'public.read_mesh_metrics'
+    'public.read_mesh_metrics',
+    'public.find_events',
+    'public.list_agents',
+    'public.read_agent',
+    'public.create_agent_keys',
+    'public.list_usage',
+    'public.list_refusals',
+    'public.list_all_grants',
+    'public.list_peers',
+    'public.list_mesh_rules',
+    'public.check_mesh'
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);

@@ -1,0 +1,49 @@
+import { callAsOperator } from "./operator_call.ts";
+
+/** What the SQL functions return that list something. */
+export interface Page<Row> {
+  readonly found: readonly Row[];
+  /** The `after` of the page behind this one; null: there is none. */
+  readonly next: string | null;
+}
+
+/** The most rows that one call is asked for. */
+const PAGE_SIZE = 1000;
+
+export interface PagesOptions {
+  /** What the SQL function takes besides. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** Where the first page begins. Default: at the beginning. */
+  readonly after?: string;
+  /** How many rows are wanted at most. Default: all. */
+  readonly limit?: number;
+}
+
+/**
+ * What an SQL function lists, page by page. A page that is short is followed by the next, up to the
+ * limit. Throws CommandError.
+ */
+export async function* pagesOf<Row>(
+  functionName: string,
+  { parameters = {}, after = "", limit = Infinity }: PagesOptions = {},
+): AsyncGenerator<Page<Row>> {
+  let wanted = limit;
+  for (let position: string | null = after; position !== null && wanted > 0;) {
+    const page = await callAsOperator(functionName, {
+      ...parameters,
+      max_entries: Math.min(wanted, PAGE_SIZE),
+      after: position,
+    }) as Page<Row>;
+    yield page;
+    wanted -= page.found.length;
+    position = page.next;
+  }
+}
+
+/** The rows of all pages. Throws CommandError. */
+export async function* rowsOf<Row>(
+  functionName: string,
+  options: PagesOptions = {},
+): AsyncGenerator<Row> {
+  for await (const { found } of pagesOf<Row>(functionName, options)) yield* found;
+}

@@ -1,0 +1,110 @@
+import type { PeerRow, RuleRow } from "../reads/rows.ts";
+
+/** What is known of an agent, at a glance. */
+export type State = "online" | "lags" | "offline" | "without peer";
+
+/** One agent, or several that are drawn as one. */
+export interface GraphNode {
+  /** In byte order. */
+  readonly agentIds: readonly string[];
+  readonly state: State;
+}
+
+/** Who may reach whom, and where. */
+export interface GraphEdge {
+  readonly from: GraphNode;
+  readonly to: GraphNode;
+  /** Such as `tcp 443`. */
+  readonly ports: readonly string[];
+}
+
+export interface Graph {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  /** Whether agents are drawn as one that do not all have the same rules. */
+  readonly isCoarse: boolean;
+}
+
+/** What a person can follow. */
+const MOST_EDGES = 100;
+/** What Mermaid draws where nobody has set it up otherwise. */
+export const MOST_DRAWN_EDGES = 500;
+
+/**
+ * The mesh as a picture. Agents in the same state that may reach the same others at the same ports,
+ * and be reached by the same, are one node. Where that leaves too many edges, so are all agents
+ * whose names begin alike: `ci-1` and `ci-2`.
+ */
+export function graphOf(peers: readonly PeerRow[], rules: readonly RuleRow[]): Graph {
+  const active = rules.filter((rule) => rule.active);
+  const states = statesOf(peers, active);
+  const connections = connectionsOf(active);
+  const fine = grouped(states, active, (agentId) => (connections.get(agentId) ?? []).join("\n"));
+  if (fine.edges.length <= MOST_EDGES) return { ...fine, isCoarse: false };
+  return { ...grouped(states, active, stemOf), isCoarse: true };
+}
+
+function statesOf(peers: readonly PeerRow[], rules: readonly RuleRow[]): Map<string, State> {
+  const named = rules.flatMap(({ from_agent, to_agent }) => [from_agent, to_agent]);
+  const states = new Map<string, State>(named.map((agentId) => [agentId, "without peer"]));
+  for (const { agent_id, online, lags } of peers) {
+    states.set(agent_id, !online ? "offline" : lags === true ? "lags" : "online");
+  }
+  return new Map(Array.from(states).sort(([one], [other]) => one < other ? -1 : 1));
+}
+
+/** What each agent may reach and be reached by, as sorted text that can be compared. */
+function connectionsOf(rules: readonly RuleRow[]): Map<string, string[]> {
+  const connections = new Map<string, string[]>();
+  for (const rule of rules) {
+    const { from_agent, to_agent } = rule;
+    add(connections, from_agent, `to ${to_agent} ${portOf(rule)}`);
+    add(connections, to_agent, `from ${from_agent} ${portOf(rule)}`);
+  }
+  for (const of of connections.values()) of.sort();
+  return connections;
+}
+
+function grouped(
+  states: ReadonlyMap<string, State>,
+  rules: readonly RuleRow[],
+  likenessOf: (agentId: string) => string,
+): Omit<Graph, "isCoarse"> {
+  const members = new Map<string, string[]>();
+  const keyOf = (agentId: string) => `${states.get(agentId)}\n${likenessOf(agentId)}`;
+  for (const agentId of states.keys()) add(members, keyOf(agentId), agentId);
+  const nodes = new Map(
+    Array.from(members, ([key, agentIds]): [string, GraphNode] => [
+      key,
+      { agentIds, state: states.get(agentIds[0]!)! },
+    ]),
+  );
+  const edges = new Map<string, { from: GraphNode; to: GraphNode; ports: Set<string> }>();
+  for (const rule of rules) {
+    const [from, to] = [keyOf(rule.from_agent), keyOf(rule.to_agent)];
+    const place = JSON.stringify([from, to]);
+    const edge = edges.get(place) ??
+      { from: nodes.get(from)!, to: nodes.get(to)!, ports: new Set<string>() };
+    edge.ports.add(portOf(rule));
+    edges.set(place, edge);
+  }
+  return {
+    nodes: Array.from(nodes.values()),
+    edges: Array.from(edges.values(), (edge) => ({ ...edge, ports: Array.from(edge.ports) })),
+  };
+}
+
+/** How a name begins: all before its last separator and what follows that. */
+function stemOf(agentId: string): string {
+  return agentId.replace(/[-._:@][^-._:@]*$/, "");
+}
+
+function portOf({ proto, port }: RuleRow): string {
+  return `${proto} ${port}`;
+}
+
+function add(lists: Map<string, string[]>, key: string, entry: string): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [entry]);
+  else list.push(entry);
+}

@@ -1,0 +1,102 @@
+/** The rows of the SQL functions for the operator, whose comments say what each field means. */
+
+export interface KeyRow {
+  readonly key_id: string;
+  readonly label: string | null;
+  readonly state: "live" | "expired" | "revoked";
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly revoked_at: string | null;
+  readonly last_used_at: string | null;
+}
+
+export interface AgentRow {
+  readonly agent_id: string;
+  readonly live_keys: number;
+  readonly expired_keys: number;
+  readonly revoked_keys: number;
+  readonly last_used_at: string | null;
+  readonly pending: number;
+  readonly artifacts: number;
+  readonly bytes: number;
+  readonly grants: number;
+  readonly has_peer: boolean;
+  readonly last_seen: string | null;
+  /** Those that are not revoked. */
+  readonly keys: readonly KeyRow[];
+}
+
+export interface DescribedAgent extends AgentRow {
+  readonly grants_given: number;
+  readonly grants_received: number;
+  /** The revoked ones too. */
+  readonly keys: readonly KeyRow[];
+  readonly peer: PeerRow | null;
+}
+
+export interface UsageRow {
+  readonly agent_id: string;
+  readonly day: string;
+  readonly requests: number;
+  readonly refusals: number;
+  readonly artifacts: number;
+  readonly bytes: number;
+  readonly grants: number;
+}
+
+export interface RefusalRow {
+  readonly agent_id: string;
+  readonly hour: string;
+  readonly kind: string;
+  readonly count: number;
+}
+
+export interface EventRow {
+  readonly event_id: string;
+  readonly type: string;
+  readonly at: string;
+  readonly actor_kind: string;
+  readonly actor: string | null;
+  readonly agent_id: string | null;
+  readonly [fact: string]: unknown;
+}
+
+export interface GrantRow {
+  readonly grant_id: string;
+  readonly artifact_id: string;
+  readonly key: string;
+  readonly from_agent: string;
+  readonly to_agent: string | null;
+  readonly granted_at: string;
+  readonly expires_at: string;
+}
+
+export interface PeerRow {
+  readonly agent_id: string;
+  readonly pubkey: string;
+  readonly endpoint: string | null;
+  readonly addresses: readonly [string, string];
+  readonly registered_at: string;
+  readonly last_seen: string | null;
+  readonly online: boolean;
+  readonly config_version: number;
+  readonly config_version_applied: number | null;
+  readonly lags: boolean | null;
+  readonly active_rules: number;
+  readonly requests: number;
+}
+
+export interface RuleRow {
+  readonly from_agent: string;
+  readonly to_agent: string;
+  readonly port: number;
+  readonly proto: "tcp" | "udp";
+  readonly active: boolean;
+  readonly waiting_for: string | null;
+}
+
+export interface FaultRow {
+  readonly agent_id: string;
+  readonly fault: string;
+  readonly [fact: string]: unknown;
+}

@@ -1,0 +1,236 @@
+-- Made of supabase/schemas/agents/event_pages.sql by `deno task schema:squash`.
+
+-- Pages of the event log: what /events answers with, and what the operator's commands read.
+
+create function agents.artifact_events_after(
+  artifact_id text,
+  after_transaction xid8,
+  after_event bigint,
+  max_entries integer
+) returns setof agents.events
+language sql
+stable
+set search_path = ''
+as $$
+  select e.*
+  from agents.events e
+  where agents.artifact_of_event(e.object_id, e.details) = artifact_events_after.artifact_id
+    and (e.transaction_id, e.event_id)
+      > (artifact_events_after.after_transaction, artifact_events_after.after_event)
+    and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+  order by agents.artifact_of_event(e.object_id, e.details), e.transaction_id, e.event_id
+  limit artifact_events_after.max_entries
+$$;
+comment on function agents.artifact_events_after(text, xid8, bigint, integer) is
+  'As events_after, of the events that are about an artifact.';
+
+create function agents.newest_artifact_events(artifact_id text, max_entries integer)
+returns setof agents.events
+language sql
+stable
+set search_path = ''
+as $$
+  select e.*
+  from agents.events e
+  where agents.artifact_of_event(e.object_id, e.details) = newest_artifact_events.artifact_id
+    and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+  order by agents.artifact_of_event(e.object_id, e.details) desc, e.transaction_id desc, e.event_id desc
+  limit newest_artifact_events.max_entries
+$$;
+comment on function agents.newest_artifact_events(text, integer) is
+  'As newest_events, of the events that are about an artifact.';
+
+create function agents.position_before(instant timestamptz) returns text
+language plpgsql
+stable
+strict
+set search_path = ''
+as $$
+declare
+  -- A transaction that wrote an event at the instant began before it, but not so long before: a
+  -- call lasts 8 seconds at most.
+  begun_since constant timestamptz := position_before.instant - interval '1 minute';
+  older agents.events;
+  looked_at agents.events;
+  last_id bigint;
+  middle_id bigint;
+begin
+  select e.* into older from agents.events e order by e.event_id limit 1;
+  if not found or older.occurred_at >= begun_since then
+    return '0.0';
+  end if;
+  select max(e.event_id) into last_id from agents.events e;
+  -- By halves, for event_id rises with time: some thirty looks into the index.
+  while older.event_id < last_id loop
+    middle_id := older.event_id + (last_id - older.event_id + 1) / 2;
+    select e.* into looked_at from agents.events e where e.event_id >= middle_id order by e.event_id limit 1;
+    if looked_at.occurred_at < begun_since then
+      older := looked_at;
+    else
+      last_id := middle_id - 1;
+    end if;
+  end loop;
+  return older.transaction_id || '.0';
+end
+$$;
+comment on function agents.position_before(timestamptz) is
+  'A position in the log that no event of this instant or later lies before.';
+
+create function agents.facts_for_operator(event agents.events) returns jsonb
+language sql
+stable
+return jsonb_strip_nulls(jsonb_build_object(
+  'other_agent_id', event.other_agent_id,
+  'key_id', case when starts_with(event.object_id, 'key_') then event.object_id end,
+  'request_id', event.request_id
+));
+comment on function agents.facts_for_operator(agents.events) is
+  'What the operator alone is shown of an event: request_id is what the log of requests names it by.';
+
+create function agents.events_page(
+  agent_id text,
+  artifact_id text,
+  types text[],
+  since timestamptz,
+  max_entries integer,
+  after text,
+  is_for_operator boolean
+) returns json
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  -- The most that one page looks at, of whatever type: little more than it shows, where it shows
+  -- all from a position or a time on.
+  entries_per_page constant integer := events_page.max_entries + case
+    when not events_page.is_for_operator
+      or events_page.types is not null
+      or events_page.agent_id is not null and events_page.artifact_id is not null then 1000
+    when events_page.since is not null then 200
+    else 1
+  end;
+  first_position constant text := coalesce(events_page.after, agents.position_before(events_page.since));
+  after_transaction constant xid8 := split_part(first_position, '.', 1)::xid8;
+  after_event constant bigint := split_part(first_position, '.', 2)::bigint;
+  is_newest_page constant boolean := first_position is null;
+  answer json;
+begin
+  -- A position from before the database was restored into another may lie in this one's future.
+  if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
+  end if;
+
+  with walked as (
+    select e.event, row_number() over (order by (e.event).transaction_id, (e.event).event_id) as place
+    from (
+      -- Of these four, one is read.
+      select n as event
+      from agents.newest_events(events_page.agent_id, entries_per_page) n
+      where is_newest_page and events_page.artifact_id is null
+      union all
+      select n
+      from agents.newest_artifact_events(events_page.artifact_id, entries_per_page) n
+      where is_newest_page and events_page.artifact_id is not null
+      union all
+      select n
+      from agents.events_after(events_page.agent_id, after_transaction, after_event, entries_per_page) n
+      where not is_newest_page and events_page.artifact_id is null
+      union all
+      select n
+      from agents.artifact_events_after(
+        events_page.artifact_id, after_transaction, after_event, entries_per_page
+      ) n
+      where not is_newest_page and events_page.artifact_id is not null
+    ) e
+  ), listed as (
+    select w.event, w.place
+    from walked w
+    where (events_page.types is null or (w.event).action = any (events_page.types))
+      and (events_page.since is null or (w.event).occurred_at >= events_page.since)
+      and (
+        events_page.artifact_id is null or events_page.agent_id is null or events_page.agent_id in (
+          (w.event).subject_agent_id, (w.event).other_agent_id, (w.event).actor_agent_id
+        )
+      )
+      and (events_page.is_for_operator or agents.is_shown(w.event, events_page.agent_id))
+    order by case when is_newest_page then -w.place else w.place end
+    -- One more than asked for tells whether there is a next page.
+    limit events_page.max_entries + 1
+  ), page as (
+    select l.event, l.place
+    from listed l
+    order by case when is_newest_page then -l.place else l.place end
+    limit events_page.max_entries
+  ), ended as (
+    -- Behind the newest page there is nothing yet.
+    select case
+      when is_newest_page then null
+      when (select count(*) from listed) > events_page.max_entries then (select max(p.place) from page p)
+      when (select count(*) from walked) = entries_per_page then entries_per_page
+    end as place
+  )
+  select json_build_object(
+    'events',
+    (
+      select coalesce(
+        json_agg(
+          case
+            when events_page.is_for_operator
+              then agents.event_json(p.event, null) || agents.facts_for_operator(p.event)
+            else agents.event_json(p.event, events_page.agent_id)
+          end
+          order by p.place
+        ),
+        '[]'
+      )
+      from page p
+    ),
+    'latest',
+    coalesce(
+      (
+        select (w.event).transaction_id || '.' || (w.event).event_id
+        from walked w
+        where w.place = ended.place
+      ),
+      pg_snapshot_xmin(pg_current_snapshot()) || '.0'
+    ),
+    'more', ended.place is not null
+  ) into answer
+  from ended;
+  return answer;
+end
+$$;
+comment on function agents.events_page(text, text, text[], timestamptz, integer, text, boolean) is
+  'The events that concern an agent (null: all) or are about an artifact (null: whatever), of these '
+  'types (null: all), not older than `since`: the next after the position `after`, else the first '
+  'since `since`, else the newest. Oldest first. Raises invalid_request.';
+
+create function public.find_events(
+  max_entries integer,
+  after text default null,
+  since timestamptz default null,
+  agent_id text default null,
+  artifact_id text default null,
+  types text[] default null
+) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select agents.events_page(
+    find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
+    find_events.max_entries, find_events.after, is_for_operator => true
+  )
+$$;
+comment on function public.find_events(integer, text, timestamptz, text, text, text[]) is
+  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, agent_id '
+  '| null, …, other_agent_id, key_id, request_id}], latest, more}, oldest first, where what follows '
+  'agent_id is there as far as the event has it. agent_id: that concern this agent; artifact_id: '
+  'about this artifact; types: of these, such as artifact.opened; since: not older. Without `after` '
+  'and `since` it is the newest page. `latest` is the `after` of the next page, which is there at '
+  'once where `more` is true; a page may be short, or empty, before it. Who goes on from `latest` '
+  'misses nothing. Raises invalid_request.';

@@ -1,0 +1,106 @@
+-- Made of supabase/schemas/operator/mesh_check.sql by `deno task schema:squash`.
+
+-- What is wrong in the mesh, which `deno task mesh:check` prints.
+
+create function mesh.find_faults(agent_id text, version bigint) returns setof jsonb
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  peer mesh.peers;
+  liveness mesh.liveness;
+  other text;
+begin
+  select p.* into peer from mesh.peers p where p.agent_id = find_faults.agent_id;
+  if not found then
+    -- Any of its rules shows that it is waited for.
+    select r.other into other
+    from (
+      (
+        select r.to_agent from mesh.rules r
+        where r.active and r.from_agent = find_faults.agent_id
+        order by r.from_agent, r.to_agent
+        limit 1
+      )
+      union all
+      (
+        select r.from_agent from mesh.rules r
+        where r.active and r.to_agent = find_faults.agent_id
+        order by r.to_agent, r.from_agent
+        limit 1
+      )
+    ) r (other)
+    limit 1;
+    if found then
+      return next jsonb_build_object('fault', 'rule_without_peer', 'other_agent_id', other);
+    end if;
+    return;
+  end if;
+
+  select l.* into liveness from mesh.liveness l where l.agent_id = find_faults.agent_id;
+  if liveness.last_seen is null then
+    return next jsonb_build_object(
+      'fault', 'never_seen', 'registered_at', agents.iso_timestamp(peer.registered_at)
+    );
+  elsif liveness.config_version_applied <> find_faults.version then
+    return next jsonb_build_object(
+      'fault', 'version_lags',
+      'config_version', find_faults.version,
+      'config_version_applied', liveness.config_version_applied,
+      'last_seen', agents.iso_timestamp(liveness.last_seen)
+    );
+  end if;
+
+  select p.agent_id into other
+  from mesh.peers p
+  where p.endpoint = peer.endpoint and p.agent_id < peer.agent_id
+  order by p.endpoint, p.agent_id
+  limit 1;
+  if found then
+    return next jsonb_build_object(
+      'fault', 'endpoint_shared', 'endpoint', peer.endpoint, 'other_agent_id', other
+    );
+  end if;
+end
+$$;
+comment on function mesh.find_faults(text, bigint) is
+  'What is wrong with one agent in the mesh, as check_mesh tells it; version is the one that is due.';
+
+create function public.check_mesh(
+  max_entries integer,
+  after text default '',
+  rendering_revision integer default 0
+) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select v.agent_id, v.version
+    from mesh.config_versions v
+    where v.agent_id > check_mesh.after
+    order by v.agent_id
+    limit check_mesh.max_entries
+  )
+  select json_build_object(
+    'found', (
+      select coalesce(
+        json_agg(jsonb_build_object('agent_id', e.agent_id) || f.fault order by e.agent_id, f.number), '[]'
+      )
+      from examined e
+      cross join lateral mesh.find_faults(e.agent_id, e.version + check_mesh.rendering_revision)
+        with ordinality as f (fault, number)
+    ),
+    'next', (
+      select case when count(*) = check_mesh.max_entries then max(e.agent_id) end from examined e
+    )
+  )
+$$;
+comment on function public.check_mesh(integer, text, integer) is
+  'What is wrong with the max_entries agents of the mesh after the given one: {found: [{agent_id, '
+  'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
+  'peer never came up), version_lags (config_version, config_version_applied, last_seen), '
+  'rule_without_peer (other_agent_id; an active rule names the agent, and it has no peer), or '
+  'endpoint_shared (endpoint, other_agent_id; another peer has it too).';

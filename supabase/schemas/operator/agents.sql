@@ -1,0 +1,262 @@
+-- What the operator sees of agents. An agent exists as soon as something names it, so the list of
+-- them is a walk over the tables that do, from one name to the next.
+--
+-- Every list for the operator takes max_entries and `after`, and returns {found: […], next}. `next`
+-- is the `after` of the page behind it, null where there is none. A page may be short, or empty,
+-- before the last.
+
+create function agents.next_name(after text) returns text
+language sql
+stable
+set search_path = ''
+-- One look into an index each, however many rows name the same agent.
+as $$
+  select least(
+    (select min(k.agent_id) from agents.keys k where k.agent_id > next_name.after),
+    (select min(t.agent_id) from artifacts.totals t where t.agent_id > next_name.after),
+    (select min(g.to_agent) from artifacts.grants g where g.to_agent > next_name.after),
+    -- Every agent that ever had a peer or a rule.
+    (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
+    -- Signed-in users need no key.
+    (select min(u.agent_id) from agents.usage u where u.agent_id > next_name.after)
+  )
+$$;
+comment on function agents.next_name(text) is
+  'The first agent behind a name, in byte order; null: there is none.';
+
+create function agents.holds_something(agent_id text) returns boolean
+language sql
+stable
+begin atomic
+  select exists (
+      select from agents.keys k
+      where k.agent_id = holds_something.agent_id
+        and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > now())
+    )
+    or exists (
+      select from artifacts.totals t
+      where t.agent_id = holds_something.agent_id and t.pending + t.committed + t.superseded > 0
+    )
+    or exists (
+      select from artifacts.grants g
+      where g.to_agent = holds_something.agent_id and g.live_until > now()
+    )
+    or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
+    or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
+    or exists (select from mesh.rules r where r.to_agent = holds_something.agent_id);
+end;
+comment on function agents.holds_something(text) is
+  'Whether an agent has a live key, an artifact, a live grant to it, a peer, or a rule or request '
+  'that names it. One that has not is only remembered.';
+
+create function agents.walk_names(
+  after text,
+  max_entries integer,
+  with_ended boolean,
+  out names text[],
+  out last_name text
+)
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  names := '{}';
+  last_name := walk_names.after;
+  -- The most that one page passes over: agents that are only remembered.
+  for step in 1..walk_names.max_entries + 1000 loop
+    last_name := agents.next_name(last_name);
+    exit when last_name is null;
+    if walk_names.with_ended or agents.holds_something(last_name) then
+      names := names || last_name;
+      exit when cardinality(names) = walk_names.max_entries;
+    end if;
+  end loop;
+end
+$$;
+comment on function agents.walk_names(text, integer, boolean) is
+  'The agents of one page, and the name after which the page behind it begins; null: there is none.';
+
+create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
+language sql
+stable
+return json_build_object(
+  'key_id', key.key_id,
+  'label', key.label,
+  'state', case
+    when key.revoked_at is not null then 'revoked'
+    when key.expires_at <= now() then 'expired'
+    else 'live'
+  end,
+  'created_at', agents.iso_timestamp(key.created_at),
+  'expires_at', agents.iso_timestamp(key.expires_at),
+  'revoked_at', agents.iso_timestamp(key.revoked_at),
+  'last_used_at', agents.iso_timestamp(last_used_at)
+);
+comment on function agents.key_json(agents.keys, timestamptz) is
+  'A key as the operator sees it; state is live, expired or revoked.';
+
+create function agents.newest_keys(agent_id text, with_revoked boolean) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      agents.key_json(n.key, u.last_used_at) order by (n.key).revoked_at is null desc, (n.key).created_at desc
+    ),
+    '[]'
+  )
+  from (
+    select k as key
+    from agents.keys k
+    where k.agent_id = newest_keys.agent_id and (newest_keys.with_revoked or k.revoked_at is null)
+    order by k.revoked_at is null desc, k.created_at desc
+    limit 100
+  ) n
+  left join lateral (
+    select u.last_used_at from agents.key_uses u where u.key_id = (n.key).key_id limit 1
+  ) u on true
+$$;
+comment on function agents.newest_keys(text, boolean) is
+  'A hundred keys of an agent: those that are not revoked first, the newest of them first.';
+
+create function agents.describe_agents(agent_ids text[]) returns table (agent_id text, described jsonb)
+language sql
+stable
+set search_path = ''
+as $$
+  select named.agent_id, jsonb_build_object(
+    'agent_id', named.agent_id,
+    'live_keys', k.live,
+    'expired_keys', k.expired,
+    'revoked_keys', k.revoked,
+    'last_used_at', agents.iso_timestamp(k.last_used_at),
+    'pending', coalesce(t.pending, 0),
+    'artifacts', coalesce(t.committed + t.superseded, 0),
+    'bytes', coalesce(t.pending_bytes + t.committed_bytes + t.superseded_bytes + t.surplus_bytes, 0),
+    'grants', coalesce(t.grants, 0),
+    'has_peer', p.agent_id is not null,
+    'last_seen', agents.iso_timestamp(p.last_seen),
+    'keys', agents.newest_keys(named.agent_id, with_revoked => false)
+  )
+  from unnest(describe_agents.agent_ids) as named (agent_id)
+  -- One look into each index per agent, or per key.
+  cross join lateral (
+    select
+      count(*) filter (
+        where k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
+      ) as live,
+      count(*) filter (where k.revoked_at is null and k.expires_at <= now()) as expired,
+      count(*) filter (where k.revoked_at is not null) as revoked,
+      max(u.last_used_at) as last_used_at
+    from agents.keys k
+    left join lateral (
+      select u.last_used_at from agents.key_uses u where u.key_id = k.key_id limit 1
+    ) u on true
+    where k.agent_id = named.agent_id
+  ) k
+  left join lateral (
+    select * from artifacts.totals t where t.agent_id = named.agent_id limit 1
+  ) t on true
+  left join lateral (
+    select p.agent_id, l.last_seen
+    from mesh.peers p
+    cross join lateral (select l.last_seen from mesh.liveness l where l.agent_id = p.agent_id limit 1) l
+    where p.agent_id = named.agent_id
+    limit 1
+  ) p on true
+$$;
+comment on function agents.describe_agents(text[]) is
+  'What each of these agents has. `artifacts` are committed and superseded ones, as the limit '
+  'counts them; `bytes` are what the quota counts; `grants` are rows, those that ended lately '
+  'included.';
+
+create function public.list_agents(
+  max_entries integer,
+  after text default '',
+  with_ended boolean default false
+) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'found', (
+      select coalesce(json_agg(d.described order by d.agent_id collate "C"), '[]')
+      from agents.describe_agents(page.names) d
+    ),
+    'next', page.last_name
+  )
+  from agents.walk_names(list_agents.after, list_agents.max_entries, list_agents.with_ended) page
+$$;
+comment on function public.list_agents(integer, text, boolean) is
+  'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
+  'revoked_keys, last_used_at | null, pending, artifacts, bytes, grants, has_peer, last_seen | '
+  'null, keys}], next: where the next page begins | null}. keys are those that are not revoked, as '
+  'read_agent tells them. with_ended: also agents that have nothing left and are only remembered.';
+
+create function public.read_agent(
+  agent_id text,
+  online_seconds integer default 90,
+  rendering_revision integer default 0
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  counted_at constant timestamptz := now();
+  answer json;
+begin
+  if not (
+    agents.holds_something(read_agent.agent_id)
+    or exists (select from agents.keys k where k.agent_id = read_agent.agent_id)
+    or exists (select from artifacts.totals t where t.agent_id = read_agent.agent_id)
+    or exists (select from artifacts.grants g where g.to_agent = read_agent.agent_id)
+    or exists (select from mesh.config_versions v where v.agent_id = read_agent.agent_id)
+    or exists (select from agents.usage u where u.agent_id = read_agent.agent_id)
+  ) then
+    return null;
+  end if;
+
+  select d.described || jsonb_build_object(
+    'grants_given', (
+      select count(*)
+      from (
+        select from artifacts.grants g
+        where g.from_agent = read_agent.agent_id and g.live_until > counted_at
+        order by g.from_agent, g.live_until
+        limit 1000
+      ) given
+    ),
+    'grants_received', (
+      select count(*)
+      from (
+        select from artifacts.grants g
+        where g.to_agent = read_agent.agent_id and g.live_until > counted_at
+        order by g.to_agent, g.live_until
+        limit 1000
+      ) received
+    ),
+    'keys', agents.newest_keys(read_agent.agent_id, with_revoked => true),
+    'peer', (
+      select p.described
+      from mesh.describe_peers(
+        array[read_agent.agent_id], read_agent.online_seconds, read_agent.rendering_revision
+      ) p
+    )
+  ) into answer
+  from agents.describe_agents(array[read_agent.agent_id]) d;
+  return answer;
+end
+$$;
+comment on function public.read_agent(text, integer, integer) is
+  'One agent: what list_agents tells of it, but for its keys, and {grants_given, grants_received, '
+  'keys: [{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
+  'revoked_at | null, last_used_at | null}], peer: as list_peers tells it, with the same parameters '
+  '| null}. Its live grants are counted up to a thousand. Of its keys there are a hundred, those '
+  'that are not revoked first. Null: nothing names this agent.';

@@ -1,0 +1,126 @@
+-- What agents asked for and were refused, in the order of time.
+
+create function public.list_usage(
+  max_entries integer,
+  after text default '',
+  since date default null,
+  agent_id text default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  first_day constant date := coalesce(list_usage.since, (now() at time zone 'UTC')::date);
+  after_day constant date := coalesce(nullif(split_part(list_usage.after, ' ', 1), '')::date, first_day);
+  after_agent constant text := split_part(list_usage.after, ' ', 2);
+  page agents.usage[];
+begin
+  if list_usage.agent_id is null then
+    page := array(
+      select u
+      from agents.usage u
+      where u.day >= after_day and (u.day, u.agent_id) > (after_day, after_agent)
+      order by u.day, u.agent_id
+      limit list_usage.max_entries
+    );
+  else
+    page := array(
+      select u
+      from agents.usage u
+      where u.agent_id = list_usage.agent_id
+        and u.day >= after_day
+        and (u.day > after_day or after_agent = '')
+      order by u.agent_id, u.day
+      limit list_usage.max_entries
+    );
+  end if;
+  return json_build_object(
+    'found', (
+      select coalesce(json_agg(to_jsonb(p) order by p.day, p.agent_id), '[]') from unnest(page) p
+    ),
+    'next', case
+      when cardinality(page) = list_usage.max_entries
+        then page[cardinality(page)].day || ' ' || page[cardinality(page)].agent_id
+    end
+  );
+end
+$$;
+comment on function public.list_usage(integer, text, date, text) is
+  'What agents, or one of them, used on each day (UTC) from `since` on, today where it is null: '
+  '{found: [{agent_id, day, requests, refusals, artifacts, bytes, grants}], next: where the next '
+  'page begins | null}, in the order of days. A minute behind.';
+
+create function public.list_refusals(
+  max_entries integer,
+  after text default '',
+  since timestamptz default null,
+  agent_id text default null
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  first_hour constant timestamptz := date_trunc(
+    'hour', coalesce(list_refusals.since, now() - interval '1 day'), 'UTC'
+  );
+  after_hour constant timestamptz := coalesce(
+    nullif(split_part(list_refusals.after, ' ', 1), '')::timestamptz, first_hour
+  );
+  after_agent constant text := split_part(list_refusals.after, ' ', 2);
+  after_kind constant text := split_part(list_refusals.after, ' ', 3);
+  page agents.refusals[];
+begin
+  if list_refusals.agent_id is null then
+    page := array(
+      select f
+      from agents.refusals f
+      where f.hour >= after_hour and (f.hour, f.agent_id, f.kind) > (after_hour, after_agent, after_kind)
+      order by f.hour, f.agent_id, f.kind
+      limit list_refusals.max_entries
+    );
+  else
+    page := array(
+      select f
+      from agents.refusals f
+      where f.agent_id = list_refusals.agent_id
+        and f.hour >= after_hour
+        and (f.hour, f.kind) > (after_hour, after_kind)
+      order by f.agent_id, f.hour, f.kind
+      limit list_refusals.max_entries
+    );
+  end if;
+  return json_build_object(
+    'found', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'agent_id', p.agent_id,
+            'hour', agents.iso_timestamp(p.hour),
+            'kind', p.kind,
+            'count', p.count
+          )
+          order by p.hour, p.agent_id, p.kind
+        ),
+        '[]'
+      )
+      from unnest(page) p
+    ),
+    'next', case
+      when cardinality(page) = list_refusals.max_entries then concat_ws(
+        ' ',
+        agents.iso_timestamp(page[cardinality(page)].hour),
+        page[cardinality(page)].agent_id,
+        page[cardinality(page)].kind
+      )
+    end
+  );
+end
+$$;
+comment on function public.list_refusals(integer, text, timestamptz, text) is
+  'How often agents, or one of them, were refused in each hour from that of `since` on, a day ago '
+  'where it is null: {found: [{agent_id, hour, kind, count}], next: where the next page begins | '
+  'null}, in the order of hours. `kind` is the error code. A minute behind.';

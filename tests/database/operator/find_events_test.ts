@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import type postgres from "postgres";
+import { callAsService, withProjectDatabase } from "../connection.ts";
+
+const OPERATOR = { kind: "operator", request_id: "r-1" };
+const ARTIFACT = `art_${"a".repeat(32)}`;
+const START = Date.parse("2026-03-01T00:00:00Z");
+const HOURS = 200;
+
+interface Page {
+  readonly events: readonly {
+    readonly event_id: string;
+    readonly type: string;
+    readonly at: string;
+    readonly request_id?: string;
+    readonly key_id?: string;
+  }[];
+  readonly latest: string;
+  readonly more: boolean;
+}
+
+/** Ten events an hour, of the planner's and the builder's in turns, some about one artifact. */
+async function fillLog(sql: postgres.Sql): Promise<void> {
+  for (let hour = 0; hour < HOURS; hour++) {
+    await sql`
+      insert into agents.events (
+        occurred_at, actor_kind, action, subject_agent_id, object_id, details, request_id
+      )
+      select ${
+      new Date(START + hour * 3_600_000).toISOString()
+    }::timestamptz + i * interval '5 minutes',
+        'operator', case when i % 5 = 0 then 'artifact.opened' else 'grant.created' end,
+        case when i % 2 = 0 then 'planner' else 'builder' end, 'grant_x',
+        case when i = 0 then jsonb_build_object('artifact_id', ${ARTIFACT}::text) else '{}' end, 'r-1'
+      from generate_series(0, 9) i`;
+  }
+}
+
+/** All that a question finds, page by page. */
+async function findAll(
+  sql: postgres.Sql,
+  question: Record<string, unknown>,
+  max_entries: number,
+): Promise<Page["events"]> {
+  const found: Page["events"][number][] = [];
+  let after = question["after"] ?? null;
+  for (let pages = 0; pages < 1_000; pages++) {
+    const page: Page = await callAsService<Page>(sql, "find_events", {
+      ...question,
+      max_entries,
+      after,
+    });
+    assert.ok(page.events.length <= max_entries);
+    found.push(...page.events);
+    after = page.latest;
+    if (!page.more) return found;
+  }
+  throw new Error("There is no end.");
+}
+
+Deno.test("find_events by agent, artifact, type and time, in pages of any size → all that the log has of it, oldest first, once", async (t) => {
+  await withProjectDatabase({}, async (sql) => {
+    await fillLog(sql);
+    const instants = [0, 1, 57.5, 199, 250].map((hour) =>
+      new Date(START + hour * 3_600_000).toISOString()
+    );
+    const questions: Record<string, unknown>[] = [
+      { after: "0.0" },
+      { after: "0.0", agent_id: "planner" },
+      { after: "0.0", artifact_id: ARTIFACT },
+      { after: "0.0", artifact_id: ARTIFACT, agent_id: "builder" },
+      { after: "0.0", types: "{artifact.opened}" },
+      ...instants.map((since) => ({ since })),
+      ...instants.map((since) => ({ since, agent_id: "builder", types: "{artifact.opened}" })),
+      { since: instants[2], artifact_id: ARTIFACT, agent_id: "planner" },
+    ];
+    for (const question of questions) {
+      await t.step(JSON.stringify(question), async () => {
+        const { agent_id = null, artifact_id = null, types = null, since = null } = question;
+        const expected = await sql<{ id: string }[]>`
+          select 'evt_' || event_id as id from agents.events e
+          where (${agent_id as string}::text is null or subject_agent_id = ${agent_id as string})
+            and (${artifact_id as string}::text is null or details ->> 'artifact_id' = ${artifact_id as string})
+            and (${types as string}::text[] is null or action = any (${types as string}::text[]))
+            and (${since as string}::timestamptz is null or occurred_at >= ${since as string})
+          order by transaction_id, event_id`;
+        for (const size of [97, 5_000]) {
+          assert.deepEqual(
+            (await findAll(sql, question, size)).map(({ event_id }) => event_id),
+            expected.map(({ id }) => id),
+          );
+        }
+      });
+    }
+  });
+});
+
+Deno.test("find_events without a beginning → the newest, oldest first, and a position from which nothing is missed", async () => {
+  await withProjectDatabase({}, async (sql) => {
+    await fillLog(sql);
+    const ids = (page: Page) => page.events.map(({ event_id }) => event_id);
+    const all = (await findAll(sql, { after: "0.0" }, 1_000)).map(({ event_id }) => event_id);
+    const newest = await callAsService<Page>(sql, "find_events", { max_entries: 3 });
+    assert.deepEqual([ids(newest), newest.more], [all.slice(-3), false]);
+    const ofArtifact = await callAsService<Page>(sql, "find_events", {
+      max_entries: 2,
+      artifact_id: ARTIFACT,
+    });
+    assert.deepEqual(
+      ofArtifact.events.map(({ at }) => at),
+      [198, 199].map((hour) => new Date(START + hour * 3_600_000).toISOString()),
+    );
+
+    const { key_id } = await callAsService<{ key_id: string }>(sql, "create_agent_key", {
+      agent_id: "planner",
+    });
+    const next = await callAsService<Page>(sql, "find_events", {
+      max_entries: 3,
+      after: newest.latest,
+    });
+    assert.deepEqual(next.events.map(({ type, key_id }) => [type, key_id]), [[
+      "key.created",
+      key_id,
+    ]]);
+    assert.equal(newest.events[0]!.request_id, OPERATOR.request_id);
+  });
+});
+
+Deno.test("find_events after a position of another database's future → invalid_request", async () => {
+  await withProjectDatabase({}, async (sql) => {
+    await assert.rejects(
+      callAsService(sql, "find_events", { max_entries: 1, after: "9000000000000000000.0" }),
+      /invalid_request/,
+    );
+  });
+});

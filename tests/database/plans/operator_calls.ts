@@ -1,0 +1,75 @@
+/** One call of each SQL function for the operator, on a filled database, and what it may read. */
+import { artifactIdOf, GRANTEE, HOARDER, OWNER, POPULAR, RENAMER } from "../../bench/fill/cast.ts";
+import { call, HUB, PEER, type PlannedCall } from "./planned_call.ts";
+
+const PAGE = { max_entries: 100 };
+const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString();
+/** A few looks into indexes for each entry of a page. */
+const A_FEW_EACH = { rows: 3_000, pages: 5_000 };
+/** What a page of events may walk, and a second look at each. */
+const ONE_WALK = { rows: 6_000, pages: 9_000 };
+
+export const OPERATOR_CALLS: readonly PlannedCall[] = [
+  call("list_agents", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
+  call("list_agents", { ...PAGE, with_ended: true }, {
+    circumstances: "those that ended too",
+    bounds: A_FEW_EACH,
+  }),
+  call("read_agent", { agent_id: HOARDER }, {
+    circumstances: "beside its grants that ended",
+    bounds: { rows: 2_500, pages: 4_000 },
+  }),
+  call("read_agent", { agent_id: HUB.agentId }, {
+    circumstances: "with very many rules",
+    bounds: { rows: 5_000, pages: 5_000 },
+  }),
+  call("create_agent_keys", {
+    keys: [{ agent_id: OWNER }, { agent_id: PEER, label: "second" }],
+  }),
+  call("list_usage", { ...PAGE, after: "" }, { bounds: { rows: 400, pages: 800 } }),
+  call("list_usage", { ...PAGE, agent_id: PEER }, { circumstances: "of an agent" }),
+  call("list_refusals", PAGE, { bounds: { rows: 400, pages: 800 } }),
+  call("list_refusals", { ...PAGE, agent_id: PEER }, { circumstances: "of an agent" }),
+  call("find_events", PAGE, { bounds: { rows: 1_000, pages: 2_000 } }),
+  call("find_events", { ...PAGE, types: "{artifact.opened}", since: YESTERDAY }, {
+    circumstances: "since a time",
+    bounds: ONE_WALK,
+  }),
+  call("find_events", { ...PAGE, agent_id: HOARDER }, {
+    circumstances: "of an agent",
+    bounds: { rows: 2_000, pages: 3_000 },
+  }),
+  call("find_events", { ...PAGE, artifact_id: artifactIdOf(POPULAR) }, {
+    circumstances: "of an artifact",
+  }),
+  call("find_events", { ...PAGE, artifact_id: artifactIdOf(POPULAR), after: "3.0" }, {
+    circumstances: "of an artifact, after a position",
+  }),
+  call("list_peers", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
+  call("list_peers", { ...PAGE, agent_id: HUB.agentId }, {
+    circumstances: "around an agent with a thousand neighbours",
+    bounds: { rows: 30_000, pages: 40_000 },
+  }),
+  call("list_mesh_rules", { ...PAGE, after: "peer-5 peer-6 tcp 443" }, {
+    bounds: { rows: 500, pages: 1_000 },
+  }),
+  call("list_mesh_rules", { ...PAGE, agent_id: HUB.agentId, after: "peer-5 hub tcp 2" }, {
+    circumstances: "of an agent with very many",
+    bounds: { rows: 800, pages: 1_500 },
+  }),
+  call("check_mesh", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
+  call("list_all_grants", PAGE, { bounds: { rows: 1_000, pages: 2_000 } }),
+  call("list_all_grants", { ...PAGE, to_agent: GRANTEE }, {
+    circumstances: "to an agent beside those that ended",
+  }),
+  call("list_all_grants", { ...PAGE, from_agent: HOARDER }, {
+    circumstances: "of an agent beside those that ended",
+  }),
+  call("list_all_grants", { ...PAGE, artifact_id: artifactIdOf(POPULAR) }, {
+    circumstances: "of an artifact beside those that ended",
+  }),
+  call("list_agents", { ...PAGE, after: RENAMER }, {
+    circumstances: "in the middle",
+    bounds: A_FEW_EACH,
+  }),
+];

@@ -1,0 +1,36 @@
+/** The operator's commands, as a person runs them. */
+import assert from "node:assert/strict";
+import { runTask } from "../stack/stack_process.ts";
+
+export type Command =
+  | "agent_list"
+  | "agent_show"
+  | "events"
+  | "grants"
+  | "mesh"
+  | "mesh_check"
+  | "usage";
+
+/** Runs a command to its end, whatever that is. */
+export function run(command: Command, ...args: string[]) {
+  return runTask(`dev/operator/commands/${command}.ts`, { args });
+}
+
+/** What a command prints; an exit code other than 0 fails the test. */
+export async function printed(command: Command, ...args: string[]): Promise<string> {
+  const { code, output, errors } = await run(command, ...args);
+  assert.equal(code, 0, errors);
+  return output;
+}
+
+/** The rows that a command prints for programs. */
+export async function rows<Row = Record<string, unknown>>(
+  command: Command,
+  ...args: string[]
+): Promise<Row[]> {
+  return parseRows(await printed(command, ...args, "--json"));
+}
+
+export function parseRows<Row>(output: string): Row[] {
+  return output === "" ? [] : output.split("\n").map((line) => JSON.parse(line) as Row);
+}

@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { artifactTest, grant, publish } from "../conformance/artifacts.ts";
+import { createAgent, endCreatedAgents } from "../conformance/client.ts";
+import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
+import { runTask } from "../stack/stack_process.ts";
+import { printed, rows, run } from "./command.ts";
+
+/** Every task of the operator that takes `--help`, by its file. */
+async function readTasks(): Promise<Map<string, string>> {
+  const { tasks } = JSON.parse(await readFile("deno.json", "utf8")) as {
+    tasks: Record<string, string>;
+  };
+  const named = Object.entries(tasks).flatMap(([task, command]): [string, string][] => {
+    const [, file] = / (dev\/operator\/(?:commands\/|agent_)\w+\.ts)$/.exec(command) ?? [];
+    return file === undefined ? [] : [[task, file]];
+  });
+  return new Map(named);
+}
+
+Deno.test("every task of the operator with --help → what it does, its options, and an example of itself", async () => {
+  const tasks = await readTasks();
+  assert.ok(tasks.size >= 10, Array.from(tasks.keys()).join());
+  for (const [task, file] of tasks) {
+    const { code, output, errors } = await runTask(file, { args: ["--help"] });
+    assert.equal(code, 0, errors);
+    assert.match(output, new RegExp(`^.+\\.\\n\\nUsage: deno task ${task}\\b`), task);
+    assert.match(output, /^ {2}--json /m);
+    assert.match(output, new RegExp(`\\nExample:\\n {2}deno task ${task}\\b.*$`), task);
+  }
+});
+
+Deno.test("a task with an option that it has not → how it is called", async () => {
+  const { code, output, errors } = await run("agent_show", "planner", "--colour");
+  assert.deepEqual([code, output, errors], [1, "", "Usage: deno task agent:show <agent_id>"]);
+  assert.match((await run("agent_show")).errors, /^Usage: /);
+});
+
+Deno.test("agent:show of an agent that nothing names → refused, and what shows those that are there", async () => {
+  assert.deepEqual(await run("agent_show", "nobody-at-all"), {
+    code: 1,
+    output: "",
+    errors:
+      "Nothing names an agent nobody-at-all. deno task agent:list shows those that are there.",
+  });
+});
+
+for (
+  const [command, option, sentence] of [
+    ["agent_list", ["--limit", "0"], /^--limit takes a number of rows\.$/],
+    ["events", ["--since", "yesterday"], /^--since takes how long ago, such as 90m, 2h or 7d, /],
+    ["events", ["--type", "opened"], /^--type takes a type of events, such as artifact\.opened\.$/],
+    ["events", ["--refusals", "--follow"], /^--refusals goes with --agent and --since alone/],
+    ["mesh", ["--rules", "--dot"], /^Choose one of --rules, --mermaid and --dot\.$/],
+    [
+      "events",
+      ["--after", "9000000000000000000.0"],
+      /Must be the latest of an earlier answer\.\)$/,
+    ],
+  ] as const
+) {
+  Deno.test(`${command} ${option.join(" ")} → one sentence that says what to do`, async () => {
+    const { code, output, errors } = await run(command, ...option);
+    assert.deepEqual([code, output], [1, ""]);
+    assert.match(errors, sentence);
+    assert.equal(errors.split("\n").length, 1);
+  });
+}
+
+Deno.test("agent:list --limit 2, then --after what it says → the next agents, and none twice", async () => {
+  try {
+    const name = `page-${crypto.randomUUID().slice(0, 8)}`;
+    for (const number of ["1", "2", "3"]) await createAgent(`${name}-${number}`);
+    const first = await run("agent_list", "--json", "--limit", "2", "--after", `${name}-`);
+    const [, position] = /^There may be more: --after '([^']+)', or --all\.$/.exec(first.errors)!;
+    const second = await rows<{ agent_id: string }>(
+      "agent_list",
+      ...["--limit", "1", "--after", position!],
+    );
+    const names = [...first.output.split("\n").map((line) => JSON.parse(line)), ...second]
+      .map(({ agent_id }) => agent_id.slice(0, name.length + 2));
+    assert.deepEqual(names, [`${name}-1`, `${name}-2`, `${name}-3`]);
+  } finally {
+    await endCreatedAgents();
+  }
+});
+
+artifactTest(
+  "agent:list and agent:show of an agent with an artifact → what it holds beside its limits, and its keys",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner, { content: "hello" });
+    await grant(planner, artifact, { to: builder });
+    const line = await printed("agent_list", "--limit", "1", "--after", planner.id.slice(0, -1));
+    assert.match(line, new RegExp(`^${planner.id}\t1\t0\t[^\t]*\t1 of 100000\t5 B$`));
+
+    const shown = await printed("agent_show", planner.id);
+    assert.match(shown, new RegExp(`^agent +${planner.id}\n`));
+    assert.match(shown, /^artifacts +1 of 100000, 0 pending$/m);
+    assert.match(shown, /^live grants +1 given, 0 received$/m);
+    assert.match(shown, /^peer +none$/m);
+    assert.match(shown, new RegExp(`^${planner.keyId} +live\\b`, "m"));
+    assert.match(await printed("agent_show", builder.id), /^live grants +0 given, 1 received$/m);
+  },
+);
+
+Deno.test("agent:list where the function tells its settings → these limits, not those of the environment", async () => {
+  const agent = {
+    agent_id: "planner",
+    live_keys: 1,
+    expired_keys: 0,
+    last_used_at: null,
+    artifacts: 3,
+    bytes: 512,
+    has_peer: false,
+    last_seen: null,
+  };
+  const settings = { ARTIFACTS_MAX_ARTIFACTS: 7, ARTIFACTS_QUOTA_BYTES: 1024 };
+  const asked: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    const { pathname } = new URL(request.url);
+    asked.push(`${request.headers.get("apikey")} ${pathname}`);
+    return Response.json(
+      pathname.endsWith("/health") ? { status: "ok", settings } : { found: [agent], next: null },
+    );
+  });
+  try {
+    const { code, output, errors } = await runTask("dev/operator/commands/agent_list.ts", {
+      environment: {
+        SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,
+        SUPABASE_SECRET_KEY: "sb_secret_x",
+        ARTIFACTS_MAX_ARTIFACTS: "9",
+      },
+    });
+    assert.deepEqual([code, errors], [0, ""]);
+    assert.equal(output, "planner\t1\t0\t\t3 of 7\t512 B of 1.0 KiB");
+    assert.deepEqual(asked, [
+      "sb_secret_x /functions/v1/agent-artifacts/health",
+      "sb_secret_x /rest/v1/rpc/list_agents",
+    ]);
+  } finally {
+    await server.shutdown();
+  }
+});
+
+meshTest(
+  "mesh of two agents → a line each; mesh --rules → the rule between them",
+  async ({ alice, bob }) => {
+    await pairUp(alice, bob);
+    const lines = (await printed("mesh", "--agent", alice.id)).split("\n");
+    assert.deepEqual(lines.map((line) => line.split("\t").slice(0, 5)), [
+      [alice.id, "no", "never", "none", "not told"],
+      [bob.id, "no", "never", "none", "not told"],
+    ]);
+    assert.equal(
+      await printed("mesh", "--rules", "--agent", bob.id),
+      [alice.id, bob.id, "tcp", "443", "active"].join("\t"),
+    );
+    assert.match(await printed("agent_show", alice.id), /^peer +offline, last seen never$/m);
+  },
+);
+
+Deno.test("events --follow → what was there, then what comes, until it is ended", async () => {
+  const watched = await createAgent("watched");
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--allow-all", "dev/operator/commands/events.ts"],
+      ...["--agent", watched.id, "--follow", "--json"],
+    ],
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  try {
+    const types: string[] = [];
+    let rest = "";
+    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop()!;
+      types.push(...lines.map((line) => JSON.parse(line).type));
+      // Made only now that the first event was shown.
+      if (types.length === 1) await endCreatedAgents();
+      if (types.includes("agent.removed")) break;
+    }
+    assert.deepEqual(types, ["key.created", "key.revoked", "agent.removed"]);
+  } finally {
+    child.kill("SIGTERM");
+    await child.status;
+  }
+});

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { sinceOf } from "../../dev/operator/output/since.ts";
+
+const NOW = Date.parse("2026-03-10T12:00:00.000Z");
+
+for (
+  const [text, since] of [
+    ["90m", "2026-03-10T10:30:00.000Z"],
+    ["2h", "2026-03-10T10:00:00.000Z"],
+    ["7d", "2026-03-03T12:00:00.000Z"],
+    ["2026-01-31T09:30:00Z", "2026-01-31T09:30:00.000Z"],
+    [undefined, null],
+  ] as const
+) {
+  Deno.test(`sinceOf() of ${text} → ${since}`, () => assert.equal(sinceOf(text, NOW), since));
+}
+
+for (const text of ["", "7", "7w", "-1d", "2026-01-31", "yesterday"]) {
+  Deno.test(`sinceOf() of "${text}" → refused, with what it takes`, () => {
+    assert.throws(() => sinceOf(text, NOW), /^CommandError: --since takes how long ago, such as /);
+  });
+}
