@@ -1,49 +1,11 @@
 import openapiTypescript, { astToString } from "openapi-typescript";
-import { artifactsApp } from "../../supabase/functions/agent-artifacts/app.ts";
-import { meshApp } from "../../supabase/functions/agent-mesh/app.ts";
+import type { ContractDocument } from "./document.ts";
 
 /** The functions whose contract the TypeScript client is typed by, and where its types are. */
 export const CONTRACTS = [
   { name: "agent-artifacts", file: "clients/typescript/src/contract/artifacts.ts" },
   { name: "agent-mesh", file: "clients/typescript/src/contract/mesh.ts" },
 ] as const;
-
-export type FunctionName = typeof CONTRACTS[number]["name"];
-
-/** The parts of an OpenAPI document that types are made from. */
-export interface ContractDocument {
-  readonly openapi: string;
-  readonly info: object;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>> };
-}
-
-interface DescribedOperation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly requestBody?: object;
-  readonly responses: Readonly<Record<string, { readonly description: string; content?: object }>>;
-}
-
-/** What no function is called for: enough for it to describe itself. */
-const ENVIRONMENT = new Map([
-  ["SUPABASE_URL", "http://127.0.0.1:1"],
-  ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_none"}'],
-]);
-
-/** The OpenAPI document of a function, as `GET /openapi.json` answers it. */
-export async function readDocument(name: FunctionName): Promise<ContractDocument> {
-  const app = name === "agent-mesh" ? meshApp(ENVIRONMENT) : artifactsApp(ENVIRONMENT);
-  const { log } = console;
-  // The line of the request, which is for the log of a deployment.
-  console.log = () => {};
-  try {
-    const response = await app.fetch(new Request(`http://127.0.0.1/${name}/openapi.json`));
-    return await response.json();
-  } finally {
-    console.log = log;
-  }
-}
 
 /** The TypeScript of a contract: what each operation takes and answers, and the error codes. */
 export async function contractTypes(document: ContractDocument): Promise<string> {

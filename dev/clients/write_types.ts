@@ -2,7 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../command/project.ts";
 import { runCommand } from "../command/run_command.ts";
-import { CONTRACTS, contractTypes, readDocument } from "./contract.ts";
+import { CONTRACTS, contractTypes } from "./contract.ts";
+import { readDocument } from "./document.ts";
 
 /** Writes the types that the TypeScript client has of the contract. A test compares them. */
 await runCommand(async () => {

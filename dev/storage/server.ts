@@ -63,6 +63,13 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
     return sendObject(context.req.raw, { address, rows, files, expiresAt });
   });
 
+  // What a client of resumable uploads asks first; the rest of that protocol nobody needs here.
+  app.options(
+    "/upload/resumable",
+    (context) =>
+      context.body(null, 204, { "tus-version": "1.0.0", "tus-max-size": String(sizeLimit) }),
+  );
+
   app.use(async (context, next) => {
     const role = await tokens.roleOf(context.req.header("authorization"));
     if (role !== "service_role") return answerWithoutRights(context);

@@ -269,6 +269,8 @@ begin
       limit 1000
     )
   ) later;
+  -- This is the last step of a sweep.
+  update artifacts.sweeps s set swept_at = clock_timestamp();
   return json_build_object('remaining', remaining);
 end
 $$;

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  type ContractDocument,
-  CONTRACTS,
-  contractTypes,
-  readDocument,
-} from "../../dev/clients/contract.ts";
+import { CONTRACTS, contractTypes } from "../../dev/clients/contract.ts";
+import { type ContractDocument, readDocument } from "../../dev/clients/document.ts";
 import { PROJECT } from "../../dev/command/project.ts";
 
 for (const { name, file } of CONTRACTS) {

@@ -36,6 +36,15 @@ Deno.test("docs/deployment.md, Revoke or remove an agent → its key is ended", 
   assert.equal(printed.trim(), '{"keys":1,"peer":false,"grants":0,"artifacts":0}');
 });
 
+Deno.test("docs/deployment.md, Check it → the doctor looks at everything", async () => {
+  await using terminal = await Terminal.open();
+  const doctor = (await documentedBlock("docs/deployment.md, Check it, 1")).trimEnd();
+  // Other tests put faults in on purpose, so there may be something to find.
+  const printed = await terminal.paste(`${doctor} || [[ $? == 1 ]]`);
+  assert.match(printed, /^(?:ok|fault) +migrations /m);
+  assert.match(printed, /^(?:Healthy|Not healthy): \d+ faults, \d+ notes\.$/m);
+});
+
 Deno.test("docs/development.md, With supabase start → the exports lead the operator's tasks there", async () => {
   await using terminal = await Terminal.open({ environment: ELSEWHERE });
   const block = filledIn(await documentedBlock("docs/development.md, With supabase start, 3"))

@@ -15,7 +15,11 @@ import { requestPath } from "./request/request_path.ts";
 import { recordInto, RequestRecord } from "./request/request_record.ts";
 import { runOperation } from "./run_operation.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
-import { type Environment, SettingsError } from "./settings/variables.ts";
+import {
+  type Environment,
+  SettingsError,
+  type Variables as DeclaredVariables,
+} from "./settings/variables.ts";
 import { createCounting } from "./usage/counting.ts";
 import type { ReadMetrics } from "./usage/metrics.ts";
 
@@ -37,6 +41,8 @@ export interface AppDescription<Settings extends PlatformSettings> {
   readonly name: "agent-artifacts" | "agent-mesh";
   /** Throws SettingsError. */
   readonly readSettings: (environment: Environment) => Settings;
+  /** What `readSettings` reads beside what every function does, for GET /health. */
+  readonly variables: DeclaredVariables;
   readonly operations: Operations<Settings>;
   /** What GET /health looks at besides the database. Throws what is wrong. */
   readonly checkHealth?: (settings: Settings) => Promise<void>;
@@ -180,17 +186,13 @@ export function createApp<Settings extends PlatformSettings>(
   });
   app.get("/health", async (context) => {
     context.set("path", "/health");
-    try {
-      const [health] = await Promise.all([
-        database.callDatabase<object>("check_health", {}),
-        description.checkHealth?.(settings),
-      ]);
-      return Response.json(health);
-    } catch (cause) {
-      // Whatever the reason is, this instance cannot serve now.
-      if (cause instanceof ServiceError && cause.code === "misconfigured") throw cause;
-      throw new ServiceError("upstream_unavailable", { cause });
-    }
+    // Loaded by the first who asks: no other request should wait for it.
+    const { answerHealth } = await import("./health.ts");
+    const { variables, checkHealth } = description;
+    const { headers } = context.req.raw;
+    return Response.json(
+      await answerHealth({ headers, settings, variables, checkHealth, ...database }),
+    );
   });
   app.get("/metrics", async (context) => {
     context.set("path", "/metrics");

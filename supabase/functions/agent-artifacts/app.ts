@@ -1,12 +1,13 @@
 import { createApp } from "../_shared/app.ts";
 import type { Environment } from "../_shared/settings/variables.ts";
-import { readArtifactsSettings } from "./settings.ts";
+import { ARTIFACTS_VARIABLES, readArtifactsSettings } from "./settings.ts";
 
 /** Hands files from agent to agent. What a path takes and gives stands in its file in `routes/`. */
 export function artifactsApp(environment: Environment) {
   return createApp({
     name: "agent-artifacts",
     readSettings: readArtifactsSettings,
+    variables: ARTIFACTS_VARIABLES,
     operations: {
       "/register": () => import("./routes/register.ts"), //           the agent itself
       "/commit": () => import("./routes/commit.ts"), //               the owner

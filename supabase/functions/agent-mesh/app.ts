@@ -1,12 +1,13 @@
 import { createApp } from "../_shared/app.ts";
 import type { Environment } from "../_shared/settings/variables.ts";
-import { readMeshSettings } from "./settings.ts";
+import { MESH_VARIABLES, readMeshSettings } from "./settings.ts";
 
 /** Private tunnels between agents. What a path takes and gives stands in its file in `routes/`. */
 export function meshApp(environment: Environment) {
   return createApp({
     name: "agent-mesh",
     readSettings: readMeshSettings,
+    variables: MESH_VARIABLES,
     operations: {
       "/peer/register": () => import("./routes/peer_register.ts"), //   the agent itself
       "/peer/heartbeat": () => import("./routes/peer_heartbeat.ts"), // the agent itself

@@ -1,5 +1,23 @@
--- Runs the sweep from inside the database, where a project has pg_cron, pg_net and two secrets in
--- its Vault. Extensions are named in dynamic SQL alone, so that this applies where there are none.
+-- When the sweep runs. From inside the database it does where a project has pg_cron, pg_net and two
+-- secrets in its Vault. Extensions are named in dynamic SQL alone, so that this applies where there
+-- are none.
+
+create table artifacts.sweeps (
+  only_row boolean primary key default true,
+  installed_at timestamptz not null default now(),
+  schedule text,
+  swept_at timestamptz,
+
+  constraint there_is_only_one_row check (only_row)
+);
+comment on table artifacts.sweeps is
+  'One row: whether anybody sweeps. Of its schedule pg_cron tells nobody but the role that made it.';
+comment on column artifacts.sweeps.schedule is
+  'What schedule_sweep gave pg_cron last; null where it never did.';
+comment on column artifacts.sweeps.swept_at is
+  'When a call of /sweep last came to its end; null: never.';
+
+insert into artifacts.sweeps default values;
 
 create function public.schedule_sweep(
   schedule text default '*/10 * * * *',
@@ -60,6 +78,7 @@ begin
       schedule_sweep.url_secret,
       schedule_sweep.key_secret
     );
+  update artifacts.sweeps s set schedule = schedule_sweep.schedule;
   return json_build_object('job', 'agent-artifacts-sweep', 'schedule', schedule_sweep.schedule);
 end
 $$;

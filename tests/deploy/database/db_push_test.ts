@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { copyProject } from "../../../dev/deploy/pack.ts";
 import { runSupabase } from "../../../dev/deploy/supabase_cli.ts";
+import { readCheckout } from "../../../dev/doctor/facts/checkout.ts";
 import { applyMigrations } from "../../../dev/postgres/migrations.ts";
 import { findLintServer, openLintDatabase } from "./lint_database.ts";
 import { openProjectDatabase } from "./project_database.ts";
@@ -39,6 +40,11 @@ Deno.test("supabase db push, twice, to an empty older project → every migratio
   const deployment = await readDeployment(pushed.sql);
   assert.deepEqual(deployment, await readDeployment(applied.sql));
   assert.equal(deployment.records.length, files.length);
+  // The doctor goes by these: the CLI records statements, the local stack whole files.
+  for (const { sql } of [pushed, applied]) {
+    const [row] = await sql`select public.inspect_deployment('{}') as found`;
+    assert.deepEqual(row!["found"].migrations, (await readCheckout()).migrations);
+  }
 
   const second = await push();
   assert.equal(second.code, 0, second.output);

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { type AppDescription, createApp } from "../../../supabase/functions/_shared/app.ts";
 import { defineOperation, type Operation } from "../../../supabase/functions/_shared/operation.ts";
 import {
+  MESH_VARIABLES,
   type MeshSettings,
   readMeshSettings,
 } from "../../../supabase/functions/agent-mesh/settings.ts";
@@ -42,6 +43,7 @@ function describe(
   return {
     name: "agent-mesh",
     readSettings: readMeshSettings,
+    variables: MESH_VARIABLES,
     operations: { "/try": load },
     loadMetrics: () => Promise.reject(new Error("nobody asked for it")),
     loadDocumentation: () => Promise.reject(new Error("nobody asked for it")),

@@ -756,6 +756,17 @@ export interface operations {
           "application/json": {
             /** @constant */
             status: "ok";
+            /** @description The release of the function. For the operator alone, as what follows. */
+            version?: string;
+            /**
+             * Format: date-time
+             * @description The function's clock.
+             */
+            time?: string;
+            /** @description The numbers among its settings, by the names of their variables. */
+            settings?: {
+              [key: string]: number;
+            };
           };
         };
       };

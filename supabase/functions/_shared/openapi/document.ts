@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { ErrorCode } from "../errors.ts";
+import { sentTimestamp } from "../fields.ts";
 import type { Operation } from "../operation.ts";
 import { Components } from "./components.ts";
 import {
@@ -33,7 +34,14 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   "misconfigured",
 ];
 
-const health = z.object({ status: z.literal("ok") });
+const health = z.object({
+  status: z.literal("ok"),
+  version: z.string().optional()
+    .meta({ description: "The release of the function. For the operator alone, as what follows." }),
+  time: sentTimestamp.optional().meta({ description: "The function's clock." }),
+  settings: z.record(z.string(), z.int()).optional()
+    .meta({ description: "The numbers among its settings, by the names of their variables." }),
+}).meta({ examples: [{ status: "ok" }] });
 
 /** The OpenAPI 3.1 document of a function, made from the schemas that validate its requests. */
 export function openApiDocument(
@@ -128,7 +136,7 @@ function describeHealth(components: Components): object {
     operationId: "health",
     tags: ["Health"],
     summary: "Whether the database answers.",
-    description: "Who may call it: anybody.",
+    description: "Who may call it: anybody. The operator is told more.",
     security: [],
     responses: {
       "200": jsonResponse("It does.", health, components),

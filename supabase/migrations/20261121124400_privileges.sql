@@ -21,6 +21,7 @@ grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update on artifacts.totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
+grant select, update on artifacts.sweeps to service_role;
 grant select on mesh.settings to service_role;
 grant select, insert, update on mesh.address_leases to service_role;
 grant select, insert, update, delete on mesh.peers to service_role;
@@ -45,6 +46,7 @@ alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.project_totals enable row level security;
 alter table artifacts.walks enable row level security;
+alter table artifacts.sweeps enable row level security;
 alter table mesh.settings enable row level security;
 alter table mesh.address_leases enable row level security;
 alter table mesh.peers enable row level security;
@@ -59,6 +61,18 @@ alter table mesh.censuses enable row level security;
 revoke all on all sequences in schema agents from public, anon, authenticated, service_role;
 revoke all on all functions in schema agents, artifacts, mesh from public, anon, authenticated;
 grant execute on all functions in schema agents, artifacts, mesh to service_role;
+
+-- The records of migrations, for inspect_deployment. They are the Supabase CLI's, or are not there.
+do $$
+begin
+  if to_regclass('supabase_migrations.schema_migrations') is not null then
+    grant usage on schema supabase_migrations to service_role;
+    grant select on supabase_migrations.schema_migrations to service_role;
+  end if;
+exception when insufficient_privilege then
+  raise notice '%', sqlerrm;
+end
+$$;
 
 -- `public` may hold functions of others: these are ours. None is overloaded, so its name is enough.
 do $$
@@ -149,7 +163,8 @@ begin
     'public.list_all_grants',
     'public.list_peers',
     'public.list_mesh_rules',
-    'public.check_mesh'
+    'public.check_mesh',
+    'public.inspect_deployment'
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);

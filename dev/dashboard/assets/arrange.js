@@ -1,0 +1,105 @@
+/**
+ * Where the nodes of the mesh stand: around the peers that most others share rules with, group
+ * beside group. The same mesh gives the same picture, so that nothing jumps when it is drawn again.
+ */
+
+/** From one name to the one below it. */
+const LINE_HEIGHT = 22;
+const SMALLEST_RADIUS = 80;
+const CHARACTER_WIDTH = 8;
+/** A longer name reaches over what is beside it. */
+const LONGEST_NAME = 32;
+const GAP = 40;
+
+/**
+ * Positions by agent: `{x, y, side, isHub}`, `side` telling where there is room for the name.
+ * `aspect` is the picture's width divided by its height.
+ */
+export function arrange({ nodes, edges }, aspect) {
+  const groups = groupsOf(neighboursOf(nodes, edges)).map(ringOf);
+  const { tops, lefts } = packed(groups, aspect);
+  return new Map(
+    groups.flatMap(({ width, height, places }, index) =>
+      places.map(({ agent_id, x, y, ...others }) => [agent_id, {
+        x: lefts[index] + width / 2 + x,
+        y: tops[index] + height / 2 + y,
+        ...others,
+      }])
+    ),
+  );
+}
+
+/** Groups in rows, of the first so many in the first row that the picture shows them largest. */
+function packed(groups, aspect) {
+  const sizeOf = ({ width, height }) => Math.max(width, height * aspect);
+  let firstRow = 0;
+  let best = inRows(groups, 0);
+  for (const { width } of groups) {
+    firstRow += width;
+    const attempt = inRows(groups, firstRow);
+    if (sizeOf(attempt) < sizeOf(best)) best = attempt;
+  }
+  return best;
+}
+
+function inRows(groups, widest) {
+  const [lefts, tops] = [[], []];
+  let [left, top, rowHeight, width] = [0, 0, 0, 0];
+  for (const group of groups) {
+    if (left > 0 && left + group.width > widest) [left, top, rowHeight] = [0, top + rowHeight, 0];
+    lefts.push(left);
+    tops.push(top);
+    left += group.width;
+    width = Math.max(width, left);
+    rowHeight = Math.max(rowHeight, group.height);
+  }
+  return { lefts, tops, width, height: top + rowHeight };
+}
+
+function neighboursOf(nodes, edges) {
+  const neighbours = new Map(nodes.map(({ agent_id }) => [agent_id, new Set()]));
+  for (const { from_agent, to_agent } of edges) {
+    neighbours.get(from_agent)?.add(to_agent);
+    neighbours.get(to_agent)?.add(from_agent);
+  }
+  return neighbours;
+}
+
+/** Lists of agents, the hub of each first. Whoever is around no hub is in the last, without one. */
+function groupsOf(neighbours) {
+  const byWeight = Array.from(neighbours)
+    .toSorted(([one, ofOne], [other, ofOther]) =>
+      ofOther.size - ofOne.size || (one < other ? -1 : 1)
+    );
+  const placed = new Set();
+  const groups = [];
+  for (const [hub, around] of byWeight) {
+    if (placed.has(hub)) continue;
+    const members = Array.from(around).filter((agent) => !placed.has(agent)).sort();
+    if (members.length === 0) continue;
+    for (const agent of [hub, ...members]) placed.add(agent);
+    groups.push([hub, ...members]);
+  }
+  const others = byWeight.map(([agent]) => agent).filter((agent) => !placed.has(agent));
+  return others.length === 0 ? groups : [...groups, [null, ...others]];
+}
+
+/**
+ * A group as a ring around its hub: its size, and where each stands from its middle. On each side
+ * the names stand below each other, a line apart.
+ */
+function ringOf([hub, ...members]) {
+  const half = Math.ceil(members.length / 2);
+  const radius = Math.max(SMALLEST_RADIUS, half * LINE_HEIGHT / 2);
+  const places = members.map((agent_id, index) => {
+    const side = index < half ? "left" : "right";
+    const ofSide = side === "left" ? half : members.length - half;
+    const y = ((index % half + 0.5) / ofSide * 2 - 1) * radius;
+    const x = Math.sqrt(radius ** 2 - y ** 2);
+    return { agent_id, x: side === "left" ? -x : x, y, side, isHub: false };
+  });
+  if (hub !== null) places.push({ agent_id: hub, x: 0, y: 0, side: "center", isHub: true });
+  const longest = Math.max(...members.map((agentId) => agentId.length));
+  const nameWidth = Math.min(longest, LONGEST_NAME) * CHARACTER_WIDTH;
+  return { width: 2 * (radius + nameWidth) + GAP, height: 2 * radius + GAP, places };
+}

@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from "node:util";
+import { DEPLOY } from "../findings/remedies.ts";
+import type { Facts, FunctionFacts } from "../facts/facts.ts";
+import { fieldOf, wordsOf } from "../facts/reply.ts";
+import { fault, type Finding, ok } from "../findings/finding.ts";
+
+/** Whether each function is there, open to agents, healthy, and of this checkout. */
+export function checkFunctions({ functions, checkout }: Facts): Finding[] {
+  return functions.map((found) =>
+    findDeploymentFault(found) ?? findOtherRelease(found, checkout.version) ??
+      ok(found.name, `Healthy, and of this checkout (${checkout.version}).`)
+  );
+}
+
+/** What keeps a function from answering this machine at all. */
+function findDeploymentFault({ name, openHealth, health, whoami }: FunctionFacts): Finding | null {
+  if (openHealth.status === 401) {
+    return fault(
+      name,
+      `The gateway lets no agent key through (${
+        wordsOf(openHealth)
+      }): the function was deployed with verify_jwt.`,
+      `Deploy it with the supabase/config.toml of this folder, which turns that off: ${DEPLOY}`,
+    );
+  }
+  if (openHealth.status === 404 || openHealth.status === 0) {
+    return fault(name, `The function does not answer: ${wordsOf(openHealth)}.`, DEPLOY);
+  }
+  if (openHealth.status !== 200) {
+    const misconfigured = codeOf(openHealth.body) === "misconfigured";
+    return fault(
+      name,
+      `The function cannot serve: ${wordsOf(openHealth)}`,
+      misconfigured
+        ? "Mend what the message names; docs/configuration.md has every variable."
+        : "Look at the function's log, and whether the project is running.",
+    );
+  }
+  if (fieldOf(health, "version") === undefined && whoami.status === 401) {
+    return fault(
+      name,
+      "The function does not take SUPABASE_SECRET_KEY for the operator's.",
+      `A function learns of a new key when it is deployed: ${DEPLOY}`,
+    );
+  }
+  return null;
+}
+
+/** Where a function does not do what this checkout's would. */
+function findOtherRelease(
+  { name, health, document, expectedDocument }: FunctionFacts,
+  version: string,
+): Finding | null {
+  const deployed = fieldOf(health, "version");
+  if (deployed === undefined) {
+    return fault(name, "The function is older than this checkout: it tells no version.", DEPLOY);
+  }
+  if (deployed !== version) {
+    return fault(name, `The function is of ${deployed}, this checkout of ${version}.`, DEPLOY);
+  }
+  if (!isDeepStrictEqual(document.body, expectedDocument)) {
+    return fault(
+      name,
+      `The function is of another checkout: its OpenAPI document is not that of this one.`,
+      DEPLOY,
+    );
+  }
+  return null;
+}
+
+function codeOf(body: unknown): unknown {
+  return (body as { readonly error?: { readonly code?: unknown } } | null)?.error?.code;
+}

@@ -1,0 +1,78 @@
+import { type Facts, settingsOf } from "../facts/facts.ts";
+import { fieldOf, wordsOf } from "../facts/reply.ts";
+import { fault, type Finding, note, ok, orOk } from "../findings/finding.ts";
+
+const BUCKET = "agent-artifacts";
+/** What a project's Storage takes until somebody changes it. */
+const DEFAULT_LIMIT_BYTES = 50 * 1024 ** 2;
+
+/** Whether the bucket is there, private, and takes what /register lets in. */
+export function checkStorage(facts: Facts): Finding[] {
+  const { bucket } = facts;
+  if (fieldOf(bucket, "code") === "NoSuchBucket" || fieldOf(bucket, "statusCode") === "404") {
+    return [fault(
+      "bucket",
+      `Storage has no bucket ${BUCKET}.`,
+      `Make a private bucket of this name, without limits: Storage, New bucket.`,
+    )];
+  }
+  if (bucket.status !== 200) {
+    return [fault(
+      "bucket",
+      `Storage cannot be asked: ${wordsOf(bucket)}.`,
+      "See whether the project is running, and whether the key is its secret key.",
+    )];
+  }
+  const findings: Finding[] = [];
+  if (fieldOf(bucket, "public") !== false) {
+    findings.push(fault(
+      "bucket",
+      `The bucket ${BUCKET} is public: whoever guesses a path reads a file.`,
+      "Make it private: Storage, Edit bucket.",
+    ));
+  }
+  const types = fieldOf(bucket, "allowed_mime_types");
+  if (Array.isArray(types) && types.length > 0) {
+    findings.push(fault(
+      "bucket",
+      `The bucket takes only ${types.join(", ")}, and /register lets every type in.`,
+      "Take its list of allowed MIME types away: Storage, Edit bucket.",
+    ));
+  }
+  return [
+    ...orOk(findings, "bucket", `The bucket ${BUCKET} is there and private.`),
+    ...checkSizeLimit(facts),
+  ];
+}
+
+function checkSizeLimit(facts: Facts): Finding[] {
+  const { ARTIFACTS_MAX_SIZE_BYTES: largest } = settingsOf(facts);
+  if (largest === undefined) return [];
+  const ofBucket = bytesIn(fieldOf(facts.bucket, "file_size_limit"));
+  // TUS 1.0.0: the server tells the largest upload that it takes; here, of the whole project.
+  const ofProject = bytesIn(facts.uploads.headers.get("tus-max-size"));
+  for (const [limit, where] of [[ofBucket, "the bucket"], [ofProject, "the project"]] as const) {
+    if (limit === null || limit >= largest) continue;
+    return [fault(
+      "file size",
+      `/register lets in ${largest} bytes, and the limit of ${where} is ${limit}.`,
+      `Lower ARTIFACTS_MAX_SIZE_BYTES, or raise the limit of ${where}: ${
+        where === "the bucket" ? "Storage, Edit bucket" : "Storage, Settings"
+      }.`,
+    )];
+  }
+  if (ofProject === null && ofBucket === null && largest > DEFAULT_LIMIT_BYTES) {
+    return [note(
+      "file size",
+      `/register lets in ${largest} bytes. Storage does not tell what it takes.`,
+      "See that the limit of the project is not smaller: Storage, Settings.",
+    )];
+  }
+  return [ok("file size", `Storage takes the ${largest} bytes that /register lets in.`)];
+}
+
+/** PostgreSQL's bigint may come as text. */
+function bytesIn(value: unknown): number | null {
+  const bytes = Number(value ?? 0);
+  return bytes > 0 ? bytes : null;
+}

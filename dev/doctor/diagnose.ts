@@ -1,0 +1,25 @@
+import { checkClocks } from "./checks/clocks.ts";
+import { checkDatabase } from "./checks/database.ts";
+import { checkFunctions } from "./checks/functions.ts";
+import { checkLimits } from "./checks/limits.ts";
+import { checkPskKeys } from "./checks/psk_keys.ts";
+import { checkStorage } from "./checks/storage.ts";
+import { checkSweep } from "./checks/sweep.ts";
+import { type Connection, gatherFacts } from "./facts/facts.ts";
+import type { Finding } from "./findings/finding.ts";
+
+const CHECKS = [
+  checkDatabase,
+  checkFunctions,
+  checkStorage,
+  checkPskKeys,
+  checkSweep,
+  checkLimits,
+  checkClocks,
+];
+
+/** Everything that the doctor finds in a deployment, which stays as it is. */
+export async function diagnose(connection: Connection): Promise<Finding[]> {
+  const facts = await gatherFacts(connection);
+  return CHECKS.flatMap((check) => check(facts));
+}

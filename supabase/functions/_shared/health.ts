@@ -1,0 +1,67 @@
+import { ServiceError } from "./errors.ts";
+import { isOneOf } from "./secrets.ts";
+import { PLATFORM_VARIABLES, type PlatformSettings } from "./settings/platform.ts";
+import type { Variables } from "./settings/variables.ts";
+import type { CallDatabase } from "./upstream/database.ts";
+import { VERSION } from "./version.ts";
+
+/** What a function's health is made of. */
+export interface HealthQuestion<Settings extends PlatformSettings> {
+  readonly headers: Headers;
+  readonly settings: Settings;
+  /** What the operator may set of this function alone. */
+  readonly variables: Variables;
+  readonly callDatabase: CallDatabase;
+  /** What is looked at besides the database. Throws what is wrong. */
+  readonly checkHealth: ((settings: Settings) => Promise<void>) | undefined;
+}
+
+/**
+ * Answers GET /health: whether the function can serve, and to the operator also what it is. Throws
+ * misconfigured, upstream_unavailable.
+ */
+export async function answerHealth<Settings extends PlatformSettings>(
+  { headers, settings, variables, callDatabase, checkHealth }: HealthQuestion<Settings>,
+): Promise<object> {
+  try {
+    const [health] = await Promise.all([
+      callDatabase<object>("check_health", {}),
+      checkHealth?.(settings),
+    ]);
+    if (!isOperator(headers, settings)) return health;
+    return {
+      ...health,
+      version: VERSION,
+      time: new Date().toISOString(),
+      settings: numbersOf(settings, { ...PLATFORM_VARIABLES, ...variables }),
+    };
+  } catch (cause) {
+    // Whatever the reason is, this instance cannot serve now.
+    if (cause instanceof ServiceError && cause.code === "misconfigured") throw cause;
+    throw new ServiceError("upstream_unavailable", { cause });
+  }
+}
+
+/**
+ * Whether every credential of a request is the operator's. Health is anybody's to ask, so nobody is
+ * refused, and no token is verified for it.
+ */
+function isOperator(headers: Headers, { operatorKeys }: PlatformSettings): boolean {
+  const credentials = [
+    headers.get("apikey"),
+    headers.get("authorization")?.replace(/^bearer +/i, ""),
+  ].filter((credential) => typeof credential === "string");
+  return credentials.length > 0 &&
+    credentials.every((credential) => isOneOf(credential, operatorKeys));
+}
+
+/** By the names of their variables. Secrets are texts, so none is among the numbers. */
+function numbersOf(settings: object, variables: Variables): Record<string, number> {
+  const values = new Map<string, unknown>(Object.entries(settings));
+  return Object.fromEntries(
+    Object.entries(variables).flatMap(([setting, { name }]) => {
+      const value = values.get(setting);
+      return typeof value === "number" ? [[name, value]] : [];
+    }),
+  );
+}

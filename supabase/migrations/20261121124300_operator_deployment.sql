@@ -1,0 +1,86 @@
+-- Made of supabase/schemas/operator/deployment.sql by `deno task schema:squash`.
+
+-- How this database stands beside a checkout of the project: what `deno task doctor` looks at.
+
+create function public.inspect_deployment(operations text[]) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  outsiders constant text[] := array['anon', 'authenticated'];
+  migrations json;
+  callable_operations text[];
+  open_operations text[];
+  open_schemas text[];
+  swept artifacts.sweeps;
+begin
+  begin
+    -- In dynamic SQL alone: where migrations are applied by other means, nobody keeps these
+    -- records. Whoever applies them cuts them into statements in his own way.
+    execute $query$
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'version', m.version,
+            'name', m.name,
+            'digest', md5(translate(array_to_string(m.statements, ''), E' \t\r\n;', ''))
+          )
+          order by m.version
+        ),
+        '[]'
+      )
+      from supabase_migrations.schema_migrations m
+    $query$ into migrations;
+  exception when undefined_table or invalid_schema_name or insufficient_privilege then
+    migrations := null;
+  end;
+
+  select
+    coalesce(array_agg(p.proname) filter (where has_function_privilege(p.oid, 'execute')), '{}'),
+    coalesce(
+      array_agg(p.proname order by p.proname) filter (where exists (
+        select from pg_catalog.pg_roles r
+        where r.rolname = any (outsiders) and has_function_privilege(r.oid, p.oid, 'execute')
+      )),
+      '{}'
+    )
+  into callable_operations, open_operations
+  from pg_catalog.pg_proc p
+  where p.pronamespace = 'public'::regnamespace
+    and p.proname = any (inspect_deployment.operations);
+
+  select coalesce(array_agg(n.nspname order by n.nspname), '{}') into open_schemas
+  from pg_catalog.pg_namespace n
+  where n.nspname in ('agents', 'artifacts', 'mesh')
+    and exists (
+      select from pg_catalog.pg_roles r
+      where r.rolname = any (outsiders) and has_schema_privilege(r.oid, n.oid, 'usage')
+    );
+
+  select * into swept from artifacts.sweeps;
+
+  return json_build_object(
+    'time', agents.iso_timestamp(clock_timestamp()),
+    'migrations', migrations,
+    'missing_operations', array(
+      select o.name
+      from unnest(inspect_deployment.operations) as o (name)
+      where o.name <> all (callable_operations)
+      order by o.name
+    ),
+    'open_operations', open_operations,
+    'open_schemas', open_schemas,
+    'installed_at', agents.iso_timestamp(swept.installed_at),
+    'swept_at', agents.iso_timestamp(swept.swept_at),
+    'sweep_schedule', swept.schedule
+  );
+end
+$$;
+comment on function public.inspect_deployment(text[]) is
+  'How this database stands beside a checkout whose SQL functions in public have these names: '
+  '{time, migrations: [{version, name, digest}] or null where their records cannot be read, '
+  'missing_operations: those that service_role cannot call, open_operations and open_schemas: those '
+  'that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is the MD5 '
+  'of a migration without white space and semicolons.';

@@ -1,0 +1,182 @@
+/** The dashboard as a person sees it, and what the things of agents can do to it. */
+import assert from "node:assert/strict";
+import { plain } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { startDashboard } from "../../dev/dashboard/server.ts";
+import { artifactTest, grant, publish } from "../conformance/artifacts.ts";
+import { type Agent, operatorRpc, SUPABASE_URL } from "../conformance/client.ts";
+import { agree, heartbeat, join, removePeer, ruleBetween } from "../conformance/mesh_cast.ts";
+import { type Page, withPage } from "./chromium.ts";
+
+/** What would set `hit` if it were more than text. */
+const HOSTILE_TEXTS = [
+  "<script>globalThis.hit = 1</script>",
+  '"><img src=x onerror="globalThis.hit = 2">',
+  "'><svg onload=globalThis.hit=3>",
+  "</td></tr></table><iframe srcdoc='<script>parent.hit=4</script>'>",
+  "javascript:globalThis.hit=5",
+  "<style>body{display:none}</style>",
+  "${globalThis.hit=6}{{hit=6}}",
+  "&lt;script&gt;globalThis.hit = 7&lt;/script&gt;",
+  "\u202egnp.exe",
+  "a".repeat(1000),
+];
+const HOSTILE_TYPE = 'text/html; name="<img src=x onerror=globalThis.hit=8>"';
+
+interface Watched {
+  readonly page: Page;
+  /** What the page asked for, that was not the dashboard's. */
+  readonly requestsElsewhere: readonly string[];
+  /** What the browser complained of: refused by the page's policy, among others. */
+  readonly complaints: readonly string[];
+}
+
+/** A dashboard of the stack, opened at `hash` in a browser of its own. */
+async function withOpenDashboard(
+  hash: string,
+  run: (watched: Watched) => Promise<void>,
+): Promise<void> {
+  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  try {
+    await withPage(async (page) => {
+      const requestsElsewhere: string[] = [];
+      const complaints: string[] = [];
+      page.on("request", (request) => {
+        if (!request.url().startsWith(dashboard.url)) requestsElsewhere.push(request.url());
+      });
+      page.on("console", (message) => {
+        if (message.type() === "error") complaints.push(message.text());
+      });
+      page.on("pageerror", (error) => complaints.push(error.message));
+      page.on("dialog", (dialog) => complaints.push(dialog.message()));
+      await page.goto(`${dashboard.url}#${encodeURIComponent(hash)}`);
+      await page.waitForSelector("#state.live");
+      await run({ page, requestsElsewhere, complaints });
+    });
+  } finally {
+    await dashboard.stop();
+  }
+}
+
+/** The text of a part of the page. */
+function textOf(page: Page, selector: string): Promise<string> {
+  return page.locator(selector).innerText();
+}
+
+/** Waits until a part of the page has a text. */
+async function untilShown(page: Page, selector: string, text: string): Promise<void> {
+  await page.locator(selector).getByText(text).first().waitFor();
+}
+
+artifactTest(
+  "an agent with hostile keys, types and labels → all of it is text, nothing runs, nothing is loaded from elsewhere",
+  async ({ planner, builder }) => {
+    for (const key of HOSTILE_TEXTS) {
+      const { artifact_id } = await publish(planner, { key, mime: HOSTILE_TYPE });
+      await grant(planner, { artifact_id }, { to: builder });
+    }
+    for (const label of HOSTILE_TEXTS.slice(0, 4)) {
+      await operatorRpc("create_agent_key", { agent_id: planner.id, label });
+    }
+    await withOpenDashboard(planner.id, async ({ page, requestsElsewhere, complaints }) => {
+      const shown = await textOf(page, "#agent");
+      for (const text of [...HOSTILE_TEXTS, HOSTILE_TYPE]) {
+        assert.ok(shown.includes(plain(text)), `${text} is not shown`);
+      }
+      assert.equal(await page.evaluate("globalThis.hit"), undefined);
+      const active = "script:not([nonce]), img, svg, iframe, style, main form, [onload], [onerror]";
+      assert.equal(await page.locator(active).count(), 0);
+      assert.deepEqual(requestsElsewhere, []);
+      assert.deepEqual(complaints, []);
+    });
+  },
+);
+
+artifactTest(
+  "what happens while the page is open → is shown without a reload",
+  async ({ planner, builder }) => {
+    await withOpenDashboard(planner.id, async ({ page, complaints }) => {
+      assert.ok((await textOf(page, "#agent")).includes("None."));
+      const { artifact_id } = await publish(planner, { key: "reports/live.md" });
+      await grant(planner, { artifact_id }, { to: builder });
+      await untilShown(page, "#agent", "reports/live.md");
+      await untilShown(page, "#agent .grant", builder.id);
+      await untilShown(page, "#events", "grant.created");
+      await page.locator("#agent .grant a").click();
+      await untilShown(page, "#agent h2", builder.id);
+      await untilShown(page, "#agent", "reports/live.md");
+      assert.deepEqual(complaints, []);
+    });
+  },
+);
+
+/** How many pixels of the picture have a colour, `#rrggbb`. */
+function countPixels(page: Page, colour: string): Promise<number> {
+  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return page.evaluate(`(() => {
+    let count = 0;
+    for (const canvas of document.querySelectorAll("#picture canvas")) {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at] === ${red} && data[at + 1] === ${green} && data[at + 2] === ${blue}) count++;
+      }
+    }
+    return count;
+  })()`);
+}
+
+artifactTest(
+  "peers that are online, behind and gone → each in its colour; one that is removed is not drawn any more",
+  async ({ planner, builder, stranger }) => {
+    const cast: readonly Agent[] = [planner, builder, stranger];
+    for (const agent of cast) await join(agent);
+    await agree(ruleBetween(planner, builder));
+    await agree(ruleBetween(planner, stranger, { port: 22 }));
+    try {
+      await heartbeat(planner, { config_version: 1_000_000 });
+      await heartbeat(builder);
+      await withOpenDashboard(planner.id, async ({ page, complaints }) => {
+        await untilShown(page, "#agent", "active");
+        assert.ok(await countPixels(page, "#f08c00") > 20, "the one that lags");
+        assert.ok(await countPixels(page, "#2f9e44") > 20, "the one that is online");
+        await removePeer("operator", builder.id);
+        await untilShown(page, "#events", "peer.removed");
+        await page.locator("#agent").getByText(builder.id).waitFor({ state: "detached" });
+        assert.equal(await countPixels(page, "#2f9e44"), 0);
+        assert.deepEqual(complaints, []);
+      });
+    } finally {
+      for (const { id } of cast) await removePeer("operator", id);
+    }
+  },
+);
+
+Deno.test("a page of another origin that knows the URL → is refused everything", async () => {
+  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  const evil = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () =>
+      new Response(
+        `<!doctype html><iframe src="${dashboard.url}"></iframe>
+        <img src="${dashboard.url}mesh"><script src="${dashboard.url}mesh"></script>
+        <link rel="stylesheet" href="${dashboard.url}style.css">`,
+        { headers: { "content-type": "text/html" } },
+      ),
+  );
+  try {
+    await withPage(async (page) => {
+      const statuses: number[] = [];
+      page.on("response", (response) => {
+        if (response.url().startsWith(dashboard.url)) statuses.push(response.status());
+      });
+      await page.goto(`http://localhost:${evil.addr.port}/`);
+      const outcomes = await page.evaluate(`Promise.all(["cors", "no-cors"].map((mode) =>
+        fetch("${dashboard.url}mesh", { mode }).then((answer) => answer.text(), () => "refused")))`);
+      assert.deepEqual(outcomes, ["refused", "refused"]);
+      // Of most of them the browser does not even tell the page that they were answered.
+      assert.deepEqual([...new Set(statuses)], [403]);
+    });
+  } finally {
+    await evil.shutdown();
+    await dashboard.stop();
+  }
+});

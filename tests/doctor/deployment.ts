@@ -1,0 +1,117 @@
+/** A deployment to put faults into: a stack of its own, of which one function may be another. */
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import postgres from "postgres";
+import { PROJECT } from "../../dev/command/project.ts";
+import { diagnose } from "../../dev/doctor/diagnose.ts";
+import type { Connection } from "../../dev/doctor/facts/facts.ts";
+import type { Finding } from "../../dev/doctor/findings/finding.ts";
+import { removePostgresHome } from "../../dev/postgres/home.ts";
+import { type FunctionOptions, startFunction } from "../../dev/stack/functions.ts";
+import { type Stack, startStack } from "../../dev/stack/stack.ts";
+import { stateFiles } from "../../dev/state/state_files.ts";
+import { type Intercept, startProxy } from "../own_function/proxy.ts";
+
+export type FunctionName = "agent-artifacts" | "agent-mesh";
+
+/** How one function differs from the stack's own. */
+export interface OtherFunction {
+  readonly name: FunctionName;
+  /** In place of what the stack's own has. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly functionsDirectory?: string;
+  readonly program?: NonNullable<FunctionOptions["program"]>;
+}
+
+export class Deployment implements AsyncDisposable {
+  private constructor(readonly stack: Stack, readonly sql: postgres.Sql) {}
+
+  /** A whole stack, swept once. */
+  static async open(): Promise<Deployment> {
+    const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-doctor-" });
+    // Others may pass through: as root, PostgreSQL runs as another user.
+    await Deno.chmod(stateDir, 0o711);
+    const stack = await startStack({ port: 0, stateDir, durable: false });
+    const sql = postgres(stack.superuserDatabaseUrl, { max: 1, onnotice: () => {} });
+    const deployment = new Deployment(stack, sql);
+    await deployment.ask("/agent-artifacts/sweep");
+    return deployment;
+  }
+
+  get connection(): Connection {
+    const { url, secretKey } = this.stack;
+    return { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey };
+  }
+
+  /** POSTs to an operation as the operator, for its answer. */
+  async ask<Answer>(path: string, body: object = {}): Promise<Answer> {
+    const response = await fetch(`${this.stack.url}/functions/v1${path}`, {
+      method: "POST",
+      headers: { apikey: this.stack.secretKey },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
+    return await response.json();
+  }
+
+  /** What the doctor finds, all is well left out. */
+  async complaints(connection: Partial<Connection> = {}): Promise<Finding[]> {
+    const findings = await diagnose({ ...this.connection, ...connection });
+    return findings.filter(({ level }) => level !== "ok");
+  }
+
+  /** What it finds through a gateway that answers some requests itself. */
+  async complaintsThrough(intercept: Intercept): Promise<Finding[]> {
+    await using proxy = startProxy(this.stack.url, intercept);
+    return await this.complaints({ SUPABASE_URL: proxy.url });
+  }
+
+  /** What it finds where another instance of a function answers in place of the stack's own. */
+  async complaintsWith({ name, environment = {}, ...others }: OtherFunction): Promise<Finding[]> {
+    const running = await startFunction({
+      name,
+      environment: { ...this.stack.functionEnvironment(), ...environment },
+      logFile: stateFiles(this.stack.stateDir).logFile(`${name}-other`),
+      ...others,
+    });
+    try {
+      return await this.complaintsThrough(({ method, path, headers, body }) => {
+        const prefix = "/functions/v1";
+        if (!path.startsWith(`${prefix}/${name}/`)) return undefined;
+        const given = new Headers(headers);
+        given.delete("host");
+        return fetch(running.url + path.slice(prefix.length), {
+          method,
+          headers: given,
+          body: body === "" ? null : body,
+        });
+      });
+    } finally {
+      await running.stop();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sql.end();
+    await this.stack.stop();
+    await removePostgresHome(this.stack.stateDir);
+    await rm(this.stack.stateDir, { recursive: true, force: true });
+  }
+}
+
+/** The functions of this checkout with one file changed, for as long as `use` runs. */
+export async function withOtherSources<Result>(
+  { file, from, to }: { readonly file: string; readonly from: string; readonly to: string },
+  use: (functionsDirectory: string) => Promise<Result>,
+): Promise<Result> {
+  const directory = await Deno.makeTempDir({ prefix: "agent-mesh-sources-" });
+  try {
+    await cp(join(PROJECT, "supabase", "functions"), directory, { recursive: true });
+    const text = await Deno.readTextFile(join(directory, file));
+    if (!text.includes(from)) throw new Error(`${file} has no ${from}`);
+    await Deno.writeTextFile(join(directory, file), text.replace(from, to));
+    return await use(directory);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

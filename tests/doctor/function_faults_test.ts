@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import nacl from "tweetnacl";
+import { PROJECT } from "../../dev/command/project.ts";
+import type { Finding } from "../../dev/doctor/findings/finding.ts";
+import { freePort } from "../../dev/processes/free_port.ts";
+import { Deployment, type OtherFunction, withOtherSources } from "./deployment.ts";
+
+const DEPLOY = /npx supabase@[\d.]+ functions deploy agent-artifacts agent-mesh --use-api /;
+const SET = /npx supabase@[\d.]+ secrets set --env-file /;
+
+interface SettingFault {
+  readonly setting: OtherFunction;
+  readonly check: string;
+  readonly level?: "note" | "fault";
+  readonly message: RegExp;
+  readonly remedy: RegExp;
+}
+
+const SETTINGS: readonly SettingFault[] = [
+  {
+    setting: { name: "agent-mesh", environment: { PSK_ENCRYPTION_KEYS: "" } },
+    check: "PSK keys",
+    message: /^\/wg_config gives no configuration: HTTP 503, PSK_ENCRYPTION_KEYS is not set\./,
+    remedy: SET,
+  },
+  {
+    setting: { name: "agent-mesh", environment: { MESH_ONLINE_SECONDS: "30" } },
+    check: "limits",
+    message: /^Peers are online for 30 s, and agents send a heartbeat every 30 s /,
+    remedy: /^Set MESH_ONLINE_SECONDS to 90 or more: /,
+  },
+  {
+    setting: { name: "agent-mesh", environment: { MESH_ONLINE_SECONDS: "45" } },
+    check: "limits",
+    level: "note",
+    message: /^One lost heartbeat takes a peer offline: /,
+    remedy: SET,
+  },
+  {
+    setting: { name: "agent-mesh", environment: { MESH_MAX_REQUESTS: "50" } },
+    check: "limits",
+    level: "note",
+    message: /^MESH_MAX_REQUESTS_PER_TARGET, 100, is never reached: MESH_MAX_REQUESTS is 50\.$/,
+    remedy: SET,
+  },
+  {
+    setting: { name: "agent-mesh", environment: { RATE_LIMIT_REQUESTS_PER_MINUTE: "2" } },
+    check: "limits",
+    message: /^The heartbeats of an agent alone use up RATE_LIMIT_REQUESTS_PER_MINUTE, 2\.$/,
+    remedy: SET,
+  },
+  {
+    setting: { name: "agent-artifacts", environment: { ARTIFACTS_QUOTA_BYTES: "1000" } },
+    check: "limits",
+    message: /^No agent can hold a file of 52428800 bytes .*: its quota is 1000 /,
+    remedy: SET,
+  },
+  {
+    setting: { name: "agent-artifacts", environment: { ARTIFACTS_MAX_SIZE_BYTES: "104857600" } },
+    check: "file size",
+    message: /^\/register lets in 104857600 bytes, and the limit of the project is 52428800\.$/,
+    remedy: /^Lower ARTIFACTS_MAX_SIZE_BYTES, or raise the limit of the project: /,
+  },
+  {
+    setting: { name: "agent-mesh", environment: { MESH_ONLINE_SECONDS: "soon" } },
+    check: "agent-mesh",
+    message: /^The function cannot serve: HTTP 503, MESH_ONLINE_SECONDS must be /,
+    remedy: /docs\/configuration\.md/,
+  },
+  {
+    // The older key alone: that of the environment is not the one that the operator has.
+    setting: { name: "agent-artifacts", environment: { SUPABASE_SECRET_KEYS: "{}" } },
+    check: "agent-artifacts",
+    message: /^The function does not take SUPABASE_SECRET_KEY for the operator's\.$/,
+    remedy: DEPLOY,
+  },
+];
+
+/** Fails unless this is the one complaint. */
+function assertOnly(
+  complaints: readonly Finding[],
+  { check, level = "fault", message, remedy }: Omit<SettingFault, "setting">,
+): void {
+  assert.deepEqual(complaints.map((found) => [found.check, found.level]), [[check, level]]);
+  assert.match(complaints[0]!.message, message);
+  assert.match(complaints[0]!.remedy!, remedy);
+}
+
+Deno.test("the doctor of functions with one fault after the other → each alone, with its remedy", async (test) => {
+  await using deployment = await Deployment.open();
+
+  for (const { setting, ...complaint } of SETTINGS) {
+    await test.step(`${setting.name} with ${JSON.stringify(setting.environment)}`, async () => {
+      assertOnly(await deployment.complaintsWith(setting), complaint);
+    });
+  }
+
+  await test.step("PSKs under a key that the functions do not have → a fault; that is not their newest → a note", async () => {
+    for (const agent_id of ["alice", "bob"]) {
+      const pubkey = nacl.box.keyPair().publicKey.toBase64();
+      await deployment.ask("/agent-mesh/peer/register", { agent_id, pubkey });
+    }
+    const rule = { from_agent: "alice", to_agent: "bob", port: 22, proto: "tcp" };
+    await deployment.ask("/agent-mesh/acl/put", rule);
+    await deployment.ask("/agent-mesh/wg_config", { agent_id: "alice" });
+    const { PSK_ENCRYPTION_KEYS: before } = deployment.stack.functionEnvironment();
+    const newer = randomBytes(32).toString("base64");
+    const findWith = (keys: string) =>
+      deployment.complaintsWith({
+        name: "agent-mesh",
+        environment: { PSK_ENCRYPTION_KEYS: keys },
+      });
+    assertOnly(await findWith(newer), {
+      check: "PSK keys",
+      message: /^1 PSKs or more are encrypted under the key \w+, which PSK_ENCRYPTION_KEYS does /,
+      remedy: /^Add the key to PSK_ENCRYPTION_KEYS again, last; /,
+    });
+    assertOnly(await findWith(`${newer},${before}`), {
+      check: "PSK keys",
+      level: "note",
+      message: /^1 PSKs or more are encrypted under the older key \w+\.$/,
+      remedy: /^deno task psk:reencrypt; /,
+    });
+  });
+
+  await test.step("a function of another release → its version and this one's", async () => {
+    const change = { file: "_shared/version.ts", from: '"unreleased"', to: '"0.9.0"' };
+    await withOtherSources(change, async (functionsDirectory) => {
+      assertOnly(await deployment.complaintsWith({ name: "agent-mesh", functionsDirectory }), {
+        check: "agent-mesh",
+        message: /^The function is of 0\.9\.0, this checkout of unreleased\.$/,
+        remedy: DEPLOY,
+      });
+    });
+  });
+
+  await test.step("a function of this version from another checkout → its document differs", async () => {
+    const change = {
+      file: "agent-mesh/routes/peer_remove.ts",
+      from: "summary: ",
+      to: "summary: 'Before: ' + ",
+    };
+    await withOtherSources(change, async (functionsDirectory) => {
+      assertOnly(await deployment.complaintsWith({ name: "agent-mesh", functionsDirectory }), {
+        check: "agent-mesh",
+        message: /^The function is of another checkout: /,
+        remedy: DEPLOY,
+      });
+    });
+  });
+
+  await test.step("a function that tells the operator no version → older than this checkout", async () => {
+    assertOnly(
+      await deployment.complaintsThrough(({ path }) =>
+        path === "/functions/v1/agent-mesh/health" ? Response.json({ status: "ok" }) : undefined
+      ),
+      {
+        check: "agent-mesh",
+        message: /^The function is older than this checkout: /,
+        remedy: DEPLOY,
+      },
+    );
+  });
+
+  await test.step("a function whose clock is an hour late → whose, and by how much", async () => {
+    const directory = join(PROJECT, "supabase", "functions", "agent-mesh");
+    const program = {
+      deno: Deno.execPath(),
+      args: [
+        `--config=${join(directory, "deno.json")}`,
+        "--unstable-no-legacy-abort",
+        `--preload=${join(import.meta.dirname!, "late_clock.js")}`,
+        join(directory, "index.ts"),
+      ],
+    };
+    assertOnly(await deployment.complaintsWith({ name: "agent-mesh", program }), {
+      check: "clocks",
+      message: /^The clock of agent-mesh is 3600 s behind that of the database: /,
+      remedy: /NTP/,
+    });
+  });
+
+  await test.step("a machine whose clock is a minute early → that it is this one", async () => {
+    const { now } = Date;
+    Date.now = () => now() + 60_000;
+    try {
+      assertOnly(await deployment.complaints(), {
+        check: "clocks",
+        message: /^The clock of this machine is 60 s ahead of that of the project\.$/,
+        remedy: /^Set it by NTP: /,
+      });
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  await test.step("functions behind a gateway that wants JWTs → verify_jwt, for both", async () => {
+    const complaints = await deployment.complaintsThrough(({ path, headers }) =>
+      path.startsWith("/functions/v1/") && !headers.has("authorization")
+        ? Response.json({ code: 401, message: "Missing authorization header" }, { status: 401 })
+        : undefined
+    );
+    assert.deepEqual(complaints.map(({ check }) => check), ["agent-artifacts", "agent-mesh"]);
+    for (const { message, remedy } of complaints) {
+      assert.match(
+        message,
+        /lets no agent key through .*: the function was deployed with verify_jwt/,
+      );
+      assert.match(remedy!, DEPLOY);
+    }
+  });
+
+  await test.step("a function that is not deployed → deploy it", async () => {
+    assertOnly(
+      await deployment.complaintsThrough(({ path }) =>
+        path.startsWith("/functions/v1/agent-mesh/")
+          ? Response.json({ code: "NOT_FOUND", message: "Requested function was not found" }, {
+            status: 404,
+          })
+          : undefined
+      ),
+      {
+        check: "agent-mesh",
+        message: /^The function does not answer: HTTP 404, Requested function was not found\.$/,
+        remedy: DEPLOY,
+      },
+    );
+  });
+
+  await test.step("a key that is not the project's → the key; nothing else is said of the database", async () => {
+    const complaints = await deployment.complaints({ SUPABASE_SECRET_KEY: "sb_secret_of_nobody" });
+    assert.equal(complaints[0]!.check, "secret key");
+    assert.match(complaints[0]!.remedy!, /^Set it to the secret key of the project at http/);
+    assert.ok(complaints.every(({ message }) => !message.includes("sb_secret")));
+  });
+
+  await test.step("nobody listens → that nobody answers", async () => {
+    const complaints = await deployment.complaints({
+      SUPABASE_URL: `http://127.0.0.1:${await freePort()}`,
+    });
+    assert.deepEqual(complaints.map(({ check }) => check), [
+      "database",
+      "agent-artifacts",
+      "agent-mesh",
+      "bucket",
+    ]);
+    for (const { message } of complaints) assert.match(message, /nobody answered \(/);
+  });
+});
