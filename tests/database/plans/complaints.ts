@@ -9,6 +9,7 @@ const GROWING = new Set([
   "agents.events",
   "agents.keys",
   "agents.reads",
+  "agents.removed_agents",
   "artifacts.artifacts",
   "artifacts.blocked_senders",
   "artifacts.grants",

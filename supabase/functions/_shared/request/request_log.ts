@@ -10,7 +10,7 @@ export interface RequestLogEntry {
   readonly path: string | null;
   /** The paths of the operations that an MCP client's tools called. */
   readonly operations: readonly string[];
-  readonly callerKind: "agent" | "operator" | "none";
+  readonly callerKind: "agent" | "user" | "operator" | "none";
   readonly status: number;
   readonly durationMilliseconds: number;
   readonly upstreamCalls: readonly UpstreamCall[];

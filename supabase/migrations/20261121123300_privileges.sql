@@ -9,6 +9,7 @@ grant usage on schema agents, artifacts, mesh to service_role;
 
 revoke all on all tables in schema agents, artifacts, mesh from public, anon, authenticated, service_role;
 grant select, insert, update on agents.keys to service_role;
+grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, delete on agents.events to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
@@ -27,6 +28,7 @@ grant select, insert, update, delete on mesh.pairs to service_role;
 grant select, insert, update on mesh.config_versions to service_role;
 
 alter table agents.keys enable row level security;
+alter table agents.removed_agents enable row level security;
 alter table agents.events enable row level security;
 alter table agents.reads enable row level security;
 alter table artifacts.artifacts enable row level security;
@@ -67,7 +69,8 @@ declare
     'public.forget_events',
     'public.schedule_sweep',
     'public.reencrypt_psks',
-    'public.remove_agent'
+    'public.remove_agent',
+    'public.readmit_agent'
   ];
 begin
   foreach operation in array array[
@@ -121,7 +124,8 @@ begin
     'public.read_wg_config',
     'public.list_events',
     'public.find_changes',
-    'public.remove_agent'
+    'public.remove_agent',
+    'public.readmit_agent'
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);
