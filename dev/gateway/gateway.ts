@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { allowAnyOrigin } from "./cors.ts";
 import { translateKeys } from "./gateway_keys.ts";
 import type { ProjectKeys } from "../state/project_keys.ts";
 import { forward } from "./proxy.ts";
@@ -10,6 +11,7 @@ import { endWhenSilent } from "./silent_sender.ts";
 export interface Upstreams {
   postgrest: number;
   storage: number;
+  auth: number;
   /** By function name. */
   readonly functions: Map<string, number>;
 }
@@ -29,7 +31,7 @@ export interface GatewayOptions {
 }
 
 /**
- * Opens the stack's one public port, on loopback, with Supabase's three prefixes. Throws
+ * Opens the stack's one public port, on loopback, with Supabase's four prefixes. Throws
  * CommandError.
  */
 export function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -79,7 +81,7 @@ function route(
   { keys, upstreams, connections }: GatewayOptions & { readonly connections: Connections },
 ): void {
   const url = request.url ?? "/";
-  const [, prefix, rest] = /^\/(functions|rest|storage)\/v1(?=[/?]|$)(.*)$/s.exec(url) ?? [];
+  const [, prefix, rest] = /^\/(functions|rest|storage|auth)\/v1(?=[/?]|$)(.*)$/s.exec(url) ?? [];
   const path = rest?.startsWith("/") ? rest : `/${rest ?? ""}`;
   if (prefix === "functions") {
     const name = /^\/([^/?]*)/.exec(path)?.[1] ?? "";
@@ -95,18 +97,32 @@ function route(
     answer(response, 404, { message: "no Route matched with those values" });
     return;
   }
-  const verdict = translateKeys(request.headers, { keys, keyRequired: prefix === "rest" });
+  if (allowAnyOrigin(request, response)) return;
+  const verdict = translateKeys(request.headers, {
+    keys,
+    keyRequired: isKeyRequired(prefix, path),
+  });
   if ("refusal" in verdict) {
     answer(response, 401, verdict.refusal);
     return;
   }
   forward(request, response, {
-    port: prefix === "rest" ? upstreams.postgrest : upstreams.storage,
+    port: portOf(prefix, upstreams),
     path,
     headers: verdict.headers,
     connections,
     whenDown: serviceIsDown,
   });
+}
+
+/** Storage judges keys itself; who verifies tokens needs none. */
+function isKeyRequired(prefix: string, path: string): boolean {
+  return prefix === "rest" || (prefix === "auth" && !path.startsWith("/.well-known/"));
+}
+
+function portOf(prefix: string, { postgrest, storage, auth }: Upstreams): number {
+  if (prefix === "rest") return postgrest;
+  return prefix === "auth" ? auth : storage;
 }
 
 /** In the shape of the functions' own errors, so that callers need to know one shape only. */

@@ -32,7 +32,9 @@ async function removeAgent(
     ended.artifacts += removal.artifacts;
   } while (removal.remaining);
   if (!ended.peer && ended.keys + ended.grants + ended.artifacts === 0) {
-    throw new CommandError("Nothing was removed: there is nothing of an agent of this agent_id.");
+    throw new CommandError(
+      "Nothing was removed: there is nothing of an agent of this agent_id. Its users' tokens are refused from now on.",
+    );
   }
   console.log(JSON.stringify(ended));
 }

@@ -1,3 +1,5 @@
+import { startAuth } from "../auth/server.ts";
+import { readSigningKey } from "../auth/signing_key.ts";
 import { startDatabase } from "../postgres/database.ts";
 import { freePort } from "../processes/free_port.ts";
 import { functionEnvironment } from "./function_environment.ts";
@@ -91,6 +93,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const upstreams = {
       postgrest: await freePort(),
       storage: 0,
+      auth: 0,
       functions: new Map<string, number>(),
     };
     for (const name of options.functionNames ?? FUNCTION_NAMES) {
@@ -124,6 +127,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     });
     stops.push(storage.stop);
     upstreams.storage = storage.port;
+
+    const signingKey = await readSigningKey(stateDir, { make: true });
+    const auth = startAuth({ signingKey, jwtSecret: keys.jwtSecret });
+    stops.push(auth.stop);
+    upstreams.auth = auth.port;
 
     onProgress("Starting PostgREST and the functions …");
     const postgrest = await keepRunning({

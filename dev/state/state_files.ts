@@ -9,6 +9,8 @@ export interface StateFiles {
   readonly env: string;
   /** The project's secrets. */
   readonly keys: string;
+  /** The key that signs the tokens of users. */
+  readonly authKey: string;
   /** Locked as long as a stack runs here. It is empty and stays when the stack ends. */
   readonly lock: string;
   /** The process id of the stack, for `stop` and for people. */
@@ -34,6 +36,7 @@ export function stateFiles(stateDir: string): StateFiles {
   return {
     env: join(stateDir, "env"),
     keys: join(stateDir, "keys.json"),
+    authKey: join(stateDir, "auth_key.json"),
     lock: join(stateDir, "lock"),
     pid: join(stateDir, "pid"),
     processRecords: join(stateDir, "processes.json"),
@@ -56,8 +59,8 @@ export function unfinishedFile(file: string): string {
  * process records go last: by them a reset that was broken off can be done again.
  */
 export function filesToReset(stateDir: string): string[] {
-  const { env, keys, logs, pid, processRecords, storage } = stateFiles(stateDir);
-  return [env, keys, logs, pid, storage, processRecords]
+  const { authKey, env, keys, logs, pid, processRecords, storage } = stateFiles(stateDir);
+  return [env, keys, authKey, logs, pid, storage, processRecords]
     .flatMap((file) => [unfinishedFile(file), file]);
 }
 

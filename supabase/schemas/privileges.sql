@@ -7,6 +7,7 @@ grant usage on schema agents, artifacts, mesh to service_role;
 
 revoke all on all tables in schema agents, artifacts, mesh from public, anon, authenticated, service_role;
 grant select, insert, update on agents.keys to service_role;
+grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, delete on agents.events to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update on agents.key_uses to service_role;
@@ -32,6 +33,7 @@ grant select, insert, update on mesh.counters to service_role;
 grant select, insert, update, delete on mesh.censuses to service_role;
 
 alter table agents.keys enable row level security;
+alter table agents.removed_agents enable row level security;
 alter table agents.events enable row level security;
 alter table agents.reads enable row level security;
 alter table agents.key_uses enable row level security;
@@ -93,7 +95,8 @@ declare
     'public.forget_usage',
     'public.schedule_sweep',
     'public.reencrypt_psks',
-    'public.remove_agent'
+    'public.remove_agent',
+    'public.readmit_agent'
   ];
 begin
   foreach operation in array array[
@@ -162,7 +165,8 @@ begin
     'public.list_peers',
     'public.list_mesh_rules',
     'public.check_mesh',
-    'public.inspect_deployment'
+    'public.inspect_deployment',
+    'public.readmit_agent'
   ]::regproc[] loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);

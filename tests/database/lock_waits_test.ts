@@ -184,6 +184,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "find_dead_objects",
     "forget_ended",
     "forget_events",
+    "readmit_agent",
     "reencrypt_psks",
     "remove_agent",
     "revoke_agent_key",

@@ -58,6 +58,7 @@ export async function openGatewayTo(
     upstreams: {
       postgrest: port,
       storage: port,
+      auth: port,
       functions: new Map([["echo", port], ["down", await freePort()]]),
     },
   });

@@ -134,8 +134,8 @@ export function createApp<Settings extends PlatformSettings>(
   const operations = createOperations(description.operations, { settings, ...database });
 
   /** Identifies the caller by the headers, and lets the request in before its body is read. */
-  const admit = (context: AppContext): Caller => {
-    const caller = identifyCaller(context.req.raw.headers, settings);
+  const admit = async (context: AppContext): Promise<Caller> => {
+    const caller = await identifyCaller(context.req.raw, settings);
     context.set("caller", caller);
     context.set("slot", rateLimits.enter(caller));
     return caller;
@@ -145,7 +145,7 @@ export function createApp<Settings extends PlatformSettings>(
     app.post(path, async (context) => {
       context.set("path", path);
       const operation = await operationOf();
-      const caller = operation.identification === "none" ? null : admit(context);
+      const caller = operation.identification === "none" ? null : await admit(context);
       const request = context.req.raw;
       const answer = await runOperation(operation, {
         body: await readJsonObject(request),
@@ -169,7 +169,7 @@ export function createApp<Settings extends PlatformSettings>(
       operations,
       loadMcp: description.loadMcp,
       settings,
-      admit: () => ({ caller: admit(context), slot: context.get("slot") }),
+      admit: async () => ({ caller: await admit(context), slot: context.get("slot") }),
       requestId: context.get("requestId"),
       rateLimits,
       noteOperation: (path) => context.get("operations").push(path),
@@ -181,7 +181,7 @@ export function createApp<Settings extends PlatformSettings>(
   app.get("/whoami", async (context) => {
     context.set("path", "/whoami");
     return await database.relayDatabase("describe_caller", {
-      caller: callerArgument(admit(context), context.get("requestId")),
+      caller: callerArgument(await admit(context), context.get("requestId")),
     });
   });
   app.get("/health", async (context) => {
@@ -196,7 +196,7 @@ export function createApp<Settings extends PlatformSettings>(
   });
   app.get("/metrics", async (context) => {
     context.set("path", "/metrics");
-    const caller = callerArgument(admit(context), context.get("requestId"));
+    const caller = callerArgument(await admit(context), context.get("requestId"));
     const [{ answerMetrics }, { readMetrics }, { processCounts }] = await Promise.all([
       import("./usage/metrics.ts"),
       description.loadMetrics(),

@@ -11,7 +11,7 @@ const CATALOGUE = {
   unauthenticated: {
     status: 401,
     message:
-      "Send an agent key as `Authorization: Bearer ak_…`, or the project's secret key as `apikey`. This one is missing, unknown, expired or revoked.",
+      "Send an agent key as `Authorization: Bearer ak_…`, the token of a signed-in user in its place, or the project's secret key as `apikey`. This one is missing, unknown, expired or revoked.",
   },
   forbidden: {
     status: 403,
@@ -67,7 +67,7 @@ const CATALOGUE = {
   rate_limited: {
     status: 429,
     message:
-      "Too many requests of this agent key or grant token; see `details`. Wait, then send the same request again.",
+      "Too many requests of this agent key, user or grant token; see `details`. Wait, then send the same request again.",
     retryAfterSeconds: 1,
   },
   internal: { status: 500, message: "Something went wrong here. The log has it under request_id." },

@@ -10,8 +10,11 @@ const position = z.string()
 const commonFields = {
   event_id: z.string(),
   at: sentTimestamp,
-  actor_kind: z.enum(["agent", "operator", "grant_token"]).meta({ description: "Who did it." }),
+  actor_kind: z.enum(["agent", "user", "operator", "grant_token"])
+    .meta({ description: "Who did it; `user`: a signed-in user who is the agent." }),
   actor: z.string().nullable().meta({ description: "The agent that did it, if it was one." }),
+  user_id: z.string().optional()
+    .meta({ description: "Which user it was. Other agents than `actor` are not told." }),
   agent_id: z.string().nullable()
     .meta({ description: "The agent whose access or whose thing it was." }),
 };

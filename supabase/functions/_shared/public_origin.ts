@@ -6,7 +6,7 @@ import type { PlatformSettings } from "./settings/platform.ts";
  * (`http://kong:8000` under `supabase start`), it is the origin that the request came to, as the
  * gateway reports it.
  */
-function publicOrigin(request: Request, settings: PlatformSettings): string {
+export function publicOrigin(request: Request, settings: PlatformSettings): string {
   if (settings.publicSupabaseUrl !== null) return settings.publicSupabaseUrl;
   const { hostname } = new URL(settings.supabaseUrl);
   const isContainerName = !hostname.includes(".") && !hostname.includes(":") &&

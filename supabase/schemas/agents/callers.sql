@@ -1,6 +1,8 @@
 -- Who is calling. Every operation takes `caller` as its first argument, so that authentication is
 -- part of the same transaction as the operation and costs no round trip of its own:
 --   {"kind": "agent", "key_hash": "<sha256 of the agent key, hex>", "request_id": "…"}
+--   {"kind": "user", "agent_id": "…", "user_id": "<uuid>", "expires_at": "<timestamp>",
+--     "request_id": "…"}, as the function has read it in the verified token of a signed-in user
 --   {"kind": "operator", "request_id": "…"}
 --   {"kind": "grant_token", "request_id": "…"}, for redeem_grant_token alone
 
@@ -17,27 +19,34 @@ begin
     return null;
   end if;
 
-  select k.agent_id, k.key_id into caller_agent, caller_key
-  from agents.keys k
-  where caller ->> 'kind' = 'agent'
-    and k.key_hash = caller ->> 'key_hash'
-    and k.revoked_at is null
-    and (k.expires_at is null or k.expires_at > clock_timestamp());
+  if caller ->> 'kind' = 'user' then
+    caller_agent := agents.agent_of_user(caller);
+  else
+    select k.agent_id, k.key_id into caller_agent, caller_key
+    from agents.keys k
+    where caller ->> 'kind' = 'agent'
+      and k.key_hash = caller ->> 'key_hash'
+      and k.revoked_at is null
+      and (k.expires_at is null or k.expires_at > clock_timestamp());
+    if found then
+      -- For the log and the counts of the function, which keeps it to itself: a header of
+      -- PostgREST's answer costs no round trip. No agent_id needs escaping.
+      perform set_config(
+        'response.headers', '[{"x-caller": "' || caller_agent || ' ' || caller_key || '"}]', true
+      );
+    end if;
+  end if;
 
   if caller_agent is null then
     raise sqlstate 'PT401' using message = 'unauthenticated';
   end if;
-  -- For the log and the counts of the function, which keeps it to itself: a header of PostgREST's
-  -- answer costs no round trip. No agent_id needs escaping.
-  perform set_config(
-    'response.headers', '[{"x-caller": "' || caller_agent || ' ' || caller_key || '"}]', true
-  );
   return caller_agent;
 end
 $$;
 comment on function agents.authenticate(jsonb) is
-  'The calling agent''s identifier, or null for the operator. The answer''s header x-caller says '
-  '`<agent_id> <key_id>`. Raises unauthenticated for an unknown, expired or revoked key.';
+  'The calling agent''s identifier, or null for the operator. Where a key says who it is, the '
+  'answer''s header x-caller is `<agent_id> <key_id>`. Raises unauthenticated for an unknown, '
+  'expired or revoked key, and for a user whose token has ended or whose agent was removed.';
 
 create function agents.authenticate_as(caller jsonb, agent_id text) returns text
 language plpgsql
@@ -106,13 +115,16 @@ language sql
 stable
 set search_path = ''
 as $$
+  select actor_of.caller ->> 'agent_id'
+  where actor_of.caller ->> 'kind' = 'user'
+  union all
   select k.agent_id
   from agents.keys k
   where actor_of.caller ->> 'kind' = 'agent' and k.key_hash = actor_of.caller ->> 'key_hash'
 $$;
 comment on function agents.actor_of(jsonb) is
-  'Who a caller was, even if its key has ended since. For the later steps of a request, whose '
-  'first step authenticated it.';
+  'Who a caller was, even if its key or token has ended since. For the later steps of a request, '
+  'whose first step authenticated it.';
 
 create function public.describe_caller(caller jsonb) returns json
 language plpgsql
@@ -121,10 +133,19 @@ security invoker
 set search_path = ''
 as $$
 declare
+  caller_agent text := agents.authenticate(describe_caller.caller);
   answer json;
 begin
-  if agents.authenticate(describe_caller.caller) is null then
+  if caller_agent is null then
     return json_build_object('kind', 'operator', 'agent_id', null, 'key_id', null, 'expires_at', null);
+  end if;
+  if describe_caller.caller ->> 'kind' = 'user' then
+    return json_build_object(
+      'kind', 'user',
+      'agent_id', caller_agent,
+      'key_id', null,
+      'expires_at', agents.iso_timestamp((describe_caller.caller ->> 'expires_at')::timestamptz)
+    );
   end if;
   select json_build_object(
     'kind', 'agent',
@@ -138,8 +159,8 @@ begin
 end
 $$;
 comment on function public.describe_caller(jsonb) is
-  'Who a caller is to the service, and by which key: {kind, agent_id, key_id, expires_at}. Raises '
-  'unauthenticated.';
+  'Who a caller is to the service, and by which key: {kind, agent_id, key_id, expires_at}. Of a user '
+  'there is no key, and expires_at is the token''s. Raises unauthenticated.';
 
 create function public.check_operator(caller jsonb) returns json
 language plpgsql

@@ -6,6 +6,7 @@ create table agents.events (
   occurred_at timestamptz not null default clock_timestamp(),
   actor_kind text not null,
   actor_agent_id agents.agent_id,
+  actor_user_id uuid,
   action text not null,
   subject_agent_id agents.agent_id,
   other_agent_id agents.agent_id,
@@ -13,8 +14,11 @@ create table agents.events (
   details jsonb not null default '{}',
   request_id text,
 
-  constraint actor_kind_is_known check (actor_kind in ('agent', 'operator', 'grant_token')),
-  constraint agents_are_named_when_they_act check ((actor_kind = 'agent') = (actor_agent_id is not null))
+  constraint actor_kind_is_known check (actor_kind in ('agent', 'user', 'operator', 'grant_token')),
+  constraint agents_are_named_when_they_act check (
+    (actor_kind in ('agent', 'user')) = (actor_agent_id is not null)
+  ),
+  constraint users_are_named_when_they_act check ((actor_kind = 'user') = (actor_user_id is not null))
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
@@ -23,6 +27,8 @@ comment on column agents.events.transaction_id is
   'Numbers are not given in the order of commits: a transaction that commits late has lower ones '
   'than what was read meanwhile. In the order of (transaction_id, event_id), and read only below '
   'pg_snapshot_xmin(pg_current_snapshot()), nothing is missed.';
+comment on column agents.events.actor_user_id is
+  'The signed-in user who acted as the agent: the sub of the token.';
 comment on column agents.events.object_id is
   'What was acted on: an artifact_id, grant_id or key_id, where there is one.';
 comment on column agents.events.subject_agent_id is
@@ -111,11 +117,13 @@ volatile
 set search_path = ''
 as $$
   insert into agents.events (
-    actor_kind, actor_agent_id, action, subject_agent_id, other_agent_id, object_id, details, request_id
+    actor_kind, actor_agent_id, actor_user_id, action, subject_agent_id, other_agent_id, object_id, details,
+    request_id
   )
   values (
     record_event.caller ->> 'kind',
     record_event.caller_agent,
+    (record_event.caller ->> 'user_id')::uuid,
     record_event.action,
     record_event.subject_agent_id,
     record_event.other_agent_id,

@@ -144,7 +144,14 @@ as $$
     'actor', (event_json.event).actor_agent_id,
     'agent_id', (event_json.event).subject_agent_id
   ) || jsonb_strip_nulls(
-    case split_part((event_json.event).action, '.', 1)
+    -- Who of an agent's users it was concerns nobody else.
+    jsonb_build_object(
+      'user_id',
+      case
+        when (event_json.event).actor_agent_id = coalesce(event_json.agent_id, (event_json.event).actor_agent_id)
+        then (event_json.event).actor_user_id
+      end
+    ) || case split_part((event_json.event).action, '.', 1)
       when 'grant' then jsonb_build_object(
         'grant_id', (event_json.event).object_id,
         'artifact_id', (event_json.event).details -> 'artifact_id',

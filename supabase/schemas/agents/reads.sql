@@ -7,6 +7,7 @@
 create table agents.reads (
   object_id text collate "C" not null,
   reader text collate "C" not null,
+  user_id text collate "C" not null default '',
   actor_kind text not null,
   action text not null,
   subject_agent_id agents.agent_id,
@@ -17,7 +18,7 @@ create table agents.reads (
   untold_reads bigint not null default 0,
   last_read_at timestamptz not null,
 
-  primary key (object_id, reader)
+  primary key (object_id, reader, user_id)
 )
 -- A read that is counted changes no column that is in an index, and finds room on its page.
 with (fillfactor = 50);
@@ -26,6 +27,8 @@ comment on table agents.reads is
   'sweep ends rows whose minute is over.';
 comment on column agents.reads.reader is
   'The calling agent, or empty: the operator, or whoever holds the token of the grant.';
+comment on column agents.reads.user_id is
+  'The signed-in user who called as that agent, or empty.';
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';
 comment on column agents.reads.told_reads is 'How many reads that event stands for.';
 comment on column agents.reads.untold_reads is 'How many there were since.';
@@ -47,6 +50,7 @@ set search_path = ''
 as $$
 declare
   who constant text := coalesce(record_read.caller_agent, '');
+  who_in_person constant text := coalesce(record_read.caller ->> 'user_id', '');
   read_at constant timestamptz := clock_timestamp();
   minute_began constant timestamptz := read_at - interval '1 minute';
   counts_only constant boolean := pg_current_xact_id_if_assigned() is null;
@@ -57,6 +61,7 @@ begin
     set untold_reads = r.untold_reads + 1, last_read_at = read_at
     where r.object_id = record_read.object_id
       and r.reader = who
+      and r.user_id = who_in_person
       and r.told_at > minute_began;
     if found then
       -- Reads at the same time take turns at the row until each has committed. So a transaction
@@ -69,11 +74,11 @@ begin
     end if;
 
     insert into agents.reads as r (
-      object_id, reader, actor_kind, action, subject_agent_id, other_agent_id, details, told_at, told_reads,
+      object_id, reader, user_id, actor_kind, action, subject_agent_id, other_agent_id, details, told_at, told_reads,
       last_read_at
     )
     values (
-      record_read.object_id, who, record_read.caller ->> 'kind', record_read.action,
+      record_read.object_id, who, who_in_person, record_read.caller ->> 'kind', record_read.action,
       record_read.subject_agent_id, record_read.other_agent_id, record_read.details, read_at, 1, read_at
     )
     on conflict on constraint reads_pkey do update
@@ -127,7 +132,7 @@ begin
   loop
     if settled.untold_reads > 0 then
       perform agents.record_event(
-        jsonb_build_object('kind', settled.actor_kind),
+        jsonb_build_object('kind', settled.actor_kind, 'user_id', nullif(settled.user_id, '')),
         nullif(settled.reader, ''),
         settled.action,
         settled.subject_agent_id,

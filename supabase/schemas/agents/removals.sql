@@ -128,12 +128,15 @@ set search_path = ''
 as $$
 declare
   operator constant jsonb := jsonb_build_object('kind', 'operator');
+  is_newly_removed boolean;
   revoked_keys integer;
   peer_removed boolean;
   revoked_grants integer;
   deleted_artifacts integer;
 begin
   -- First, so that the agent itself can make nothing new.
+  insert into agents.removed_agents (agent_id) values (remove_agent.agent_id) on conflict do nothing;
+  is_newly_removed := found;
   revoked_keys := (public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked')::integer;
   peer_removed := (public.remove_peer(operator, remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may be of artifacts of many agents.
@@ -144,7 +147,7 @@ begin
   );
   delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
 
-  if peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
+  if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
     perform agents.record_event(
       operator, null, 'agent.removed', remove_agent.agent_id, null,
       jsonb_build_object('keep_artifacts', remove_agent.keep_artifacts)
@@ -162,6 +165,7 @@ end
 $$;
 comment on function public.remove_agent(text, boolean, integer) is
   'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
-  'to and from it, its pending uploads and, unless they are kept, its artifacts. Ends at most '
+  'to and from it, its pending uploads and, unless they are kept, its artifacts. Users who are that '
+  'agent are refused from then on, until readmit_agent. Ends at most '
   'max_entries grants and artifacts each, so that no agent holds too much for one call: while '
   'remaining is true, call it again. Returns how many of each it ended. Idempotent.';

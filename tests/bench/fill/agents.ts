@@ -3,15 +3,23 @@ import type postgres from "postgres";
 import { agentKeyOf, HOARDER, sha256, type Size } from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
 
-/** One agent key of each agent of the cast, of each peer, and of one agent per ten artifacts. */
+/**
+ * One agent key of each agent of the cast, of each peer, and of one agent per ten artifacts; as
+ * many agents who were removed.
+ */
 export async function fillKeys(
   sql: postgres.Sql,
   { artifacts, peers, hubs = [] }: Size,
   cast: readonly string[],
 ): Promise<void> {
+  const agents = Math.max(peers, Math.ceil(artifacts / 10));
+  await fillInChunks(sql, agents, (transaction, { from, to }) =>
+    transaction`
+      insert into agents.removed_agents (agent_id)
+      select 'removed-' || i from generate_series(${from}::integer, ${to}::integer - 1) i`);
   await fillInChunks(
     sql,
-    Math.max(peers, Math.ceil(artifacts / 10)),
+    agents,
     (transaction, { from, to }) =>
       transaction`
       insert into agents.keys (key_id, agent_id, key_hash)

@@ -1,7 +1,7 @@
 /** One call of each SQL function of the service, on a filled database, and what it may read. */
 import { MESH_CALLS } from "./mesh_calls.ts";
 import { OPERATOR_CALLS } from "./operator_calls.ts";
-import { as, call, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
+import { as, asUser, call, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
 import {
   agentKeyOf,
   artifactIdOf,
@@ -52,6 +52,7 @@ export const CALLS: readonly PlannedCall[] = [
     bounds: { rows: 400, pages: 800 },
   }),
   call("describe_caller", { caller: as(HOARDER) }),
+  call("describe_caller", { caller: asUser(HOARDER) }, { circumstances: "by a user" }),
   call("check_operator", { caller: as(HOARDER) }, { refused: true }),
   call("create_agent_key", { agent_id: OWNER }),
   call("revoke_agent_key", { key_id: "key_unknown" }),
@@ -240,6 +241,7 @@ export const CALLS: readonly PlannedCall[] = [
     waits: [
       { kind: "inbox", caller: as(GRANTEE), agent_id: null, from_agent: null, after: END },
       { kind: "inbox", caller: as(GRANTEE), agent_id: null, from_agent: HOARDER, after: END },
+      { kind: "inbox", caller: asUser(GRANTEE), agent_id: null, from_agent: null, after: END },
       { kind: "configuration", caller: as(PEER), agent_id: null, version: 1 },
       { ...LATER_EVENTS, caller: as(HOARDER), agent_id: null },
       { ...LATER_EVENTS, caller: OPERATOR, agent_id: null },
@@ -303,6 +305,7 @@ export const CALLS: readonly PlannedCall[] = [
     circumstances: "with a peer",
     bounds: { rows: 300, pages: 1000 },
   }),
+  call("readmit_agent", { agent_id: HOARDER }),
   ...MESH_CALLS,
   ...OPERATOR_CALLS,
 ];

@@ -11,6 +11,7 @@ const GROWING = new Set([
   "agents.keys",
   "agents.reads",
   "agents.refusals",
+  "agents.removed_agents",
   "agents.usage",
   "artifacts.artifacts",
   "artifacts.blocked_senders",

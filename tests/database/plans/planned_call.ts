@@ -30,6 +30,12 @@ export function as(agentId: string): object {
   return { kind: "agent", key_hash: sha256(agentKeyOf(agentId)), request_id: "plans" };
 }
 
+/** A signed-in user who is the agent of this name, as `caller`. */
+export function asUser(agentId: string): object {
+  const user_id = "5f0d7c1e-0000-4000-8000-000000000000";
+  return { kind: "user", agent_id: agentId, user_id, expires_at: "2999-01-01T00:00:00Z" };
+}
+
 export function call(
   functionName: string,
   parameters: Record<string, unknown>,

@@ -8,8 +8,12 @@ import {
   assertError,
   createAgent,
   headersOf,
+  SUPABASE_URL,
 } from "../../conformance/client.ts";
+import { jwtSecret } from "../../storage/own_bucket.ts";
 import { join, netmapOf, ruleBetween } from "../../conformance/mesh_cast.ts";
+import { newName } from "../../users/signed_in.ts";
+import { bySecret, claimsOf, written } from "../../users/written_token.ts";
 import type { Asked, FunctionName, Scenario } from "./scenario.ts";
 
 const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
@@ -50,6 +54,24 @@ function mcpScenario(scenario: Pick<Scenario, "functionName" | "arrange">): Scen
   return { path: "/mcp", settled: ["200"], unwrap: unwrapToolResult, ...scenario };
 }
 
+/** By a user whose token Auth itself has to verify, at each request. */
+function userScenario(functionName: FunctionName): Scenario {
+  return {
+    functionName,
+    path: "/whoami",
+    situation: "by a user",
+    // The address that the token names: the function has that of its proxy.
+    environment: { PUBLIC_SUPABASE_URL: SUPABASE_URL },
+    settled: ["200"],
+    async arrange() {
+      const header = { alg: "HS256", typ: "JWT" };
+      const signer = bySecret(await jwtSecret());
+      const token = written(claimsOf(newName("ada").id), { header, signer });
+      return { request: { method: "GET", as: { headers: { authorization: `Bearer ${token}` } } } };
+    },
+  };
+}
+
 export const COMMON_SCENARIOS: readonly Scenario[] = [
   ...FUNCTIONS.flatMap((functionName): Scenario[] => [
     {
@@ -60,6 +82,7 @@ export const COMMON_SCENARIOS: readonly Scenario[] = [
         return { request: { method: "GET", as: await createAgent("asker") } };
       },
     },
+    userScenario(functionName),
     {
       functionName,
       path: "/metrics",

@@ -102,8 +102,12 @@ for (const [name, document] of Object.entries(DOCUMENTS)) {
     }
   });
 
-  Deno.test(`the OpenAPI document of ${name} → an agent key or the secret key for all but what anybody may call`, () => {
-    assert.deepEqual(document.security, [{ agentKey: [] }, { secretKey: [] }]);
+  Deno.test(`the OpenAPI document of ${name} → an agent key, a user's token or the secret key for all but what anybody may call`, () => {
+    assert.deepEqual(document.security, [
+      { agentKey: [] },
+      { userToken: [] },
+      { secretKey: [] },
+    ]);
     const open = operationsOf(document).filter(([, { security }]) => security?.length === 0);
     assert.deepEqual(
       open.map(([path]) => path),

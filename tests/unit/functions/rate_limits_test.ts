@@ -152,7 +152,7 @@ Deno.test("callers who come again and again → are remembered, however many oth
   refusalOf(() => rateLimits.enterAs("steady"));
 });
 
-Deno.test("the operator → is not counted; an agent is, by the hash of its key", () => {
+Deno.test("the operator → is not counted; an agent is, by the hash of its key; users are, by their agent", () => {
   const rateLimits = limits({ perMinute: 1 });
   rateLimits.enter({ kind: "operator" });
   rateLimits.enter({ kind: "operator" });
@@ -161,4 +161,9 @@ Deno.test("the operator → is not counted; an agent is, by the hash of its key"
   rateLimits.enter(agent);
   assert.equal(refusalOf(() => rateLimits.enter(agent)).code, "rate_limited");
   rateLimits.enter({ ...agent, keyHash: "0b" });
+
+  const user = { kind: "user", agentId: "ada", userId: "1", expiresAt: "none" } as const;
+  rateLimits.enter(user);
+  refusalOf(() => rateLimits.enter({ ...user, userId: "2" }));
+  rateLimits.enter({ ...user, agentId: "0a" });
 });

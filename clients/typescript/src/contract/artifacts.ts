@@ -480,12 +480,14 @@ export interface components {
       /** Format: date-time */
       at: string;
       /**
-       * @description Who did it.
+       * @description Who did it; `user`: a signed-in user who is the agent.
        * @enum {string}
        */
-      actor_kind: "agent" | "operator" | "grant_token";
+      actor_kind: "agent" | "user" | "operator" | "grant_token";
       /** @description The agent that did it, if it was one. */
       actor: string | null;
+      /** @description Which user it was. Other agents than `actor` are not told. */
+      user_id?: string;
       /** @description The agent whose access or whose thing it was. */
       agent_id: string | null;
       /** @enum {string} */
@@ -1059,13 +1061,16 @@ export interface operations {
         };
         content: {
           "application/json": {
-            /** @enum {string} */
-            kind: "agent" | "operator";
+            /**
+             * @description `user`: a signed-in user who is that agent.
+             * @enum {string}
+             */
+            kind: "agent" | "user" | "operator";
             /** @description Null for the operator. */
             agent_id: string | null;
-            /** @description Of the agent key that the request was sent with. */
+            /** @description Of the agent key that the request was sent with; null where it was none. */
             key_id: string | null;
-            /** @description When that key ends; null: never. */
+            /** @description When that key, or the user's token, ends; null: never. */
             expires_at: string | null;
           };
         };

@@ -14,8 +14,8 @@ export interface McpEndpoint {
   readonly operations: LoadOperations;
   readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
   readonly settings: PlatformSettings;
-  /** Throws unauthenticated and rate_limited. */
-  readonly admit: () => { readonly caller: Caller; readonly slot: Slot };
+  /** Throws unauthenticated, rate_limited and upstream_unavailable. */
+  readonly admit: () => Promise<{ readonly caller: Caller; readonly slot: Slot }>;
   readonly requestId: string;
   readonly rateLimits: RateLimits;
   readonly noteOperation: (path: string) => void;
@@ -24,12 +24,12 @@ export interface McpEndpoint {
 
 /**
  * Answers one POST of the Model Context Protocol. Throws forbidden for a page of another origin,
- * unauthenticated, rate_limited, invalid_json and body_too_large. What a tool's operation throws is
- * an answer.
+ * what `admit` throws, invalid_json and body_too_large. What a tool's operation throws is an
+ * answer.
  */
 export async function answerMcp(request: Request, endpoint: McpEndpoint): Promise<Response> {
   refuseForeignOrigin(request.headers, endpoint.settings);
-  const { caller, slot } = endpoint.admit();
+  const { caller, slot } = await endpoint.admit();
   const message = await readJsonObject(request);
   // Loaded by the first who may have an answer: the SDK takes longer than everything else together.
   const [{ serveMessage }, { mcp: definition }] = await Promise.all([

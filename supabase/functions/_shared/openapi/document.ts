@@ -63,7 +63,7 @@ export function openApiDocument(
     openapi: "3.1.0",
     info: { title, description, version: "1" },
     servers: [{ url: `/functions/v1/${name}` }],
-    security: [{ agentKey: [] }, { secretKey: [] }],
+    security: [{ agentKey: [] }, { userToken: [] }, { secretKey: [] }],
     tags: Object.entries({
       ...tags,
       Callers: "Who is calling.",
@@ -78,6 +78,13 @@ export function openApiDocument(
     components: {
       securitySchemes: {
         agentKey: { type: "http", scheme: "bearer", description: "An agent key, `ak_…`." },
+        userToken: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "JWT",
+          description:
+            "The token of a signed-in user whose `app_metadata.agent_id` names an agent.",
+        },
         secretKey: {
           type: "apiKey",
           in: "header",

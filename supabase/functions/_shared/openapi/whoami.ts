@@ -5,15 +5,19 @@ import { errorResponses, jsonResponse } from "./responses.ts";
 
 /** What the SQL function describe_caller returns. */
 const whoami = z.object({
-  kind: z.enum(["agent", "operator"]),
+  kind: z.enum(["agent", "user", "operator"])
+    .meta({ description: "`user`: a signed-in user who is that agent." }),
   agent_id: z.string().nullable()
     .meta({ description: "Null for the operator.", examples: ["planner"] }),
   key_id: z.string().nullable().meta({
-    description: "Of the agent key that the request was sent with.",
+    description: "Of the agent key that the request was sent with; null where it was none.",
     examples: ["key_2f1c0a5be2d94c738e9b1d2f3a4c5b60"],
   }),
   expires_at: sentTimestamp.nullable()
-    .meta({ description: "When that key ends; null: never.", examples: [null] }),
+    .meta({
+      description: "When that key, or the user's token, ends; null: never.",
+      examples: [null],
+    }),
 });
 
 /** GET /whoami, as the document has it. */

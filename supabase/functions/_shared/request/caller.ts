@@ -3,27 +3,70 @@ import { isOneOf, sha256Hex } from "../secrets.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 
 /** Who sent a request, by its headers. The database says whether an agent key is live. */
-export type Caller =
-  | { readonly kind: "agent"; readonly keyHash: string }
-  | { readonly kind: "operator" };
+export type Caller = AgentCaller | UserCaller | OperatorCaller;
+
+interface AgentCaller {
+  readonly kind: "agent";
+  readonly keyHash: string;
+}
+
+interface OperatorCaller {
+  readonly kind: "operator";
+}
+
+/** A signed-in user of the project who is an agent, by a token that was verified. */
+export interface UserCaller {
+  readonly kind: "user";
+  readonly agentId: string;
+  /** A UUID: the token's `sub`. */
+  readonly userId: string;
+  /** When the token ends: ISO 8601. */
+  readonly expiresAt: string;
+}
+
+/** What has the form of a user's token. Nothing in it can be believed yet. */
+interface UserToken {
+  readonly kind: "user token";
+  readonly token: string;
+}
 
 /** What SQL functions take as their first argument, `caller`. */
 export interface CallerArgument {
-  readonly kind: "agent" | "operator" | "grant_token";
+  readonly kind: "agent" | "user" | "operator" | "grant_token";
   readonly key_hash?: string;
+  readonly agent_id?: string;
+  readonly user_id?: string;
+  readonly expires_at?: string;
   readonly request_id: string;
 }
 
 type Credential = "operator" | "public" | "unknown";
 
+/** Three parts; the last one may be empty, which is still a token, and no other credential. */
+const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
+
 const AGENT_KEY = /^ak_[0-9a-f]{64}$/;
 
 /**
  * Identifies the caller by its headers, in the order that the wire contract gives. Throws
- * unauthenticated where they have no credential, or one that cannot be valid. Where one credential
- * is wrong, no other one counts.
+ * unauthenticated where they have no credential, or one that cannot be valid, and
+ * upstream_unavailable where nobody can say so. Where one credential is wrong, no other one counts.
  */
-export function identifyCaller(headers: Headers, settings: PlatformSettings): Caller {
+export async function identifyCaller(
+  request: Request,
+  settings: PlatformSettings,
+): Promise<Caller> {
+  const credential = readCredential(request.headers, settings);
+  if (credential.kind !== "user token") return credential;
+  // Loaded by the first user: no agent should wait for it.
+  const { verifyUserToken } = await import("./user_token.ts");
+  return await verifyUserToken(credential.token, request, settings);
+}
+
+function readCredential(
+  headers: Headers,
+  settings: PlatformSettings,
+): AgentCaller | OperatorCaller | UserToken {
   const authorization = headers.get("authorization") ?? "";
   // Nothing is cut off: HTTP has taken the blanks around a value, and a no-break space is none.
   const bearer = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? null;
@@ -35,8 +78,11 @@ export function identifyCaller(headers: Headers, settings: PlatformSettings): Ca
 
   const credentials: Credential[] = [];
   if (authorization !== "") {
-    // User tokens of the project (JWTs) are not accepted yet, whatever `apikey` says.
-    credentials.push(bearer === null ? "unknown" : classify(bearer, settings));
+    const credential = bearer === null ? "unknown" : classify(bearer, settings);
+    if (bearer !== null && credential === "unknown" && JWT.test(bearer)) {
+      return { kind: "user token", token: bearer };
+    }
+    credentials.push(credential);
   }
   const apikey = headers.get("apikey") ?? "";
   if (apikey !== "") credentials.push(classify(apikey, settings));
@@ -49,10 +95,34 @@ export function identifyCaller(headers: Headers, settings: PlatformSettings): Ca
 
 /** `caller` as SQL functions take it. Null was not identified: a grant token is its credential. */
 export function callerArgument(caller: Caller | null, requestId: string): CallerArgument {
-  if (caller === null) return { kind: "grant_token", request_id: requestId };
-  return caller.kind === "operator"
-    ? { kind: "operator", request_id: requestId }
-    : { kind: "agent", key_hash: caller.keyHash, request_id: requestId };
+  switch (caller?.kind) {
+    case undefined:
+      return { kind: "grant_token", request_id: requestId };
+    case "operator":
+      return { kind: "operator", request_id: requestId };
+    case "agent":
+      return { kind: "agent", key_hash: caller.keyHash, request_id: requestId };
+    case "user":
+      return {
+        kind: "user",
+        agent_id: caller.agentId,
+        user_id: caller.userId,
+        expires_at: caller.expiresAt,
+        request_id: requestId,
+      };
+  }
+}
+
+/** One text per caller, for counting: users who are the same agent are one. */
+export function callerId(caller: Caller): string {
+  switch (caller.kind) {
+    case "operator":
+      return "operator";
+    case "agent":
+      return caller.keyHash;
+    case "user":
+      return `user ${caller.agentId}`;
+  }
 }
 
 function classify(credential: string, settings: PlatformSettings): Credential {

@@ -1,4 +1,4 @@
-import type { Caller } from "./caller.ts";
+import { type Caller, callerId } from "./caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { RATE_LIMIT_VARIABLES } from "../settings/rate_limits.ts";
 import type { SettingsOf } from "../settings/variables.ts";
@@ -53,7 +53,7 @@ export class RateLimits {
 
   /** Lets a request of an identified caller in. Throws rate_limited; never for the operator. */
   enter(caller: Caller): Slot {
-    return caller.kind === "operator" ? UNLIMITED : this.enterAs(caller.keyHash);
+    return caller.kind === "operator" ? UNLIMITED : this.enterAs(callerId(caller));
   }
 
   /** Lets a request in and counts it, or throws rate_limited. A refused request does not count. */

@@ -19,7 +19,7 @@ export interface EndedRequest extends Readonly<RequestRecord> {
 
 /** Writes one JSON line for a request that has ended. */
 export function logRequest(request: EndedRequest): void {
-  const { identity, ids } = request;
+  const { ids } = request;
   const line = JSON.stringify({
     time: new Date().toISOString(),
     request_id: request.requestId,
@@ -28,7 +28,7 @@ export function logRequest(request: EndedRequest): void {
     path: request.path,
     ...(request.operations.length > 0 && { operations: request.operations }),
     caller: request.caller?.kind ?? "none",
-    ...(identity !== null && { agent_id: identity.agentId, key_id: identity.keyId }),
+    ...callerFields(request),
     ...(Object.keys(ids).length > 0 && { ids }),
     status: request.status,
     duration_ms: Math.round(request.durationMilliseconds),
@@ -37,6 +37,11 @@ export function logRequest(request: EndedRequest): void {
   });
   if (request.status >= 500) console.error(line);
   else console.log(line);
+}
+
+function callerFields({ caller, identity }: EndedRequest): Record<string, string> {
+  if (caller?.kind === "user") return { agent_id: caller.agentId, user_id: caller.userId };
+  return identity === null ? {} : { agent_id: identity.agentId, key_id: identity.keyId };
 }
 
 /** The code that a request was refused with; null: it was not. */

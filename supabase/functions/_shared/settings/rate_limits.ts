@@ -7,13 +7,13 @@ export const RATE_LIMIT_VARIABLES = {
     default: 30_000,
     minimum: 0,
     maximum: 1_000_000,
-    meaning: "The most requests a minute of one agent key or grant token; 0: no limit.",
+    meaning: "The most requests a minute of one agent key, user or grant token; 0: no limit.",
   }),
   rateLimitRequestsAtOnce: integer({
     name: "RATE_LIMIT_REQUESTS_AT_ONCE",
     default: 64,
     minimum: 0,
     maximum: 1_000_000,
-    meaning: "The most requests of one agent key or grant token at the same time; 0: no limit.",
+    meaning: "The most requests of one agent key, user or grant token at once; 0: no limit.",
   }),
 };

@@ -17,6 +17,8 @@ export function serviceHeaders({ serviceKey }: PlatformSettings): Record<string,
 
 /** Calls that change nothing, so that a second one does no harm. */
 const REPEATABLE: ReadonlySet<string> = new Set([
+  "auth/jwks",
+  "auth/user",
   "object/upload/sign",
   "object/sign",
   "object/info",
@@ -54,7 +56,7 @@ export function fetchFromStorage(
   return fetchWithDeadline(STORAGE_CALL.exec(pathname)?.[1] ?? "other", input, init);
 }
 
-/** `fetch` for PostgREST and Storage: every call has a deadline, and is noted for the log. */
+/** `fetch` for PostgREST, Storage and Auth: every call has a deadline, and is noted for the log. */
 export async function fetchWithDeadline(
   name: string,
   input: RequestInfo | URL,

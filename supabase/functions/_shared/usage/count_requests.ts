@@ -33,7 +33,9 @@ export function countRequests(settings: PlatformSettings): Counting {
       processCounts.count(request, errorCode);
       if (caller?.kind === "agent" && identity !== null) identities.learn(caller.keyHash, identity);
       const counted = countedCaller(caller);
-      if (counted !== null) callerCounts?.count(counted, { errorCode, isKnown: identity !== null });
+      // Whoever an agent_id stands for was verified.
+      const isKnown = identity !== null || caller?.kind === "user";
+      if (counted !== null) callerCounts?.count(counted, { errorCode, isKnown });
     },
   };
 }
@@ -47,5 +49,12 @@ interface Recorded {
 
 /** Null: nobody's requests are counted, nor the operator's. */
 function countedCaller(caller: Caller | null): CountedCaller | null {
-  return caller?.kind === "agent" ? { key_hash: caller.keyHash } : null;
+  switch (caller?.kind) {
+    case "agent":
+      return { key_hash: caller.keyHash };
+    case "user":
+      return { agent_id: caller.agentId };
+    default:
+      return null;
+  }
 }

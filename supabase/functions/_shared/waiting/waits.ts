@@ -40,8 +40,8 @@ const POLL_MILLISECONDS = 1000;
 /** How long answers may take to leave a process that ends. */
 const ANSWERING_MILLISECONDS = 1000;
 
-/** A key that waits more often than that at once loses its oldest wait. */
-const MAX_WAITS_PER_KEY = 32;
+/** A key, or an agent's users, that waits more often than that at once loses its oldest wait. */
+const MAX_WAITS = 32;
 
 /**
  * Everybody who waits in this process. While somebody does, the database is asked once a second for
@@ -118,10 +118,12 @@ export class Waits {
     this.#hasFailed = true;
   }
 
-  #dismissOldestOf({ kind, key_hash }: CallerArgument): void {
-    if (kind !== "agent") return;
-    const own = [...this.#waiters].filter(({ wait }) => wait.caller.key_hash === key_hash);
-    if (own.length >= MAX_WAITS_PER_KEY) own[0]?.end("dismissed");
+  #dismissOldestOf({ kind, key_hash, agent_id }: CallerArgument): void {
+    if (kind === "operator") return;
+    const own = [...this.#waiters].filter(({ wait: { caller } }) =>
+      caller.kind === kind && caller.key_hash === key_hash && caller.agent_id === agent_id
+    );
+    if (own.length >= MAX_WAITS) own[0]?.end("dismissed");
   }
 
   /** Whether there was anybody. */

@@ -70,9 +70,10 @@ begin
     select
       e.number - 1 as place,
       e.wait,
-      -- A key that has ended has something to tell, too: the next answer is a refusal.
-      e.wait -> 'caller' ->> 'kind' = 'agent' and k.agent_id is null as is_over,
-      coalesce(k.agent_id, e.wait ->> 'agent_id') as agent_id
+      -- A key or token that has ended has something to tell, too: the next answer is a refusal.
+      e.wait -> 'caller' ->> 'kind' in ('agent', 'user')
+        and c.agent_id is null as is_over,
+      coalesce(c.agent_id, e.wait ->> 'agent_id') as agent_id
     from jsonb_array_elements(find_changes.waits) with ordinality as e (wait, number)
     left join lateral (
       select k.agent_id
@@ -82,6 +83,9 @@ begin
         and (k.expires_at is null or k.expires_at > now())
       limit 1
     ) k on true
+    cross join lateral (
+      select coalesce(k.agent_id, agents.agent_of_user(e.wait -> 'caller')) as agent_id
+    ) c
   )
   select json_build_object(
     'changed', coalesce(json_agg(w.place), '[]'),

@@ -1,0 +1,56 @@
+import type { JWK } from "@supabase/auth-js";
+import { ServiceError } from "../errors.ts";
+import { fetchWithDeadline } from "../upstream/fetch.ts";
+
+/** As long as Auth lets everybody keep its keys (`cache-control: max-age=600`). */
+const MAX_AGE_MILLISECONDS = 600_000;
+
+/** Tokens with made-up key ids cause no more than one fetch in this time. */
+const MIN_AGE_MILLISECONDS = 10_000;
+
+/** The public keys that a project's tokens are signed with, by their ids, kept in this process. */
+export class SigningKeys {
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #now: () => number;
+  #keys: ReadonlyMap<string, JWK> = new Map();
+  #fetchedAt = -Infinity;
+  #fetching: Promise<void> | null = null;
+
+  /** `url`: of the JWKS. `now` is a clock in milliseconds that never goes back. */
+  constructor(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#url = url;
+    this.#headers = headers;
+    this.#now = now;
+  }
+
+  /** The key with this id. Throws upstream_unavailable where it is not known and nobody answers. */
+  async find(keyId: string): Promise<JWK | undefined> {
+    const age = this.#now() - this.#fetchedAt;
+    const mayBeNew = !this.#keys.has(keyId) && age >= MIN_AGE_MILLISECONDS;
+    if (mayBeNew || age >= MAX_AGE_MILLISECONDS) {
+      this.#fetching ??= this.#fetch().finally(() => this.#fetching = null);
+      await this.#fetching;
+    }
+    return this.#keys.get(keyId);
+  }
+
+  async #fetch(): Promise<void> {
+    const fetchedAt = this.#now();
+    let keys: readonly JWK[];
+    try {
+      const response = await fetchWithDeadline("auth/jwks", this.#url, { headers: this.#headers });
+      const body = await response.text();
+      if (!response.ok) throw new Error(`Auth answered ${response.status}`);
+      keys = JSON.parse(body).keys;
+      this.#keys = new Map(keys.flatMap((key) => key.kid === undefined ? [] : [[key.kid, key]]));
+    } catch (cause) {
+      throw new ServiceError("upstream_unavailable", { cause });
+    }
+    this.#fetchedAt = fetchedAt;
+  }
+}

@@ -1,0 +1,152 @@
+import { Buffer } from "node:buffer";
+import { AuthClient, isAuthApiError, isAuthRetryableFetchError, type JWK } from "@supabase/auth-js";
+import * as z from "zod";
+import { ServiceError } from "../errors.ts";
+import { agentId } from "../fields.ts";
+import { publicOrigin } from "../public_origin.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
+import { fetchWithDeadline } from "../upstream/fetch.ts";
+import type { UserCaller } from "./caller.ts";
+import { SigningKeys } from "./signing_keys.ts";
+
+/** The project's Auth: what verifies tokens, and the keys that they are signed with. */
+interface ProjectAuth {
+  readonly client: InstanceType<typeof AuthClient>;
+  readonly keys: SigningKeys;
+}
+
+const LAST_SECOND_OF_YEAR_9999 = 253_402_300_799;
+
+/** What the access token of a signed-in user says of itself, as Supabase Auth writes it. */
+const signedInUser = z.object({
+  iss: z.string(),
+  // A custom access token hook may make a list of it.
+  aud: z.union([z.string(), z.array(z.string())])
+    .refine((audience) => [audience].flat().includes("authenticated")),
+  role: z.literal("authenticated"),
+  sub: z.guid(),
+  exp: z.number().min(0).max(LAST_SECOND_OF_YEAR_9999),
+  nbf: z.number().optional(),
+  is_anonymous: z.literal(false).optional(),
+});
+
+const userWithAgent = z.object({ app_metadata: z.object({ agent_id: agentId }) });
+
+const NOT_SIGNED_IN =
+  "This is not the live token of a user who is signed in to this project. Sign in again.";
+const NO_AGENT =
+  "This user is no agent: `app_metadata.agent_id` must name one. Where it was set just now, refresh the session.";
+
+const authOf = new WeakMap<PlatformSettings, ProjectAuth>();
+
+/**
+ * The signed-in user whom a token names, and the agent that this user is. Throws unauthenticated,
+ * and upstream_unavailable where Supabase Auth cannot be asked.
+ */
+export async function verifyUserToken(
+  token: string,
+  request: Request,
+  settings: PlatformSettings,
+): Promise<UserCaller> {
+  // Auth names itself by the address that callers know. Whether the token is this project's is
+  // decided by its signature; the issuer tells apart projects that sign with the same key.
+  const issuers = [settings.supabaseUrl, publicOrigin(request, settings)]
+    .map((origin) => `${origin}/auth/v1`);
+  const { header, claims } = decode(token);
+  // Not believed yet: what would be refused anyway is no reason to ask Auth.
+  readClaims(claims, issuers);
+  const auth = authOf.get(settings) ?? connect(settings);
+  authOf.set(settings, auth);
+  return readClaims(await verify(token, header, auth), issuers);
+}
+
+function connect({ supabaseUrl, serviceKey }: PlatformSettings): ProjectAuth {
+  const url = `${supabaseUrl}/auth/v1`;
+  const headers = { apikey: serviceKey };
+  return {
+    client: new AuthClient({
+      url,
+      headers,
+      // It makes one call only: GET /user.
+      fetch: (input, init) => fetchWithDeadline("auth/user", input, init),
+      autoRefreshToken: false,
+      persistSession: false,
+      detectSessionInUrl: false,
+    }),
+    keys: new SigningKeys(`${url}/.well-known/jwks.json`, headers),
+  };
+}
+
+/**
+ * The claims of a token whose signature is right. One by the project's asymmetric keys is verified
+ * here; one by its legacy secret, which only Auth has, there.
+ */
+async function verify(
+  token: string,
+  { alg, kid }: Readonly<Record<string, unknown>>,
+  { client, keys }: ProjectAuth,
+): Promise<unknown> {
+  const jwks: { keys: JWK[] } = { keys: [] };
+  if (alg !== "HS256") {
+    // Without the key, getClaims would ask Auth about every token that somebody made up.
+    const isKnown = (alg === "ES256" || alg === "RS256") && typeof kid === "string";
+    const key = isKnown ? await keys.find(kid) : undefined;
+    if (key === undefined) throw refusal(NOT_SIGNED_IN);
+    jwks.keys.push(key);
+  }
+  try {
+    const { data, error } = await client.getClaims(token, { jwks });
+    if (error !== null) throw error;
+    return data?.claims;
+  } catch (error) {
+    throw serviceErrorOf(error);
+  }
+}
+
+function serviceErrorOf(error: unknown): ServiceError {
+  // In place of Auth's message, which may repeat what it was sent.
+  const { name, status, code } = Object(error);
+  const cause = new Error(`Auth: ${name} ${status ?? ""} ${code ?? ""}`);
+  // Auth's verdicts on a token have a code. What has none is the gateway's, or of something else.
+  const isUnanswered = isAuthRetryableFetchError(error) || name === "AuthUnknownError" ||
+    (isAuthApiError(error) && (code === undefined || status === 429));
+  return isUnanswered
+    ? new ServiceError("upstream_unavailable", { cause })
+    : refusal(NOT_SIGNED_IN, cause);
+}
+
+/** Header and claims as they are written. Nothing is verified. Throws unauthenticated. */
+function decode(
+  token: string,
+): { header: Readonly<Record<string, unknown>>; claims: unknown } {
+  try {
+    const [header, claims] = token.split(".").slice(0, 2)
+      .map((part) => JSON.parse(Buffer.from(part, "base64url").toString("utf8")));
+    return { header: Object(header), claims };
+  } catch {
+    // Without the cause: a parser's message quotes the token.
+    throw refusal(NOT_SIGNED_IN);
+  }
+}
+
+/** Throws unauthenticated. */
+function readClaims(claims: unknown, issuers: readonly string[]): UserCaller {
+  const user = signedInUser.safeParse(claims).data;
+  const now = Date.now() / 1000;
+  if (user === undefined || !issuers.includes(user.iss) || user.exp <= now) {
+    throw refusal(NOT_SIGNED_IN);
+  }
+  if (user.nbf !== undefined && user.nbf > now) throw refusal(NOT_SIGNED_IN);
+  const agent = userWithAgent.safeParse(claims).data;
+  if (agent === undefined) throw refusal(NO_AGENT);
+  return {
+    kind: "user",
+    agentId: agent.app_metadata.agent_id,
+    userId: user.sub,
+    expiresAt: new Date(user.exp * 1000).toISOString(),
+  };
+}
+
+function refusal(message: string, cause?: Error): ServiceError {
+  return new ServiceError("unauthenticated", { message, ...(cause && { cause }) });
+}

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { stat } from "node:fs/promises";
+import { stateFiles } from "../../dev/state/state_files.ts";
+import { PUBLISHABLE_KEY, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
+import { newName, signIn, SIGNING_KEY } from "./signed_in.ts";
+
+const AUTH = `${SUPABASE_URL}/auth/v1`;
+
+async function get(path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${AUTH}${path}`, { headers });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+Deno.test("GET /auth/v1/.well-known/jwks.json without a key → the public key alone, for ten minutes", async () => {
+  const { status, headers, body } = await get("/.well-known/jwks.json");
+  assert.equal(status, 200);
+  assert.equal(headers.get("cache-control"), "public, max-age=600");
+  const { d: _, ...publicKey } = SIGNING_KEY;
+  assert.deepEqual(body, { keys: [{ ...publicKey, use: "sig", key_ops: ["verify"] }] });
+});
+
+Deno.test("the key that signs → this user's alone to read", async () => {
+  const { mode } = await stat(stateFiles(Deno.env.get("STATE_DIR")!).authKey);
+  assert.equal(mode & 0o777, 0o600);
+});
+
+Deno.test("GET /auth/v1/user with a user's token → the user", async () => {
+  const user = await signIn(newName("ada"));
+  const apikey = PUBLISHABLE_KEY!;
+  const { status, body } = await get("/user", { apikey, authorization: `Bearer ${user.key}` });
+  assert.equal(status, 200);
+  assert.deepEqual(
+    [body.id, body.aud, body.role, body.app_metadata.agent_id, body.is_anonymous],
+    [user.sub, "authenticated", "authenticated", user.id, false],
+  );
+});
+
+Deno.test("GET /auth/v1/user without an API key, or with a wrong one → the gateway's 401", async () => {
+  const { key } = await signIn(newName("ada"));
+  for (const headers of [{}, { apikey: "sb_publishable_wrong" }]) {
+    const { status, body } = await get("/user", { ...headers, authorization: `Bearer ${key}` });
+    assert.equal(status, 401);
+    assert.equal(typeof body.message, "string");
+  }
+});
+
+Deno.test("GET /auth/v1/user with another token → Auth's errors", async () => {
+  const ended = await signIn(newName("ada"), { seconds: -1 });
+  const answers: [token: string, status: number, code: string][] = [
+    [ended.key, 403, "bad_jwt"],
+    [`${ended.key}x`, 403, "bad_jwt"],
+    ["a.b.c", 403, "bad_jwt"],
+    ["junk", 403, "bad_jwt"],
+  ];
+  for (const [token, status, code] of answers) {
+    const answer = await get("/user", { apikey: SECRET_KEY, authorization: `Bearer ${token}` });
+    assert.deepEqual([answer.status, answer.body.code], [status, code]);
+    assert.equal(answer.headers.get("x-supabase-api-version"), "2024-01-01");
+  }
+  // The gateway puts the role's own JWT where only a key is sent: it has no user.
+  const noUser = await get("/user", { apikey: SECRET_KEY });
+  assert.deepEqual([noUser.status, noUser.body.code], [403, "bad_jwt"]);
+});
+
+for (const path of ["/auth/v1/user", "/rest/v1/rpc/check_health", "/storage/v1/object/x"]) {
+  Deno.test(`OPTIONS ${path} from a page of another origin → allowed with the headers that it asks for`, async () => {
+    const response = await fetch(SUPABASE_URL + path, {
+      method: "OPTIONS",
+      headers: {
+        origin: "https://app.example",
+        "access-control-request-method": "PUT",
+        "access-control-request-headers": "apikey,authorization,x-client-info",
+      },
+    });
+    await response.body?.cancel();
+    assert.equal(response.status, 200);
+    const { headers } = response;
+    assert.equal(headers.get("access-control-allow-origin"), "*");
+    assert.equal(
+      headers.get("access-control-allow-headers"),
+      "apikey,authorization,x-client-info",
+    );
+    assert.match(headers.get("access-control-allow-methods") ?? "", /(?:^|,)PUT(?:,|$)/);
+    const got = await fetch(SUPABASE_URL + path, { headers: { origin: "https://app.example" } });
+    await got.body?.cancel();
+    assert.equal(got.headers.get("access-control-allow-origin"), "*");
+  });
+}
