@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { ErrorCode } from "../errors.ts";
+import type { Link } from "../links/link.ts";
 import type { Operation } from "../operation.ts";
 import { Components } from "./components.ts";
 import {
@@ -9,6 +10,7 @@ import {
   jsonResponse,
   textOrJsonResponse,
 } from "./responses.ts";
+import { describeLink } from "./link.ts";
 import { describeWhoami } from "./whoami.ts";
 
 /** What the document of a function says beside its operations. */
@@ -36,11 +38,12 @@ const health = z.object({ status: z.literal("ok") });
 
 /** The OpenAPI 3.1 document of a function, made from the schemas that validate its requests. */
 export function openApiDocument(
-  { name, documentation, operations }: {
+  { name, documentation, operations, links }: {
     /** The function's. */
     readonly name: string;
     readonly documentation: Documentation;
     readonly operations: readonly (readonly [path: string, operation: Operation])[];
+    readonly links: readonly (readonly [pattern: string, link: Link])[];
   },
 ): object {
   const components = new Components();
@@ -62,6 +65,9 @@ export function openApiDocument(
     }).map(([name, description]) => ({ name, description })),
     paths: {
       ...paths,
+      ...Object.fromEntries(
+        links.map(([pattern, link]) => describeLink(pattern, link, components)),
+      ),
       "/whoami": { get: describeWhoami(components) },
       "/health": { get: describeHealth(components) },
     },

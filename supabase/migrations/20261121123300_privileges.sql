@@ -14,6 +14,7 @@ grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
+grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update on artifacts.totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
@@ -32,6 +33,7 @@ alter table agents.reads enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
+alter table artifacts.grant_downloads enable row level security;
 alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.walks enable row level security;
@@ -95,6 +97,8 @@ begin
     'public.list_inbox',
     'public.list_grants',
     'public.redeem_grant_token',
+    'public.check_grant_token',
+    'public.return_download',
     'public.open_artifact',
     'public.end_artifacts',
     'public.count_surplus_uploads',
