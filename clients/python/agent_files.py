@@ -181,13 +181,33 @@ class AgentFiles:
         for page in self._pages("list", {**self._own, "prefix": prefix}):
             yield from page["artifacts"]
 
-    def share(self, target: str, to_agent: str, *, expires_at: Optional[str] = None) -> Json:
-        """Gives an agent access to an artifact of the caller's."""
+    def share(
+        self,
+        target: str,
+        to_agent: Optional[str],
+        *,
+        expires_at: Optional[str] = None,
+        max_downloads: Optional[int] = None,
+    ) -> Json:
+        """Gives an agent access to an artifact of the caller's; None: whoever has the token."""
+        terms = {"to_agent": to_agent, "max_downloads": max_downloads}
         return self.call("grant", {
             "artifact_id": self._own_artifact(target),
-            "to_agent": to_agent,
             "expires_at": expires_at or _AS_LONG_AS_THE_ARTIFACT,
+            **{name: term for name, term in terms.items() if term is not None},
         })
+
+    def link(
+        self,
+        target: str,
+        *,
+        expires_at: Optional[str] = None,
+        max_downloads: Optional[int] = None,
+    ) -> Json:
+        """Makes a URL that a person can open to download an artifact of the caller's: the grant,
+        with its `url`."""
+        grant = self.share(target, None, expires_at=expires_at, max_downloads=max_downloads)
+        return {**grant, "url": f"{self._base}/d/{grant['token']}"}
 
     def unshare(self, target: str, agent: str) -> Json:
         """Ends every live grant of an artifact to an agent."""

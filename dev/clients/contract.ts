@@ -19,9 +19,13 @@ export async function contractTypes(document: ContractDocument): Promise<string>
   return await format(await format(source));
 }
 
-/** Without headers, examples and the answers of errors, which all have one body. */
+/**
+ * Without headers, examples and the answers of errors, which all have one body; and without links,
+ * which are for browsers and answer a program with nothing.
+ */
 function essential({ openapi, info, paths, components }: ContractDocument): object {
-  const described = Object.entries(paths).map(([path, methods]) => {
+  const called = Object.entries(paths).filter(([, methods]) => !("head" in methods));
+  const described = called.map(([path, methods]) => {
     const operations = Object.entries(methods).map(([method, operation]) => {
       const { operationId, summary, requestBody, responses } = operation;
       const good = Object.entries(responses).filter(([status]) => status.startsWith("2"))

@@ -18,6 +18,7 @@ create table agents.reads (
   told_at timestamptz not null,
   told_reads bigint not null,
   untold_reads bigint not null default 0,
+  reads bigint not null default 1,
   last_read_at timestamptz not null,
 
   primary key (object_id, reader, user_id)
@@ -34,6 +35,7 @@ comment on column agents.reads.user_id is
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';
 comment on column agents.reads.told_reads is 'How many reads that event stands for.';
 comment on column agents.reads.untold_reads is 'How many there were since.';
+comment on column agents.reads.reads is 'How many there were since the row was made.';
 
 create index reads_by_age on agents.reads (told_at);
 
@@ -60,7 +62,7 @@ declare
 begin
   loop
     update agents.reads r
-    set untold_reads = r.untold_reads + 1, last_read_at = read_at
+    set untold_reads = r.untold_reads + 1, reads = r.reads + 1, last_read_at = read_at
     where r.object_id = record_read.object_id
       and r.reader = who
       and r.user_id = who_in_person
@@ -87,6 +89,7 @@ begin
     set told_at = excluded.told_at,
       told_reads = r.untold_reads + 1,
       untold_reads = 0,
+      reads = r.reads + 1,
       last_read_at = excluded.last_read_at
     where r.told_at <= minute_began
     returning r.told_reads into reads;
@@ -145,6 +148,9 @@ begin
         ),
         settled.other_agent_id
       );
+    end if;
+    if settled.action = 'artifact.fetched' then
+      perform artifacts.settle_downloads(settled.object_id, settled.reads);
     end if;
   end loop;
 

@@ -1,12 +1,13 @@
 -- Made of supabase/schemas/artifacts/grants/grants.sql by `deno task schema:squash`.
 
--- Grants: access of one agent to one artifact, until it expires or is revoked.
+-- Grants: access of one agent, or of whoever has the token, to one artifact, until it expires or is
+-- revoked.
 
 create table artifacts.grants (
   grant_id text collate "C" primary key,
   artifact_id text collate "C" not null references artifacts.artifacts (artifact_id) on delete cascade,
   from_agent agents.agent_id not null,
-  to_agent agents.agent_id not null,
+  to_agent agents.agent_id,
   token_hash text collate "C" not null,
   granted_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
@@ -23,19 +24,24 @@ create table artifacts.grants (
 comment on table artifacts.grants is
   'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
   'kept.';
+comment on column artifacts.grants.to_agent is 'Null: whoever has the token, and nobody by a key.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
   'When it expires or was revoked. Rows of grants that ended stay for 30 days; an index with this '
   'column leads past them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
-create index grants_by_grantee on artifacts.grants (to_agent, live_until, grant_id);
+-- Those by grantee have nothing of what is for whoever has the token.
+create index grants_by_grantee on artifacts.grants (to_agent, live_until, grant_id)
+  where to_agent is not null;
 -- The order of /inbox.
 create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
-  where revoked_at is null;
+  where revoked_at is null and to_agent is not null;
 -- What was granted since an inbox was last read, and what one agent granted to another.
-create index grants_by_grantee_and_transaction on artifacts.grants (to_agent, transaction_id);
-create index grants_by_grantee_and_granter on artifacts.grants (to_agent, from_agent, live_until);
+create index grants_by_grantee_and_transaction on artifacts.grants (to_agent, transaction_id)
+  where to_agent is not null;
+create index grants_by_grantee_and_granter on artifacts.grants (to_agent, from_agent, live_until)
+  where to_agent is not null;
 -- The order of /grants.
 create index grants_by_granter on artifacts.grants (from_agent, live_until, grant_id);
 -- Very many may end at one instant.
@@ -119,7 +125,8 @@ create function public.grant_artifact(
   grant_id text,
   token_hash text,
   max_live_grants integer,
-  max_ended_grants integer default 10000
+  max_ended_grants integer default 10000,
+  max_downloads integer default null
 ) returns json
 language plpgsql
 volatile
@@ -163,13 +170,19 @@ begin
     grant_artifact.expires_at
   )
   returning * into granted;
+  if grant_artifact.max_downloads is not null then
+    insert into artifacts.grant_downloads (grant_id, max_downloads)
+    values (granted.grant_id, grant_artifact.max_downloads);
+  end if;
   perform artifacts.forget_surplus_grants(granted.from_agent, grant_artifact.max_ended_grants);
 
   perform agents.record_event(
     grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
-    jsonb_build_object(
-      'artifact_id', granted.artifact_id, 'expires_at', agents.iso_timestamp(granted.expires_at)
-    ),
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', granted.artifact_id,
+      'expires_at', agents.iso_timestamp(granted.expires_at),
+      'max_downloads', grant_artifact.max_downloads
+    )),
     granted.from_agent
   );
   return json_build_object(
@@ -180,9 +193,12 @@ begin
   );
 end
 $$;
-comment on function public.grant_artifact(jsonb, text, text, timestamptz, text, text, integer, integer) is
-  'Gives an agent access to an artifact until expires_at. Of the owner''s grants that ended, the '
-  'newest max_ended_grants stay on record, and about a hundred more. Raises artifact_not_found, '
+comment on function public.grant_artifact(
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer
+) is
+  'Gives an agent (null: whoever has the token) access to an artifact until expires_at, for '
+  'max_downloads downloads (null: any number). Of the owner''s grants that ended, the newest '
+  'max_ended_grants stay on record, and about a hundred more. Raises artifact_not_found, '
   'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
 
 create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
@@ -206,7 +222,7 @@ begin
       where g.grant_id = revoke_grants.grant_id
         and (caller_agent is null or g.from_agent = caller_agent)
         and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
-        and g.to_agent = coalesce(revoke_grants.to_agent, g.to_agent)
+        and (revoke_grants.to_agent is null or g.to_agent = revoke_grants.to_agent)
     );
     if live_ids = '{}' then
       raise sqlstate 'PT404' using message = 'grant_not_found';

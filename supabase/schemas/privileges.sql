@@ -16,6 +16,7 @@ grant select, insert, update, delete on agents.refusals to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
+grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update on artifacts.totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
@@ -42,6 +43,7 @@ alter table agents.refusals enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
+alter table artifacts.grant_downloads enable row level security;
 alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.project_totals enable row level security;
@@ -124,6 +126,8 @@ begin
     'public.list_inbox',
     'public.list_grants',
     'public.redeem_grant_token',
+    'public.check_grant_token',
+    'public.return_download',
     'public.open_artifact',
     'public.end_artifacts',
     'public.count_surplus_uploads',

@@ -125,6 +125,29 @@ Deno.test("agent share, unshare, ls, rm → each does what it says; a token only
   assert.deepEqual(await planner.json("ls"), []);
 });
 
+Deno.test("agent link, put --link → a link each, which works as often and as long as it was made for", async () => {
+  await using planner = await Desk.of("planner");
+  await writeFile(planner.path("plan.txt"), "how");
+  const put = await planner.run(["put", "plan.txt", "--link", "--max-downloads", "1"]);
+  const [, first = ""] = put.output.trimEnd().split("\n");
+  const { output } = await planner.run(["link", "plan.txt"]);
+  const link = output.trimEnd();
+  for (const url of [first, link, link]) assert.equal(await (await fetch(url)).text(), "how");
+  assert.equal((await fetch(first)).status, 410);
+
+  const expires = "2099-12-31T18:00:00Z";
+  const args = ["link", "plan.txt", "--expires", expires, "--max-downloads", "3"];
+  const [made] = await planner.json<{ url: string; expires_at: string }>(...args);
+  assert.equal(made!.expires_at, "2099-12-31T18:00:00.000Z");
+  const [stored] = await planner.json<{ link: string; grants: unknown[] }>(
+    "put",
+    "plan.txt",
+    "--link",
+  );
+  assert.match(stored!.link, /\/d\/g_/);
+  assert.deepEqual(stored!.grants, []);
+});
+
 Deno.test("agent get of a file that is there → refused, and it stays; with --force → replaced", async () => {
   await using planner = await Desk.of("planner");
   await writeFile(planner.path("plan.txt"), "put");
@@ -145,6 +168,11 @@ for (
     [["fly"], {}, 2, /Usage: agent <verb>/],
     [["put"], {}, 2, /Name at least one file/],
     [["put", "x", "--colour"], {}, 2, /agent put --help/],
+    [["put", "x", "--max-downloads", "2"], {}, 2, /needs --link/],
+    [["link"], {}, 2, /Name one file/],
+    [["link", "x", "--max-downloads", "0"], {}, 2, /from 1 to 1000/],
+    [["link", "x", "--ttl", "1", "--expires", "2099-01-01T00:00:00Z"], {}, 2, /not both/],
+    [["link", "nothing"], {}, 4, /There is no such artifact/],
     [["mesh", "allow", "a", "b", "http"], {}, 2, /builder planner 443\/tcp/],
     [["ls"], { AGENT_KEY: "", AGENT_URL: "" }, 2, /agent login/],
     [["ls"], { AGENT_KEY: "ak_unknown" }, 3, /agent login/],

@@ -38,6 +38,29 @@ Deno.test("grants() → the live ones that the agent has given; of one artifact,
   assert.deepEqual(await given({ artifactId: artifact_id }), [`plan ${builder.agent.id}`]);
 });
 
+Deno.test("link() → a URL without a key that leads to the bytes, as often as it says; then get() of its token fails", async () => {
+  const { files } = await agentFiles("planner");
+  const { artifact_id } = await files.put("plan", "how", { ttlDays: 3 });
+  const { url, token, to_agent } = await files.link("plan", { maxDownloads: 2 });
+  assert.equal(to_agent, null);
+  assert.equal(url, `${SUPABASE_URL}/functions/v1/agent-artifacts/d/${token}`);
+  assert.equal(await (await fetch(url)).text(), "how");
+  assert.equal(new TextDecoder().decode(await bytesIn((await files.get(token)).body)), "how");
+  const usedUp = { code: "grant_used_up", status: 410, retryable: false };
+  await assert.rejects(files.get(token), usedUp);
+  assert.equal((await fetch(url).then((response) => response.json())).error.code, usedUp.code);
+  const [given] = await collect(files.grants({ artifactId: artifact_id }));
+  assert.deepEqual([given!.downloads, given!.max_downloads], [2, 2]);
+});
+
+Deno.test("share() with maxDownloads → the agent gets it so often", async () => {
+  const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
+  const { artifact_id } = await planner.files.put("plan", "how");
+  await planner.files.share("plan", builder.agent.id, { maxDownloads: 1 });
+  assert.equal((await builder.files.open({ artifact_id })).key, "plan");
+  await assert.rejects(builder.files.open({ artifact_id }), { code: "grant_used_up" });
+});
+
 Deno.test("block(), unblock() → a sender is out of the inbox, and in it again", async () => {
   const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
   await planner.files.put("plan", "1", { to: [builder.agent.id] });

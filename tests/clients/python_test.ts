@@ -71,6 +71,28 @@ print(json.dumps({"same": same, "keys": [a["key"] for a in planner.list()], "lef
   });
 });
 
+Deno.test("Python: link() and share() with max_downloads → the bytes so often, then grant_used_up", async () => {
+  const answer = await python(
+    `
+import urllib.request
+planner.put("plan", b"how")
+made = planner.link("plan", max_downloads=1)
+text = urllib.request.urlopen(made["url"]).read().decode()
+planner.share("plan", builder_id, max_downloads=1)
+buffer = io.BytesIO()
+builder.get("plan", buffer, from_agent=planner_id)
+print(json.dumps({
+    "text": text, "to": made["to_agent"], "got": buffer.getvalue().decode(),
+    "refused": [refusal(lambda: builder.call("fetch", {"grant_token": made["token"]})),
+                refusal(lambda: builder.get(made["artifact_id"], buffer))],
+}))
+`,
+    await twoAgents(),
+  );
+  const usedUp = ["grant_used_up", 410, false, true];
+  assert.deepEqual(answer, { text: "how", to: null, got: "how", refused: [usedUp, usedUp] });
+});
+
 Deno.test("Python: errors → code, status, retryable; a get() that fails leaves no file", async () => {
   const answer = await python(
     `

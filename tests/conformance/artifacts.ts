@@ -38,8 +38,21 @@ export interface Grant {
   readonly grant_id: string;
   readonly token: string;
   readonly artifact_id: string;
-  readonly to_agent: string;
+  readonly to_agent: string | null;
   readonly expires_at: string;
+}
+
+/** An entry of /grants. */
+export interface GivenGrant extends Omit<Grant, "token"> {
+  readonly key: string;
+  readonly granted_at: string;
+  readonly max_downloads: number | null;
+  readonly downloads: number;
+}
+
+export interface GivenGrantsPage {
+  readonly grants: readonly GivenGrant[];
+  readonly next_cursor: string | null;
 }
 
 export interface Download {
@@ -180,10 +193,14 @@ export async function publish(agent: Agent, publication: Publication = {}): Prom
   return committed.body;
 }
 
-/** Who an artifact is granted to, and until when: ten minutes from now, unless a test says. */
+/**
+ * Who an artifact is granted to, if not to whoever has the token, and until when: ten minutes from
+ * now, unless a test says.
+ */
 interface GrantTerms {
-  readonly to: Agent;
+  readonly to?: Agent;
   readonly expires_at?: unknown;
+  readonly max_downloads?: unknown;
 }
 
 /** Grants `artifact`; anything but 200 fails the test. */
@@ -201,15 +218,20 @@ export async function grant(
 export function tryGrant(
   as: Sender,
   { artifact_id }: Identified,
-  { to, expires_at = secondsFromNow(600) }: GrantTerms,
+  { to, expires_at = secondsFromNow(600), max_downloads }: GrantTerms,
 ): Promise<Answer<Grant>> {
-  const body = { artifact_id, to_agent: to.id, expires_at };
+  const body = { artifact_id, to_agent: to?.id, expires_at, max_downloads };
   return post<Grant>("/agent-artifacts/grant", { as, body });
 }
 
 /** Asks /revoke, which takes a grant's id or an artifact and an agent. */
 export function revoke(as: Sender, body: object): Promise<Answer> {
   return post("/agent-artifacts/revoke", { as, body });
+}
+
+/** What /grants gives an agent about itself. */
+export function givenGrants(agent: Agent, body: object = {}): Promise<GivenGrantsPage> {
+  return succeed<GivenGrantsPage>("/agent-artifacts/grants", { as: agent, body });
 }
 
 export function deleteArtifact(

@@ -5,8 +5,19 @@ import { functionUrl } from "../conformance/client.ts";
 import { FUNCTION_NAMES } from "./module_graph.ts";
 import { openTemporaryDirectory } from "./temporary_directory.ts";
 
+interface Problem {
+  readonly ruleId: string;
+  readonly location: readonly { readonly pointer: string }[];
+}
+
+/** A link redirects, and has no 2xx: to say otherwise would be wrong. */
+function isOfRedirect({ ruleId, location }: Problem): boolean {
+  return ruleId === "operation-2xx-response" &&
+    location.every(({ pointer }) => pointer.startsWith("#/paths/~1d~1{grant_token}/"));
+}
+
 /** What `redocly lint` reports of a document, by its recommended rules. */
-async function lint(file: string): Promise<{ totals: unknown; problems: unknown[] }> {
+async function lint(file: string): Promise<{ totals: unknown; problems: Problem[] }> {
   const { stdout, stderr } = await new Deno.Command("npx", {
     args: [
       "-y",
@@ -30,7 +41,9 @@ for (const name of FUNCTION_NAMES) {
     const file = join(directory.path, "openapi.json");
     await writeFile(file, await (await fetch(functionUrl(`/${name}/openapi.json`))).text());
     const { totals, problems } = await lint(file);
-    assert.deepEqual(problems, []);
-    assert.deepEqual(totals, { errors: 0, warnings: 0, ignored: 0 });
+    assert.deepEqual(problems.filter((problem) => !isOfRedirect(problem)), []);
+    assert.deepEqual(totals, { errors: 0, warnings: problems.length, ignored: 0 });
+    // GET and HEAD of the only link.
+    assert.equal(problems.length, name === "agent-artifacts" ? 2 : 0);
   });
 }

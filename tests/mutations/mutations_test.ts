@@ -76,6 +76,7 @@ async function judge(
     const response = await fetch(process.url + path, {
       method,
       headers,
+      redirect: "manual",
       ...(method === "GET" ? {} : { body }),
     });
     status = String(response.status);

@@ -23,7 +23,12 @@ import { ownArtifactId, type Target } from "./transfer/target.ts";
 export interface ShareOptions extends CallOptions {
   /** How long the access lasts. Default: as long as the artifact. */
   readonly expiresAt?: Date | string;
+  /** How many downloads it gives, from 1 to 1000. Default: any number. */
+  readonly maxDownloads?: number;
 }
+
+/** A grant for whoever has its URL. */
+export type ShareLink = Grant & { readonly url: string };
 
 export interface ListOptions extends CallOptions {
   /** What the keys begin with. Default: all. */
@@ -59,14 +64,21 @@ export class AgentFiles {
     return get(this.#connection, target, options);
   }
 
-  /** Gives an agent access to an artifact of the caller's. */
-  async share(target: Target, toAgent: string, options: ShareOptions = {}): Promise<Grant> {
-    const until = options.expiresAt ?? AS_LONG_AS_THE_ARTIFACT;
+  /** Gives an agent access to an artifact of the caller's; null: whoever has the grant's token. */
+  async share(target: Target, toAgent: string | null, options: ShareOptions = {}): Promise<Grant> {
+    const { expiresAt: until = AS_LONG_AS_THE_ARTIFACT, maxDownloads } = options;
     return await this.grant({
       artifact_id: await ownArtifactId(this.#connection, target, options),
-      to_agent: toAgent,
       expires_at: typeof until === "string" ? until : until.toISOString(),
+      ...(toAgent !== null && { to_agent: toAgent }),
+      ...(maxDownloads !== undefined && { max_downloads: maxDownloads }),
     }, options);
+  }
+
+  /** Makes a URL that a person can open to download an artifact of the caller's. */
+  async link(target: Target, options: ShareOptions = {}): Promise<ShareLink> {
+    const grant = await this.share(target, null, options);
+    return { ...grant, url: this.#connection.urlOf(`/d/${grant.token}`) };
   }
 
   /** Ends every live grant of an artifact to an agent. */

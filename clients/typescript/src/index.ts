@@ -2,6 +2,7 @@ export {
   AgentFiles,
   type GrantsOptions,
   type ListOptions,
+  type ShareLink,
   type ShareOptions,
 } from "./agent_files.ts";
 export { AgentMesh } from "./agent_mesh.ts";

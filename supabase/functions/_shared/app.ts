@@ -4,10 +4,12 @@ import { cors } from "hono/cors";
 import { Hono } from "hono/quick";
 import { type Caller, callerArgument, identifyCaller } from "./request/caller.ts";
 import { createDatabase } from "./upstream/database.ts";
+import { eachMadeOnce, loadAll } from "./made_once.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
+import type { Links } from "./links/link.ts";
 import type { McpDefinition } from "./mcp/definition.ts";
 import type { Documentation } from "./openapi/document.ts";
-import type { Operation, Operations, Platform } from "./operation.ts";
+import type { Operations } from "./operation.ts";
 import { RateLimits, type Slot, UNLIMITED } from "./request/rate_limits.ts";
 import { discardBody, readJsonObject } from "./request/request_body.ts";
 import { type EndedRequest, logRequest } from "./request/request_log.ts";
@@ -32,6 +34,8 @@ interface Variables {
   /** What tools called, for the log. */
   operations: string[];
   error: unknown;
+  /** Whether it is for a person, who is told of an error by a page. */
+  isLink: boolean;
 }
 
 type AppContext = Context<{ Variables: Variables }>;
@@ -44,6 +48,8 @@ export interface AppDescription<Settings extends PlatformSettings> {
   /** What `readSettings` reads beside what every function does, for GET /health. */
   readonly variables: DeclaredVariables;
   readonly operations: Operations<Settings>;
+  /** What people open in a browser. */
+  readonly links?: Links<Settings>;
   /** What GET /health looks at besides the database. Throws what is wrong. */
   readonly checkHealth?: (settings: Settings) => Promise<void>;
   /** What GET /metrics says of the function's own group, loaded by the first who asks. */
@@ -82,6 +88,7 @@ export function createApp<Settings extends PlatformSettings>(
     context.set("caller", null);
     context.set("slot", UNLIMITED);
     context.set("operations", []);
+    context.set("isLink", false);
     const record = new RequestRecord();
     try {
       await recordInto(record, next);
@@ -113,14 +120,27 @@ export function createApp<Settings extends PlatformSettings>(
     counting?.count(request);
   });
   app.options("*", cors({ origin: "*", allowMethods: ["POST", "GET", "OPTIONS"] }));
-  app.onError((error, context: AppContext) => {
+  app.onError(async (error, context: AppContext) => {
     context.set("error", error);
     const known = error instanceof ServiceError ? error : new ServiceError("internal");
-    return errorResponse(known, context.get("requestId"));
+    const requestId = context.get("requestId");
+    if (!context.get("isLink")) return errorResponse(known, requestId);
+    const { linkErrorResponse } = await description.links!.loadService();
+    return await linkErrorResponse(known, { request: context.req.raw, requestId });
   });
   app.notFound((context: AppContext) =>
     errorResponse(new ServiceError("not_found"), context.get("requestId"))
   );
+
+  for (const path of Object.keys(description.links?.byPath ?? {})) {
+    app.use(path, async (context, next) => {
+      // Never the path itself, which holds a token.
+      context.set("path", path);
+      context.set("isLink", true);
+      await next();
+      context.res.headers.set("referrer-policy", "no-referrer");
+    });
+  }
 
   if (settings instanceof SettingsError) {
     app.all("*", () => {
@@ -131,7 +151,15 @@ export function createApp<Settings extends PlatformSettings>(
 
   const rateLimits = new RateLimits(settings);
   const database = createDatabase(settings);
-  const operations = createOperations(description.operations, { settings, ...database });
+  const platform = { settings, ...database };
+  const operations = eachMadeOnce(
+    description.operations,
+    async (load) => (await load()).createOperation(platform),
+  );
+  const links = eachMadeOnce(
+    description.links?.byPath ?? {},
+    async (load) => (await load()).createLink(platform),
+  );
 
   /** Identifies the caller by the headers, and lets the request in before its body is read. */
   const admit = async (context: AppContext): Promise<Caller> => {
@@ -158,6 +186,18 @@ export function createApp<Settings extends PlatformSettings>(
       return answer instanceof Response ? answer : Response.json(answer);
     });
     app.all(path, methodNotAllowed("POST, OPTIONS"));
+  }
+
+  for (const [path, linkOf] of links) {
+    app.get(path, async (context) => {
+      const [link, { serveLink }] = await Promise.all([
+        linkOf(),
+        description.links!.loadService(),
+      ]);
+      const requestId = context.get("requestId");
+      return await serveLink(link, { request: context.req.raw, requestId, rateLimits });
+    });
+    app.all(path, methodNotAllowed("GET, HEAD, OPTIONS"));
   }
 
   app.post("/mcp", async (context) => {
@@ -208,46 +248,24 @@ export function createApp<Settings extends PlatformSettings>(
   app.get("/openapi.json", async (context) => {
     context.set("path", "/openapi.json");
     // Loaded by the first who asks: no other request should wait for it.
-    const [{ openApiDocument }, { documentation }, described] = await Promise.all([
-      import("./openapi/document.ts"),
-      description.loadDocumentation(),
-      loadAll(operations),
-    ]);
-    return Response.json(
-      openApiDocument({ name: description.name, documentation, operations: described }),
-    );
+    const [{ openApiDocument }, { documentation }, describedOperations, describedLinks] =
+      await Promise.all([
+        import("./openapi/document.ts"),
+        description.loadDocumentation(),
+        loadAll(operations),
+        loadAll(links),
+      ]);
+    return Response.json(openApiDocument({
+      name: description.name,
+      documentation,
+      operations: describedOperations,
+      links: describedLinks,
+    }));
   });
   for (const path of ["/whoami", "/health", "/metrics", "/openapi.json"]) {
     app.all(path, methodNotAllowed("GET, OPTIONS"));
   }
   return app;
-}
-
-/** By path, what gives the operation, made when it is first asked for. */
-function createOperations<Settings extends PlatformSettings>(
-  operations: Operations<Settings>,
-  platform: Platform<Settings>,
-): Map<string, () => Promise<Operation>> {
-  return new Map(
-    Object.entries(operations).map(([path, load]) => {
-      let operation: Promise<Operation> | undefined;
-      return [path, () => {
-        operation ??= load().then((module) => module.createOperation(platform));
-        // What failed once is tried again by the next request.
-        operation.catch(() => operation = undefined);
-        return operation;
-      }];
-    }),
-  );
-}
-
-/** Every operation with its path, in the order of the table. */
-function loadAll(
-  operations: ReadonlyMap<string, () => Promise<Operation>>,
-): Promise<[path: string, operation: Operation][]> {
-  return Promise.all(
-    Array.from(operations, async ([path, operationOf]) => [path, await operationOf()] as const),
-  );
 }
 
 function methodNotAllowed(allow: string): (context: AppContext) => Response {

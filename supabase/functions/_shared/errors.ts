@@ -50,6 +50,10 @@ const CATALOGUE = {
   artifact_expired: { status: 410, message: "The artifact has expired or was deleted." },
   grant_expired: { status: 410, message: "The grant has expired." },
   grant_revoked: { status: 410, message: "The grant was revoked." },
+  grant_used_up: {
+    status: 410,
+    message: "The grant allows no more downloads. Ask its owner for another one.",
+  },
   body_too_large: { status: 413, message: "The request body may have at most 64 KiB." },
   invalid_request: {
     status: 422,

@@ -24,6 +24,12 @@ export function artifactsApp(environment: Environment) {
       "/events": () => import("./routes/events.ts"), //               the agent itself
       "/sweep": () => import("./routes/sweep.ts"), //                 the operator
     }, //                                                             and the operator, everything
+    links: {
+      byPath: {
+        "/d/:grant_token": () => import("./links/download.ts"), //    whoever has the link
+      },
+      loadService: () => import("../_shared/links/serve_link.ts"),
+    },
     async checkHealth(settings) {
       await (await import("./storage/bucket.ts")).requireBucket(settings);
     },

@@ -1,8 +1,12 @@
 import * as z from "zod";
+import type { ErrorCode } from "../_shared/errors.ts";
+import type { Platform } from "../_shared/operation.ts";
 import { publicUrl } from "../_shared/public_origin.ts";
-import type { PlatformSettings } from "../_shared/settings/platform.ts";
+import type { CallerArgument } from "../_shared/request/caller.ts";
+import { sha256Hex } from "../_shared/secrets.ts";
 import { sentArtifactId, sentExpiry, sentKey, sentMime, sentSha256, sentSize } from "./fields.ts";
-import type { ObjectStore } from "./storage/object_store.ts";
+import type { ArtifactsSettings } from "./settings.ts";
+import { createObjectStore } from "./storage/object_store.ts";
 
 /** What /fetch and /open answer with. */
 export const download = z.object({
@@ -21,25 +25,89 @@ export const download = z.object({
 }).meta({ id: "Download" });
 
 /** What the SQL functions behind /fetch and /open return. */
-export interface AllowedDownload extends Omit<z.output<typeof download>, "url" | "expires_at"> {
+interface AllowedDownload extends Omit<z.output<typeof download>, "url" | "expires_at"> {
   readonly sealed_path: string;
   readonly window_seconds: number;
+  /** The grant that has one download less now; null: none. */
+  readonly counted_grant_id: string | null;
 }
 
-/** Signs the URL of a download that the database has allowed. Throws upstream_unavailable. */
-export async function makeDownload(
-  { sealed_path, window_seconds, ...described }: AllowedDownload,
-  { store, request, settings }: {
-    readonly store: ObjectStore;
-    readonly request: Request;
-    readonly settings: PlatformSettings;
-  },
-): Promise<z.output<typeof download>> {
-  const fileName = described.key.slice(described.key.lastIndexOf("/") + 1);
-  const signed = await store.signDownload(sealed_path, { seconds: window_seconds, fileName });
+/** The errors of a grant token. */
+export const GRANT_TOKEN_ERRORS: readonly ErrorCode[] = [
+  "grant_not_found",
+  "grant_expired",
+  "grant_revoked",
+  "grant_used_up",
+  "artifact_expired",
+];
+
+type Download = z.output<typeof download>;
+
+/** Who asks for a download. */
+interface Asking {
+  readonly caller: CallerArgument;
+  readonly request: Request;
+}
+
+export interface Downloads {
+  /** What a grant token gives. Throws its errors, and upstream_unavailable. */
+  redeem(grantToken: string, asking: Asking): Promise<Download>;
+  /** What a caller may open. Throws what the SQL function raises, and upstream_unavailable. */
+  open(named: NamedArtifact, asking: Asking): Promise<Download>;
+}
+
+/** An artifact by its id, or by a key of an agent (null: the caller). */
+interface NamedArtifact {
+  readonly artifact_id: string | null;
+  readonly key: string | null;
+  readonly agent_id: string | null;
+}
+
+export function createDownloads(
+  { callDatabase, settings }: Platform<ArtifactsSettings>,
+): Downloads {
+  const store = createObjectStore(settings);
+  const window_seconds = settings.artifactsFetchUrlSeconds;
+
+  /** Signs the URL of a download that the database has allowed. */
+  async function makeDownload(
+    { sealed_path, window_seconds, counted_grant_id, ...described }: AllowedDownload,
+    request: Request,
+  ): Promise<Download> {
+    const fileName = described.key.slice(described.key.lastIndexOf("/") + 1);
+    try {
+      const signed = await store.signDownload(sealed_path, { seconds: window_seconds, fileName });
+      return {
+        url: publicUrl(signed.url, request, settings),
+        expires_at: signed.expiresAt.toISOString(),
+        ...described,
+      };
+    } catch (error) {
+      if (counted_grant_id !== null) {
+        // Nobody was told of a URL. Where this fails too, the grant gives one less than it could.
+        await callDatabase("return_download", { grant_id: counted_grant_id }).catch(() => {});
+      }
+      throw error;
+    }
+  }
+
   return {
-    url: publicUrl(signed.url, request, settings),
-    expires_at: signed.expiresAt.toISOString(),
-    ...described,
+    async redeem(grantToken, { caller, request }) {
+      const token_hash = sha256Hex(grantToken);
+      const allowed = await callDatabase<AllowedDownload>("redeem_grant_token", {
+        caller,
+        token_hash,
+        window_seconds,
+      });
+      return await makeDownload(allowed, request);
+    },
+    async open(named, { caller, request }) {
+      const allowed = await callDatabase<AllowedDownload>("open_artifact", {
+        caller,
+        ...named,
+        window_seconds,
+      });
+      return await makeDownload(allowed, request);
+    },
   };
 }

@@ -80,7 +80,7 @@ const GRANT_ID = {
   examples: ["grant_0b7e4d1c9a2f48f6b3d5e6c7a8f90122"],
 };
 const GRANT_TOKEN = {
-  description: "The capability that /fetch takes. Whoever has it has the access.",
+  description: "The capability that /fetch and the link take. Whoever has it has the access.",
   examples: ["g_qk0vXy3Jw7nRZb2LhT8sUe5CfA1dGmPiOo4NtK6WxYz"],
 };
 
@@ -92,6 +92,8 @@ export const grantToken = nameOf(/^g_[A-Za-z0-9_-]{43}$/, GRANT_TOKEN);
 export const sentArtifactId = z.string().meta(ARTIFACT_ID);
 export const sentGrantId = z.string().meta(GRANT_ID);
 export const sentGrantToken = z.string().meta(GRANT_TOKEN);
+export const sentGrantee = z.string().nullable()
+  .meta({ description: "Null: whoever has the token.", examples: ["builder"] });
 export const sentKey = z.string().meta({ examples: ["reports/2026/july.pdf"] });
 export const sentMime = z.string().meta({ examples: ["application/pdf"] });
 export const sentSize = z.int().meta({ description: "In bytes.", examples: [48_213] });

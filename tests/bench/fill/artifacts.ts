@@ -16,7 +16,8 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillGrants(sql, artifacts),
     fillBlockedSenders(sql, artifacts),
   ]);
-  await sql`analyze artifacts.artifacts, artifacts.grants`;
+  await fillDownloads(sql);
+  await sql`analyze artifacts.artifacts, artifacts.grants, artifacts.grant_downloads`;
   await sql`
     insert into artifacts.totals
     select c.*
@@ -127,6 +128,17 @@ async function fillGrants(sql: postgres.Sql, ended: number): Promise<void> {
           encode(sha256(convert_to('live ' || i, 'UTF8')), 'base64'), '+/', '-_'), '='), 'UTF8')), 'hex'),
         now() - interval '9 days' - i * interval '1 ms', now() + interval '90 days'
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}
+
+/** Of those that ended, and of every fourth live one, which gives five. */
+async function fillDownloads(sql: postgres.Sql): Promise<void> {
+  await sql`
+    insert into artifacts.grant_downloads (grant_id, downloads)
+    select grant_id, 3 from artifacts.grants where live_until <= now()`;
+  await sql`
+    insert into artifacts.grant_downloads (grant_id, max_downloads, downloads)
+    select 'grant_' || md5('live ' || i), 5, 1
+    from generate_series(1, (select count(*) from artifacts.grants where live_until > now())::integer - 1, 4) i`;
 }
 
 /** One of each peer, and one of the grantee, who never granted it anything. */

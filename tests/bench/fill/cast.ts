@@ -52,6 +52,9 @@ export function liveGrantIdOf(index: number): string {
   return `grant_${md5(`live ${index}`)}`;
 }
 
+/** Every fourth live grant gives five downloads, and this one is the second of them. */
+export const LIMITED = 5;
+
 export function grantTokenOf(index: number): string {
   return `g_${createHash("sha256").update(`live ${index}`).digest("base64url")}`;
 }

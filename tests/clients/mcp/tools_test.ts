@@ -81,6 +81,30 @@ Deno.test("share, unshare, list, delete, events, whoami → what the command lin
   assert.equal((await client.succeed("whoami"))["agent_id"], planner.agent.id);
 });
 
+Deno.test("link, share with max_downloads → a URL for a person; a grant for so many downloads", async () => {
+  await using planner = await AgentHost.of("planner");
+  await using builder = await AgentHost.of("builder");
+  const { client } = planner;
+  await writeFile(planner.path("plan.txt"), "how");
+  await client.succeed("put_file", { path: "plan.txt" });
+  const made = await client.succeed("link", { key: "plan.txt", days: 2, max_downloads: 1 });
+  const url = String(made["url"]);
+  assert.equal(await (await fetch(url)).text(), "how");
+  const usedUp = await fetch(url);
+  assert.equal(usedUp.status, 410);
+  await usedUp.body?.cancel();
+  const given = { key: "plan.txt", to: [builder.agent.id], max_downloads: 1 };
+  await client.succeed("share", given);
+  const { grants: [grant] } = await builder.client.succeed<Page>("inbox");
+  const get = { artifact_id: grant!.artifact_id, path: "plan.txt" };
+  await builder.client.succeed("get_file", get);
+  assert.deepEqual((await builder.client.succeed<Page>("inbox")).grants, []);
+  assert.equal(
+    codeOf(await builder.client.call("get_file", { ...get, overwrite: true })),
+    "grant_used_up",
+  );
+});
+
 Deno.test("inbox_block, inbox_unblock → what an agent grants is not shown, then shown", async () => {
   await using planner = await AgentHost.of("planner");
   await using builder = await AgentHost.of("builder");

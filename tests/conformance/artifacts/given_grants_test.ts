@@ -2,32 +2,16 @@ import assert from "node:assert/strict";
 import {
   artifactTest,
   deleteArtifact,
+  givenGrants,
+  type GivenGrantsPage,
   grant,
   publish,
   revoke,
   secondsFromNow,
 } from "../artifacts.ts";
-import { type Agent, assertError, assertInvalid, post, type Sender, succeed } from "../client.ts";
+import { assertError, assertInvalid, post, type Sender } from "../client.ts";
 
-interface GivenGrant {
-  readonly grant_id: string;
-  readonly artifact_id: string;
-  readonly key: string;
-  readonly to_agent: string;
-  readonly granted_at: string;
-  readonly expires_at: string;
-}
-
-interface Page {
-  readonly grants: readonly GivenGrant[];
-  readonly next_cursor: string | null;
-}
-
-function grantsOf(agent: Agent, body: object = {}): Promise<Page> {
-  return succeed<Page>("/agent-artifacts/grants", { as: agent, body });
-}
-
-function idsIn({ grants }: Page): string[] {
+function idsIn({ grants }: GivenGrantsPage): string[] {
   return grants.map(({ grant_id }) => grant_id);
 }
 
@@ -45,7 +29,7 @@ artifactTest(
     await deleteArtifact(planner, gone);
     await grant(stranger, await publish(stranger), { to: builder });
 
-    const page = await grantsOf(planner);
+    const page = await givenGrants(planner);
     assert.deepEqual(
       page.grants.map(({ granted_at: _, ...entry }) => entry),
       [[soon, two], [late, one]].map(([given, artifact]) => ({
@@ -54,16 +38,18 @@ artifactTest(
         key: (artifact as typeof one).key,
         to_agent: (given as typeof soon).to_agent,
         expires_at: (given as typeof soon).expires_at,
+        max_downloads: null,
+        downloads: 0,
       })),
     );
     assert.equal(page.next_cursor, null);
-    assert.deepEqual(idsIn(await grantsOf(planner, { artifact_id: one.artifact_id })), [
+    assert.deepEqual(idsIn(await givenGrants(planner, { artifact_id: one.artifact_id })), [
       late.grant_id,
     ]);
-    assert.deepEqual(idsIn(await grantsOf(planner, { to_agent: stranger.id })), [soon.grant_id]);
+    assert.deepEqual(idsIn(await givenGrants(planner, { to_agent: stranger.id })), [soon.grant_id]);
     const both = { artifact_id: one.artifact_id, to_agent: stranger.id };
-    assert.deepEqual((await grantsOf(planner, both)).grants, []);
-    assert.deepEqual((await grantsOf(builder)).grants, []);
+    assert.deepEqual((await givenGrants(planner, both)).grants, []);
+    assert.deepEqual((await givenGrants(builder)).grants, []);
   },
 );
 
@@ -82,7 +68,7 @@ artifactTest(
       const walked: string[] = [];
       let cursor: string | null | undefined;
       while (cursor !== null) {
-        const page = await grantsOf(planner, { ...filter, limit: 2, ...(cursor && { cursor }) });
+        const page = await givenGrants(planner, { ...filter, limit: 2, ...(cursor && { cursor }) });
         walked.push(...idsIn(page));
         cursor = page.next_cursor;
       }
@@ -97,13 +83,13 @@ artifactTest(
     const artifact = await publish(planner);
     await grant(planner, artifact, { to: builder });
     const ask = (as: Sender) =>
-      post<Page>("/agent-artifacts/grants", { as, body: { agent_id: planner.id } });
+      post<GivenGrantsPage>("/agent-artifacts/grants", { as, body: { agent_id: planner.id } });
     assertError(await ask(stranger), 403, "forbidden");
     assertError(await ask("nobody"), 401, "unauthenticated");
     assert.equal((await ask("operator")).body.grants.length, 1);
     const { artifact_id } = artifact;
-    assert.deepEqual((await grantsOf(stranger, { artifact_id })).grants, []);
-    assert.deepEqual((await grantsOf(builder, { artifact_id })).grants, []);
+    assert.deepEqual((await givenGrants(stranger, { artifact_id })).grants, []);
+    assert.deepEqual((await givenGrants(builder, { artifact_id })).grants, []);
   },
 );
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   artifactTest,
   download,
+  givenGrants,
   type Grant,
   leavesUnchanged,
   publish,
@@ -34,6 +35,22 @@ artifactTest(
     });
     assert.deepEqual(grants.map((grant) => grant["artifact_id"]), [artifact_id, artifact_id]);
     assert.equal(JSON.stringify(grants).includes("g_"), false);
+  },
+);
+
+artifactTest(
+  "grant without to_agent → refused unless the token is shown: nothing else gives the access",
+  async ({ planner, stranger }) => {
+    const { artifact_id } = await publish(planner);
+    await using client = await connect("agent-artifacts", planner);
+    const terms = { artifact_id, expires_at: secondsFromNow(600), max_downloads: 1 };
+    assertToolError(await client.call("grant", terms), "invalid_request");
+    assert.deepEqual((await givenGrants(planner)).grants, []);
+    const { token } = await client.succeed<Grant>("grant", { ...terms, show_token: true });
+    await using holder = await connect("agent-artifacts", stranger);
+    const given = { grant_token: token, inline: true };
+    assert.equal((await holder.succeed("fetch", given))["text"], "hello");
+    assertToolError(await holder.call("fetch", given), "grant_used_up");
   },
 );
 

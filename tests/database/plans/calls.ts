@@ -9,6 +9,7 @@ import {
   grantTokenOf,
   HOARDER,
   LEASE,
+  LIMITED,
   liveGrantIdOf,
   OWNER,
   pendingIdOf,
@@ -133,6 +134,16 @@ export const CALLS: readonly PlannedCall[] = [
   call("grant_artifact", {
     caller: as(HOARDER),
     artifact_id: artifactIdOf(POPULAR),
+    to_agent: null,
+    expires_at: IN_A_DAY,
+    grant_id: `grant_${"0".repeat(32)}`,
+    token_hash: DIGEST,
+    max_live_grants: 1000,
+    max_downloads: 5,
+  }, { circumstances: "for whoever has the token, with a limit" }),
+  call("grant_artifact", {
+    caller: as(HOARDER),
+    artifact_id: artifactIdOf(POPULAR),
     to_agent: GRANTEE,
     expires_at: IN_A_DAY,
     grant_id: `grant_${"0".repeat(32)}`,
@@ -158,6 +169,13 @@ export const CALLS: readonly PlannedCall[] = [
     token_hash: sha256(grantTokenOf(7)),
     window_seconds: 60,
   }),
+  call("redeem_grant_token", {
+    caller: { kind: "grant_token", request_id: "plans" },
+    token_hash: sha256(grantTokenOf(LIMITED)),
+    window_seconds: 60,
+  }, { circumstances: "of a grant with a limit" }),
+  call("check_grant_token", { token_hash: sha256(grantTokenOf(LIMITED)) }),
+  call("return_download", { grant_id: liveGrantIdOf(LIMITED) }),
   call("open_artifact", {
     caller: as(GRANTEE),
     artifact_id: artifactIdOf(500),

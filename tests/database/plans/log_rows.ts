@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { HOARDER } from "../../bench/fill/cast.ts";
+import { HOARDER, READER } from "../../bench/fill/cast.ts";
 
 /** How many of the oldest events are older than any are kept. */
 const OLD_EVENTS = 1_500;
@@ -26,6 +26,14 @@ export async function fillLog(
     select 'art_' || md5('artifact ' || i), ${HOARDER}, 'agent', 'artifact.opened', ${HOARDER}, '{}',
       now() - make_interval(secs => 100 + i), 1, 1, now()
     from generate_series(0, ${artifacts}::integer - 1) i`;
+  // Of tokens: what is settled first.
+  await sql`
+    insert into agents.reads (
+      object_id, reader, actor_kind, action, subject_agent_id, details, told_at, told_reads, untold_reads, last_read_at
+    )
+    select 'grant_' || md5('live ' || i), '', 'grant_token', 'artifact.fetched', ${READER}, '{}',
+      now() - interval '10 days', 1, 1, now()
+    from generate_series(0, 499) i`;
   // Of as many agents and hours: most are kept for longer.
   await sql`
     insert into agents.usage

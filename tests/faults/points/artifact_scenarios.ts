@@ -82,6 +82,32 @@ async function arrangeSupersedingCommit(): Promise<Arranged> {
   };
 }
 
+/** A grant that gives one download, which holds when there is not another one. */
+async function arrangeOneDownload() {
+  const [owner, reader] = await castOfTwo();
+  const { artifact_id } = await publish(owner);
+  const { token } = await grant(owner, { artifact_id }, { to: reader, max_downloads: 1 });
+  const holds = async () => void assertError(await redeem(token), 410, "grant_used_up");
+  return { reader, artifact_id, token, holds };
+}
+
+function oneDownload(
+  path: string,
+  given: "200" | "302",
+  ask: (download: Awaited<ReturnType<typeof arrangeOneDownload>>) => Arranged["request"],
+): Scenario {
+  return artifactScenario({
+    path,
+    situation: "of a grant for one download",
+    // One whose answer was lost has been counted.
+    settled: [given, "410 grant_used_up"],
+    async arrange() {
+      const download = await arrangeOneDownload();
+      return { request: ask(download), holds: download.holds };
+    },
+  });
+}
+
 export const ARTIFACT_SCENARIOS: readonly Scenario[] = [
   artifactScenario({
     path: "/health",
@@ -158,6 +184,26 @@ export const ARTIFACT_SCENARIOS: readonly Scenario[] = [
       const [owner, reader] = await castOfTwo();
       const { token } = await grant(owner, await publish(owner), { to: reader });
       return { request: { as: "nobody", body: { grant_token: token } } };
+    },
+  }),
+  oneDownload("/fetch", "200", ({ token }) => ({ as: "nobody", body: { grant_token: token } })),
+  oneDownload("/open", "200", ({ reader, artifact_id }) => ({ as: reader, body: { artifact_id } })),
+  oneDownload("/d/:grant_token", "302", ({ token }) => {
+    return { method: "GET", path: `/d/${token}`, as: "nobody" };
+  }),
+  artifactScenario({
+    path: "/d/:grant_token",
+    situation: "whether it leads anywhere",
+    settled: ["302"],
+    // HEAD does not say which error it is.
+    unwrap: (answer) =>
+      answer.status === 503
+        ? { ...answer, body: { error: { code: "upstream_unavailable" } } }
+        : answer,
+    async arrange() {
+      const { token } = await arrangeOneDownload();
+      const request = { method: "HEAD", path: `/d/${token}`, as: "nobody" } as const;
+      return { request, holds: async () => assert.equal((await redeem(token)).status, 200) };
     },
   }),
   artifactScenario({

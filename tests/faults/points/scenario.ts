@@ -5,7 +5,9 @@ export type FunctionName = "agent-artifacts" | "agent-mesh";
 
 export interface Asked {
   /** Default: POST. */
-  readonly method?: "GET" | "POST";
+  readonly method?: "GET" | "HEAD" | "POST";
+  /** Instead of the scenario's, where that has a parameter. */
+  readonly path?: string;
   readonly as: Sender;
   readonly body?: object;
 }

@@ -83,13 +83,14 @@ export async function tryFault(
   // A large file takes several requests: the point may lie in a later one.
   while (strikes.length === 0 && first?.status === 202) first = await victim.ask(arranged.request);
   victim.proxy.letPass();
+  const isAnsweredEarly = unfinished > 0;
   answered.open();
   assert.ok(strikes.length > 0, "the call was made again");
   if (faultName in KILLS) assert.equal(first, null, "the function was killed");
   else assertHonest(scenario, first);
 
   let last = await settle(scenario, { victim, arranged });
-  if (unfinished > 0) {
+  if (isAnsweredEarly) {
     // It may still undo what the request did: so the same is asked once more.
     await Promise.allSettled(strikes);
     last = await settle(scenario, { victim, arranged });

@@ -23,7 +23,7 @@ export interface Victim extends AsyncDisposable {
 }
 
 export async function startVictim(
-  { functionName, path, environment, unwrap = (answer) => answer }: Scenario,
+  { functionName, path: pathOfAll, environment, unwrap = (answer) => answer }: Scenario,
 ): Promise<Victim> {
   const proxy = startProxy(SUPABASE_URL);
   const entryPoint = join(FUNCTIONS, functionName, "index.ts");
@@ -51,15 +51,18 @@ export async function startVictim(
     return await start();
   }
 
-  async function send(running: OwnFunction, { method = "POST", as, body = {} }: Asked) {
+  async function send(running: OwnFunction, asked: Asked) {
+    const { method = "POST", path = pathOfAll, as, body = {} } = asked;
     try {
       const response = await fetch(`${running.process.url}/${functionName}${path}`, {
         method,
         headers: headersOf(as),
+        redirect: "manual",
         signal: AbortSignal.timeout(PATIENCE_MILLISECONDS),
         ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
       });
-      return new Response(await response.arrayBuffer(), response);
+      const bytes = await response.arrayBuffer();
+      return new Response(bytes.byteLength === 0 ? null : bytes, response);
     } catch {
       return null;
     }
@@ -75,8 +78,8 @@ export async function startVictim(
       running = await current;
       const response = await send(running, request);
       if (response === null) return null;
-      const described = { method: request.method ?? "POST", path: `/${functionName}${path}` };
-      await assertDescribed(described, response);
+      const { method = "POST", path = pathOfAll } = request;
+      await assertDescribed({ method, path: `/${functionName}${path}` }, response);
       return unwrap({
         status: response.status,
         headers: response.headers,

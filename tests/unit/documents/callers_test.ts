@@ -2,40 +2,56 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../dev/command/project.ts";
+import type { Link } from "../../../supabase/functions/_shared/links/link.ts";
 import type { Operation } from "../../../supabase/functions/_shared/operation.ts";
 import { readPages, rowsUnder } from "./pages.ts";
 
 const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
 
-interface ListedOperation {
+interface Listed<What> {
   readonly path: string;
   /** What app.ts says behind it. */
   readonly comment: string;
-  readonly operation: Operation;
+  readonly operation: What;
 }
 
-/** The operations that a function's app.ts lists, each loaded from the module that it names. */
-async function readOperations(functionName: string): Promise<ListedOperation[]> {
+const PLATFORM = { settings: { supabaseUrl: "http://127.0.0.1" } };
+
+/** What a function's app.ts lists of a folder, each loaded from the module that it names. */
+async function readListed<What>(
+  functionName: string,
+  { folder, create }: { readonly folder: string; readonly create: string },
+): Promise<Listed<What>[]> {
   const directory = join(PROJECT, "supabase/functions", functionName);
   const source = await readFile(join(directory, "app.ts"), "utf8");
   const lines = source.matchAll(/^ +"(\/\S+)": \(\) => import\("\.\/(\S+)"\), \/\/ +(.+)$/gm);
   return await Promise.all(
-    Array.from(lines, async ([, path = "", module = "", comment = ""]) => ({
-      path,
-      comment,
-      operation: (await import(`file://${directory}/${module}`)).createOperation({
-        settings: { supabaseUrl: "http://127.0.0.1" },
-      }),
-    })),
+    Array.from(lines)
+      .filter(([, , module = ""]) => module.startsWith(`${folder}/`))
+      .map(async ([, path = "", module = "", comment = ""]) => ({
+        path,
+        comment,
+        operation: (await import(`file://${directory}/${module}`))[create](PLATFORM),
+      })),
   );
+}
+
+function readOperations(functionName: string): Promise<Listed<Operation>[]> {
+  return readListed(functionName, { folder: "routes", create: "createOperation" });
+}
+
+function readLinks(functionName: string): Promise<Listed<Link>[]> {
+  return readListed(functionName, { folder: "links", create: "createLink" });
 }
 
 for (const name of FUNCTIONS) {
   Deno.test(`the table in app.ts of ${name} → who may call each path, as its operation says`, async () => {
     const operations = await readOperations(name);
     const source = await readFile(join(PROJECT, "supabase/functions", name, "app.ts"), "utf8");
+    const links = await readLinks(name);
     assert.equal(operations.length, source.split('import("./routes/').length - 1);
-    for (const { path, comment, operation } of operations) {
+    assert.equal(links.length, source.split('import("./links/').length - 1);
+    for (const { path, comment, operation } of [...operations, ...links]) {
       assert.equal(comment, operation.callers, path);
     }
   });

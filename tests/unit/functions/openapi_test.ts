@@ -48,6 +48,9 @@ function operationsOf({ paths }: OpenApiDocument): [path: string, operation: Ope
   );
 }
 
+/** By GET and by HEAD. */
+const LINK = "/d/{grant_token}";
+
 type NamedContent = [where: string, content: Content];
 
 /** Every body of the document, with a name for it. */
@@ -111,7 +114,7 @@ for (const [name, document] of Object.entries(DOCUMENTS)) {
     const open = operationsOf(document).filter(([, { security }]) => security?.length === 0);
     assert.deepEqual(
       open.map(([path]) => path),
-      name === "agent-mesh" ? ["/health"] : ["/fetch", "/health"],
+      name === "agent-mesh" ? ["/health"] : ["/fetch", LINK, LINK, "/health"],
     );
   });
 
@@ -160,6 +163,26 @@ Deno.test("/wg_config in the document → JSON, or text; /commit → 200, or 202
   assert.deepEqual(Object.keys(config.content), ["application/json", "text/plain"]);
   const { responses } = DOCUMENTS["agent-artifacts"].paths["/commit"]!["post"]!;
   assert.ok("retry-after" in (responses["202"] as ResponseObject).headers);
+});
+
+Deno.test("a link in the document → 302 with a location and no body; errors as JSON or as a page, but for a wrong method", () => {
+  const { get, head } = DOCUMENTS["agent-artifacts"].paths[LINK]!;
+  for (const { responses } of [get!, head!]) {
+    const { "302": found, "410": gone, "405": wrongMethod } = responses as Readonly<
+      Record<string, ResponseObject>
+    >;
+    assert.ok("location" in found!.headers && "referrer-policy" in found!.headers);
+    assert.equal(found!.content, undefined);
+    assert.deepEqual(Object.keys(gone!.content), ["application/json", "text/html", "text/plain"]);
+    const codes = Object.keys(gone!.content["application/json"]!.examples ?? {});
+    assert.deepEqual(codes, [
+      "grant_expired",
+      "grant_revoked",
+      "grant_used_up",
+      "artifact_expired",
+    ]);
+    assert.deepEqual(Object.keys(wrongMethod!.content), ["application/json"]);
+  }
 });
 
 Deno.test("/psk/keys, which only psk:reencrypt calls → not in the document", () => {

@@ -8,6 +8,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   get: async () => (await import("./commands/get.ts")).get,
   ls: async () => (await import("./commands/ls.ts")).ls,
   share: async () => (await import("./commands/share.ts")).share,
+  link: async () => (await import("./commands/link.ts")).link,
   unshare: async () => (await import("./commands/unshare.ts")).unshare,
   inbox: async () => (await import("./commands/inbox.ts")).inbox,
   rm: async () => (await import("./commands/rm.ts")).rm,

@@ -44,7 +44,7 @@ export interface paths {
     };
     get?: never;
     put?: never;
-    /** Give another agent access to an artifact until a given time. */
+    /** Give another agent, or whoever has the link, access to an artifact until a given time. */
     post: operations["grant"];
     delete?: never;
     options?: never;
@@ -350,6 +350,7 @@ export interface components {
           | "artifact_expired"
           | "grant_expired"
           | "grant_revoked"
+          | "grant_used_up"
           | "body_too_large"
           | "invalid_request"
           | "size_mismatch"
@@ -408,10 +409,11 @@ export interface components {
       grant_id: string;
       /** @description Names one content, which never changes. */
       artifact_id: string;
-      to_agent: string;
+      /** @description Null: whoever has the token. */
+      to_agent: string | null;
       /** Format: date-time */
       expires_at: string;
-      /** @description For /fetch. Shown here and never again. */
+      /** @description For /fetch and for the link, /d/<token>. Shown here and never again. */
       token: string;
     };
     Download: {
@@ -436,11 +438,16 @@ export interface components {
       /** @description Names one content, which never changes. */
       artifact_id: string;
       key: string;
-      to_agent: string;
+      /** @description Null: whoever has the token. */
+      to_agent: string | null;
       /** Format: date-time */
       granted_at: string;
       /** Format: date-time */
       expires_at: string;
+      /** @description How many it allows; null: any number. */
+      max_downloads: number | null;
+      /** @description With `max_downloads`, how many of them were used. Without, how many there were by the token; what the agent opened by its own key is in /events. */
+      downloads: number;
     };
     InboxEntry: {
       /** @description Names a grant, and gives access to nothing. */
@@ -506,12 +513,15 @@ export interface components {
       /** @description Names a grant, and gives access to nothing. */
       grant_id?: string;
       from_agent?: string;
+      /** @description Not where the grant is for whoever has the token. */
       to_agent?: string;
       /**
        * Format: date-time
        * @description When the grant ends.
        */
       expires_at?: string;
+      /** @description How many downloads the grant allows. */
+      max_downloads?: number;
       sha256?: string;
       /** @description How many reads the event stands for: at most one event a minute. */
       reads?: number;
@@ -615,10 +625,12 @@ export interface operations {
         "application/json": {
           /** @description Names one content, which never changes. */
           artifact_id: string;
-          /** @description An agent's identifier. */
-          to_agent: string;
+          /** @description Left out: for whoever has the token. */
+          to_agent?: string;
           /** Format: date-time */
           expires_at: string;
+          /** @description That many answers of /fetch, of /open and of the link together, then 410 `grant_used_up`. Left out: any number. */
+          max_downloads?: number;
         };
       };
     };
@@ -646,8 +658,7 @@ export interface operations {
         "application/json": {
           /** @description Names one content, which never changes. */
           artifact_id?: string;
-          /** @description An agent's identifier. */
-          to_agent?: string;
+          to_agent?: string | null;
           /** @description Names a grant, and gives access to nothing. */
           grant_id?: string;
           /** Format: date-time */
@@ -681,7 +692,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description The capability that /fetch takes. Whoever has it has the access. */
+          /** @description The capability that /fetch and the link take. Whoever has it has the access. */
           grant_token: string;
         };
       };

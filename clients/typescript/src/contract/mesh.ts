@@ -249,6 +249,7 @@ export interface components {
           | "artifact_expired"
           | "grant_expired"
           | "grant_revoked"
+          | "grant_used_up"
           | "body_too_large"
           | "invalid_request"
           | "size_mismatch"

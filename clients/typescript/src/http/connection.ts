@@ -54,6 +54,11 @@ export class Connection {
     this.fetch = (input, init) => given(input, init);
   }
 
+  /** Where a path of the function is. */
+  urlOf(path: string): string {
+    return this.#base + path;
+  }
+
   /** The same, for what is still to be done when the connection's signal is aborted. */
   withoutSignal(): Connection {
     const [functionName, { signal: _, ...options }] = this.#arguments;
@@ -118,7 +123,7 @@ export class Connection {
     signal?.throwIfAborted();
     const timeout = idleTimeout(ANSWER_SECONDS, signal);
     try {
-      const response = await this.fetch(this.#base + path, {
+      const response = await this.fetch(this.urlOf(path), {
         ...request,
         headers: { ...request.headers, ...this.#headers },
         // The key goes nowhere else, and no proxy's page is taken for an answer.

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { ErrorCode } from "../errors.ts";
 import { sentTimestamp } from "../fields.ts";
+import type { Link } from "../links/link.ts";
 import type { Operation } from "../operation.ts";
 import { Components } from "./components.ts";
 import {
@@ -10,6 +11,7 @@ import {
   jsonResponse,
   textOrJsonResponse,
 } from "./responses.ts";
+import { describeLink } from "./link.ts";
 import { describeMetrics } from "./metrics.ts";
 import { describeWhoami } from "./whoami.ts";
 
@@ -45,11 +47,12 @@ const health = z.object({
 
 /** The OpenAPI 3.1 document of a function, made from the schemas that validate its requests. */
 export function openApiDocument(
-  { name, documentation, operations }: {
+  { name, documentation, operations, links }: {
     /** The function's. */
     readonly name: string;
     readonly documentation: Documentation;
     readonly operations: readonly (readonly [path: string, operation: Operation])[];
+    readonly links: readonly (readonly [pattern: string, link: Link])[];
   },
 ): object {
   const components = new Components();
@@ -71,6 +74,9 @@ export function openApiDocument(
     }).map(([name, description]) => ({ name, description })),
     paths: {
       ...paths,
+      ...Object.fromEntries(
+        links.map(([pattern, link]) => describeLink(pattern, link, components)),
+      ),
       "/whoami": { get: describeWhoami(components) },
       "/health": { get: describeHealth(components) },
       "/metrics": { get: describeMetrics(components) },

@@ -103,40 +103,88 @@ export function acceptedResponse(body: z.ZodType, components: Components): objec
   };
 }
 
+/** What every response of a link has besides. */
+const LINK_HEADERS = {
+  "referrer-policy": {
+    description: "Nobody else is to learn the link.",
+    required: true,
+    schema: { type: "string", const: "no-referrer" },
+  },
+};
+
+/** The answer of a link. */
+export function redirectResponse(): object {
+  return {
+    description: "To the download.",
+    headers: {
+      ...COMMON_HEADERS,
+      ...LINK_HEADERS,
+      location: {
+        description: "The download URL, which soon ends. Not where the method is HEAD.",
+        schema: { type: "string", format: "uri" },
+      },
+    },
+  };
+}
+
+/** As errorResponses, of a link: what GET and HEAD can bring about may also be a page. */
+export function linkErrorResponses(
+  codes: readonly ErrorCode[],
+  components: Components,
+): Record<string, object> {
+  const page = { schema: { type: "string" }, example: "<h1>This link has expired</h1>" };
+  // The platform serves HTML as plain text where a project has no domain of its own.
+  const pages = { "text/html": page, "text/plain": page };
+  return Object.fromEntries(
+    Array.from(codesByStatus(codes), ([status, names]) => {
+      const response = errorResponse(status, names, components);
+      return [status, {
+        ...response,
+        headers: { ...response.headers, ...LINK_HEADERS },
+        content: { ...response.content, ...(status !== 405 && pages) },
+      }];
+    }),
+  );
+}
+
 /** One response per status of these errors, defined once for all operations that have the same. */
 export function errorResponses(
   codes: readonly ErrorCode[],
   components: Components,
 ): Record<string, object> {
-  const codesByStatus = new Map<number, Set<ErrorCode>>();
+  return Object.fromEntries(Array.from(codesByStatus(codes), ([status, names]) => {
+    const name = [...names].map(pascalCase).join("Or");
+    const response = errorResponse(status, names, components);
+    components.responses[name] ??= response;
+    return [status, {
+      $ref: `#/components/responses/${name}`,
+      description: response.description,
+    }];
+  }));
+}
+
+function codesByStatus(codes: readonly ErrorCode[]): Map<number, Set<ErrorCode>> {
+  const grouped = new Map<number, Set<ErrorCode>>();
   for (const code of codes) {
     const { status } = errorEntry(code);
-    codesByStatus.set(status, (codesByStatus.get(status) ?? new Set()).add(code));
+    grouped.set(status, (grouped.get(status) ?? new Set()).add(code));
   }
-  return Object.fromEntries(Array.from(codesByStatus, ([status, names]) => {
-    const name = [...names].map(pascalCase).join("Or");
-    const description = [...names].map((code) => `\`${code}\``).join(", ");
-    components.responses[name] ??= errorResponse(status, { names, description, components });
-    return [status, { $ref: `#/components/responses/${name}`, description }];
-  }));
+  return grouped;
 }
 
 function errorResponse(
   status: number,
-  { names, description, components }: {
-    readonly names: ReadonlySet<ErrorCode>;
-    readonly description: string;
-    readonly components: Components;
-  },
-): object {
+  codes: ReadonlySet<ErrorCode>,
+  components: Components,
+) {
   return {
-    description,
-    headers: errorHeaders(status, names),
+    description: [...codes].map((code) => `\`${code}\``).join(", "),
+    headers: errorHeaders(status, codes),
     content: {
       "application/json": {
         schema: components.schema(errorEnvelope, "output"),
         // One per code.
-        examples: Object.fromEntries(Array.from(names, (code) => [code, errorExample(code)])),
+        examples: Object.fromEntries(Array.from(codes, (code) => [code, errorExample(code)])),
       },
     },
   };

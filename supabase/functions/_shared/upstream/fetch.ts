@@ -23,6 +23,7 @@ const REPEATABLE: ReadonlySet<string> = new Set([
   "object/sign",
   "object/info",
   "bucket",
+  "check_grant_token",
   "check_health",
   "check_operator",
   "describe_caller",

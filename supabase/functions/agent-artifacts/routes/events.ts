@@ -23,8 +23,11 @@ export function createOperation(platform: Platform): Operation {
       artifact_id: sentArtifactId.optional(),
       grant_id: sentGrantId.optional(),
       from_agent: z.string().optional(),
-      to_agent: z.string().optional(),
+      to_agent: z.string().optional()
+        .meta({ description: "Not where the grant is for whoever has the token." }),
       expires_at: sentExpiry.optional().meta({ description: "When the grant ends." }),
+      max_downloads: z.int().optional()
+        .meta({ description: "How many downloads the grant allows." }),
       sha256: sentSha256.optional(),
       reads: z.int().optional()
         .meta({ description: "How many reads the event stands for: at most one event a minute." }),

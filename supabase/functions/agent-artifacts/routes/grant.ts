@@ -2,35 +2,58 @@ import * as z from "zod";
 import { agentId, timestamp } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
 import { newGrantToken, newIdentifier, sha256Hex } from "../../_shared/secrets.ts";
-import { artifactId, sentArtifactId, sentExpiry, sentGrantId, sentGrantToken } from "../fields.ts";
+import {
+  artifactId,
+  sentArtifactId,
+  sentExpiry,
+  sentGrantee,
+  sentGrantId,
+  sentGrantToken,
+} from "../fields.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
 const grantWithoutToken = z.object({
   grant_id: sentGrantId,
   artifact_id: sentArtifactId,
-  to_agent: z.string().meta({ examples: ["builder"] }),
+  to_agent: sentGrantee,
   expires_at: sentExpiry,
 });
 
 const response = grantWithoutToken.extend({
-  token: sentGrantToken.meta({ description: "For /fetch. Shown here and never again." }),
+  token: sentGrantToken.meta({
+    description: "For /fetch and for the link, /d/<token>. Shown here and never again.",
+  }),
 }).meta({ id: "Grant" });
+
+const MAX_DOWNLOADS_RULE = "Must be a whole number from 1 to 1000.";
+const maxDownloads = z.int(MAX_DOWNLOADS_RULE).min(1, MAX_DOWNLOADS_RULE)
+  .max(1000, MAX_DOWNLOADS_RULE);
 
 export function createOperation(
   { callDatabase, settings }: Platform<ArtifactsSettings>,
 ): Operation {
   return defineOperation({
-    summary: "Give another agent access to an artifact until a given time.",
+    summary:
+      "Give another agent, or whoever has the link, access to an artifact until a given time.",
     description: "The agent finds the grant in its /inbox and opens it with its own key. The " +
-      "token is for handing the access to somebody without an agent key.",
+      "token is for handing the access to somebody without an agent key: a program sends it to " +
+      "/fetch, a person opens the link /d/<token>. Without `to_agent` there is no other access " +
+      "than the token.",
     tag: "Grants",
     callers: "the owner",
     effect: "adds",
     identification: "required",
     request: z.object({
       artifact_id: artifactId,
-      to_agent: agentId.meta({ examples: ["builder"] }),
+      to_agent: agentId.optional().meta({
+        description: "Left out: for whoever has the token.",
+        examples: ["builder"],
+      }),
       expires_at: timestamp,
+      max_downloads: maxDownloads.optional().meta({
+        description: "That many answers of /fetch, of /open and of the link together, then 410 " +
+          "`grant_used_up`. Left out: any number.",
+      }),
     }),
     response,
     errors: ["artifact_not_found", "artifact_not_committed", "artifact_expired", "limit_exceeded"],
@@ -38,7 +61,10 @@ export function createOperation(
       const token = newGrantToken();
       const granted = await callDatabase<z.output<typeof grantWithoutToken>>("grant_artifact", {
         caller,
-        ...input,
+        artifact_id: input.artifact_id,
+        to_agent: input.to_agent ?? null,
+        expires_at: input.expires_at,
+        max_downloads: input.max_downloads ?? null,
         grant_id: newIdentifier("grant_"),
         token_hash: sha256Hex(token),
         max_live_grants: settings.artifactsMaxGrants,

@@ -6,6 +6,7 @@ import {
   nextCursor,
   sentArtifactId,
   sentExpiry,
+  sentGrantee,
   sentGrantId,
   sentKey,
 } from "../fields.ts";
@@ -14,9 +15,16 @@ const givenGrant = z.object({
   grant_id: sentGrantId,
   artifact_id: sentArtifactId,
   key: sentKey,
-  to_agent: z.string().meta({ examples: ["builder"] }),
+  to_agent: sentGrantee,
   granted_at: sentTimestamp,
   expires_at: sentExpiry,
+  max_downloads: z.int().nullable()
+    .meta({ description: "How many it allows; null: any number.", examples: [5] }),
+  downloads: z.int().meta({
+    description: "With `max_downloads`, how many of them were used. Without, how many there were " +
+      "by the token; what the agent opened by its own key is in /events.",
+    examples: [2],
+  }),
 }).meta({ id: "GivenGrant" });
 
 const response = z.object({ grants: z.array(givenGrant), next_cursor: nextCursor });
@@ -24,7 +32,9 @@ const response = z.object({ grants: z.array(givenGrant), next_cursor: nextCursor
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "The live grants that an agent has given, those that end first.",
-    description: "It never shows a token. A page may be short, or empty, before the last.",
+    description:
+      "It never shows a token. A grant that was used up is among them until it ends. A " +
+      "page may be short, or empty, before the last.",
     tag: "Grants",
     callers: "the agent itself",
     effect: "reads",

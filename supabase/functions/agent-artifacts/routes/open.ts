@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { agentId } from "../../_shared/fields.ts";
 import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
-import { type AllowedDownload, download, makeDownload } from "../download.ts";
+import { createDownloads, download } from "../download.ts";
 import { ARTIFACT_ID, artifactId, key } from "../fields.ts";
-import { createObjectStore } from "../storage/object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
 const request = z.object({
@@ -23,14 +22,13 @@ const request = z.object({
     when: () => true,
   });
 
-export function createOperation(
-  { callDatabase, settings }: Platform<ArtifactsSettings>,
-): Operation {
-  const store = createObjectStore(settings);
+export function createOperation(platform: Platform<ArtifactsSettings>): Operation {
+  const { open } = createDownloads(platform);
   return defineOperation({
     summary: "Get a short-lived download URL by one's own credential.",
     description: "Send `artifact_id`, or `key` for the artifact that the key names now: the " +
-      "caller's own, or with `agent_id` another agent's.",
+      "caller's own, or with `agent_id` another agent's. Where an agent has no other grant of it " +
+      "than with `max_downloads`, every answer counts; not so to the owner.",
     tag: "Artifacts",
     callers: "the owner, an agent with a live grant",
     effect: "reads",
@@ -38,16 +36,17 @@ export function createOperation(
     request,
     requestExample: { artifact_id: ARTIFACT_ID.examples[0] },
     response: download,
-    errors: ["artifact_not_found", "artifact_not_committed", "artifact_expired"],
-    async handle({ input, caller, request }) {
-      const allowed = await callDatabase<AllowedDownload>("open_artifact", {
-        caller,
+    errors: [
+      "artifact_not_found",
+      "artifact_not_committed",
+      "artifact_expired",
+      "grant_used_up",
+    ],
+    handle: ({ input, ...asking }) =>
+      open({
         artifact_id: input.artifact_id ?? null,
         key: input.key ?? null,
         agent_id: input.agent_id ?? null,
-        window_seconds: settings.artifactsFetchUrlSeconds,
-      });
-      return await makeDownload(allowed, { store, request, settings });
-    },
+      }, asking),
   });
 }

@@ -11,7 +11,8 @@ const REQUIRED_WITHOUT_GRANT_ID = {
 
 const request = z.object({
   artifact_id: artifactId.optional(),
-  to_agent: agentId.optional(),
+  // Null as in the answer of /grant, for whoever has the token.
+  to_agent: agentId.nullish(),
   grant_id: grantId.optional(),
   // Taken so that the request of /grant can be sent as it is; it narrows nothing.
   expires_at: timestamp.optional(),
@@ -20,7 +21,7 @@ const request = z.object({
     path: ["artifact_id"],
     ...REQUIRED_WITHOUT_GRANT_ID,
   })
-  .refine((input) => input.grant_id !== undefined || input.to_agent !== undefined, {
+  .refine((input) => input.grant_id !== undefined || (input.to_agent ?? null) !== null, {
     path: ["to_agent"],
     ...REQUIRED_WITHOUT_GRANT_ID,
   });

@@ -22,7 +22,7 @@ begin
         and g.live_until >= given_grants.after_live_until
         and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
         and g.from_agent = given_grants.agent_id
-        and g.to_agent = coalesce(given_grants.to_agent, g.to_agent)
+        and (given_grants.to_agent is null or g.to_agent = given_grants.to_agent)
       order by g.artifact_id, g.live_until, g.grant_id
       limit given_grants.max_entries;
   elsif given_grants.to_agent is not null then
@@ -97,7 +97,12 @@ begin
             'key', a.key,
             'to_agent', p.to_agent,
             'granted_at', agents.iso_timestamp(p.granted_at),
-            'expires_at', agents.iso_timestamp(p.expires_at)
+            'expires_at', agents.iso_timestamp(p.expires_at),
+            'max_downloads', d.max_downloads,
+            'downloads', coalesce(d.downloads, 0) + case
+              when d.max_downloads is null then coalesce(r.reads, 0)
+              else 0
+            end
           )
           order by p.number
         ),
@@ -107,6 +112,15 @@ begin
       cross join lateral (
         select a.key, a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = p.artifact_id limit 1
       ) a
+      left join lateral (
+        select d.max_downloads, d.downloads
+        from artifacts.grant_downloads d
+        where d.grant_id = p.grant_id
+        limit 1
+      ) d on true
+      left join lateral (
+        select r.reads from agents.reads r where r.object_id = p.grant_id and r.reader = '' limit 1
+      ) r on true
       -- A grant ends with its artifact.
       where a.state in ('committed', 'superseded') and a.expires_at > now()
     ),

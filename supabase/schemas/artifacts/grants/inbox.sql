@@ -209,7 +209,16 @@ begin
       where a.artifact_id = g.artifact_id
       limit 1
     ) a
-    where w.is_shown and a.state in ('committed', 'superseded') and a.expires_at > now()
+    left join lateral (
+      select d.downloads < d.max_downloads as has_more
+      from artifacts.grant_downloads d
+      where d.grant_id = w.grant_id
+      limit 1
+    ) d on true
+    where w.is_shown
+      and a.state in ('committed', 'superseded')
+      and a.expires_at > now()
+      and d.has_more is not false
     order by w.granted_at desc, w.grant_id desc
     -- One more than asked for tells whether there is a next page.
     limit list_inbox.max_entries + 1
@@ -255,7 +264,7 @@ begin
 end
 $$;
 comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
-  'The live grants to an agent, newest first, after the grant that an earlier page ended with; '
-  'never a token. from_agent: only those of one sender. after, the latest of an earlier answer: only '
+  'The live grants to an agent that allow one more download, newest first, after the grant that an '
+  'earlier page ended with; never a token. from_agent: only those of one sender. after, the latest of an earlier answer: only '
   'those made since. A page may be short, or empty, before the last. Raises forbidden, '
   'invalid_request.';

@@ -3,12 +3,13 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import { lookup } from "mrmime";
-import type { AgentFiles } from "../../agent_files.ts";
+import type { AgentFiles, ShareOptions } from "../../agent_files.ts";
 import type { Source } from "../../transfer/source.ts";
 import { atLeastOne, type Command, daysOf, defineCommand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../exit_codes.ts";
 import { folderTar, type TarEntry } from "../files/folder_tar.ts";
+import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "../sharing.ts";
 import { inBytes, plain } from "../terminal/output.ts";
 import { ProgressBar } from "../terminal/progress_bar.ts";
 
@@ -16,12 +17,14 @@ const STANDARD_INPUT = "-";
 
 export const put: Command = defineCommand({
   summary: "Put files, and give other agents access.",
-  usage: "FILE… [--key KEY] [--to AGENT]… [--ttl DAYS] [--mime TYPE]",
+  usage: "FILE… [--key KEY] [--to AGENT]… [--ttl DAYS] [--mime TYPE] [--link [--max-downloads N]]",
   help: {
     key: "the name for it; with a / at its end, what the names begin with",
     to: "an agent that gets access; may be given again",
     ttl: "how many days it lasts; default: 7",
     mime: "its media type; default: what the name's ending says",
+    link: "make a link too, by which a person downloads it",
+    "max-downloads": SHARING_HELP["max-downloads"],
   },
   example: "agent put house.txt --key plans/house.txt --to builder\n" +
     "agent put drawings/ --to builder       # a folder goes as a tar, its listing first\n" +
@@ -31,6 +34,8 @@ export const put: Command = defineCommand({
     to: { type: "string", multiple: true },
     ttl: { type: "string" },
     mime: { type: "string" },
+    link: { type: "boolean" },
+    "max-downloads": SHARING_OPTIONS["max-downloads"],
   },
   async run({ positionals, values }, context) {
     const paths = atLeastOne(positionals, "file");
@@ -39,11 +44,14 @@ export const put: Command = defineCommand({
         "For several files, --key is what their keys begin with, and ends in /.",
       );
     }
+    const { link = false, "max-downloads": downloads } = values;
+    if (downloads !== undefined && !link) throw new UsageError("--max-downloads needs --link.");
+    const sharing = link ? sharingOf({ "max-downloads": downloads }) : undefined;
     const ttlDays = values.ttl === undefined ? {} : { ttlDays: daysOf(values.ttl, "--ttl") };
     const files = await context.files();
     for (const path of paths) {
       await using upload = await prepare(path, values.key);
-      await send(files, upload, { ...values, ...ttlDays }, context);
+      await send(files, upload, { ...values, ...ttlDays, sharing }, context);
     }
   },
 });
@@ -94,10 +102,12 @@ async function keepInput(): Promise<Omit<Upload, "key">> {
 async function send(
   files: AgentFiles,
   { key, source, entries }: Upload,
-  { to = [], mime, ttlDays }: {
+  { to = [], mime, ttlDays, sharing }: {
     readonly to?: string[] | undefined;
     readonly mime?: string | undefined;
     readonly ttlDays?: number;
+    /** Of a link, where one is to be made. */
+    readonly sharing: ShareOptions | undefined;
   },
   { output }: Context,
 ): Promise<void> {
@@ -109,10 +119,14 @@ async function send(
     onProgress: bar.show,
   });
   bar[Symbol.dispose]();
+  const link = sharing &&
+    (await files.link({ artifactId: artifact.artifact_id }, sharing)).url;
   // A token is access: it is shown by `agent share --show-token` alone.
   const grants = artifact.grants.map(({ token: _, ...grant }) => grant);
-  await output.value({ ...artifact, grants, ...(entries && { entries }) }, (done) => {
+  const shown = { ...artifact, grants, ...(entries && { entries }), ...(link && { link }) };
+  await output.value(shown, (done) => {
     const shared = to.length === 0 ? "" : `  for ${to.map(plain).join(", ")}`;
-    return `${done.artifact_id}  ${plain(done.key)}  ${inBytes(done.size)}${shared}`;
+    const linked = link === undefined ? "" : `\n${link}`;
+    return `${done.artifact_id}  ${plain(done.key)}  ${inBytes(done.size)}${shared}${linked}`;
   });
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { ShareOptions } from "../../../agent_files.ts";
 import { agents, artifactFields, artifactOf, waitSeconds } from "../fields.ts";
 import { defineTool, type Tool } from "../tool.ts";
 
@@ -6,6 +7,22 @@ const DAY_MILLISECONDS = 86_400_000;
 
 const after = z.string().optional()
   .meta({ description: "The `latest` of an earlier answer: only what is newer." });
+
+const accessFields = {
+  days: z.number().int().min(1).max(36_500).optional()
+    .meta({ description: "How long. Default: as long as the file." }),
+  max_downloads: z.number().int().min(1).max(1000).optional()
+    .meta({ description: "How many downloads it gives. Default: any number." }),
+};
+
+function accessOf(
+  { days, max_downloads }: { days?: number | undefined; max_downloads?: number | undefined },
+): ShareOptions {
+  return {
+    ...(days !== undefined && { expiresAt: new Date(Date.now() + days * DAY_MILLISECONDS) }),
+    ...(max_downloads !== undefined && { maxDownloads: max_downloads }),
+  };
+}
 
 export const FILE_TOOLS: readonly Tool[] = [
   defineTool({
@@ -60,23 +77,32 @@ export const FILE_TOOLS: readonly Tool[] = [
     input: z.object({
       ...artifactFields,
       to: agents,
-      days: z.number().int().min(1).max(36_500).optional()
-        .meta({ description: "How long. Default: as long as the file." }),
+      ...accessFields,
       show_tokens: z.boolean().default(false).meta({
         description: "Also answer the grant tokens. Whoever reads this conversation has them then.",
       }),
     }),
-    async call({ to, days, show_tokens, ...named }, { files, signal }) {
-      const until = days === undefined
-        ? {}
-        : { expiresAt: new Date(Date.now() + days * DAY_MILLISECONDS) };
+    async call({ to, show_tokens, ...given }, { files, signal }) {
+      const access = accessOf(given);
       const grants: object[] = [];
       for (const agent of to) {
-        const granted = await files.share(artifactOf(named), agent, { ...until, signal });
+        const granted = await files.share(artifactOf(given), agent, { ...access, signal });
         const { token, ...shown } = granted;
         grants.push(show_tokens ? { ...shown, token } : shown);
       }
       return { grants };
+    },
+  }),
+  defineTool({
+    name: "link",
+    description: "Make a URL by which a person without an account downloads a file of your own. " +
+      "Whoever has it has the access, as has whoever reads this conversation.",
+    effect: "adds",
+    input: z.object({ ...artifactFields, ...accessFields }),
+    async call(given, { files, signal }) {
+      const made = await files.link(artifactOf(given), { ...accessOf(given), signal });
+      const { url, grant_id, expires_at } = made;
+      return { url, grant_id, expires_at };
     },
   }),
   defineTool({

@@ -1,0 +1,16 @@
+import { type Command, defineCommand, onlyOne } from "../command.ts";
+import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "../sharing.ts";
+
+export const link: Command = defineCommand({
+  summary: "Make a link by which a person downloads a file. Whoever has it has the access.",
+  usage: "ARTIFACT|KEY [--ttl DAYS | --expires TIME] [--max-downloads N]",
+  help: SHARING_HELP,
+  example: "agent link plans/house.txt --ttl 2 --max-downloads 1",
+  options: SHARING_OPTIONS,
+  async run({ positionals, values }, context) {
+    const target = onlyOne(positionals, "file");
+    const sharing = sharingOf(values);
+    const files = await context.files();
+    await context.output.value(await files.link(target, sharing), ({ url }) => url);
+  },
+});

@@ -1,0 +1,44 @@
+/** What `share`, `link` and `put --link` take of an access. */
+import type { ShareOptions } from "../agent_files.ts";
+import { daysOf } from "./command.ts";
+import { UsageError } from "./exit_codes.ts";
+
+const DAY_MILLISECONDS = 86_400_000;
+
+export const SHARING_OPTIONS = {
+  ttl: { type: "string" },
+  expires: { type: "string" },
+  "max-downloads": { type: "string" },
+} as const;
+
+export const SHARING_HELP = {
+  ttl: "how many days the access lasts; default: as long as the file",
+  expires: "instead of --ttl: when it ends, such as 2026-12-31T18:00:00Z",
+  "max-downloads": "how many downloads it gives; default: any number",
+};
+
+/** The access that the options name. Throws UsageError. */
+export function sharingOf(values: {
+  readonly ttl?: string | undefined;
+  readonly expires?: string | undefined;
+  readonly "max-downloads"?: string | undefined;
+}): ShareOptions {
+  const { ttl, expires, "max-downloads": downloads } = values;
+  if (ttl !== undefined && expires !== undefined) {
+    throw new UsageError("Give --ttl or --expires, not both.");
+  }
+  return {
+    ...(ttl !== undefined && {
+      expiresAt: new Date(Date.now() + daysOf(ttl, "--ttl") * DAY_MILLISECONDS),
+    }),
+    ...(expires !== undefined && { expiresAt: expires }),
+    ...(downloads !== undefined && { maxDownloads: downloadsOf(downloads) }),
+  };
+}
+
+function downloadsOf(text: string): number {
+  if (!/^[1-9][0-9]{0,3}$/.test(text)) {
+    throw new UsageError("--max-downloads takes a number from 1 to 1000.");
+  }
+  return Number(text);
+}

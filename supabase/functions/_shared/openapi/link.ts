@@ -1,0 +1,45 @@
+import type { ErrorCode } from "../errors.ts";
+import type { Link } from "../links/link.ts";
+import type { Components } from "./components.ts";
+import { linkErrorResponses, redirectResponse } from "./responses.ts";
+
+/** The errors that every link can answer with. */
+const COMMON_ERRORS: readonly ErrorCode[] = [
+  // To any method but GET and HEAD.
+  "method_not_allowed",
+  "rate_limited",
+  "internal",
+  "upstream_unavailable",
+  "misconfigured",
+];
+
+/** `/d/:grant_token` and the link → its path in the document, and what the document says of it. */
+export function describeLink(
+  pattern: string,
+  link: Link,
+  components: Components,
+): [path: string, item: object] {
+  const [base, name] = pattern.split("/:") as [string, string];
+  const { summary, description, tag, callers, token, errors } = link;
+  const described = {
+    tags: [tag],
+    summary,
+    description: `${description} Who may call it: ${callers}.`,
+    security: [],
+    parameters: [{
+      name,
+      in: "path",
+      required: true,
+      ...components.body(token, "input"),
+    }],
+    responses: {
+      "302": redirectResponse(),
+      ...linkErrorResponses([...COMMON_ERRORS, ...errors], components),
+    },
+  };
+  const operationId = `follow${base.slice(1).toUpperCase()}`;
+  return [`${base}/{${name}}`, {
+    get: { operationId, ...described },
+    head: { operationId: `${operationId}Head`, ...described },
+  }];
+}

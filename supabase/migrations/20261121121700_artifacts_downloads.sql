@@ -1,0 +1,187 @@
+-- Made of supabase/schemas/artifacts/downloads.sql by `deno task schema:squash`.
+
+-- Reading artifacts: what a download URL is made from, for whoever may have one.
+
+create function artifacts.download_json(
+  artifact artifacts.artifacts,
+  ends_at timestamptz,
+  window_seconds integer,
+  counted_grant_id text
+) returns json
+language sql
+stable
+return json_build_object(
+  'artifact_id', artifact.artifact_id,
+  'key', artifact.key,
+  'mime', artifact.mime,
+  'size', artifact.size_bytes,
+  'sha256', artifact.sha256,
+  'counted_grant_id', counted_grant_id,
+  'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
+  'window_seconds', greatest(
+    1,
+    least(
+      window_seconds::numeric,
+      floor(extract(epoch from least(ends_at, artifact.expires_at) - clock_timestamp()))
+    )
+  )::integer
+);
+comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer, text) is
+  'What a download URL is made from. The window is the shortest of the asked one, the time to '
+  'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id is '
+  'the grant that has one download less now (null: none), for return_download.';
+
+create function artifacts.granted_by_token(token_hash text) returns artifacts.grants
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  granted artifacts.grants;
+begin
+  select g.* into granted from artifacts.grants g where g.token_hash = granted_by_token.token_hash;
+  if not found then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
+  end if;
+  if granted.expires_at <= clock_timestamp() then
+    raise sqlstate 'PT410' using message = 'grant_expired';
+  end if;
+  if granted.revoked_at is not null then
+    raise sqlstate 'PT410' using message = 'grant_revoked';
+  end if;
+  return granted;
+end
+$$;
+comment on function artifacts.granted_by_token(text) is
+  'The live grant of a token. Raises grant_not_found, grant_expired, grant_revoked.';
+
+create function artifacts.granted_artifact(artifact_id text) returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = granted_artifact.artifact_id;
+  if not found then
+    -- Its tombstone went after the grant was looked at, and the grant with it.
+    raise sqlstate 'PT410' using message = 'artifact_expired';
+  end if;
+  perform artifacts.refuse_ended(artifact);
+  return artifact;
+end
+$$;
+comment on function artifacts.granted_artifact(text) is
+  'What a grant is of, as long as it has not ended. Raises artifact_expired.';
+
+create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  redeemed artifacts.grants := artifacts.granted_by_token(redeem_grant_token.token_hash);
+  artifact artifacts.artifacts := artifacts.granted_artifact(redeemed.artifact_id);
+  is_counted boolean := artifacts.is_limited(redeemed.grant_id);
+begin
+  if is_counted and not artifacts.count_download(redeemed.grant_id) then
+    raise sqlstate 'PT410' using message = 'grant_used_up';
+  end if;
+
+  perform agents.record_read(
+    redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
+    jsonb_build_object('artifact_id', redeemed.artifact_id), redeemed.from_agent
+  );
+  return artifacts.download_json(
+    artifact, redeemed.expires_at, redeem_grant_token.window_seconds,
+    case when is_counted then redeemed.grant_id end
+  );
+end
+$$;
+comment on function public.redeem_grant_token(jsonb, text, integer) is
+  'What the holder of a grant token may download, counted where the grant allows so many; caller is '
+  '{"kind": "grant_token", "request_id"}. Raises grant_not_found, grant_expired, grant_revoked, '
+  'artifact_expired, grant_used_up.';
+
+create function public.check_grant_token(token_hash text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  checked artifacts.grants := artifacts.granted_by_token(check_grant_token.token_hash);
+begin
+  perform artifacts.granted_artifact(checked.artifact_id);
+  if exists (
+    select
+    from artifacts.grant_downloads d
+    where d.grant_id = checked.grant_id and d.downloads >= d.max_downloads
+  ) then
+    raise sqlstate 'PT410' using message = 'grant_used_up';
+  end if;
+  return json_build_object('status', 'live');
+end
+$$;
+comment on function public.check_grant_token(text) is
+  'Whether redeem_grant_token would give something now: raises what it would. Counts nothing.';
+
+create function public.open_artifact(
+  caller jsonb,
+  artifact_id text,
+  window_seconds integer,
+  key text default null,
+  agent_id text default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(open_artifact.caller);
+  artifact artifacts.artifacts;
+  opened_at timestamptz := clock_timestamp();
+  grant_ends_at timestamptz;
+  counted_grant_id text;
+begin
+  if open_artifact.key is null then
+    select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
+  else
+    artifact := artifacts.current_artifact(
+      coalesce(open_artifact.agent_id, agents.subject_of(open_artifact.caller, null)), open_artifact.key
+    );
+  end if;
+  if artifact.artifact_id is null then
+    raise sqlstate 'PT404' using message = 'artifact_not_found';
+  end if;
+
+  if caller_agent <> artifact.agent_id then
+    -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
+    if artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
+      raise sqlstate 'PT404' using message = 'artifact_not_found';
+    end if;
+    select u.ends_at, u.counted_grant_id into grant_ends_at, counted_grant_id
+    from artifacts.use_grant(artifact.artifact_id, caller_agent, opened_at) u;
+  end if;
+
+  perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+
+  perform agents.record_read(
+    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id
+  );
+  return artifacts.download_json(
+    artifact, grant_ends_at, open_artifact.window_seconds, counted_grant_id
+  );
+end
+$$;
+comment on function public.open_artifact(jsonb, text, integer, text, text) is
+  'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
+  'current one of a key of agent_id (null: the caller). Counted where the grant allows so many. '
+  'Raises artifact_not_found, artifact_expired, artifact_not_committed, grant_used_up, '
+  'invalid_request.';

@@ -1,0 +1,139 @@
+-- How often grants were used, and how often they may be.
+
+create table artifacts.grant_downloads (
+  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
+  max_downloads integer,
+  downloads bigint not null default 0,
+
+  constraint max_downloads_is_1_to_1000 check (max_downloads between 1 and 1000),
+  constraint downloads_are_not_negative check (downloads >= 0),
+  constraint no_more_downloads_than_allowed check (downloads <= max_downloads)
+)
+-- A download that is counted changes no column that is in an index, and finds room on its page.
+with (fillfactor = 50);
+comment on table artifacts.grant_downloads is
+  'One row per grant that allows so many downloads, made with the grant; and one per other grant '
+  'whose token was used, made by the sweep.';
+comment on column artifacts.grant_downloads.max_downloads is 'Null: any number.';
+comment on column artifacts.grant_downloads.downloads is
+  'With max_downloads: every one, counted by the transaction that allows it. Without: those by the '
+  'token that agents.reads does not count any more.';
+
+create function artifacts.is_limited(grant_id text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select
+    from artifacts.grant_downloads d
+    where d.grant_id = is_limited.grant_id and d.max_downloads is not null
+  )
+$$;
+comment on function artifacts.is_limited(text) is
+  'Whether a grant allows so many downloads, and each is to be counted. This never changes.';
+
+create function artifacts.count_download(grant_id text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- Whoever comes at the same time waits for the row, and then asks again what is left.
+  update artifacts.grant_downloads d
+  set downloads = d.downloads + 1
+  where d.grant_id = count_download.grant_id and d.downloads < d.max_downloads;
+  return found;
+end
+$$;
+comment on function artifacts.count_download(text) is
+  'Counts a download of a grant that allows so many; false: it allows no more.';
+
+create function artifacts.use_grant(
+  artifact_id text,
+  agent_id text,
+  instant timestamptz,
+  out ends_at timestamptz,
+  out counted_grant_id text
+)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  candidate record;
+begin
+  for candidate in
+    select g.grant_id, g.live_until, d.max_downloads is not null as is_limited,
+      d.downloads >= d.max_downloads as is_used_up
+    from artifacts.live_grants(use_grant.artifact_id, use_grant.instant) g
+    left join lateral (
+      select d.max_downloads, d.downloads
+      from artifacts.grant_downloads d
+      where d.grant_id = g.grant_id
+      limit 1
+    ) d on true
+    where g.to_agent = use_grant.agent_id
+    -- First what costs nothing, and the longest of it; then what ends first. In one order for
+    -- everybody: a grant whose last download somebody else took stays locked.
+    order by is_limited, case when d.max_downloads is null then g.live_until end desc, g.live_until, g.grant_id
+  loop
+    continue when candidate.is_used_up;
+    if not candidate.is_limited or artifacts.count_download(candidate.grant_id) then
+      use_grant.ends_at := candidate.live_until;
+      use_grant.counted_grant_id := case when candidate.is_limited then candidate.grant_id end;
+      return;
+    end if;
+  end loop;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'artifact_not_found';
+  end if;
+  raise sqlstate 'PT410' using message = 'grant_used_up';
+end
+$$;
+comment on function artifacts.use_grant(text, text, timestamptz) is
+  'When the access ends that an agent has by a grant of an artifact which is live after an instant; '
+  'and that grant, where it allows so many downloads, with one more counted. Raises '
+  'artifact_not_found where there is no such grant, grant_used_up where none allows one more.';
+
+create function artifacts.settle_downloads(grant_id text, downloads bigint) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- Each was counted already. Whoever counts one now holds the row, and may wait for us.
+  if artifacts.is_limited(settle_downloads.grant_id) then
+    return;
+  end if;
+  insert into artifacts.grant_downloads as d (grant_id, downloads)
+  select g.grant_id, settle_downloads.downloads
+  from artifacts.grants g
+  where g.grant_id = settle_downloads.grant_id
+  -- It may be forgotten meanwhile.
+  for key share
+  on conflict on constraint grant_downloads_pkey do update
+  set downloads = d.downloads + excluded.downloads;
+end
+$$;
+comment on function artifacts.settle_downloads(text, bigint) is
+  'Keeps how often the token of a grant was used that allows any number of downloads: what '
+  'agents.reads has counted, and is about to forget.';
+
+create function public.return_download(grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  update artifacts.grant_downloads d
+  set downloads = d.downloads - 1
+  where d.grant_id = return_download.grant_id and d.max_downloads is not null and d.downloads > 0;
+  return json_build_object('returned', found);
+end
+$$;
+comment on function public.return_download(text) is
+  'Takes back the count of a download that nobody was answered. Needs no authentication: the '
+  'download was allowed, and nobody else can ask.';

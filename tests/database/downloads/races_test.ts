@@ -1,0 +1,3 @@
+import { raceTest } from "./race.ts";
+
+raceTest(10);

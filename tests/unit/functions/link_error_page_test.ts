@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import {
+  ERROR_CODES,
+  type ErrorCode,
+  errorEntry,
+  ServiceError,
+} from "../../../supabase/functions/_shared/errors.ts";
+import { linkErrorResponse } from "../../../supabase/functions/_shared/links/error_page.ts";
+
+function render(code: ErrorCode, requestId = "r1"): Promise<Response> {
+  return linkErrorResponse(
+    new ServiceError(code, { message: "<b>A detail of the inside.</b>" }),
+    {
+      request: new Request("http://127.0.0.1/d/g_secret", { headers: { accept: "text/html" } }),
+      requestId,
+    },
+  );
+}
+
+Deno.test("the page of any error → its status and code in plain words, nothing of its message or of the request", async () => {
+  for (const code of ERROR_CODES) {
+    const response = await render(code);
+    const { status, retryAfterSeconds } = errorEntry(code);
+    assert.equal(response.status, status);
+    assert.equal(response.headers.has("retry-after"), retryAfterSeconds !== undefined);
+    const text = await response.text();
+    assert.ok(text.includes(`${code}, request r1`));
+    assert.doesNotMatch(text, /inside|g_secret|<b>/);
+  }
+});
+
+Deno.test("the page's source → reads as text: a headline, advice, and what to ask with, a line each", async () => {
+  const [head = "", ...lines] = (await (await render("grant_expired")).text()).split("\n");
+  assert.ok(head.startsWith("<!doctype html>"));
+  assert.deepEqual(lines.map((line) => line.replaceAll(/<[^>]+>/g, "")).filter(Boolean), [
+    "This link has expired",
+    "Ask whoever gave it to you for another one.",
+    "Whoever you ask for help may want to know: grant_expired, request r1.",
+  ]);
+});
+
+Deno.test("whatever is put into the page → escaped", async () => {
+  const text = await (await render("internal", '"><script>alert(1)</script>')).text();
+  assert.equal(text.includes("<script"), false);
+  assert.ok(text.includes("&lt;script&gt;"));
+});
