@@ -2,7 +2,6 @@ import { ServiceError } from "../errors.ts";
 import { noteIdentity } from "../request/request_record.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import { fetchWithDeadline, serviceHeaders } from "./fetch.ts";
-import { isTransient, parsePostgrestError, serviceErrorOf } from "./postgrest_error.ts";
 
 /**
  * Calls one SQL function, in one transaction. Gives back the one JSON value that it returns. Throws
@@ -66,10 +65,15 @@ export function createDatabase(settings: PlatformSettings): Database {
   async function call(functionName: string, parameters: Parameters): Promise<ArrayBuffer> {
     const request = JSON.stringify(parameters);
     let answer = await post(functionName, request);
-    if (!answer.response.ok && isTransient(errorOf(answer))) {
-      answer = await post(functionName, request);
+    if (!answer.response.ok) {
+      // Loaded by the first refusal: no cold start should wait for it.
+      const { isTransient, parsePostgrestError, serviceErrorOf } = await import(
+        "./postgrest_error.ts"
+      );
+      const errorOf = ({ body }: Answer) => parsePostgrestError(textOf(body));
+      if (isTransient(errorOf(answer))) answer = await post(functionName, request);
+      if (!answer.response.ok) throw serviceErrorOf(errorOf(answer), answer.response.status);
     }
-    if (!answer.response.ok) throw serviceErrorOf(errorOf(answer), answer.response.status);
     if (!isJson(answer)) throw unavailable("something else than PostgREST answered");
     return answer.body;
   }
@@ -92,10 +96,6 @@ export function createDatabase(settings: PlatformSettings): Database {
       });
     },
   };
-}
-
-function errorOf({ body }: Answer) {
-  return parsePostgrestError(textOf(body));
 }
 
 function isJson({ response }: Answer): boolean {
