@@ -52,6 +52,22 @@ comment on function artifacts.given_grants(text, text, text, timestamptz, text, 
   'The next grants of an agent that are live, those that end first: all, those of one artifact, '
   'those to one agent.';
 
+create function artifacts.downloads_of(grant_id text)
+returns table (max_downloads integer, downloads bigint)
+language sql
+stable
+-- One row, whatever there is. An SQL-standard body is inlined.
+begin atomic
+  select d.max_downloads,
+    coalesce(d.downloads, 0) + case when d.max_downloads is null then coalesce(r.reads, 0) else 0 end
+  from (values (downloads_of.grant_id collate "C")) g (grant_id)
+  left join artifacts.grant_downloads d on d.grant_id = g.grant_id
+  left join agents.reads r on r.object_id = g.grant_id and r.reader = '';
+end;
+comment on function artifacts.downloads_of(text) is
+  'How often a grant was used, and how often it may be (null: any number). Without such a bound, '
+  'what was downloaded by its token.';
+
 create function public.list_grants(
   caller jsonb,
   agent_id text,
@@ -101,10 +117,7 @@ begin
             'granted_at', agents.iso_timestamp(p.granted_at),
             'expires_at', agents.iso_timestamp(p.expires_at),
             'max_downloads', d.max_downloads,
-            'downloads', coalesce(d.downloads, 0) + case
-              when d.max_downloads is null then coalesce(r.reads, 0)
-              else 0
-            end
+            'downloads', d.downloads
           )
           order by p.number
         ),
@@ -114,15 +127,7 @@ begin
       cross join lateral (
         select a.key, a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = p.artifact_id limit 1
       ) a
-      left join lateral (
-        select d.max_downloads, d.downloads
-        from artifacts.grant_downloads d
-        where d.grant_id = p.grant_id
-        limit 1
-      ) d on true
-      left join lateral (
-        select r.reads from agents.reads r where r.object_id = p.grant_id and r.reader = '' limit 1
-      ) r on true
+      cross join lateral artifacts.downloads_of(p.grant_id) d
       -- A grant ends with its artifact.
       where a.state in ('committed', 'superseded') and a.expires_at > now()
     ),

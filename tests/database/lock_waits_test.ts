@@ -180,10 +180,12 @@ Deno.test("every function that is called for agents and may wait for a lock → 
   assert.deepEqual(rows.map(({ name }) => name), [
     "count_surplus_uploads",
     "create_agent_key",
+    "create_agent_keys",
     "end_artifacts",
     "find_dead_objects",
     "forget_ended",
     "forget_events",
+    "forget_usage",
     "readmit_agent",
     "reencrypt_psks",
     "remove_agent",

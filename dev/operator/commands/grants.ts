@@ -31,14 +31,17 @@ await runOperatorCommand({
       },
       values,
     }, {
-      heads: ["GRANT", "ARTIFACT", "FROM", "TO", "EXPIRES", "KEY"],
-      cells: ({ grant_id, artifact_id, from_agent, to_agent, expires_at, key }) => [
-        grant_id,
-        artifact_id,
-        from_agent,
-        to_agent ?? "whoever has the link",
-        instantCell(expires_at),
-        key,
+      heads: ["GRANT", "ARTIFACT", "FROM", "TO", "EXPIRES", "DOWNLOADS", "KEY"],
+      cells: (grant) => [
+        grant.grant_id,
+        grant.artifact_id,
+        grant.from_agent,
+        grant.to_agent ?? "whoever has the link",
+        instantCell(grant.expires_at),
+        grant.max_downloads === null
+          ? String(grant.downloads)
+          : `${grant.downloads} of ${grant.max_downloads}`,
+        grant.key,
       ],
     });
   },

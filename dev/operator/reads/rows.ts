@@ -69,6 +69,9 @@ export interface GrantRow {
   readonly to_agent: string | null;
   readonly granted_at: string;
   readonly expires_at: string;
+  /** Null: any number. */
+  readonly max_downloads: number | null;
+  readonly downloads: number;
 }
 
 export interface PeerRow {

@@ -91,7 +91,9 @@ begin
             'from_agent', p.from_agent,
             'to_agent', p.to_agent,
             'granted_at', agents.iso_timestamp(p.granted_at),
-            'expires_at', agents.iso_timestamp(p.expires_at)
+            'expires_at', agents.iso_timestamp(p.expires_at),
+            'max_downloads', d.max_downloads,
+            'downloads', d.downloads
           )
           order by p.number
         ),
@@ -101,6 +103,7 @@ begin
       cross join lateral (
         select a.key, a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = p.artifact_id limit 1
       ) a
+      cross join lateral artifacts.downloads_of(p.grant_id) d
       -- A grant ends with its artifact.
       where a.state in ('committed', 'superseded') and a.expires_at > now()
     ),
@@ -115,5 +118,5 @@ end
 $$;
 comment on function public.list_all_grants(integer, text, text, text, text) is
   'The live grants that an agent gave, of an artifact, to an agent, or all, those that end first: '
-  '{found: [{grant_id, artifact_id, key, from_agent, to_agent | null, granted_at, expires_at}], '
-  'next: where the next page begins | null}.';
+  '{found: [{grant_id, artifact_id, key, from_agent, to_agent | null, granted_at, expires_at, '
+  'max_downloads | null, downloads}], next: where the next page begins | null}.';

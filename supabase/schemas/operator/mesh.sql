@@ -1,6 +1,6 @@
 -- The mesh as the operator sees it: every peer and every rule.
 
-create function mesh.count_rules(agent_id text, out active_rules bigint, out requests bigint)
+create function mesh.rule_counts_of(agent_id text, out active_rules bigint, out requests bigint)
 language sql
 stable
 set search_path = ''
@@ -12,20 +12,20 @@ as $$
   from (
     (
       select r.active from mesh.rules r
-      where r.from_agent = count_rules.agent_id
+      where r.from_agent = rule_counts_of.agent_id
       order by r.from_agent, r.to_agent, r.proto, r.port
       limit 1000
     )
     union all
     (
       select r.active from mesh.rules r
-      where r.to_agent = count_rules.agent_id
+      where r.to_agent = rule_counts_of.agent_id
       order by r.to_agent, r.from_agent, r.proto, r.port
       limit 1000
     )
   ) r
 $$;
-comment on function mesh.count_rules(text) is
+comment on function mesh.rule_counts_of(text) is
   'How many active rules name an agent, and how many requests, of the first thousand from it and of '
   'those to it.';
 
@@ -59,7 +59,7 @@ as $$
   cross join lateral (
     select v.version from mesh.config_versions v where v.agent_id = p.agent_id limit 1
   ) v
-  cross join lateral mesh.count_rules(p.agent_id) c
+  cross join lateral mesh.rule_counts_of(p.agent_id) c
 $$;
 comment on function mesh.describe_peers(text[], integer, integer) is
   'Those of these agents that have a peer, as list_peers tells it.';
