@@ -2,11 +2,11 @@
 import { type Agent, type Answer, send } from "../conformance/client.ts";
 import type { ValidRequest } from "../mutations/mutants.ts";
 
-/** Looks at its grant token alone. */
-const UNIDENTIFIED = "/agent-artifacts/fetch";
+/** They look at their grant token alone. */
+const UNIDENTIFIED = /^\/agent-artifacts\/(?:fetch$|d\/)/;
 
 export function isIdentified({ path }: ValidRequest): boolean {
-  return path !== UNIDENTIFIED;
+  return !UNIDENTIFIED.test(path);
 }
 
 /** Sends it with this in place of an agent key. */
