@@ -9,7 +9,7 @@ as $$
 declare
   wanted record;
   lock_key bigint;
-  made jsonb := '[]';
+  made jsonb := jsonb_build_array();
   code text;
   details text;
 begin
