@@ -4,18 +4,18 @@ import { cors } from "hono/cors";
 import { Hono } from "hono/quick";
 import { type Caller, callerArgument, identifyCaller } from "./request/caller.ts";
 import { createDatabase } from "./upstream/database.ts";
-import { eachMadeOnce, loadAll } from "./made_once.ts";
+import { eachMadeOnce, loadAll } from "./operations/made_once.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
 import type { Links } from "./links/link.ts";
 import type { McpDefinition } from "./mcp/definition.ts";
 import type { Documentation } from "./openapi/document.ts";
-import type { Operations } from "./operation.ts";
+import type { Operations } from "./operations/operation.ts";
 import { RateLimits, type Slot, UNLIMITED } from "./request/rate_limits.ts";
 import { discardBody, readJsonObject } from "./request/request_body.ts";
 import { type EndedRequest, logRequest } from "./request/request_log.ts";
 import { requestPath } from "./request/request_path.ts";
 import { recordInto, RequestRecord } from "./request/request_record.ts";
-import { runOperation } from "./run_operation.ts";
+import { runOperation } from "./operations/run_operation.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import {
   type Environment,

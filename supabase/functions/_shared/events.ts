@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { agentId, limit, sentTimestamp, waitSeconds } from "./fields.ts";
-import { defineOperation, type Operation, type Platform } from "./operation.ts";
+import { defineOperation, type Operation, type Platform } from "./operations/operation.ts";
 
 /** A place in the log of events. */
 const position = z.string()

@@ -1,4 +1,4 @@
-import type { Platform } from "../_shared/operation.ts";
+import type { Platform } from "../_shared/operations/operation.ts";
 import type { CallerArgument } from "../_shared/request/caller.ts";
 import { type MetricFamily, samplesBy } from "../_shared/usage/exposition.ts";
 import type { MeshSettings } from "./settings.ts";

@@ -1,9 +1,9 @@
 /** One call of each SQL function of the service, on a filled database, and what it may read. */
+import { MAINTENANCE_CALLS } from "./maintenance_calls.ts";
 import { MESH_CALLS } from "./mesh_calls.ts";
 import { OPERATOR_CALLS } from "./operator_calls.ts";
 import { as, asUser, call, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
 import {
-  agentKeyOf,
   artifactIdOf,
   GRANTEE,
   grantTokenOf,
@@ -267,54 +267,6 @@ export const CALLS: readonly PlannedCall[] = [
   }),
   call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
 
-  call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
-    bounds: { rows: 10_000, pages: 20_000 },
-  }),
-  call("count_surplus_uploads", { caller: OPERATOR }, {
-    bounds: { rows: 60_000, pages: 100_000 },
-  }),
-  call("find_dead_objects", { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false }, {
-    bounds: { rows: 60_000, pages: 100_000 },
-  }),
-  call("forget_ended", { caller: OPERATOR, max_entries: 1000 }, {
-    bounds: { rows: 6_000, pages: 10_000 },
-  }),
-  call("settle_reads", { caller: OPERATOR, max_entries: 1000 }, {
-    bounds: { rows: 6_000, pages: 40_000 },
-  }),
-  call("forget_events", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
-    bounds: { rows: 10_000, pages: 30_000 },
-  }),
-  call("record_usage", {
-    entries: [HOARDER, OWNER, GRANTEE].map((agentId) => ({
-      key_hash: sha256(agentKeyOf(agentId)),
-      seconds_ago: 1,
-      requests: 5,
-      refusals: { forbidden: 1 },
-      is_unknown: true,
-    })),
-  }),
-  call("forget_usage", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
-    bounds: { rows: 10_000, pages: 20_000 },
-  }),
-  call("read_artifacts_metrics", { caller: OPERATOR }, { bounds: { rows: 4_000, pages: 6_000 } }),
-  call("list_artifacts_without_bytes", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
-    bounds: { rows: 3_000, pages: 10_000 },
-  }),
-  call("list_objects_without_artifact", {
-    max_entries: 1000,
-    after: `sealed/${artifactIdOf(POPULAR)}`,
-  }, { bounds: { rows: 3_000, pages: 10_000 } }),
-  call("list_shares_of_artifacts", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
-    bounds: { rows: 1_500, pages: 3_000 },
-  }),
-  call("list_shares_of_grants", { max_entries: 1000, after: liveGrantIdOf(20) }, {
-    bounds: { rows: 1_500, pages: 3_000 },
-  }),
-  call("list_totals", { max_entries: 1000, after: "owner-" }, {
-    bounds: { rows: 1_500, pages: 3_000 },
-  }),
-
   call("remove_agent", { agent_id: HOARDER, keep_artifacts: false, max_entries: 100 }, {
     circumstances: "with more than one call ends",
     bounds: { rows: 5_000, pages: 10_000 },
@@ -324,6 +276,7 @@ export const CALLS: readonly PlannedCall[] = [
     bounds: { rows: 300, pages: 1000 },
   }),
   call("readmit_agent", { agent_id: HOARDER }),
+  ...MAINTENANCE_CALLS,
   ...MESH_CALLS,
   ...OPERATOR_CALLS,
 ];

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../dev/command/project.ts";
 import type { Link } from "../../../supabase/functions/_shared/links/link.ts";
-import type { Operation } from "../../../supabase/functions/_shared/operation.ts";
+import type { Operation } from "../../../supabase/functions/_shared/operations/operation.ts";
 import { readPages, rowsUnder } from "./pages.ts";
 
 const FUNCTIONS = ["agent-artifacts", "agent-mesh"];

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { type AppDescription, createApp } from "../../../supabase/functions/_shared/app.ts";
-import { defineOperation, type Operation } from "../../../supabase/functions/_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+} from "../../../supabase/functions/_shared/operations/operation.ts";
 import {
   MESH_VARIABLES,
   type MeshSettings,

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Operation, Platform } from "../../../supabase/functions/_shared/operation.ts";
+import type {
+  Operation,
+  Platform,
+} from "../../../supabase/functions/_shared/operations/operation.ts";
 import { UNLIMITED } from "../../../supabase/functions/_shared/request/rate_limits.ts";
 import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
 import {

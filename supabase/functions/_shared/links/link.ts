@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { CallerArgument } from "../request/caller.ts";
 import type { ErrorCode, ServiceError } from "../errors.ts";
-import type { Platform } from "../operation.ts";
+import type { Platform } from "../operations/operation.ts";
 import type { RateLimits } from "../request/rate_limits.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 

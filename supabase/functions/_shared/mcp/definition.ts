@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Effect } from "../operation.ts";
+import type { Effect } from "../operations/operation.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 
 /** What a tool or a resource can do while it serves one request. */

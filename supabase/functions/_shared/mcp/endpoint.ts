@@ -2,7 +2,7 @@ import type { Caller } from "../request/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readJsonObject } from "../request/request_body.ts";
 import type { RateLimits, Slot } from "../request/rate_limits.ts";
-import { runOperation } from "../run_operation.ts";
+import { runOperation } from "../operations/run_operation.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import type { McpDefinition } from "./definition.ts";
 import type { LoadOperations } from "./tools.ts";

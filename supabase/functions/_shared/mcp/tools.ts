@@ -1,6 +1,6 @@
 import type { JSONObject } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import type { Effect, Operation } from "../operation.ts";
+import type { Effect, Operation } from "../operations/operation.ts";
 import { parseBody } from "../request/request_body.ts";
 import type { McpCall, McpDefinition, ToolAnswer, ToolDefinition } from "./definition.ts";
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { ErrorCode } from "../errors.ts";
 import { sentTimestamp } from "../fields.ts";
 import type { Link } from "../links/link.ts";
-import type { Operation } from "../operation.ts";
+import type { Operation } from "../operations/operation.ts";
 import { Components } from "./components.ts";
 import {
   acceptedResponse,

@@ -1,4 +1,4 @@
-import type { Platform } from "../operation.ts";
+import type { Platform } from "../operations/operation.ts";
 import type { CallerArgument } from "../request/caller.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import { EXPOSITION_TYPE, type MetricFamily, renderMetrics } from "./exposition.ts";

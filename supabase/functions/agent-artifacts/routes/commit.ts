@@ -1,6 +1,10 @@
 import * as z from "zod";
 import { ServiceError } from "../../_shared/errors.ts";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import {
   digestObject,
   type DigestOptions,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { createEventsOperation } from "../../_shared/events.ts";
-import type { Operation, Platform } from "../../_shared/operation.ts";
+import type { Operation, Platform } from "../../_shared/operations/operation.ts";
 import { sentTimestamp } from "../../_shared/fields.ts";
 import { ARTIFACT_ID, sentArtifactId, sentExpiry, sentGrantId, sentSha256 } from "../fields.ts";
 

@@ -1,5 +1,9 @@
 import * as z from "zod";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import { sha256Hex } from "../../_shared/secrets.ts";
 import { createDownloads, download, GRANT_TOKEN_ERRORS } from "../download.ts";
 import { grantToken } from "../fields.ts";

@@ -1,6 +1,10 @@
 import * as z from "zod";
 import { agentId, limit, sentTimestamp, subject, waitSeconds } from "../../_shared/fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import {
   nextCursor,
   sentArtifactId,

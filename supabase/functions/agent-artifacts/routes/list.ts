@@ -1,7 +1,11 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
 import { limit, subject } from "../../_shared/fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import { artifact, key, nextCursor, prefix } from "../fields.ts";
 
 /** The key that the page before ended with, in base64url. */

@@ -1,6 +1,10 @@
 import * as z from "zod";
 import { agentId } from "../../_shared/fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import { createDownloads, download } from "../download.ts";
 import { ARTIFACT_ID, artifactId, key } from "../fields.ts";
 import type { ArtifactsSettings } from "../settings.ts";

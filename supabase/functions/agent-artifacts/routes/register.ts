@@ -1,7 +1,11 @@
 import * as z from "zod";
 import { ServiceError } from "../../_shared/errors.ts";
 import { sentTimestamp, subject } from "../../_shared/fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import { publicUrl } from "../../_shared/public_origin.ts";
 import { newIdentifier } from "../../_shared/secrets.ts";
 import { type Artifact, artifact, key, mime, uncommitted } from "../fields.ts";

@@ -1,6 +1,10 @@
 import * as z from "zod";
 import { agentId, timestamp } from "../../_shared/fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import { ARTIFACT_ID, artifactId, grantId, sentGrantId } from "../fields.ts";
 
 const REQUIRED_WITHOUT_GRANT_ID = {

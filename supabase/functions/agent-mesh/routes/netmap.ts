@@ -1,6 +1,10 @@
 import * as z from "zod";
 import { subject } from "../../_shared/fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import { RENDERING_REVISION } from "../config_version.ts";
 import { peer, port, rule, sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";

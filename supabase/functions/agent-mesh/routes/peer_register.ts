@@ -1,6 +1,10 @@
 import * as z from "zod";
 import { subject } from "../../_shared/fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import { formatEndpoint, parseEndpoint } from "../../_shared/wireguard/endpoint.ts";
 import { parsePublicKey } from "../../_shared/wireguard/key.ts";
 import { parsedBy, peer, port, PUBKEY_EXAMPLE } from "../fields.ts";

@@ -1,7 +1,11 @@
 import { parseAccept } from "hono/utils/accept";
 import * as z from "zod";
 import { subject } from "../../_shared/fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../_shared/operations/operation.ts";
 import { parsePrivateKeyFile } from "../../_shared/wireguard/private_key_file.ts";
 import { renderWgQuick } from "../../_shared/wireguard/wg_quick.ts";
 import { readConfiguration } from "../configuration.ts";

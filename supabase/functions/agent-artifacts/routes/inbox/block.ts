@@ -1,5 +1,9 @@
 import * as z from "zod";
-import { defineOperation, type Operation, type Platform } from "../../../_shared/operation.ts";
+import {
+  defineOperation,
+  type Operation,
+  type Platform,
+} from "../../../_shared/operations/operation.ts";
 import { blockedSender, namesSender } from "../../senders.ts";
 import type { ArtifactsSettings } from "../../settings.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { AgentHost } from "../clients/mcp/agent_host.ts";
-import { connect, type McpClient } from "../conformance/mcp/mcp_client.ts";
-import { startFunction } from "../../dev/stack/functions.ts";
-import { type Stack, startStack } from "../../dev/stack/stack.ts";
-import { openStateDirectory, runTask } from "../stack/stack_process.ts";
-import { installPackage } from "./installed_package.ts";
+import { AgentHost } from "../../clients/mcp/agent_host.ts";
+import { connect, type McpClient } from "../../conformance/mcp/mcp_client.ts";
+import { startFunction } from "../../../dev/stack/functions.ts";
+import { type Stack, startStack } from "../../../dev/stack/stack.ts";
+import { openStateDirectory, runTask } from "../../stack/stack_process.ts";
+import { installPackage } from "../installed_package.ts";
 
 const SIZE = 60_000_000;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { headersOf } from "../conformance/client.ts";
-import { artifactTest, publish } from "../conformance/artifacts.ts";
-import { startOwnFunction } from "../own_function/own_function.ts";
+import { headersOf } from "../../conformance/client.ts";
+import { artifactTest, publish } from "../../conformance/artifacts.ts";
+import { startOwnFunction } from "../../own_function/own_function.ts";
 
 /** The scenarios of the protocol's own suite that any server can pass. */
 const PASSED = [
