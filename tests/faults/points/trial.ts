@@ -79,12 +79,19 @@ export async function tryFault(
     return strike;
   });
 
-  let first = await victim.ask(arranged.request);
-  // A large file takes several requests: the point may lie in a later one.
-  while (strikes.length === 0 && first?.status === 202) first = await victim.ask(arranged.request);
-  victim.proxy.letPass();
-  const isAnsweredEarly = unfinished > 0;
-  answered.open();
+  let first: Answer<unknown> | null;
+  let isAnsweredEarly: boolean;
+  try {
+    first = await victim.ask(arranged.request);
+    // A large file takes several requests: the point may lie in a later one.
+    while (strikes.length === 0 && first?.status === 202) {
+      first = await victim.ask(arranged.request);
+    }
+  } finally {
+    victim.proxy.letPass();
+    isAnsweredEarly = unfinished > 0;
+    answered.open();
+  }
   assert.ok(strikes.length > 0, "the call was made again");
   if (faultName in KILLS) assert.equal(first, null, "the function was killed");
   else assertHonest(scenario, first);

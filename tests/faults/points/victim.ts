@@ -98,8 +98,10 @@ export async function startVictim(
   };
 }
 
-/** /metrics answers in a text of its own. */
+/** /metrics answers in a text of its own, and HEAD without a body. */
 async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === "") return {};
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
-  return isJson ? await response.json() : await response.text();
+  return isJson ? JSON.parse(text) : text;
 }
