@@ -20,6 +20,8 @@ const WITHOUT_CALLS = /\/openapi\.json$/;
 
 const DATABASE_CALL = /\b(?:call|relay)Database\b[^("]*\(\s*"(\w+)"/g;
 
+const AUTH_CALL = /\bfetchWithDeadline\("(auth\/\w+)"/g;
+
 /** The paths of both functions' operations, in byte order. */
 export function operationsOfApps(): string[] {
   const routes = [artifactsApp(ENVIRONMENT), meshApp(ENVIRONMENT)].flatMap((app) => app.routes);
@@ -28,13 +30,15 @@ export function operationsOfApps(): string[] {
   return [...new Set(paths)].sort();
 }
 
-/** The SQL functions that the functions call. */
-export async function sqlFunctionsInCode(): Promise<string[]> {
+/** The SQL functions that the functions call, and the calls of Auth. */
+export async function namedCallsInCode(): Promise<string[]> {
   const names = new Set<string>();
   for (const entry of await readdir(FUNCTIONS, { recursive: true, withFileTypes: true })) {
     if (!entry.name.endsWith(".ts")) continue;
     const source = await readFile(join(entry.parentPath, entry.name), "utf8");
-    for (const [, name] of source.matchAll(DATABASE_CALL)) names.add(name!);
+    for (const call of [DATABASE_CALL, AUTH_CALL]) {
+      for (const [, name] of source.matchAll(call)) names.add(name!);
+    }
   }
   return [...names].sort();
 }

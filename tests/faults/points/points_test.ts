@@ -6,15 +6,18 @@ import { ARTIFACT_SCENARIOS } from "./artifact_scenarios.ts";
 import { COMMON_SCENARIOS } from "./common_scenarios.ts";
 import { KILLS, REVEALING_TROUBLES, TROUBLES } from "./faults.ts";
 import { MESH_SCENARIOS } from "./mesh_scenarios.ts";
-import { operationsOfApps, sqlFunctionsInCode, storageMethodsInCode } from "./code.ts";
+import { namedCallsInCode, operationsOfApps, storageMethodsInCode } from "./code.ts";
 import { type Scenario, titleOf } from "./scenario.ts";
 import { keyOfPoint, type Point, recordCalls, tryFault } from "./trial.ts";
 import { keyOf } from "./upstream_call.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
 const SCENARIOS = [...ARTIFACT_SCENARIOS, ...MESH_SCENARIOS, ...COMMON_SCENARIOS];
-/** Called once a minute: tests/own_function/usage has what becomes of it. */
-const OF_NO_REQUEST = ["record_usage"];
+/**
+ * What a process asks for itself and not for one request: what it has counted, and the keys that
+ * users' tokens are signed with. tests/own_function/usage and tests/users have what becomes of them.
+ */
+const OF_NO_REQUEST = ["record_usage", "auth/jwks"];
 const FAULTS = Object.keys({ ...TROUBLES, ...KILLS });
 
 /** The names of all calls that any scenario has made. */
@@ -58,7 +61,7 @@ Deno.test("every operation of both functions → has a scenario", () => {
 });
 
 Deno.test("every call that the code can make → was struck", async () => {
-  const missing = (await sqlFunctionsInCode())
+  const missing = (await namedCallsInCode())
     .filter((name) => !struck.has(name) && !OF_NO_REQUEST.includes(name));
   assert.deepEqual(missing, []);
   const storageCalls = [...struck].filter((name) => name.includes(" "));

@@ -7,6 +7,7 @@ export interface UpstreamCall {
 }
 
 const RPC = /^\/rest\/v1\/rpc\/(\w+)$/;
+const AUTH = /^\/auth\/v1\/(?:\.well-known\/)?(\w+)/;
 const STORAGE =
   /^\/storage\/v1\/(object\/(?:upload\/sign|sign|move|copy|info|list|authenticated)|[^/]+)/;
 
@@ -17,10 +18,12 @@ const STORAGE =
  */
 const POLL = "find_changes";
 
-/** The SQL function that is called, or the Storage call, such as `POST object/move`. */
+/** The SQL function that is called, Auth's `auth/user`, or as Storage's `POST object/move`. */
 function nameOf({ method, path }: Passing): string {
   const [, functionName] = RPC.exec(path) ?? [];
   if (functionName !== undefined) return functionName;
+  const [, authCall] = AUTH.exec(path) ?? [];
+  if (authCall !== undefined) return `auth/${authCall}`;
   const [, storageCall] = STORAGE.exec(path) ?? [];
   return `${method} ${storageCall ?? path}`;
 }
