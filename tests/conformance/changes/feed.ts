@@ -1,5 +1,6 @@
 /** Reads feeds of events as a reader does who wants to miss nothing. */
 import assert from "node:assert/strict";
+import { askUntil } from "../ask_until.ts";
 import { type Answer, post, type Sender, succeed } from "../client.ts";
 
 export interface Event {
@@ -50,6 +51,18 @@ export async function nextEvents(
   }
   assert.equal(events.length, count, JSON.stringify(events));
   return { events, latest };
+}
+
+/**
+ * The position behind an event of this type that has happened already, and behind all before it. It
+ * shows when everything that the database began before it has ended.
+ */
+export async function positionBehind(group: Group, as: Sender, type: string): Promise<string> {
+  const { latest } = await askUntil(
+    ({ events }) => events.some((event) => event.type === type),
+    () => eventsOf(group, as),
+  );
+  return latest;
 }
 
 /** The fields of events that are known beforehand. */

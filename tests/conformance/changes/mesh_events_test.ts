@@ -12,7 +12,7 @@ import {
   ruleBetween,
 } from "../mesh_cast.ts";
 import type { Agent } from "../client.ts";
-import { eventsOf, known, nextEvents } from "./feed.ts";
+import { eventsOf, known, nextEvents, positionBehind } from "./feed.ts";
 
 const GROUP = "agent-mesh";
 
@@ -27,9 +27,10 @@ meshTest(
   async ({ alice, bob, carol }) => {
     await join(alice);
     await join(bob);
-    const [ofAlice, ofBob, ofCarol] = await Promise.all(
-      [alice, bob, carol].map((agent) => eventsOf(GROUP, agent)),
+    const [ofAlice, ofBob] = await Promise.all(
+      [alice, bob].map((agent) => positionBehind(GROUP, agent, "peer.registered")),
     );
+    const ofCarol = await eventsOf(GROUP, carol);
     const rule = ruleBetween(alice, bob);
     await putRule(alice, rule);
     await putRule(bob, rule);
@@ -48,11 +49,11 @@ meshTest(
       { type: "peer.vanished", ...by(bob), ...seen(other) },
       { type: "rule.revoked", ...by(bob), ...ofRule },
     ];
-    const toAlice = await nextEvents(GROUP, alice, { after: ofAlice!.latest, count: 6 });
+    const toAlice = await nextEvents(GROUP, alice, { after: ofAlice!, count: 6 });
     assert.deepEqual(known(toAlice.events), expected(bob));
-    const toBob = await nextEvents(GROUP, bob, { after: ofBob!.latest, count: 6 });
+    const toBob = await nextEvents(GROUP, bob, { after: ofBob!, count: 6 });
     assert.deepEqual(known(toBob.events), expected(alice));
-    assert.deepEqual((await eventsOf(GROUP, carol, { after: ofCarol!.latest })).events, []);
+    assert.deepEqual((await eventsOf(GROUP, carol, { after: ofCarol.latest })).events, []);
   },
 );
 
@@ -62,7 +63,7 @@ meshTest(
     await join(alice);
     await join(bob);
     await agree(ruleBetween(alice, bob));
-    const { latest } = await eventsOf(GROUP, alice);
+    const latest = await positionBehind(GROUP, alice, "rule.activated");
     const back = ruleBetween(bob, alice, { port: 22 });
     await agree(back);
     await revokeRule("operator", back);
@@ -82,7 +83,7 @@ meshTest(
     const rule = ruleBetween(alice, bob);
     const request = ruleBetween(bob, carol);
     await agree(rule);
-    const { latest } = await eventsOf(GROUP, alice);
+    const latest = await positionBehind(GROUP, alice, "rule.activated");
     const ofCarol = await eventsOf(GROUP, carol);
     const [first, second] = [newPubkey(), newPubkey()];
     await join(bob, { pubkey: first });

@@ -14,8 +14,9 @@ import { startVictim, type Victim } from "./victim.ts";
 
 const SCENARIOS = [...ARTIFACT_SCENARIOS, ...MESH_SCENARIOS, ...COMMON_SCENARIOS];
 /**
- * What a process asks for itself and not for one request: what it has counted, and the keys that
- * users' tokens are signed with. tests/own_function/usage and tests/users have what becomes of them.
+ * What a process asks for itself and not for one request: what it has counted is written, and the
+ * keys are read that users' tokens are signed with. tests/own_function/usage and tests/users have
+ * what becomes of these.
  */
 const OF_NO_REQUEST = ["record_usage", "auth/jwks"];
 const FAULTS = Object.keys({ ...TROUBLES, ...KILLS });
