@@ -68,6 +68,68 @@ comment on function artifacts.downloads_of(text) is
   'How often a grant was used, and how often it may be (null: any number). Without such a bound, '
   'what was downloaded by its token.';
 
+create function artifacts.describe_grant(given artifacts.grants) returns table (described jsonb)
+language sql
+stable
+begin atomic
+  select jsonb_build_object(
+    'grant_id', (describe_grant.given).grant_id,
+    'artifact_id', (describe_grant.given).artifact_id,
+    'key', a.key,
+    'to_agent', (describe_grant.given).to_agent,
+    'granted_at', agents.iso_timestamp((describe_grant.given).granted_at),
+    'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
+    'max_downloads', d.max_downloads,
+    'downloads', d.downloads
+  )
+  from (
+    select i.key, i.state, i.expires_at
+    from artifacts.artifacts i
+    where i.artifact_id = (describe_grant.given).artifact_id
+    limit 1
+  ) a
+  cross join artifacts.downloads_of((describe_grant.given).grant_id) d
+  -- A grant ends with its artifact.
+  where a.state in ('committed', 'superseded') and a.expires_at > now();
+end;
+comment on function artifacts.describe_grant(artifacts.grants) is
+  'A grant as its giver sees it, or no row where its artifact has ended.';
+
+-- A page of grants says where the next one begins by the end of its last grant, in microseconds
+-- since 1970, and the id of it.
+
+create function artifacts.position_after(last_of_page artifacts.grants) returns text
+language sql
+immutable
+return (extract(epoch from (position_after.last_of_page).live_until) * 1000000)::bigint
+  || '.' || (position_after.last_of_page).grant_id;
+comment on function artifacts.position_after(artifacts.grants) is
+  'Where the page begins that follows this grant.';
+
+create function artifacts.read_position(
+  in next_page text,
+  out after_live_until timestamptz,
+  out after_grant_id text
+)
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  after_live_until := timestamptz '1970-01-01Z'
+    + nullif(split_part(read_position.next_page, '.', 1), '')::bigint * interval '1 microsecond';
+  after_grant_id := split_part(read_position.next_page, '.', 2);
+  if after_live_until is null or after_live_until <= now() then
+    -- Behind every grant that ends just now.
+    after_live_until := now();
+    after_grant_id := '~';
+  end if;
+end
+$$;
+comment on function artifacts.read_position(text) is
+  'The end and the id of the grant that a page begins behind, never before now. Of null and of an '
+  'empty text: the first page.';
+
 create function public.list_grants(
   caller jsonb,
   agent_id text,
@@ -83,22 +145,13 @@ set search_path = ''
 as $$
 declare
   subject text := agents.subject_of(list_grants.caller, list_grants.agent_id);
-  -- The end of the grant that the page before ended with, in microseconds since 1970, and its id.
-  after_end timestamptz := timestamptz '1970-01-01Z'
-    + split_part(list_grants.cursor, '.', 1)::bigint * interval '1 microsecond';
-  after_grant_id text := split_part(list_grants.cursor, '.', 2);
   answer json;
 begin
-  if after_end is null or after_end <= now() then
-    -- Behind every grant that ends just now.
-    after_end := now();
-    after_grant_id := '~';
-  end if;
-
   with walked as (
-    select g.*, row_number() over (order by g.live_until, g.grant_id) as number
-    from artifacts.given_grants(
-      subject, list_grants.artifact_id, list_grants.to_agent, after_end, after_grant_id,
+    select g as given, row_number() over (order by g.live_until, g.grant_id) as number
+    from artifacts.read_position(list_grants.cursor) p
+    cross join artifacts.given_grants(
+      subject, list_grants.artifact_id, list_grants.to_agent, p.after_live_until, p.after_grant_id,
       -- One more than asked for tells whether there is a next page.
       list_grants.max_entries + 1
     ) g
@@ -107,36 +160,13 @@ begin
   )
   select json_build_object(
     'grants', (
-      select coalesce(
-        json_agg(
-          json_build_object(
-            'grant_id', p.grant_id,
-            'artifact_id', p.artifact_id,
-            'key', a.key,
-            'to_agent', p.to_agent,
-            'granted_at', agents.iso_timestamp(p.granted_at),
-            'expires_at', agents.iso_timestamp(p.expires_at),
-            'max_downloads', d.max_downloads,
-            'downloads', d.downloads
-          )
-          order by p.number
-        ),
-        '[]'
-      )
+      select coalesce(json_agg(d.described order by p.number), '[]')
       from page p
-      cross join lateral (
-        select a.key, a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = p.artifact_id limit 1
-      ) a
-      cross join lateral artifacts.downloads_of(p.grant_id) d
-      -- A grant ends with its artifact.
-      where a.state in ('committed', 'superseded') and a.expires_at > now()
+      cross join artifacts.describe_grant(p.given) d
     ),
     'next_cursor', case
       when (select count(*) from walked) > list_grants.max_entries then (
-        select (extract(epoch from p.live_until) * 1000000)::bigint || '.' || p.grant_id
-        from page p
-        order by p.number desc
-        limit 1
+        select artifacts.position_after(p.given) from page p order by p.number desc limit 1
       )
     end
   ) into answer;

@@ -19,15 +19,11 @@ create index tombstones_by_age on artifacts.artifacts (ended_at) where removed_a
 
 create table artifacts.walks (
   walk text collate "C" primary key,
-  position jsonb not null,
-  walked_at timestamptz not null default now()
+  position jsonb not null
 );
 comment on table artifacts.walks is
   'Where the sweep goes on, one row per walk over something that is too long for one call: over '
   'the pending artifacts, and over the two halves of the bucket.';
-
-comment on column artifacts.walks.walked_at is
-  'When a sweep last took a step. Each begins with one over the pending artifacts.';
 
 create function artifacts.lock_sweep() returns void
 language sql
@@ -114,8 +110,7 @@ begin
   -- At the end it begins again.
   insert into artifacts.walks as w (walk, position)
   values ('pending', coalesce(last_position, '[]'))
-  on conflict on constraint walks_pkey do update
-  set position = excluded.position, walked_at = excluded.walked_at;
+  on conflict on constraint walks_pkey do update set position = excluded.position;
   return coalesce(next_ids, '{}');
 end
 $$;

@@ -209,12 +209,11 @@ begin
     );
   end if;
 
-  select mesh.map_entry_json(p, a, l, register_peer.online_seconds, null, null)::jsonb
-    - array['self', 'psk_version', 'config_version_applied']
-  into answer
+  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied'] into answer
   from mesh.peers p
   join mesh.address_leases a on a.agent_id = p.agent_id
   join mesh.liveness l on l.agent_id = p.agent_id
+  cross join lateral mesh.map_entry(p, a, l, register_peer.online_seconds, null, null) e
   where p.agent_id = register_peer.agent_id;
   return answer;
 end

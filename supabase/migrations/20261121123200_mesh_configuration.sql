@@ -5,18 +5,6 @@
 -- text always belong together. Where a PSK is still to be made, it calls store_psks with one and
 -- renders what that returns: whichever side was first, both get the same.
 
-create function mesh.rule_json(rule mesh.rules) returns json
-language sql
--- As stable as what it calls, or it would not be inlined.
-stable
-return json_build_object(
-  'from_agent', rule.from_agent,
-  'to_agent', rule.to_agent,
-  'port', rule.port,
-  'proto', rule.proto
-);
-comment on function mesh.rule_json(mesh.rules) is 'An entry of `acls`.';
-
 create function mesh.rules_that_name(agent_id text, active boolean) returns setof mesh.rules
 language sql
 stable
@@ -71,24 +59,23 @@ begin
       where v.agent_id = subject
     ),
     'peers', (
-      select json_agg(
-        mesh.map_entry_json(
-          p, a, l, read_netmap.online_seconds, subject,
-          case when pair.made_at is not null then pair.psk_version end
-        )
-        order by p.agent_id
-      )
+      select json_agg(e order by p.agent_id)
       from mesh.peers p
       join mesh.address_leases a on a.agent_id = p.agent_id and a.agent_id = any (named)
       join mesh.liveness l on l.agent_id = p.agent_id and l.agent_id = any (named)
       left join mesh.pairs_of(subject, named) pair on pair.other_agent = p.agent_id
+      cross join lateral mesh.map_entry(
+        p, a, l, read_netmap.online_seconds, subject,
+        case when pair.made_at is not null then pair.psk_version end
+      ) e
       where p.agent_id = any (named)
     ),
     'acls', (
-      select coalesce(
-        json_agg(mesh.rule_json(r) order by r.from_agent, r.to_agent, r.proto, r.port), '[]'
-      )
-      from mesh.rules_that_name(subject, active => true) r
+      select coalesce(json_agg(r order by r.from_agent, r.to_agent, r.proto, r.port), '[]')
+      from (
+        select i.from_agent, i.to_agent, i.port, i.proto
+        from mesh.rules_that_name(subject, active => true) i
+      ) r
     ),
     'acl_requests', (
       select coalesce(

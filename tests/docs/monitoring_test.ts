@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { artifactTest, publish } from "../conformance/artifacts.ts";
-import { fetchDescribed, headersOf } from "../conformance/client.ts";
+import { assertError, fetchDescribed, headersOf, post } from "../conformance/client.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
@@ -86,6 +86,8 @@ artifactTest(
   `${PAGE}, the tables of metrics → every family that the functions answer with, and no other`,
   async ({ planner }) => {
     await publish(planner);
+    // Otherwise there may be no error to tell of.
+    assertError(await post("/agent-artifacts/list", { as: "nobody" }), 401, "unauthenticated");
     const rows = (await readPage(PAGE)).matchAll(/^\| `((?:agent_(?!id)|process_)[a-z_]+)/gm);
     const described = new Set(Array.from(rows, ([, name]) => name!));
     const texts = await Promise.all(["agent-artifacts", "agent-mesh"].map(metricsOf));

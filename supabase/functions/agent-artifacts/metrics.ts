@@ -1,6 +1,6 @@
 import type { Platform } from "../_shared/operations/operation.ts";
 import type { CallerArgument } from "../_shared/request/caller.ts";
-import { type MetricFamily, samplesBy } from "../_shared/usage/exposition.ts";
+import { gauge, type MetricFamily, samplesBy } from "../_shared/usage/exposition.ts";
 
 /** What read_artifacts_metrics returns. Times are seconds since 1970, or null. */
 interface Stored {
@@ -21,59 +21,43 @@ export async function readMetrics(
 ): Promise<MetricFamily[]> {
   const stored = await callDatabase<Stored>("read_artifacts_metrics", { caller });
   return [
-    {
-      name: "agent_artifacts",
-      help: "Artifacts that agents hold.",
-      type: "gauge",
-      samples: samplesBy("state", stored.artifacts),
-    },
-    {
-      name: "agent_artifacts_bytes",
-      help: "Their registered bytes.",
-      type: "gauge",
-      samples: samplesBy("state", stored.bytes),
-    },
-    {
-      name: "agent_artifacts_surplus_bytes",
-      help: "What was uploaded beyond what was registered.",
-      type: "gauge",
-      samples: [{ value: stored.surplus_bytes }],
-    },
-    {
-      name: "agent_artifacts_grants",
-      help: "Grants on record: the live ones, and those that ended in the last 30 days.",
-      type: "gauge",
-      samples: [{ value: stored.grants }],
-    },
-    {
-      name: "agent_artifacts_sweep_backlog",
-      help: "What the sweep has still to do, counted up to 1000 of each kind.",
-      type: "gauge",
-      samples: samplesBy("kind", stored.backlog),
-    },
-    {
-      name: "agent_artifacts_sweep_backlog_oldest_timestamp_seconds",
-      help: "Since when the oldest of it waits. Absent: nothing waits.",
-      type: "gauge",
-      samples: [{ value: stored.backlog_since }],
-    },
-    {
-      name: "agent_artifacts_sweep_last_run_timestamp_seconds",
-      help: "When the sweep last began. Absent: it never ran.",
-      type: "gauge",
-      samples: [{ value: stored.swept_at }],
-    },
+    gauge("agent_artifacts", "Artifacts that agents hold.", samplesBy("state", stored.artifacts)),
+    gauge("agent_artifacts_bytes", "Their registered bytes.", samplesBy("state", stored.bytes)),
+    gauge(
+      "agent_artifacts_surplus_bytes",
+      "What was uploaded beyond what was registered.",
+      stored.surplus_bytes,
+    ),
+    gauge(
+      "agent_artifacts_grants",
+      "Grants on record: the live ones, and those that ended in the last 30 days.",
+      stored.grants,
+    ),
+    gauge(
+      "agent_artifacts_sweep_backlog",
+      "What the sweep has still to do, counted up to 1000 of each kind.",
+      samplesBy("kind", stored.backlog),
+    ),
+    gauge(
+      "agent_artifacts_sweep_backlog_oldest_timestamp_seconds",
+      "Since when the oldest of it waits. Absent: nothing waits.",
+      stored.backlog_since,
+    ),
+    gauge(
+      "agent_artifacts_sweep_last_run_timestamp_seconds",
+      "When a sweep last came to its end. Absent: none did.",
+      stored.swept_at,
+    ),
     {
       name: "agent_events_written_total",
       help: "Events of both functions that were ever written, by their numbers, which have gaps.",
       type: "counter",
       samples: [{ value: stored.last_event_id ?? 0 }],
     },
-    {
-      name: "agent_events_oldest_timestamp_seconds",
-      help: "When the oldest event on record happened.",
-      type: "gauge",
-      samples: [{ value: stored.oldest_event_at }],
-    },
+    gauge(
+      "agent_events_oldest_timestamp_seconds",
+      "When the oldest event on record happened.",
+      stored.oldest_event_at,
+    ),
   ];
 }

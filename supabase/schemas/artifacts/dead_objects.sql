@@ -9,7 +9,8 @@ stable
 set search_path = ''
 as $$
   with named as materialized (
-    select o.name collate "C" as name, o.created_at
+    -- Of nearly all objects the name is enough, which is in the index.
+    select o.name collate "C" as name
     from storage.objects o
     where o.bucket_id = artifacts.bucket()
       and o.name collate "C" > judge_objects.after
@@ -17,7 +18,7 @@ as $$
     order by o.name collate "C"
     limit judge_objects.max_entries
   ), placed as materialized (
-    select n.name, n.created_at, a.committed_at, a.ended_at, a.rejected_attempts,
+    select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
       held.is_content,
       -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
@@ -52,13 +53,20 @@ as $$
       else 'live'
     end,
     coalesce(p.is_pending, false),
-    p.created_at
+    case
+      when p.is_content is not true then (
+        select o.created_at
+        from storage.objects o
+        where o.bucket_id = artifacts.bucket() and o.name = p.name
+        limit 1
+      )
+    end
   from placed p
 $$;
 comment on function artifacts.judge_objects(text, text, integer) is
   'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its '
   'row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a '
-  'commit to come may still use the path.';
+  'commit to come may still use the path. stored_at is null for the content of an artifact.';
 
 create function artifacts.objects_of_ended(max_artifacts integer) returns text[]
 language plpgsql
@@ -136,7 +144,7 @@ as $$
 declare
   -- What one call looks at: ended artifacts, and names in each half of the bucket.
   ended_per_call constant integer := 1000;
-  names_per_call constant integer := 10000;
+  names_per_call constant integer := 1000;
   paths_of_ended text[];
   answer json;
 begin
@@ -186,8 +194,7 @@ begin
       select case when count(*) = names_per_call then max(j.object_name) end as last_name
       from judged j where j.half = h.half
     ) s
-    on conflict on constraint walks_pkey do update
-    set position = excluded.position, walked_at = excluded.walked_at
+    on conflict on constraint walks_pkey do update set position = excluded.position
   )
   select json_build_object(
     'dead_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where not l.is_orphan),

@@ -71,9 +71,7 @@ begin
     'grants', held.grants,
     'backlog', backlog.counts,
     'backlog_since', extract(epoch from backlog.waits_since),
-    'swept_at', (
-      select extract(epoch from w.walked_at) from artifacts.walks w where w.walk = 'pending'
-    ),
+    'swept_at', (select extract(epoch from s.swept_at) from artifacts.sweeps s),
     'last_event_id', (select max(e.event_id) from agents.events e),
     'oldest_event_at', (
       select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1

@@ -29,7 +29,7 @@ comment on function artifacts.sealed_folder(text) is
 create function artifacts.sealed_path(artifact_id text, attempt integer) returns text
 language sql
 immutable
-return artifacts.sealed_folder(artifact_id) || attempt;
+return artifacts.sealed_folder(artifact_id) || attempt::text;
 comment on function artifacts.sealed_path(text, integer) is
   'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for such a '
   'path.';
@@ -128,29 +128,28 @@ create index surplus_uploads_by_agent on artifacts.artifacts (agent_id) include 
 create index surplus_uploads_by_age on artifacts.artifacts (surplus_seen_at)
   where surplus_bytes is not null;
 
-create function artifacts.surplus_of(artifact artifacts.artifacts) returns bigint
+create function artifacts.surplus_of(artifact artifacts.artifacts) returns table (bytes bigint)
 language sql
 stable
-set search_path = ''
-as $$
-  select nullif(
-    greatest(
-      0,
-      (o.metadata ->> 'size')::bigint - case
+begin atomic
+  select u.size - u.allowed
+  from (
+    select (o.metadata ->> 'size')::bigint as size,
+      case
         when (surplus_of.artifact).state = 'pending' and (surplus_of.artifact).ended_at is null
           then (surplus_of.artifact).size_bytes
         else 0
-      end
-    ),
-    0
-  )
-  from storage.objects o
-  where o.bucket_id = artifacts.bucket()
-    and o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
-$$;
+      end as allowed
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      and o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
+    limit 1
+  ) u
+  where u.size > u.allowed;
+end;
 comment on function artifacts.surplus_of(artifacts.artifacts) is
   'How much more than it may an artifact has lying at its upload path: of a pending one what is '
-  'beyond its registered size, of any other all of it. Null: nothing.';
+  'beyond its registered size, of any other all of it. No row: nothing.';
 
 create function public.count_surplus_uploads(caller jsonb) returns json
 language plpgsql
@@ -160,7 +159,7 @@ set search_path = ''
 as $$
 declare
   -- As many uploads as find_dead_objects looks at, and some that are next to be cleared.
-  names_per_call constant integer := 10000;
+  names_per_call constant integer := 1000;
   cleared_per_call constant integer := 1000;
   cleared_before constant timestamptz := now() - interval '1 hour';
   looked_at text[];
@@ -198,7 +197,7 @@ begin
     cross join lateral (
       select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
     ) a
-    where artifacts.surplus_of(a) is not null or a.surplus_seen_at < cleared_before
+    where a.surplus_seen_at < cleared_before or exists (select from artifacts.surplus_of(a))
   );
   changed_ids := array(
     select a.artifact_id
@@ -208,8 +207,7 @@ begin
   );
 
   update artifacts.artifacts a
-  set surplus_bytes = artifacts.surplus_of(a),
-      surplus_seen_at = case when artifacts.surplus_of(a) is not null then clock_timestamp() end
+  set (surplus_bytes, surplus_seen_at) = (select s.bytes, clock_timestamp() from artifacts.surplus_of(a) s)
   where a.artifact_id = any (changed_ids);
   return json_build_object('looked_at', cardinality(looked_at));
 end

@@ -51,66 +51,40 @@ declare
     list_all_grants.from_agent,
     (select a.agent_id from artifacts.artifacts a where a.artifact_id = list_all_grants.artifact_id)
   );
-  -- The end of the grant that the page before ended with, in microseconds since 1970, and its id.
-  after_end timestamptz := timestamptz '1970-01-01Z'
-    + nullif(split_part(list_all_grants.after, '.', 1), '')::bigint * interval '1 microsecond';
-  after_grant_id text := split_part(list_all_grants.after, '.', 2);
   answer json;
 begin
-  if after_end is null or after_end <= now() then
-    -- Behind every grant that ends just now.
-    after_end := now();
-    after_grant_id := '~';
-  end if;
-
   with page as (
-    select g.*, row_number() over (order by g.live_until, g.grant_id) as number
-    from (
-      select *
+    select i.given, row_number() over (order by (i.given).live_until, (i.given).grant_id) as number
+    from artifacts.read_position(list_all_grants.after) p
+    cross join lateral (
+      select g as given
       from artifacts.given_grants(
-        owner, list_all_grants.artifact_id, list_all_grants.to_agent, after_end, after_grant_id,
-        list_all_grants.max_entries
-      )
+        owner, list_all_grants.artifact_id, list_all_grants.to_agent,
+        p.after_live_until, p.after_grant_id, list_all_grants.max_entries
+      ) g
       where owner is not null
       union all
-      select *
+      select g as given
       from artifacts.live_grants_after(
-        list_all_grants.to_agent, after_end, after_grant_id, list_all_grants.max_entries
-      )
+        list_all_grants.to_agent, p.after_live_until, p.after_grant_id, list_all_grants.max_entries
+      ) g
       where owner is null and list_all_grants.artifact_id is null
-    ) g
+    ) i
   )
   select json_build_object(
     'found', (
       select coalesce(
         json_agg(
-          json_build_object(
-            'grant_id', p.grant_id,
-            'artifact_id', p.artifact_id,
-            'key', a.key,
-            'from_agent', p.from_agent,
-            'to_agent', p.to_agent,
-            'granted_at', agents.iso_timestamp(p.granted_at),
-            'expires_at', agents.iso_timestamp(p.expires_at),
-            'max_downloads', d.max_downloads,
-            'downloads', d.downloads
-          )
+          jsonb_build_object('from_agent', (p.given).from_agent) || d.described
           order by p.number
         ),
         '[]'
       )
       from page p
-      cross join lateral (
-        select a.key, a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = p.artifact_id limit 1
-      ) a
-      cross join lateral artifacts.downloads_of(p.grant_id) d
-      -- A grant ends with its artifact.
-      where a.state in ('committed', 'superseded') and a.expires_at > now()
+      cross join artifacts.describe_grant(p.given) d
     ),
     'next', (
-      select (extract(epoch from p.live_until) * 1000000)::bigint || '.' || p.grant_id
-      from page p
-      where p.number = list_all_grants.max_entries
+      select artifacts.position_after(p.given) from page p where p.number = list_all_grants.max_entries
     )
   ) into answer;
   return answer;

@@ -2,6 +2,7 @@
  * Artifacts and objects of any age and state, written straight into the database: what only time
  * can make.
  */
+import { createHash } from "node:crypto";
 import type postgres from "postgres";
 
 export interface SeededObject {
@@ -88,12 +89,9 @@ export function verifying(
   };
 }
 
+/** The same in every run, and spread over the names of the bucket, as real ids are. */
 export function artifactIdOf(seed: string, index: number): string {
-  const hex = Array.from(
-    `${seed}/${index}`,
-    (character) => character.charCodeAt(0).toString(16).padStart(2, "0"),
-  ).join("");
-  return `art_${hex.slice(-32).padStart(32, "0")}`;
+  return `art_${createHash("sha256").update(`${seed}/${index}`).digest("hex").slice(0, 32)}`;
 }
 
 /** Writes the rows and objects of `seeds`, as the superuser; returns the objects' paths. */

@@ -63,8 +63,7 @@ Deno.test("read_artifacts_metrics → what is held; null where nothing was swept
     assert.deepEqual(bytes, { pending: 10, committed: 0, superseded: 0 });
     assert.deepEqual(backlog, { to_end: 0, to_empty: 0, to_forget: 0 });
     assert.equal(swept_at, null);
-    const step = { caller: OPERATOR, max_entries: 10, window_seconds: 60 };
-    await callAsService(sql, "end_artifacts", step);
+    await callAsService(sql, "forget_ended", { caller: OPERATOR, max_entries: 10 });
     const after = await callAsService(sql, "read_artifacts_metrics", { caller: OPERATOR });
     assert.ok(Number(after["swept_at"]) > 0);
 

@@ -21,6 +21,16 @@ export interface Sample {
 
 export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+/** A gauge of one number, or of several that its labels tell apart. */
+export function gauge(
+  name: string,
+  help: string,
+  values: number | null | readonly Sample[],
+): MetricFamily {
+  const samples = typeof values === "object" && values !== null ? values : [{ value: values }];
+  return { name, help, type: "gauge", samples };
+}
+
 /** One sample per entry: `{label="<its name>"} <its value>`. */
 export function samplesBy(label: string, values: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));

@@ -1,5 +1,5 @@
 import type { EndedRequest } from "../request/request_log.ts";
-import type { MetricFamily } from "./exposition.ts";
+import { gauge, type MetricFamily } from "./exposition.ts";
 import { Histogram } from "./histogram.ts";
 
 /** What this process has answered since it started. */
@@ -28,12 +28,11 @@ export class ProcessCounts {
   families(): MetricFamily[] {
     const upstream = [...this.#upstream];
     return [
-      {
-        name: "process_start_time_seconds",
-        help: "When this process started, in seconds since 1970.",
-        type: "gauge",
-        samples: [{ value: this.#startedAt }],
-      },
+      gauge(
+        "process_start_time_seconds",
+        "When this process started, in seconds since 1970.",
+        this.#startedAt,
+      ),
       {
         name: "agent_requests_total",
         help: "Requests that this process has answered. Without a path: it matched none.",
