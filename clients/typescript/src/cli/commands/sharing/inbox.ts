@@ -1,12 +1,12 @@
-import type { AgentFiles } from "../../agent_files.ts";
-import type { InboxEntry } from "../../contract/types.ts";
-import { AgentError } from "../../http/agent_error.ts";
-import { type Command, defineCommand } from "../command.ts";
-import type { Context } from "../context.ts";
-import { UsageError } from "../exit_codes.ts";
-import { downloadGrant } from "../files/download_folder.ts";
-import { inBytes, note, plain } from "../terminal/output.ts";
-import { ProgressBar } from "../terminal/progress_bar.ts";
+import type { AgentFiles } from "../../../agent_files.ts";
+import type { InboxEntry } from "../../../contract/types.ts";
+import { AgentError } from "../../../http/agent_error.ts";
+import { type Command, defineCommand } from "../../command.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../exit_codes.ts";
+import { downloadGrant } from "../../files/download_folder.ts";
+import { inBytes, note, plain } from "../../terminal/output.ts";
+import { ProgressBar } from "../../terminal/progress_bar.ts";
 
 export const inbox: Command = defineCommand({
   summary: "List what other agents granted, or download it.",

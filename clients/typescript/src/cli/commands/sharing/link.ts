@@ -1,5 +1,5 @@
-import { type Command, defineCommand, onlyOne } from "../command.ts";
-import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "../sharing.ts";
+import { type Command, defineCommand, onlyOne } from "../../command.ts";
+import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "./options.ts";
 
 export const link: Command = defineCommand({
   summary: "Make a link by which a person downloads a file. Whoever has it has the access.",

@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import { lookup } from "mrmime";
-import type { AgentFiles, ShareOptions } from "../../agent_files.ts";
-import type { Source } from "../../transfer/source.ts";
-import { atLeastOne, type Command, daysOf, defineCommand } from "../command.ts";
-import type { Context } from "../context.ts";
-import { UsageError } from "../exit_codes.ts";
-import { folderTar, type TarEntry } from "../files/folder_tar.ts";
-import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "../sharing.ts";
-import { inBytes, plain } from "../terminal/output.ts";
-import { ProgressBar } from "../terminal/progress_bar.ts";
+import type { AgentFiles, ShareOptions } from "../../../agent_files.ts";
+import type { Source } from "../../../transfer/source.ts";
+import { atLeastOne, type Command, daysOf, defineCommand } from "../../command.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../exit_codes.ts";
+import { folderTar, type TarEntry } from "../../files/folder_tar.ts";
+import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "../sharing/options.ts";
+import { inBytes, plain } from "../../terminal/output.ts";
+import { ProgressBar } from "../../terminal/progress_bar.ts";
 
 const STANDARD_INPUT = "-";
 

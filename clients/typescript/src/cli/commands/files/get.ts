@@ -1,10 +1,10 @@
 import { access } from "node:fs/promises";
-import { type Command, defineCommand, onlyOne } from "../command.ts";
-import { UsageError } from "../exit_codes.ts";
-import { safeSegments } from "../files/safe_path.ts";
-import { save } from "../files/save.ts";
-import { inBytes, note, plain, write } from "../terminal/output.ts";
-import { ProgressBar } from "../terminal/progress_bar.ts";
+import { type Command, defineCommand, onlyOne } from "../../command.ts";
+import { UsageError } from "../../exit_codes.ts";
+import { safeSegments } from "../../files/safe_path.ts";
+import { save } from "../../files/save.ts";
+import { inBytes, note, plain, write } from "../../terminal/output.ts";
+import { ProgressBar } from "../../terminal/progress_bar.ts";
 
 const STANDARD_OUTPUT = "-";
 

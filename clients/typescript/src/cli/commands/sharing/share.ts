@@ -1,7 +1,7 @@
-import { type Command, defineCommand } from "../command.ts";
-import { UsageError } from "../exit_codes.ts";
-import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "../sharing.ts";
-import { plain } from "../terminal/output.ts";
+import { type Command, defineCommand } from "../../command.ts";
+import { UsageError } from "../../exit_codes.ts";
+import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "./options.ts";
+import { plain } from "../../terminal/output.ts";
 
 export const share: Command = defineCommand({
   summary: "Give agents access to a file.",

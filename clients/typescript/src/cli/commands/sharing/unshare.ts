@@ -1,6 +1,6 @@
-import { type Command, defineCommand } from "../command.ts";
-import { UsageError } from "../exit_codes.ts";
-import { plain } from "../terminal/output.ts";
+import { type Command, defineCommand } from "../../command.ts";
+import { UsageError } from "../../exit_codes.ts";
+import { plain } from "../../terminal/output.ts";
 
 export const unshare: Command = defineCommand({
   summary: "Take the access to a file away from agents.",

@@ -1,7 +1,7 @@
 /** What `share`, `link` and `put --link` take of an access. */
-import type { ShareOptions } from "../agent_files.ts";
-import { daysOf } from "./command.ts";
-import { UsageError } from "./exit_codes.ts";
+import type { ShareOptions } from "../../../agent_files.ts";
+import { daysOf } from "../../command.ts";
+import { UsageError } from "../../exit_codes.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 

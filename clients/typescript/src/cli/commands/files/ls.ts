@@ -1,6 +1,6 @@
-import { type Command, defineCommand } from "../command.ts";
-import { UsageError } from "../exit_codes.ts";
-import { inBytes } from "../terminal/output.ts";
+import { type Command, defineCommand } from "../../command.ts";
+import { UsageError } from "../../exit_codes.ts";
+import { inBytes } from "../../terminal/output.ts";
 
 export const ls: Command = defineCommand({
   summary: "List the agent's files.",

@@ -1,5 +1,5 @@
-import { atLeastOne, type Command, defineCommand } from "../command.ts";
-import { plain } from "../terminal/output.ts";
+import { atLeastOne, type Command, defineCommand } from "../../command.ts";
+import { plain } from "../../terminal/output.ts";
 
 export const rm: Command = defineCommand({
   summary: "Delete files; every access to them ends.",
