@@ -10,6 +10,7 @@ What operations answer comes as the dictionaries that they answer. Errors are Ag
 
 import hashlib
 import http.client
+import io
 import json
 import os
 import random
@@ -18,12 +19,25 @@ import ssl
 import tempfile
 import time
 import urllib.parse
-from typing import Any, BinaryIO, Callable, Dict, Iterator, Optional, Sequence, Union
+from typing import (
+    Any,
+    BinaryIO,
+    Callable,
+    Dict,
+    Iterator,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 __all__ = ["AgentError", "AgentFiles"]
 
 Json = Dict[str, Any]
 Progress = Callable[[str, int, int], None]
+_Answer = TypeVar("_Answer")
 
 _CHUNK_BYTES = 256 * 1024
 # Longer than a function may take to answer (150 s), so that its answer is never missed.
@@ -106,11 +120,9 @@ class AgentFiles:
                     key, file, to=to, ttl_days=ttl_days, mime=mime, on_progress=on_progress
                 )
         if isinstance(source, bytes):
-            with tempfile.SpooledTemporaryFile(len(source) + 1) as file:
-                file.write(source)
-                return self.put(
-                    key, file, to=to, ttl_days=ttl_days, mime=mime, on_progress=on_progress
-                )
+            return self.put(
+                key, io.BytesIO(source), to=to, ttl_days=ttl_days, mime=mime, on_progress=on_progress
+            )
         size = source.seek(0, os.SEEK_END) or source.tell()
         registered = self.call(
             "register", {**self._own, "key": key, "mime": mime, "size": size, "ttl_days": ttl_days}
@@ -153,13 +165,14 @@ class AgentFiles:
     ) -> Iterator[Json]:
         """The live grants to the agent, newest first; with `wait`, then each new one as it comes.
         A deployment that does not wait is asked every two seconds."""
-        shown: set = set()
+        shown: Set[str] = set()
         after: Optional[str] = None
-        request = {**self._own, **({"from_agent": from_agent} if from_agent else {})}
+        request: Json = {**self._own, **({"from_agent": from_agent} if from_agent else {})}
         while True:
             position: Optional[str] = None
-            seen: set = set()
-            asked = {**request, **({"after": after, "wait_seconds": _WAIT_SECONDS} if after else {})}
+            seen: Set[str] = set()
+            waits: Json = {"after": after, "wait_seconds": _WAIT_SECONDS} if after else {}
+            asked = {**request, **waits}
             for page in self._pages("inbox", asked):
                 # Of the first page: what comes while the others are read is newer.
                 position = position or page.get("latest")
@@ -223,7 +236,7 @@ class AgentFiles:
         seconds = self._retry_seconds if retry_seconds is None else retry_seconds
         return _with_retries(lambda: self._call_once(path, request)[1], seconds)
 
-    def _call_once(self, path: str, request: Json) -> "tuple[int, Json]":
+    def _call_once(self, path: str, request: Json) -> Tuple[int, Json]:
         headers = {**self._headers, "content-type": "application/json"}
         body = json.dumps(request).encode()
         with _Exchange("POST", f"{self._base}/{path}", headers, body, _ANSWER_SECONDS) as answer:
@@ -253,7 +266,7 @@ class AgentFiles:
         found = self.call("list", {**self._own, "prefix": target, "limit": 1})["artifacts"]
         # In byte order, a key comes before everything that it is the beginning of.
         if found and found[0]["key"] == target:
-            return found[0]["artifact_id"]
+            return str(found[0]["artifact_id"])
         raise _not_found()
 
     def _open(self, target: str, from_agent: Optional[str]) -> Json:
@@ -353,7 +366,11 @@ class _Exchange:
         parts = urllib.parse.urlsplit(url)
         secure = parts.scheme == "https"
         connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        self._connection = connect(parts.hostname, parts.port, timeout=timeout)
+        if parts.hostname is None:
+            raise ValueError(f"{url!r} names no host.")
+        self._connection: http.client.HTTPConnection = connect(
+            parts.hostname, parts.port, timeout=timeout
+        )
         self._request = (method, urllib.parse.urlunsplit(("", "", *parts[2:4], "")), body, headers)
 
     def __enter__(self) -> http.client.HTTPResponse:
@@ -445,7 +462,7 @@ def _download(url: str, start: int) -> Iterator[bytes]:
                 yield fresh
 
 
-def _with_retries(attempt: Callable[[], Any], seconds: float) -> Any:
+def _with_retries(attempt: Callable[[], _Answer], seconds: float) -> _Answer:
     deadline = time.monotonic() + seconds
     failures = 0
     while True:
@@ -467,7 +484,7 @@ def _pause_seconds(failures: int, retry_after: float) -> float:
 
 def _error_of(answer: http.client.HTTPResponse, text: bytes) -> AgentError:
     retry_after = answer.getheader("retry-after") or ""
-    common = {
+    common: Dict[str, Any] = {
         "status": answer.status,
         "request_id": answer.getheader("x-request-id"),
         "retry_after": float(retry_after) if retry_after.isdigit() else 0,

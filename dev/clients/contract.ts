@@ -1,4 +1,5 @@
 import openapiTypescript, { astToString } from "openapi-typescript";
+import { runProgram } from "../processes/run_program.ts";
 import type { ContractDocument } from "./document.ts";
 
 /** The functions whose contract the TypeScript client is typed by, and where its types are. */
@@ -48,14 +49,6 @@ function essential({ openapi, info, paths, components }: ContractDocument): obje
 }
 
 async function format(source: string): Promise<string> {
-  const formatter = new Deno.Command(Deno.execPath(), {
-    args: ["fmt", "--ext=ts", "--line-width=100", "-"],
-    stdin: "piped",
-    stdout: "piped",
-  }).spawn();
-  const writer = formatter.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(source));
-  await writer.close();
-  const { stdout } = await formatter.output();
-  return new TextDecoder().decode(stdout);
+  const args = ["fmt", "--ext=ts", "--line-width=100", "-"];
+  return (await runProgram(Deno.execPath(), { args, input: source })).output;
 }

@@ -4,15 +4,10 @@ import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentMesh } from "../../clients/typescript/src/index.ts";
 import { PROJECT } from "../../dev/command/project.ts";
+import { type Ended, runProgram } from "../../dev/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 
 const MAIN = join(PROJECT, "clients/typescript/src/cli/main.ts");
-
-interface Result {
-  readonly code: number;
-  readonly output: string;
-  readonly errors: string;
-}
 
 /** A folder in which an agent's commands run. */
 class Desk implements AsyncDisposable {
@@ -22,12 +17,12 @@ class Desk implements AsyncDisposable {
     return new Desk(await Deno.makeTempDir(), await createAgent(name));
   }
 
-  async run(
+  run(
     args: readonly string[],
     environment: Record<string, string> = {},
     input = "",
-  ): Promise<Result> {
-    const child = new Deno.Command(Deno.execPath(), {
+  ): Promise<Ended> {
+    return runProgram(Deno.execPath(), {
       args: ["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`, MAIN, ...args],
       cwd: this.folder,
       env: {
@@ -37,16 +32,8 @@ class Desk implements AsyncDisposable {
         XDG_CONFIG_HOME: join(this.folder, "settings"),
         ...environment,
       },
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    const writer = child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(input));
-    await writer.close();
-    const { code, stdout, stderr } = await child.output();
-    const decoder = new TextDecoder();
-    return { code, output: decoder.decode(stdout), errors: decoder.decode(stderr) };
+      input,
+    });
   }
 
   async json<Value>(...args: string[]): Promise<Value[]> {

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "../../dev/command/project.ts";
+import { runProgram } from "../../dev/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 
 /** Runs a script of Python as an agent, with another one beside it. */
 async function python(script: string, [planner, builder]: readonly [Agent, Agent]) {
   const folder = await Deno.makeTempDir();
   try {
-    const { code, stdout, stderr } = await new Deno.Command("python3", {
+    const { code, output, errors } = await runProgram("python3", {
       args: ["-c", `${PRELUDE}\n${script}`],
       cwd: folder,
       env: {
@@ -17,9 +18,9 @@ async function python(script: string, [planner, builder]: readonly [Agent, Agent
         PLANNER: `${planner.id} ${planner.key}`,
         BUILDER: `${builder.id} ${builder.key}`,
       },
-    }).output();
-    assert.equal(code, 0, new TextDecoder().decode(stderr));
-    return JSON.parse(new TextDecoder().decode(stdout));
+    });
+    assert.equal(code, 0, errors);
+    return JSON.parse(output);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -173,4 +174,35 @@ print(json.dumps(keys))
     await twoAgents(),
   );
   assert.deepEqual(keys, ["first", "second", "third"]);
+});
+
+// In CI everything has to run.
+const ignore = Deno.env.get("CI") === undefined &&
+  !await runProgram("mypy", { args: ["--version"] }).then(({ code }) => code === 0, () => false);
+if (ignore) console.log("The types of the Python file are not checked: mypy is not installed.");
+
+Deno.test({
+  name:
+    "mypy --strict, told that it is for Python 3.9 → no syntax, module or name that is newer, and types that fit",
+  ignore,
+  async fn() {
+    const file = join(PROJECT, "clients/python/agent_files.py");
+    const { code, output, errors } = await runProgram("mypy", {
+      args: ["--strict", "--python-version=3.9", "--cache-dir=/dev/null", file],
+    });
+    assert.equal(code, 0, output + errors);
+  },
+});
+
+Deno.test("Python: an address without a host → ValueError, and nothing is sent", async () => {
+  const said = await python(
+    `
+try:
+    AgentFiles("https:///", "ak_x").put("plan", b"")
+except ValueError as error:
+    print(json.dumps(str(error)))
+`,
+    await twoAgents(),
+  );
+  assert.equal(said, "'https:///functions/v1/agent-artifacts/register' names no host.");
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { runProgram } from "../../dev/processes/run_program.ts";
 import { artifactTest, publish } from "../conformance/artifacts.ts";
 import { assertError, fetchDescribed, headersOf, post } from "../conformance/client.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
@@ -18,19 +19,9 @@ if (ignore) console.log("Metrics and alerts are not checked: promtool is not ins
 
 /** Fails unless promtool has nothing to say to `input`. */
 async function assertPasses(args: readonly string[], input = ""): Promise<void> {
-  const child = new Deno.Command("promtool", {
-    args: [...args],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(input));
-  await writer.close();
-  const { success, stdout, stderr } = await child.output();
-  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  assert.ok(success, said);
-  if (args[1] === "metrics") assert.equal(said, "");
+  const { code, output, errors } = await runProgram("promtool", { args: [...args], input });
+  assert.equal(code, 0, output + errors);
+  if (args[1] === "metrics") assert.equal(output + errors, "");
 }
 
 async function metricsOf(name: string): Promise<string> {
