@@ -1,6 +1,7 @@
 import type { Platform } from "../operations/operation.ts";
 import type { CallerArgument } from "../request/caller.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
+import { VERSION } from "../version.ts";
 import { EXPOSITION_TYPE, type MetricFamily, renderMetrics } from "./exposition.ts";
 import type { ProcessCounts } from "./process_counts.ts";
 
@@ -17,9 +18,12 @@ export function answerMetrics(
 ): Response {
   const build: MetricFamily = {
     name: "agent_build_info",
-    help: "Which function this is, and what it runs on.",
+    help: "Which function this is, of which release, and what it runs on.",
     type: "gauge",
-    samples: [{ labels: { function: name, deno: Deno.version.deno }, value: 1 }],
+    samples: [{
+      labels: { function: name, version: VERSION, deno: Deno.version.deno },
+      value: 1,
+    }],
   };
   return new Response(renderMetrics([build, ...stored, ...processCounts.families()]), {
     headers: { "content-type": EXPOSITION_TYPE },
