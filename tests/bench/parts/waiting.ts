@@ -56,12 +56,13 @@ const KINDS: readonly Kind[] = [
     path: "/agent-mesh/peer/heartbeat",
     next: (last) =>
       last === null ? {} : { config_version: last.config_version, wait_seconds: WAIT_SECONDS },
-    // With one who is not among those that wait.
+    // From one who is not among those that wait. The configuration of who may be reached changes
+    // with every port.
     change: (agentId, number) => ({
       path: "/agent-mesh/acl/put",
       body: {
-        from_agent: agentId,
-        to_agent: peerIdOf(WAITERS / WAITS_OF_EACH),
+        from_agent: peerIdOf(WAITERS / WAITS_OF_EACH),
+        to_agent: agentId,
         port: 20_000 + number,
         proto: "tcp",
       },
