@@ -1,0 +1,127 @@
+/** The client's package as npm installs it, in a page on an origin of its own. */
+import assert from "node:assert/strict";
+import { extname, join, normalize } from "node:path";
+import { installPackage } from "../long/installed_package.ts";
+import { artifactTest, leavesUnchanged, publish, sha256 } from "../conformance/artifacts.ts";
+import { SUPABASE_URL } from "../conformance/client.ts";
+import { type Page, withPage } from "./chromium.ts";
+
+/** What a page needs where nothing bundles the package for it. */
+const PAGE = `<!doctype html><script type="importmap">
+{"imports": {
+  "agent-files": "/node_modules/agent-files/dist/index.js",
+  "@noble/hashes/": "/node_modules/@noble/hashes/"
+}}
+</script>`;
+
+const MIME_TYPES: Readonly<Record<string, string>> = { ".js": "text/javascript" };
+
+/** Opens a page that can import the package. `loaded` has the paths of what it asked for. */
+async function withInstalledPage(
+  test: (page: Page, loaded: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await installPackage(folder);
+    const loaded: string[] = [];
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      async ({ url }) => {
+        const path = normalize(new URL(url).pathname);
+        if (path === "/") return new Response(PAGE, { headers: { "content-type": "text/html" } });
+        loaded.push(path);
+        const type = MIME_TYPES[extname(path)];
+        if (type === undefined) return new Response(null, { status: 404 });
+        return new Response(await Deno.readFile(join(folder, path)), {
+          headers: { "content-type": type },
+        });
+      },
+    );
+    await withPage(async (page) => {
+      await page.goto(`http://127.0.0.1:${server.addr.port}/`);
+      await test(page, loaded);
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+interface Handing {
+  readonly url: string;
+  readonly planner: { readonly id: string; readonly key: string };
+  readonly builder: { readonly id: string; readonly key: string };
+  /** Somebody else's. */
+  readonly closedArtifactId: string;
+}
+
+/** Runs in the page: one agent waits for what another one puts. */
+async function handOver({ url, planner, builder, closedArtifactId }: Handing) {
+  const specifier = "agent-files";
+  const { AgentError, AgentFiles } = await import(specifier);
+  const mine = new AgentFiles({ url, key: planner.key, agentId: planner.id });
+  const theirs = new AgentFiles({ url, key: builder.key, agentId: builder.id });
+  const bytes = new Uint8Array(3 * 1024 ** 2).map((_, index) => index * 31 + (index >> 8));
+
+  const arrived = (async () => {
+    for await (const grant of theirs.inbox({ wait: true })) {
+      const { artifact, body } = await theirs.get(grant.artifact_id);
+      const received = new Uint8Array(await new Response(body).arrayBuffer());
+      return {
+        from: grant.from_agent,
+        key: artifact.key,
+        mime: artifact.mime,
+        sha256: artifact.sha256,
+        isEqual: received.length === bytes.length &&
+          received.every((byte, index) => byte === bytes[index]),
+      };
+    }
+    return null;
+  })();
+  const progress = new Map<string, number>();
+  await mine.put("scans/page.bin", new Blob([bytes]), {
+    to: [builder.id],
+    mime: "image/x-scan",
+    onProgress: ({ phase, bytes }: { phase: string; bytes: number }) => progress.set(phase, bytes),
+  });
+  const refused = await theirs.get(closedArtifactId).catch((error: unknown) => error);
+  return {
+    arrived: await arrived,
+    progress: Object.fromEntries(progress),
+    refused: refused instanceof AgentError
+      ? [refused.status, refused.code, refused.retryable]
+      : String(refused),
+  };
+}
+
+artifactTest(
+  "the installed package in a page of another origin → one agent puts 3 MiB, the other waits for it and gets its bytes; what is not its own is refused",
+  async ({ planner, builder, stranger }) => {
+    const closed = await publish(stranger);
+    await withInstalledPage(async (page, loaded) => {
+      const handing = {
+        url: SUPABASE_URL,
+        planner,
+        builder,
+        closedArtifactId: closed.artifact_id,
+      };
+      await leavesUnchanged([stranger], async () => {
+        const { arrived, progress, refused } = await page.evaluate(handOver, handing);
+        const bytes = new Uint8Array(3 * 1024 ** 2).map((_, index) => index * 31 + (index >> 8));
+        assert.deepEqual(arrived, {
+          from: planner.id,
+          key: "scans/page.bin",
+          mime: "image/x-scan",
+          sha256: sha256(bytes),
+          isEqual: true,
+        });
+        assert.deepEqual(progress, { upload: bytes.length });
+        assert.deepEqual(refused, [404, "artifact_not_found", false]);
+      });
+      // Nothing of Node, of the command line or of MCP.
+      const others = loaded.filter((path) =>
+        !/^\/node_modules\/(agent-files\/dist\/(?!cli\/)|@noble\/hashes\/)/.test(path)
+      );
+      assert.deepEqual(others.filter((path) => path !== "/favicon.ico"), []);
+    });
+  },
+);
