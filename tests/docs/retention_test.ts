@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import { withProjectDatabase } from "../database/connection.ts";
+import { installExtensionStandIns } from "../database/extension_stand_ins.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
-import { EXTENSION_STAND_INS } from "./blocks/extension_stand_ins.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
 Deno.test("docs/retention.md, /sweep → answers with the counts that the page shows", async () => {
@@ -21,7 +21,7 @@ Deno.test("docs/retention.md, Schedule it → a job that sends the secret key to
   const schedule = filledIn(await documentedBlock("docs/retention.md, Schedule it, 1"));
   const change = filledIn(await documentedBlock("docs/retention.md, Schedule it, 2"));
   await withProjectDatabase({}, async (sql) => {
-    await sql.unsafe(EXTENSION_STAND_INS);
+    await installExtensionStandIns(sql);
     await sql.unsafe(schedule);
     const jobs = await sql`select * from cron.job`;
     assert.deepEqual(jobs.map(({ jobname, schedule }) => [jobname, schedule]), [

@@ -1,30 +1,7 @@
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { withProjectDatabase } from "../connection.ts";
-
-/** As much of pg_cron, pg_net and the Vault as a schedule touches. */
-async function installStandIns(sql: postgres.Sql): Promise<void> {
-  await sql.unsafe(`
-    create schema cron;
-    create table cron.job (jobname text primary key, schedule text, command text);
-    create function cron.schedule(job_name text, schedule text, command text) returns bigint language sql as $$
-      insert into cron.job values (job_name, schedule, command)
-      on conflict (jobname) do update set schedule = excluded.schedule, command = excluded.command
-      returning 1
-    $$;
-    create schema net;
-    create function net.http_post(
-      url text,
-      body jsonb default '{}',
-      params jsonb default '{}',
-      headers jsonb default '{}',
-      timeout_milliseconds integer default 5000
-    ) returns json language sql as $$
-      select json_build_object('url', url, 'body', body, 'headers', headers, 'timeout', timeout_milliseconds)
-    $$;
-    create schema vault;
-    create table vault.decrypted_secrets (name text, decrypted_secret text)`);
-}
+import { installExtensionStandIns } from "../extension_stand_ins.ts";
 
 async function jobs(sql: postgres.Sql) {
   return [
@@ -44,7 +21,7 @@ Deno.test("schedule_sweep() without pg_cron, pg_net and the Vault → an error t
 
 Deno.test("schedule_sweep() without the secrets in the Vault → an error that names them, and no job", async () => {
   await withProjectDatabase({}, async (sql) => {
-    await installStandIns(sql);
+    await installExtensionStandIns(sql);
     await assert.rejects(
       sql`select public.schedule_sweep(key_secret => 'my key')`,
       /without: the Vault secret 'project_url', the Vault secret 'my key'\./,
@@ -55,9 +32,10 @@ Deno.test("schedule_sweep() without the secrets in the Vault → an error that n
 
 Deno.test("schedule_sweep() → one job, which POSTs to /sweep with the key of that moment in apikey; again: still one", async () => {
   await withProjectDatabase({}, async (sql) => {
-    await installStandIns(sql);
-    await sql`insert into vault.decrypted_secrets values
-      ('project_url', 'https://project.example'), ('secret_key', 'sb_secret_old')`;
+    await installExtensionStandIns(sql);
+    await sql`
+      select vault.create_secret('https://project.example', 'project_url'),
+        vault.create_secret('sb_secret_old', 'secret_key')`;
     await sql`select public.schedule_sweep()`;
     await sql`select public.schedule_sweep('*/5 * * * *')`;
     const [job, ...others] = await jobs(sql);
