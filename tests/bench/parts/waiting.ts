@@ -27,12 +27,15 @@ interface Kind {
   readonly path: string;
   /** The next wait, after what the last answer said; the first answers at once. */
   readonly next: (last: WaitAnswer | null) => object;
+  /** Whether an answer tells of a change: a wait may also have come to its end. */
+  readonly hasNews: (answer: WaitAnswer, last: WaitAnswer) => boolean;
   /** What the operator sends to change something for one waiting agent alone. */
   readonly change: (agentId: string, number: number) => { path: string; body: object };
 }
 
 interface WaitAnswer {
   readonly latest?: string;
+  readonly grants?: readonly unknown[];
   readonly config_version?: number;
 }
 
@@ -42,6 +45,7 @@ const KINDS: readonly Kind[] = [
     path: "/agent-artifacts/inbox",
     next: (last) =>
       last === null ? { limit: 1 } : { after: last.latest, wait_seconds: WAIT_SECONDS, limit: 1 },
+    hasNews: ({ grants }) => grants!.length > 0,
     change: (agentId, number) => ({
       path: "/agent-artifacts/grant",
       body: {
@@ -56,6 +60,7 @@ const KINDS: readonly Kind[] = [
     path: "/agent-mesh/peer/heartbeat",
     next: (last) =>
       last === null ? {} : { config_version: last.config_version, wait_seconds: WAIT_SECONDS },
+    hasNews: ({ config_version }, last) => config_version !== last.config_version,
     // From one who is not among those that wait. The configuration of who may be reached changes
     // with every port.
     change: (agentId, number) => ({
@@ -125,9 +130,12 @@ async function measureKind(
     let last = await post(kind.path, headers, kind.next(null));
     while (!over.signal.aborted) {
       waiting++;
-      last = await post(kind.path, headers, kind.next(last)).finally(() => waiting--);
+      const answer = await post(kind.path, headers, kind.next(last)).finally(() => waiting--);
       const changed = changedAt.get(agentId);
-      if (changed !== undefined) times.push(performance.now() - changed);
+      if (changed !== undefined && kind.hasNews(answer, last)) {
+        times.push(performance.now() - changed);
+      }
+      last = answer;
     }
   }
 
