@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { answerWithoutRights } from "./anonymous.ts";
 import { Tokens } from "./tokens.ts";
@@ -169,11 +173,17 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
     return storageErrors.internal().toResponse();
   });
 
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, app.fetch);
+  // By node:http: of a body in chunks, Deno.serve takes in all that comes, however slowly it is read,
+  // and then takes longer for each chunk the more there are.
+  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
   return {
-    port: server.addr.port,
+    port: (server.address() as AddressInfo).port,
     async stop() {
-      await server.shutdown();
+      server.close();
+      server.closeIdleConnections();
+      await once(server, "close");
       await rows.close();
     },
   };

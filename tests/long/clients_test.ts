@@ -10,11 +10,11 @@ import { installPackage } from "./installed_package.ts";
 
 const MOST_MEMORY = 120 * MEBIBYTE;
 const KILLS = 3;
+const SIZE = 300 * MEBIBYTE;
 
 /** A way to run the commands of an agent. */
 interface Runtime {
   readonly name: string;
-  readonly size: number;
   /** Puts `big` for builder. */
   readonly put: readonly string[];
   /** Follows the inbox into `received`, until it is killed. */
@@ -22,18 +22,15 @@ interface Runtime {
 }
 
 function runtimesOf(agent: string): Runtime[] {
-  const size = 300 * MEBIBYTE;
   const source = join(PROJECT, "clients/typescript/src/cli/main.ts");
   const deno = [Deno.execPath(), "run", "--allow-all", `--config=${PROJECT}/deno.json`, source];
   const put = ["put", "big", "--to", "builder"];
   const follow = ["inbox", "--follow", "--download", "received"];
   return [
-    { name: "Node", size, put: [agent, ...put], follow: [agent, ...follow] },
-    // Deno sends a stream in chunks, which the local gateway passes on slowly.
-    { name: "Deno", size: 64 * MEBIBYTE, put: [...deno, ...put], follow: [...deno, ...follow] },
+    { name: "Node", put: [agent, ...put], follow: [agent, ...follow] },
+    { name: "Deno", put: [...deno, ...put], follow: [...deno, ...follow] },
     {
       name: "Python",
-      size,
       put: ["python3", "-c", `${PYTHON}files.put("big", "big", to=["builder"])`],
       follow: ["python3", "-c", `${PYTHON}${PYTHON_FOLLOW}`],
     },
@@ -155,11 +152,11 @@ Deno.test("a large file by the packed package on Node, under Deno and by Python,
       planner: await createKey(stack, "planner"),
       builder: await createKey(stack, "builder"),
     };
-    for (const { name, size, put, follow } of runtimesOf(await installPackage(project))) {
+    for (const { name, put, follow } of runtimesOf(await installPackage(project))) {
       await test.step(name, async () => {
         const folder = join(directory, name);
         await mkdir(folder);
-        await writeBig(join(folder, "big"), size);
+        await writeBig(join(folder, "big"), SIZE);
         const start = (command: readonly string[], agent: "planner" | "builder") =>
           new Running(command, folder, {
             AGENT_URL: stack.url,
