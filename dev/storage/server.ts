@@ -173,8 +173,8 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
     return storageErrors.internal().toResponse();
   });
 
-  // By node:http: of a body in chunks, Deno.serve takes in all that comes, however slowly it is read,
-  // and then takes longer for each chunk the more there are.
+  // By node:http: of a body in chunks, Deno.serve takes in all that comes, however slowly it is
+  // read, and then takes longer for each chunk the more there are.
   const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
