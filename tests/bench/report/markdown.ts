@@ -161,7 +161,7 @@ export function renderScale(
 
 ${
     table(
-      ["table", "relation", "entries", "bytes per entry", "MB"],
+      ["table", "relation", "entries", "bytes each", "MB"],
       sizes.map(({ table, relation, rows, bytes }) => [
         table,
         relation === table ? "rows" : relation,
