@@ -16,7 +16,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 10_000, pages: 20_000 },
   }),
   call("count_surplus_uploads", { caller: OPERATOR }, {
-    bounds: { rows: 10_000, pages: 20_000 },
+    bounds: { rows: 10_000, pages: 40_000 },
   }),
   call("find_dead_objects", { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false }, {
     bounds: { rows: 10_000, pages: 20_000 },
