@@ -1,4 +1,5 @@
 import openapiTypescript, { astToString } from "openapi-typescript";
+import ts from "typescript";
 import { runProgram } from "../processes/run_program.ts";
 import type { ContractDocument } from "./document.ts";
 
@@ -14,7 +15,7 @@ export async function contractTypes(document: ContractDocument): Promise<string>
     essential(document),
     (name, value) => name === "example" || name === "examples" ? undefined : value,
   );
-  const types = astToString(await openapiTypescript(withoutExamples));
+  const types = astToString((await openapiTypescript(withoutExamples)).map(withoutNothing));
   const source = `// Made by \`deno task client:types\` of the OpenAPI document.\n\n${types}`;
   // Twice: what the formatter makes of a long union, it changes once more.
   return await format(await format(source));
@@ -46,6 +47,23 @@ function essential({ openapi, info, paths, components }: ContractDocument): obje
     paths: Object.fromEntries(described),
     components: { schemas: components.schemas },
   };
+}
+
+/** A declaration without what it says there is nothing of: parameters, headers, other methods. */
+function withoutNothing(declaration: ts.Node): ts.Node {
+  const visit = (node: ts.Node): ts.Node | undefined => {
+    const visited = ts.visitEachChild(node, visit, undefined);
+    return ts.isPropertySignature(visited) && saysNothing(visited) ? undefined : visited;
+  };
+  return ts.visitEachChild(declaration, visit, undefined);
+}
+
+function saysNothing({ name, type }: ts.PropertySignature): boolean {
+  if (type === undefined) return false;
+  if (!ts.isTypeLiteralNode(type)) return type.kind === ts.SyntaxKind.NeverKeyword;
+  // Of every answer it is said that it may have any headers.
+  const isOfHeaders = ts.isIdentifier(name) && name.text === "headers";
+  return type.members.every((member) => isOfHeaders && ts.isIndexSignatureDeclaration(member));
 }
 
 async function format(source: string): Promise<string> {

@@ -2,293 +2,72 @@
 
 export interface paths {
   "/register": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Register a file under a key and get the URL to PUT its bytes to. */
     post: operations["register"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/commit": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Verify the uploaded bytes and make them the artifact's content, for good. */
     post: operations["commit"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/grant": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Give another agent, or whoever has the link, access to an artifact until a given time. */
     post: operations["grant"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/revoke": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** End one grant, or every live grant of an artifact to an agent. */
     post: operations["revoke"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/fetch": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Exchange a grant token for a short-lived download URL. */
     post: operations["fetch"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/open": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Get a short-lived download URL by one's own credential. */
     post: operations["open"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/grants": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** The live grants that an agent has given, those that end first. */
     post: operations["grants"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/inbox": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** The live grants to an agent, newest first. */
     post: operations["inbox"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/inbox/block": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Keep the grants of a sender out of the inbox. */
     post: operations["inboxBlock"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/inbox/unblock": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Show the grants of a sender in the inbox again. */
     post: operations["inboxUnblock"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/list": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** The current artifacts of an agent under a prefix, in byte order of key. */
     post: operations["list"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/delete": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** End an artifact, and with it its grants. */
     post: operations["delete"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/events": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** What happened to an agent and what it did, oldest first. */
     post: operations["events"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/sweep": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** End what is over, and remove the bytes of what has ended. */
     post: operations["sweep"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/whoami": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     /** Who the caller is to the service. */
     get: operations["whoami"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/health": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     /** Whether the database answers. */
     get: operations["health"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/metrics": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     /** What there is and how the function does, in numbers for Prometheus. */
     get: operations["metrics"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
 }
 export type webhooks = Record<string, never>;
@@ -534,21 +313,10 @@ export interface components {
       superseded?: string;
     };
   };
-  responses: never;
-  parameters: never;
-  requestBodies: never;
-  headers: never;
-  pathItems: never;
 }
 export type $defs = Record<string, never>;
 export interface operations {
   register: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -566,9 +334,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["RegisteredArtifact"];
         };
@@ -576,12 +341,6 @@ export interface operations {
     };
   };
   commit: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -595,18 +354,12 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["Artifact"];
         };
       };
       /** @description Not done yet: send the same request again. */
       202: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["VerifyingArtifact"];
         };
@@ -614,12 +367,6 @@ export interface operations {
     };
   };
   grant: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -637,9 +384,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["Grant"];
         };
@@ -647,12 +391,6 @@ export interface operations {
     };
   };
   revoke: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -669,9 +407,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             /** @description How many grants this call ended. */
@@ -683,12 +418,6 @@ export interface operations {
     };
   };
   fetch: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -700,9 +429,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["Download"];
         };
@@ -710,12 +436,6 @@ export interface operations {
     };
   };
   open: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -731,9 +451,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["Download"];
         };
@@ -741,12 +458,6 @@ export interface operations {
     };
   };
   grants: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -765,9 +476,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             grants: components["schemas"]["GivenGrant"][];
@@ -779,12 +487,6 @@ export interface operations {
     };
   };
   inbox: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -808,9 +510,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             grants: components["schemas"]["InboxEntry"][];
@@ -824,12 +523,6 @@ export interface operations {
     };
   };
   inboxBlock: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -843,9 +536,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             from_agent: string;
@@ -857,12 +547,6 @@ export interface operations {
     };
   };
   inboxUnblock: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -876,9 +560,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             from_agent: string;
@@ -890,12 +571,6 @@ export interface operations {
     };
   };
   list: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -915,9 +590,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             artifacts: components["schemas"]["Artifact"][];
@@ -929,12 +601,6 @@ export interface operations {
     };
   };
   delete: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -946,9 +612,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["DeletedArtifact"];
         };
@@ -956,12 +619,6 @@ export interface operations {
     };
   };
   events: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -993,9 +650,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             events: components["schemas"]["Event"][];
@@ -1009,12 +663,6 @@ export interface operations {
     };
   };
   sweep: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -1034,9 +682,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             /** @description Artifacts that ended: expired, or deleted before. */
@@ -1057,19 +702,9 @@ export interface operations {
     };
   };
   whoami: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
     responses: {
       /** @description Who it is. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             /**
@@ -1089,19 +724,9 @@ export interface operations {
     };
   };
   health: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
     responses: {
       /** @description It does. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             /** @constant */
@@ -1123,19 +748,9 @@ export interface operations {
     };
   };
   metrics: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
     responses: {
       /** @description The numbers. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "text/plain": string;
         };

@@ -2,208 +2,52 @@
 
 export interface paths {
   "/peer/register": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Join the mesh, or change the pubkey or endpoint. */
     post: operations["peerRegister"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/peer/heartbeat": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Say that the agent is there. */
     post: operations["peerHeartbeat"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/peer/remove": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Leave the mesh: the peer, its rules and its PSKs are gone. */
     post: operations["peerRemove"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/netmap": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** What an agent sees: peers, active rules and requests. */
     post: operations["netmap"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/acl/put": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Agree to an access rule; it is active once both of its agents have. */
     post: operations["aclPut"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/acl/revoke": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** End an access rule, or a request for one, for both of its agents. */
     post: operations["aclRevoke"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/wg_config": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** The agent's wg-quick configuration; with `accept: text/plain`, nothing else. */
     post: operations["wgConfig"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/psk/rotate": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** Replace the PSK of a pair; both then call /wg_config. */
     post: operations["pskRotate"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/events": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
     /** What happened to an agent and what it did, oldest first. */
     post: operations["events"];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/whoami": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     /** Who the caller is to the service. */
     get: operations["whoami"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/health": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     /** Whether the database answers. */
     get: operations["health"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
   "/metrics": {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     /** What there is and how the function does, in numbers for Prometheus. */
     get: operations["metrics"];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
   };
 }
 export type webhooks = Record<string, never>;
@@ -366,21 +210,10 @@ export interface components {
       psk_version?: number;
     };
   };
-  responses: never;
-  parameters: never;
-  requestBodies: never;
-  headers: never;
-  pathItems: never;
 }
 export type $defs = Record<string, never>;
 export interface operations {
   peerRegister: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -398,9 +231,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["Peer"];
         };
@@ -408,12 +238,6 @@ export interface operations {
     };
   };
   peerHeartbeat: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -432,9 +256,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["Heartbeat"];
         };
@@ -442,12 +263,6 @@ export interface operations {
     };
   };
   peerRemove: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -459,9 +274,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             agent_id: string;
@@ -473,12 +285,6 @@ export interface operations {
     };
   };
   netmap: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -490,9 +296,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": components["schemas"]["Netmap"];
         };
@@ -500,12 +303,6 @@ export interface operations {
     };
   };
   aclPut: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -522,9 +319,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             from_agent: string;
@@ -544,12 +338,6 @@ export interface operations {
     };
   };
   aclRevoke: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -566,9 +354,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             from_agent: string;
@@ -583,12 +368,6 @@ export interface operations {
     };
   };
   wgConfig: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -608,9 +387,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             agent_id: string;
@@ -625,12 +401,6 @@ export interface operations {
     };
   };
   pskRotate: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -644,9 +414,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             a: string;
@@ -660,12 +427,6 @@ export interface operations {
     };
   };
   events: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
     requestBody: {
       content: {
         "application/json": {
@@ -697,9 +458,6 @@ export interface operations {
     responses: {
       /** @description Done. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             events: components["schemas"]["Event"][];
@@ -713,19 +471,9 @@ export interface operations {
     };
   };
   whoami: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
     responses: {
       /** @description Who it is. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             /**
@@ -745,19 +493,9 @@ export interface operations {
     };
   };
   health: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
     responses: {
       /** @description It does. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "application/json": {
             /** @constant */
@@ -779,19 +517,9 @@ export interface operations {
     };
   };
   metrics: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
     responses: {
       /** @description The numbers. */
       200: {
-        headers: {
-          [name: string]: unknown;
-        };
         content: {
           "text/plain": string;
         };
