@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { PROJECT } from "../../dev/command/project.ts";
 import { runProgram } from "../../dev/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
+import { isLeftOutWithout } from "../left_out.ts";
 
 /** Runs a script of Python as an agent, with another one beside it. */
 async function python(script: string, [planner, builder]: readonly [Agent, Agent]) {
@@ -176,15 +177,10 @@ print(json.dumps(keys))
   assert.deepEqual(keys, ["first", "second", "third"]);
 });
 
-// In CI everything has to run.
-const ignore = Deno.env.get("CI") === undefined &&
-  !await runProgram("mypy", { args: ["--version"] }).then(({ code }) => code === 0, () => false);
-if (ignore) console.log("The types of the Python file are not checked: mypy is not installed.");
-
 Deno.test({
   name:
     "mypy --strict, told that it is for Python 3.9 → no syntax, module or name that is newer, and types that fit",
-  ignore,
+  ignore: await isLeftOutWithout("mypy", "The types of the Python file are"),
   async fn() {
     const file = join(PROJECT, "clients/python/agent_files.py");
     const { code, output, errors } = await runProgram("mypy", {

@@ -4,18 +4,14 @@ import { join } from "node:path";
 import { runProgram } from "../../dev/processes/run_program.ts";
 import { artifactTest, publish } from "../conformance/artifacts.ts";
 import { assertError, fetchDescribed, headersOf, post } from "../conformance/client.ts";
+import { isLeftOutWithout } from "../left_out.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { filledIn } from "./blocks/placeholders.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
 const PAGE = "docs/monitoring.md";
-/** In CI everything has to run. */
-const mustRun = Deno.env.get("CI") !== undefined;
-const isInstalled = await new Deno.Command("promtool", { args: ["--version"] }).output()
-  .then(({ success }) => success, () => false);
-const ignore = !isInstalled && !mustRun;
-if (ignore) console.log("Metrics and alerts are not checked: promtool is not installed.");
+const ignore = await isLeftOutWithout("promtool", "Metrics and alerts are");
 
 /** Fails unless promtool has nothing to say to `input`. */
 async function assertPasses(args: readonly string[], input = ""): Promise<void> {

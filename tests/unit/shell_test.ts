@@ -1,16 +1,13 @@
 /** Every shell script of the project, and the hooks that wg-quick runs as root. */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { isLeftOutWithout } from "../left_out.ts";
 
 const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 const GOLDEN = new URL("./wireguard/golden/every_kind_of_peer.conf", import.meta.url);
 const NOT_OURS = new Set([".git", ".local", "node_modules"]);
 
-const isInstalled = await new Deno.Command("shellcheck", { args: ["--version"] }).output()
-  .then(({ success }) => success, () => false);
-const mustRun = Deno.env.get("CI") === "true";
-const ignore = !isInstalled && !mustRun;
-if (ignore) console.log("The shell scripts are not checked: shellcheck is not installed.");
+const ignore = await isLeftOutWithout("shellcheck", "The shell scripts are");
 
 Deno.test({
   name: "shellcheck of every shell script → nothing to say",
