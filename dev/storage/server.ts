@@ -175,7 +175,11 @@ export async function startStorage(options: StorageOptions): Promise<StorageServ
 
   // By node:http: of a body in chunks, Deno.serve takes in all that comes, however slowly it is
   // read, and then takes longer for each chunk the more there are.
-  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  const server = createServer(
+    // However long an upload takes.
+    { requestTimeout: 0 },
+    getRequestListener(app.fetch, { overrideGlobalObjects: false }),
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
