@@ -19,6 +19,8 @@ async function main(): Promise<number> {
   try {
     // Open to other users: when this is root, PostgreSQL runs as another user.
     await chmod(stateDir, 0o711);
+    // Tests sweep when they want to, and what they look at is not to be swept in between.
+    Deno.env.set("SWEEP_SECONDS", String(24 * 3600));
     const stack = await startStack({ port: 0, stateDir, durable: false });
     const code = await runTests(stack, stopRequested);
     await stack.stop();

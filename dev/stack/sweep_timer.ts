@@ -1,6 +1,6 @@
 import { CommandError, reasonOf } from "../command/command_error.ts";
 
-const DEFAULT_SECONDS = 600;
+const DEFAULT_SECONDS = 120;
 
 export interface SweepTimerOptions {
   /** Origin of the stack's gateway. */
@@ -42,7 +42,7 @@ export function startSweepTimer(options: SweepTimerOptions): { stop(): Promise<v
 }
 
 /**
- * The seconds between sweeps by `text`, the value of SWEEP_SECONDS; ten minutes when it is not set.
+ * The seconds between sweeps by `text`, the value of SWEEP_SECONDS; two minutes when it is not set.
  * Throws CommandError.
  */
 export function sweepSeconds(text: string | undefined): number {
@@ -60,7 +60,7 @@ async function sweep(
   { url, secretKey, onProgress }: SweepTimerOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  let swept: Swept;
+  let held = 0;
   let remainingBefore: number;
   let remaining = Infinity;
   do {
@@ -72,12 +72,11 @@ async function sweep(
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`HTTP ${response.status} ${text}`);
-    swept = JSON.parse(text);
+    const swept: Swept = JSON.parse(text);
+    held = Math.max(held, swept.orphans_held);
     remainingBefore = remaining;
     remaining = swept.remaining;
     // When a round removes nothing, the rest is left to the next sweep.
   } while (remaining > 0 && remaining < remainingBefore);
-  if (swept.orphans_held > 0) {
-    onProgress(`The sweep held back ${swept.orphans_held} orphans: see docs/retention.md.`);
-  }
+  if (held > 0) onProgress(`The sweep held back ${held} orphans: see docs/retention.md.`);
 }

@@ -161,8 +161,8 @@ set search_path = ''
 as $$
 declare
   -- As many uploads as find_dead_objects looks at, and some that are next to be cleared.
-  names_per_call constant integer := 1000;
-  cleared_per_call constant integer := 1000;
+  names_per_call constant integer := 200;
+  cleared_per_call constant integer := 200;
   cleared_before constant timestamptz := now() - interval '1 hour';
   looked_at text[];
   changed_ids text[];

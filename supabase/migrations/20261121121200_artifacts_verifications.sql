@@ -106,7 +106,8 @@ begin
   -- that a move which is made meanwhile is not taken for one that failed.
   select
     u.id, u.version, u.size,
-    verification.lease_expires_at > clock_timestamp() and not artifacts.has_object(
+    -- Looked for only under a lease that holds.
+    coalesce(verification.lease_expires_at > clock_timestamp(), false) and not artifacts.has_object(
       artifacts.sealed_path(artifact.artifact_id, verification.attempt)
     ) as is_being_moved
   into stored

@@ -19,11 +19,20 @@ create index tombstones_by_age on artifacts.artifacts (ended_at) where removed_a
 
 create table artifacts.walks (
   walk text collate "C" primary key,
-  position jsonb not null
+  position jsonb not null,
+  is_done boolean not null,
+  looked_at bigint not null default 0,
+  orphans bigint not null default 0
 );
 comment on table artifacts.walks is
   'Where the sweep goes on, one row per walk over something that is too long for one call: over '
-  'the pending artifacts, and over the two halves of the bucket.';
+  'the pending artifacts, and over the two halves of the bucket. At its end a walk begins again. '
+  'Once all of them are done, the next round begins.';
+comment on column artifacts.walks.is_done is
+  'Whether the walk has come to its end in this round.';
+comment on column artifacts.walks.looked_at is
+  'How many objects are remembered of those that it went past last.';
+comment on column artifacts.walks.orphans is 'How many of these no row accounted for.';
 
 create function artifacts.lock_sweep() returns void
 language sql
@@ -108,9 +117,10 @@ begin
   ) n;
 
   -- At the end it begins again.
-  insert into artifacts.walks as w (walk, position)
-  values ('pending', coalesce(last_position, '[]'))
-  on conflict on constraint walks_pkey do update set position = excluded.position;
+  insert into artifacts.walks as w (walk, position, is_done)
+  values ('pending', coalesce(last_position, '[]'), last_position is null)
+  on conflict on constraint walks_pkey do update
+  set position = excluded.position, is_done = w.is_done or excluded.is_done;
   return coalesce(next_ids, '{}');
 end
 $$;
@@ -128,7 +138,7 @@ declare
   -- decision.
   over_before timestamptz := now() - make_interval(secs => end_artifacts.window_seconds + 60);
   -- How many pending artifacts one call looks at.
-  pending_per_call constant integer := 1000;
+  pending_per_call constant integer := 200;
   expired_ids text[];
   pending_ids text[];
   abandoned_ids text[];
@@ -150,9 +160,13 @@ begin
   );
   pending_ids := artifacts.next_pending(pending_per_call);
   abandoned_ids := artifacts.abandoned_among(pending_ids);
-  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries)
-    -- There may be more behind them.
-    + (cardinality(pending_ids) = pending_per_call)::integer;
+  remaining := greatest(0, cardinality(abandoned_ids) + cardinality(expired_ids) - end_artifacts.max_entries);
+  if remaining > 0 then
+    -- Not all that were found can end now: the walk begins again, and finds the others.
+    update artifacts.walks w set position = '[]', is_done = false where w.walk = 'pending';
+  end if;
+  remaining := remaining
+    + (select count(*) from artifacts.walks w where w.walk = 'pending' and not w.is_done);
   abandoned_ids := array(
     select a.artifact_id
     from artifacts.artifacts a
@@ -201,8 +215,8 @@ $$;
 comment on function public.end_artifacts(jsonb, integer, integer) is
   'Marks artifacts that are over, with one event for each that was not deleted before. Returns '
   '{expired, abandoned, remaining}; expired counts deleted ones too, and remaining at most some '
-  'thousand, with 1 for pending artifacts that were not looked at. window_seconds: the longest life of a download URL, at most a day. Raises forbidden '
-  'for an agent.';
+  'thousand, with 1 for pending artifacts until all were looked at. window_seconds: the longest life '
+  'of a download URL, at most a day. Raises forbidden for an agent.';
 
 create function public.forget_ended(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -265,7 +279,7 @@ begin
     )
   ) later;
   -- This is the last step of a sweep.
-  update artifacts.sweeps s set swept_at = clock_timestamp();
+  update artifacts.sweeps s set swept_at = clock_timestamp() where s.only_row;
   return json_build_object('remaining', remaining);
 end
 $$;

@@ -27,8 +27,7 @@ as $$
       -- database beside a newer bucket.
       case
         when n.name = artifacts.incoming_path(a.artifact_id) then 0
-        -- Not asked for nearly all objects.
-        when held.is_content is not true then (
+        else (
           select attempt
           from generate_series(1, a.commit_attempts) as attempt
           where n.name = artifacts.sealed_path(a.artifact_id, attempt)
@@ -37,12 +36,19 @@ as $$
     from named n
     -- One look into the index per object, however many artifacts there are.
     left join lateral (
-      select a.* from artifacts.artifacts a where a.artifact_id = split_part(n.name, '/', 2) limit 1
+      select i.ended_at is null
+        and n.name = artifacts.sealed_path(i.artifact_id, i.sealed_attempt) as is_content
+      from artifacts.artifacts i
+      where i.artifact_id = split_part(n.name, '/', 2)
+      limit 1
+    ) held on true
+    -- For nearly all objects, no row is read.
+    left join lateral (
+      select i.*
+      from artifacts.artifacts i
+      where held.is_content is not true and i.artifact_id = split_part(n.name, '/', 2)
+      limit 1
     ) a on true
-    cross join lateral (
-      select a.ended_at is null
-        and n.name = artifacts.sealed_path(a.artifact_id, a.sealed_attempt) as is_content
-    ) held
   )
   select p.name,
     case
@@ -146,11 +152,16 @@ as $$
 declare
   -- What one call looks at: ended artifacts, and names in each half of the bucket.
   ended_per_call constant integer := 1000;
-  names_per_call constant integer := 1000;
+  names_per_call constant integer := 200;
+  -- What it remembers of the objects before these, in each half: enough to tell, and no more. Many
+  -- that are in order must not hide many that are not.
+  names_remembered constant integer := 800;
   paths_of_ended text[];
   answer json;
 begin
   perform agents.authenticate_operator(find_dead_objects.caller);
+  -- Of two at once, one would go past names that nobody has looked at.
+  perform artifacts.lock_sweep();
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
 
   with judged as materialized (
@@ -162,8 +173,11 @@ begin
   ), tally as (
     select count(*) filter (where j.is_orphan) as orphans,
       -- So many orphans at once are rather a sign that the database is not the one of this bucket.
+      -- What the walks have just gone past counts, too: a part alone is too small to tell.
       not find_dead_objects.remove_many_orphans
-        and count(*) filter (where j.is_orphan) > 0.05 * count(*) as holds_orphans
+        and count(*) filter (where j.is_orphan) + (select coalesce(sum(w.orphans), 0) from artifacts.walks w)
+          > 0.05 * (count(*) + (select coalesce(sum(w.looked_at), 0) from artifacts.walks w))
+        as holds_orphans
     from judged j
   ), removable as (
     select e.path as object_name, false as is_orphan, null as half, '-infinity' as stored_at
@@ -180,32 +194,50 @@ begin
     order by r.is_orphan, r.stored_at, r.object_name
     limit find_dead_objects.max_entries
   ), walked as (
-    insert into artifacts.walks as w (walk, position)
+    insert into artifacts.walks as w (walk, position, is_done, looked_at, orphans)
     select h.half,
       case
         -- What was not listed is looked at again.
-        when exists (
-          select from removable r
-          where r.half = h.half and r.object_name not in (select l.object_name from listed l)
-        ) then to_jsonb(array[h.after])
+        when s.is_to_repeat then to_jsonb(array[h.after])
         -- At the end it begins again.
         else to_jsonb(array_remove(array[s.last_name], null))
-      end
+      end,
+      s.last_name is null,
+      case when s.is_to_repeat then 0 else s.looked_at end,
+      case when s.is_to_repeat then 0 else s.orphans end
     from artifacts.halves_of_bucket() h
     cross join lateral (
-      select case when count(*) = names_per_call then max(j.object_name) end as last_name
+      select count(*) as looked_at, count(*) filter (where j.is_orphan) as orphans,
+        case when count(*) = names_per_call then max(j.object_name) end as last_name,
+        exists (
+          select from removable r
+          where r.half = h.half and r.object_name not in (select l.object_name from listed l)
+        ) as is_to_repeat
       from judged j where j.half = h.half
     ) s
-    on conflict on constraint walks_pkey do update set position = excluded.position
+    -- In the same order for every sweep.
+    order by h.half
+    on conflict on constraint walks_pkey do update
+    set position = excluded.position,
+        is_done = w.is_done or excluded.is_done,
+        looked_at = case
+          -- The operator has said that they are to go.
+          when find_dead_objects.remove_many_orphans then 0
+          else least(w.looked_at, names_remembered) + excluded.looked_at
+        end,
+        orphans = case
+          when find_dead_objects.remove_many_orphans then 0
+          else w.orphans * least(w.looked_at, names_remembered) / greatest(w.looked_at, 1)
+            + excluded.orphans
+        end
+    returning w.is_done
   )
   select json_build_object(
     'dead_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where not l.is_orphan),
     'orphan_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where l.is_orphan),
     'orphans_held', case when t.holds_orphans then t.orphans else 0 end,
     'remaining', (select count(*) from removable) - (select count(*) from listed) + (
-      -- A half of the bucket that was not looked at to its end.
-      select count(*)
-      from (select from judged j group by j.half having count(*) = names_per_call) unfinished
+      select count(*) from walked w where not w.is_done
     ) + (
       select count(*)
       from (
@@ -218,12 +250,21 @@ begin
     )
   ) into answer
   from tally t;
+
+  -- All begin anew together. Else who repeats this until nothing remains might wait until all of
+  -- them, of different lengths, happen to end in one call.
+  if (answer ->> 'remaining')::bigint = 0
+    and not exists (select from artifacts.walks w where not w.is_done)
+  then
+    update artifacts.walks w set position = '[]', is_done = false where w.is_done;
+  end if;
   return answer;
 end
 $$;
 comment on function public.find_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
   'It looks at a bounded part of the bucket and goes on from there in the next call; remaining is '
-  'about that part, and 1 more for each half of the bucket that it has not come to the end of. An '
-  'orphan is unknown for 14 days; when more than 5% of the part are, none is listed and '
-  'orphans_held says how many, unless remove_many_orphans. Raises forbidden for an agent.';
+  'about that part, and 1 more for each half of the bucket until it has come to its end. An '
+  'orphan is unknown for 14 days; when more than 5% are, of the part and some 800 names before it, '
+  'none is listed and orphans_held says how many of the part, unless remove_many_orphans. '
+  'Raises forbidden for an agent.';

@@ -12,7 +12,8 @@ set search_path = ''
 as $$
   with examined as (
     select a.artifact_id, artifacts.sealed_path(a.artifact_id, a.sealed_attempt) as path,
-      a.state in ('committed', 'superseded') and a.ended_at is null as has_content
+      -- Where it is null, there are no bytes yet.
+      a.sealed_attempt is not null and a.ended_at is null as holds_bytes
     from artifacts.artifacts a
     where a.artifact_id > list_artifacts_without_bytes.after
     order by a.artifact_id
@@ -21,7 +22,7 @@ as $$
   select json_build_object(
     'found', coalesce(
       json_agg(json_build_object('artifact_id', e.artifact_id, 'path', e.path) order by e.artifact_id)
-        filter (where e.has_content and o.is_there is null),
+        filter (where e.holds_bytes and o.is_there is null and a.state <> 'deleted'),
       '[]'
     ),
     'next', case when count(*) = list_artifacts_without_bytes.max_entries then max(e.artifact_id) end
@@ -33,7 +34,14 @@ as $$
     from storage.objects o
     where o.bucket_id = artifacts.bucket() and o.name = e.path
     limit 1
-  ) o on e.has_content
+  ) o on e.holds_bytes
+  -- The rest is not in the index, so the row is read only where nothing is there.
+  left join lateral (
+    select i.state
+    from artifacts.artifacts i
+    where e.holds_bytes and o.is_there is null and i.artifact_id = e.artifact_id
+    limit 1
+  ) a on true
 $$;
 comment on function public.list_artifacts_without_bytes(integer, text) is
   'Committed artifacts whose object is gone, among the max_entries artifacts after the given id: '

@@ -25,16 +25,16 @@ Deno.test("docs/retention.md, Schedule it → a job that sends the secret key to
     await sql.unsafe(schedule);
     const jobs = await sql`select * from cron.job`;
     assert.deepEqual(jobs.map(({ jobname, schedule }) => [jobname, schedule]), [
-      ["agent-artifacts-sweep", "*/10 * * * *"],
+      ["agent-artifacts-sweep", "*/2 * * * *"],
     ]);
     const [request] = await sql.unsafe(jobs[0]!["command"]);
     assert.equal(request!["http_post"].url, `${SUPABASE_URL}/functions/v1/agent-artifacts/sweep`);
     assert.equal(request!["http_post"].headers.apikey, SECRET_KEY);
 
-    const [hourly, otherSecrets, ended] = change.trim().split("\n") as [string, string, string];
-    await sql.unsafe(hourly);
+    const [rarer, otherSecrets, ended] = change.trim().split("\n") as [string, string, string];
+    await sql.unsafe(rarer);
     const [job, ...others] = await sql`select schedule from cron.job`;
-    assert.deepEqual([job!["schedule"], others], ["0 * * * *", []]);
+    assert.deepEqual([job!["schedule"], others], ["*/5 * * * *", []]);
     await sql.unsafe(otherSecrets);
     assert.equal((await sql`select from cron.job`).length, 1);
     await sql.unsafe(ended);

@@ -71,8 +71,8 @@ Deno.test("orphans held back are reported", async () => {
   assert.match(lines[0]!, /^The sweep held back 7 orphans/);
 });
 
-Deno.test("SWEEP_SECONDS: unset → ten minutes; junk → a sentence that names it", () => {
-  assert.deepEqual([sweepSeconds(undefined), sweepSeconds("1")], [600, 1]);
+Deno.test("SWEEP_SECONDS: unset → two minutes; junk → a sentence that names it", () => {
+  assert.deepEqual([sweepSeconds(undefined), sweepSeconds("1")], [120, 1]);
   for (const text of ["0", "-1", "1.5", "ten", "2147484"]) {
     assert.throws(
       () => sweepSeconds(text),
@@ -82,6 +82,7 @@ Deno.test("SWEEP_SECONDS: unset → ten minutes; junk → a sentence that names 
 });
 
 Deno.test("with SWEEP_SECONDS=1, the local stack removes what has expired by itself", async () => {
+  const before = Deno.env.get("SWEEP_SECONDS");
   Deno.env.set("SWEEP_SECONDS", "1");
   try {
     await withOwnStack(async ({ sql }) => {
@@ -97,6 +98,7 @@ Deno.test("with SWEEP_SECONDS=1, the local stack removes what has expired by its
       assert.deepEqual(await pathsInBucket(sql), live);
     });
   } finally {
-    Deno.env.delete("SWEEP_SECONDS");
+    if (before === undefined) Deno.env.delete("SWEEP_SECONDS");
+    else Deno.env.set("SWEEP_SECONDS", before);
   }
 });

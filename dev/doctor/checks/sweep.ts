@@ -2,7 +2,7 @@ import { type Facts, inspected } from "../facts/facts.ts";
 import { fault, type Finding, note, ok } from "../findings/finding.ts";
 
 const HOUR_MILLISECONDS = 3_600_000;
-/** A schedule may be daily; an hour of grace. */
+/** Who repeats it until nothing remains may do so daily; an hour of grace. */
 const PATIENCE_HOURS = 25;
 const SCHEDULE =
   "Schedule it, or call /sweep from elsewhere: docs/retention.md, Schedule it. With pg_cron and pg_net: select public.schedule_sweep();";

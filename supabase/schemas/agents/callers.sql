@@ -111,16 +111,18 @@ comment on function agents.subject_of(jsonb, text) is
   'authenticate_as.';
 
 create function agents.actor_of(caller jsonb) returns text
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select actor_of.caller ->> 'agent_id'
-  where actor_of.caller ->> 'kind' = 'user'
-  union all
-  select k.agent_id
-  from agents.keys k
-  where actor_of.caller ->> 'kind' = 'agent' and k.key_hash = actor_of.caller ->> 'key_hash'
+begin
+  return case actor_of.caller ->> 'kind'
+    when 'user' then actor_of.caller ->> 'agent_id'
+    when 'agent' then (
+      select k.agent_id from agents.keys k where k.key_hash = actor_of.caller ->> 'key_hash'
+    )
+  end;
+end
 $$;
 comment on function agents.actor_of(jsonb) is
   'Who a caller was, even if its key or token has ended since. For the later steps of a request, '

@@ -112,10 +112,11 @@ create function agents.record_event(
   details jsonb default '{}',
   other_agent_id text default null
 ) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into agents.events (
     actor_kind, actor_agent_id, actor_user_id, action, subject_agent_id, other_agent_id, object_id, details,
     request_id
@@ -130,7 +131,8 @@ as $$
     record_event.object_id,
     record_event.details,
     record_event.caller ->> 'request_id'
-  )
+  );
+end
 $$;
 comment on function agents.record_event(jsonb, text, text, text, text, jsonb, text) is
   'Appends to agents.events. caller_agent is what authenticate returned: null for the operator.';

@@ -20,7 +20,7 @@ comment on column artifacts.sweeps.swept_at is
 insert into artifacts.sweeps default values;
 
 create function public.schedule_sweep(
-  schedule text default '*/10 * * * *',
+  schedule text default '*/2 * * * *',
   url_secret text default 'project_url',
   key_secret text default 'secret_key'
 ) returns json
@@ -78,7 +78,7 @@ begin
       schedule_sweep.url_secret,
       schedule_sweep.key_secret
     );
-  update artifacts.sweeps s set schedule = schedule_sweep.schedule;
+  update artifacts.sweeps s set schedule = schedule_sweep.schedule where s.only_row;
   return json_build_object('job', 'agent-artifacts-sweep', 'schedule', schedule_sweep.schedule);
 end
 $$;

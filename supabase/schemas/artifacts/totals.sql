@@ -64,22 +64,20 @@ comment on table artifacts.project_totals is
 create function artifacts.shard() returns integer
 language sql
 volatile
-set search_path = ''
-as $$
-  select case
-    -- Whoever takes turns (lock_sweep) goes from one agent's totals to the next, with this row in
-    -- hand. Nobody else may wait for it who holds such totals.
-    when current_setting('artifacts.has_turn', true) = 'yes' then -1
-    else pg_backend_pid() % 256
-  end
-$$;
+return case
+  -- Whoever takes turns (lock_sweep) goes from one agent's totals to the next, with this row in
+  -- hand. Nobody else may wait for it who holds such totals.
+  when current_setting('artifacts.has_turn', true) = 'yes' then -1
+  else pg_backend_pid() % 256
+end;
 comment on function artifacts.shard() is 'Which row of project_totals this transaction adds to.';
 
 create function artifacts.add_to_totals(changes artifacts.totals[]) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into artifacts.totals as t
   select c.agent_id, sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
     sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
@@ -100,6 +98,9 @@ as $$
       superseded_bytes = t.superseded_bytes + excluded.superseded_bytes,
       grants = t.grants + excluded.grants,
       surplus_bytes = t.surplus_bytes + excluded.surplus_bytes;
+  if not found then
+    return;
+  end if;
 
   insert into artifacts.project_totals as p
   select artifacts.shard(), sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
@@ -117,7 +118,8 @@ as $$
       committed_bytes = p.committed_bytes + excluded.committed_bytes,
       superseded_bytes = p.superseded_bytes + excluded.superseded_bytes,
       grants = p.grants + excluded.grants,
-      surplus_bytes = p.surplus_bytes + excluded.surplus_bytes
+      surplus_bytes = p.surplus_bytes + excluded.surplus_bytes;
+end
 $$;
 comment on function artifacts.add_to_totals(artifacts.totals[]) is
   'Adds these numbers, which may be negative, to the totals of their agents and of the project.';

@@ -72,7 +72,7 @@ begin
   end if;
   -- The addresses that rest belong to the network that is given up. Endpoints are gone with their
   -- peers.
-  delete from mesh.address_leases;
+  delete from mesh.address_leases l where l.released_at is not null;
   return null;
 end
 $$;

@@ -3,7 +3,7 @@ import { HOARDER } from "../fill/cast.ts";
 import type { FilledStack } from "./operations.ts";
 
 function freshArtifactIdOf(number: number): string {
-  return `art_${number.toString(16).padStart(32, "f")}`;
+  return `art_${"f".repeat(20)}${number.toString(16).padStart(12, "0")}`;
 }
 
 /** Committed artifacts of the hoarder, whose objects are rows alone. */

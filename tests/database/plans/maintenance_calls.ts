@@ -13,13 +13,13 @@ import {
 
 export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
-    bounds: { rows: 10_000, pages: 20_000 },
+    bounds: { rows: 3_000, pages: 6_000 },
   }),
   call("count_surplus_uploads", { caller: OPERATOR }, {
-    bounds: { rows: 10_000, pages: 40_000 },
+    bounds: { rows: 5_000, pages: 20_000 },
   }),
   call("find_dead_objects", { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false }, {
-    bounds: { rows: 10_000, pages: 20_000 },
+    bounds: { rows: 3_000, pages: 8_000 },
   }),
   call("forget_ended", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 10_000 },
@@ -44,7 +44,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   }),
   call("read_artifacts_metrics", { caller: OPERATOR }, { bounds: { rows: 4_000, pages: 6_000 } }),
   call("list_artifacts_without_bytes", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
-    bounds: { rows: 3_000, pages: 10_000 },
+    bounds: { rows: 3_000, pages: 6_000 },
   }),
   call("list_objects_without_artifact", {
     max_entries: 1000,

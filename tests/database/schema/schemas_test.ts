@@ -108,3 +108,38 @@ Deno.test("no lock is taken in a declaration", async () => {
     }
   }
 });
+
+const CHANGE = /\b(?:update\s+[\w.]+(?:\s+(?:as\s+)?\w+)?\s+set|delete\s+from)\b/g;
+
+Deno.test("every update and delete has a where: hosted projects load safeupdate for the API's sessions, which refuses others", async () => {
+  let found = 0;
+  for (const { path, text } of await readSchemaFiles()) {
+    const statements = text.replaceAll(/--.*$/gm, "");
+    for (const { index } of statements.matchAll(CHANGE)) {
+      const [change] = statements.slice(index).split(";");
+      found += 1;
+      assert.ok(hasOwnWhere(change!), `${path}: ${change}`);
+    }
+  }
+  assert.ok(found > 40);
+});
+
+Deno.test("hasOwnWhere() takes none for its own that belongs to another query", () => {
+  assert.equal(hasOwnWhere("delete from a using b where a.id = b.id"), true);
+  assert.equal(hasOwnWhere("update a set x = (select 1 from b where b.y)"), false);
+  assert.equal(hasOwnWhere("delete from a returning *) select 1 from c where c.z"), false);
+  assert.equal(hasOwnWhere("update a set x = 1 loop delete from b where b.y"), false);
+});
+
+/** Whether a change that begins here has a `where` that is not inside of parentheses. */
+function hasOwnWhere(statement: string): boolean {
+  let depth = 0;
+  for (const [token] of statement.matchAll(/[()]|\bwhere\b|\bloop\b/g)) {
+    if (token === "where" && depth === 0) return true;
+    if (token === "loop") return false;
+    if (token === "(") depth += 1;
+    if (token === ")") depth -= 1;
+    if (depth < 0) return false;
+  }
+  return false;
+}

@@ -183,6 +183,36 @@ Deno.test("/sweep with limit 10 → ends 10 artifacts, removes 10 objects, and s
   });
 });
 
+Deno.test("more abandoned artifacts than a call may end → nothing remains when all have ended, not before", async () => {
+  await withOwnStack(async (own) => {
+    const { sql } = own;
+    await seedBucket(sql, [
+      { name: "abandoned", count: 300, row: pending(27), objects: [] },
+      { name: "registered", count: 50, row: pending(1), objects: [] },
+    ]);
+    await sweepUntilDone(own);
+    const [counts] = await sql`
+      select count(*) filter (where ended_at is not null)::integer as ended, count(*)::integer as artifacts
+      from artifacts.artifacts`;
+    assert.deepEqual({ ...counts }, { ended: 300, artifacts: 350 });
+  });
+});
+
+Deno.test("uploads for two calls beside other objects for three → nothing remains after three, each time", async () => {
+  await withOwnStack(async ({ sql, ask }) => {
+    const live = await seedBucket(sql, [
+      { name: "uploaded", count: 250, row: pending(0.1), objects: [incoming(0.1)] },
+      { name: "current", count: 450, row: committed(), objects: [sealed(1)] },
+    ]);
+    for (let time = 0; time < 2; time++) {
+      const remaining = [];
+      for (let call = 0; call < 3; call++) remaining.push((await ask<Swept>("/sweep")).remaining);
+      assert.deepEqual(remaining, [2, 1, 0]);
+    }
+    assert.equal((await pathsInBucket(sql)).length, live.length);
+  });
+});
+
 /** Resolves to the last answer. */
 async function sweepUntilDone(
   { stack }: OwnStack,

@@ -15,15 +15,17 @@ interface Named {
   readonly artifact_id: string;
 }
 
-/** Sweeps until nothing remains. */
+/** Sweeps until everything was looked at: a round that others have begun, and one of its own. */
 export async function sweepAll(): Promise<void> {
-  let swept: Swept;
-  do {
-    swept = await succeed<Swept>("/agent-artifacts/sweep", {
-      as: "operator",
-      body: { limit: 1000 },
-    });
-  } while (swept.remaining > 0);
+  for (let round = 0; round < 2; round++) {
+    let swept: Swept;
+    do {
+      swept = await succeed<Swept>("/agent-artifacts/sweep", {
+        as: "operator",
+        body: { limit: 1000 },
+      });
+    } while (swept.remaining > 0);
+  }
 }
 
 /** The paths of what lies in the bucket of these artifacts, in byte order. */

@@ -32,15 +32,15 @@ const response = z.object({
   }),
   orphans_held: z.int().meta({
     description: "Objects that no artifact accounts for, kept and not counted in `remaining` " +
-      "because they are more than 5% of those that the call looked at: the database may be older " +
-      "than the bucket. " +
+      "because more than 5% are such, of those looked at and some 800 before them: the " +
+      "database may be older than the bucket. " +
       "Look at them with `deno task fsck`, then send `remove_many_orphans`.",
     examples: [0],
   }),
 });
 
 /** How many entries of the log of events one call looks at: there are many more than artifacts. */
-const LOG_ENTRIES_PER_CALL = 10_000;
+const LOG_ENTRIES_PER_CALL = 2_000;
 
 interface Remaining {
   readonly remaining: number;
