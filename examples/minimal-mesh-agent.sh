@@ -47,7 +47,7 @@ while true; do
   post /peer/heartbeat "$(body ${running:+--argjson config_version "$running"} \
     ${wait_seconds:+--argjson wait_seconds "$wait_seconds"})" "$wait_seconds" >"$CONFIG.heartbeat" &
   wait $! || wait_seconds= # in the background, so that a signal need not wait
-  if due=$(jq -e .config_version "$CONFIG.heartbeat") && [[ $due != "$running" ]] &&
+  if due=$(jq .config_version "$CONFIG.heartbeat") && [[ $due =~ ^[0-9]+$ && $due != "$running" ]] &&
     answer=$(post /wg_config "$(body)") &&
     jq -ej '.config | strings' <<<"$answer" >"$CONFIG.served" && check "$CONFIG.served" >"$CONFIG.new"; then
     take_down                  # with the old file, whose hooks remove the old firewall

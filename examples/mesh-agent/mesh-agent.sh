@@ -40,6 +40,9 @@ heartbeat_seconds=30
 registered_pubkey=
 # The config_version that runs; empty while the tunnel is down.
 applied_version=
+# Empty until the tunnel is known to be all of the last configuration: an agent before this one may
+# have been killed while it changed it.
+is_complete=
 # The config_version that the last heartbeat was told.
 served_version=
 # How many rounds in a row have failed.
@@ -163,6 +166,7 @@ update() {
   version=$(answered_number config_version) || return
   apply "$WORK/answer" || return
   applied_version=$version
+  is_complete=yes
   log "config_version $version is applied"
 }
 
@@ -182,8 +186,13 @@ meet() {
 # While the service gives no usable answer, the last configuration still connects the peers. The
 # tunnel stays down when the answer was that this agent has no place in the mesh any more.
 fall_back() {
-  [[ $status != 40[134] ]] && ! is_up && [[ -e $CONFIG ]] || return 0
-  bring_up_again && log "the last configuration is up"
+  [[ $status != 40[134] && -e $CONFIG ]] || return 0
+  if ! is_up; then
+    bring_up_again && is_complete=yes && log "the last configuration is up"
+  elif [[ -z $is_complete ]]; then
+    is_complete=yes
+    apply_again
+  fi
 }
 
 # pause <seconds>: a tenth more or less, so that agents do not fall into step.
@@ -243,10 +252,11 @@ fi
 require_safe_url "$MESH_URL" && require_firewall_kind "$FIREWALL" &&
   require_hook_path "$PRIVATE_KEY_FILE" && require_privileges || exit
 
-# Held by this shell until it ends, however it ends. The file stays: removing it would let two
+# Held by this shell until it ends, however it ends. Where it was killed, its subshells hold it for
+# a moment longer, and may still write to its directory. The file stays: removing it would let two
 # agents in, one with the old file and one with a new one.
 exec 9>>"$CONFIG_DIR/$INTERFACE.lock"
-flock -n 9 || {
+flock -w 5 9 || {
   log "another agent runs for this interface: it holds $CONFIG_DIR/$INTERFACE.lock"
   exit 1
 }

@@ -16,8 +16,9 @@ readonly WORK=$CONFIG_DIR/.$INTERFACE.mesh-agent
 # WireGuard gives up a session after this long (REJECT_AFTER_TIME).
 readonly SESSION_SECONDS=180
 
-# The process that looks up names, if one was started.
+# The process that looks up names, and the one that greets silent peers again, if one was started.
 lookups=
+greeting=
 
 # Says what is missing and fails, unless this process may make tunnels and firewalls here. The
 # kernel is asked: in a container root may lack the capability, and in a user namespace root may
@@ -58,8 +59,9 @@ public_key() {
 # apply <file>: applies the configuration in this answer of /wg_config, if the answer is whole.
 apply() {
   take_in "$1" || return
-  # A lookup that ended later could bring back a peer that the new configuration does not have.
+  # What ended later could bring back a peer that the new configuration does not have.
   stop_lookups
+  stop_greeting
   if ! is_up; then
     bring_up
   elif [[ -e $CONFIG ]] && has_same_interface; then
@@ -73,6 +75,11 @@ apply() {
 # Brings up what was applied last. Fails where nothing was.
 bring_up_again() {
   [[ -e $CONFIG ]] && cp "$CONFIG" "$WORK/new" && bring_up
+}
+
+# Gives a live tunnel what was applied last.
+apply_again() {
+  cp "$CONFIG" "$WORK/new" && has_same_interface && change_in_place
 }
 
 # What lies in CONFIG may have been put there by hand as it was served, or by an agent before this
@@ -105,6 +112,8 @@ take_in() {
 bring_up() {
   mv "$WORK/new" "$CONFIG" || return
   wg-quick up "$CONFIG" 2>"$WORK/errors" || { log "$(errors_without_keys | tail -n 3)"; return 1; }
+  : >"$WORK/known"
+  greet_again
 }
 
 # Whether the new file changes only what can change under a live tunnel. The addresses cannot, nor
@@ -135,36 +144,69 @@ change_in_place() {
   mv "$WORK/new" "$CONFIG" && greet_new_peers
 }
 
-# Leaves in $WORK/$INTERFACE.conf the new configuration without endpoints, and in $WORK/keepalives
-# the keepalives of the peers that the tunnel does not have yet, which it goes without, too. A peer
-# that gets its keepalive is sent a handshake at once. Where it has no endpoint then, the next one
-# is sent only after 5 s (REKEY_TIMEOUT).
+# Leaves in $WORK/$INTERFACE.conf the new configuration without endpoints. Of the peers that the
+# tunnel does not have yet, the addresses and the keepalive wait in $WORK/greetings, too. A peer
+# that has either is sent a handshake: by the keepalive at once, by an address with the first
+# packet. Where it has no endpoint then, the next one is sent only after 5 s (REKEY_TIMEOUT).
 defer_endpoints() {
   wg show "$INTERFACE" peers >"$WORK/known" || return
-  : >"$WORK/keepalives"
-  awk -v keepalives="$WORK/keepalives" '
+  : >"$WORK/greetings"
+  awk -v greetings="$WORK/greetings" '
     FILENAME == ARGV[1] { known[$1]; next }
     /^PublicKey = / { key = $3 }
     /^Endpoint = / { next }
-    /^PersistentKeepalive = / && !(key in known) {
-      print "peer", key, "persistent-keepalive", $3 >keepalives
-      next
-    }
+    key in known { print; next }
+    /^AllowedIPs = / { print "peer", key, "allowed-ips", $3 $4 >greetings; next }
+    /^PersistentKeepalive = / { print "peer", key, "persistent-keepalive", $3 >greetings; next }
     { print }
   ' "$WORK/known" "$WORK/new" >"$WORK/$INTERFACE.conf"
 }
 
-# Gives the peers that are new their endpoints, then their keepalives.
+# Gives the peers that are new their endpoints, then the rest.
 greet_new_peers() {
-  [[ -s $WORK/keepalives ]] || return 0
+  [[ -s $WORK/greetings ]] || return 0
   refresh_endpoints || return
   # A name that resolves does so within a second, as a rule.
   for _ in {1..10}; do
     looks_up || break
     sleep 0.1
   done
-  # Four words are one peer.
-  xargs -n 4000 wg set "$INTERFACE" <"$WORK/keepalives"
+  # Four words belong together.
+  xargs -n 2000 wg set "$INTERFACE" <"$WORK/greetings" && greet_again
+}
+
+# In the background: the next change need not wait for it.
+greet_again() {
+  stop_greeting
+  greet_silent_peers 2>/dev/null &
+  greeting=$!
+}
+
+# Sends a second handshake to the peers that have not answered the first within about a second,
+# except for those whose keys are in $WORK/known. The first is lost where the other side has yet to
+# apply the same change, and may be where both begin at the same time. WireGuard sends the next
+# after 5 s, unless the peer is made anew.
+greet_silent_peers() {
+  # How long differs from host to host, so that they do not begin at the same time again.
+  for _ in $(seq $((8 + RANDOM % 6))); do
+    sleep 0.1
+    silent_peers >"$WORK/silent" || return
+    [[ -s $WORK/silent ]] || return 0
+  done
+  # Whoever stops this waits for its end: no peer is to be left out.
+  trap '' TERM
+  sed -n 's/^PublicKey = \(.*\)/peer \1 remove/p' "$WORK/silent" |
+    xargs -n 3000 wg set "$INTERFACE" && wg addconf "$INTERFACE" "$WORK/silent"
+}
+
+# Prints the part of the configuration in which are the peers that have an endpoint and have never
+# answered, except for those whose keys are in $WORK/known.
+silent_peers() {
+  wg show "$INTERFACE" latest-handshakes >"$WORK/handshakes" || return
+  wg showconf "$INTERFACE" | awk '
+    FILENAME == ARGV[1] || FILENAME == ARGV[2] { if ($2 != "0") spared[$1]; next }
+    $1 == "[Peer]" && !($4 in spared) && /\nEndpoint = / { print $0 "\n" }
+  ' "$WORK/known" "$WORK/handshakes" RS= -
 }
 
 # wg repeats a line that it refuses, and the line may hold a secret.
@@ -233,16 +275,29 @@ refresh_endpoints() {
   lookups=$!
 }
 
-# Whether names are being looked up. The shell is asked for its own jobs: after they have ended, any
-# process may get their number.
 looks_up() {
-  [[ -n $lookups ]] && grep -qx "$lookups" <<<"$(jobs -pr)"
+  runs "$lookups"
 }
 
-# Waits until they have ended: one that is being killed may be about to set a peer.
 stop_lookups() {
-  if looks_up; then
-    { kill "$lookups" && wait "$lookups"; } 2>/dev/null || true
-  fi
+  stop "$lookups"
   lookups=
+}
+
+stop_greeting() {
+  stop "$greeting"
+  greeting=
+}
+
+# --- what runs in the background ----------------------------------------------------------------
+
+# runs <process>: the shell is asked for its own jobs, because any process may get the number of one
+# that has ended.
+runs() {
+  [[ -n $1 ]] && grep -qx "$1" <<<"$(jobs -pr)"
+}
+
+# stop <process>: waits for its end, because one that is being killed may be about to set a peer.
+stop() {
+  ! runs "$1" || { kill "$1" && wait "$1"; } 2>/dev/null || true
 }

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { succeed } from "../conformance/client.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
+import { untilListening } from "../wireguard/hosts/host.ts";
 import {
   type Member,
   Mesh,
   peerField,
   putRule,
   revokeRule,
+  servedConfiguration,
   TCP_443,
   TCP_80,
+  TUNNEL_PORT,
 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import {
   answersPing,
@@ -20,6 +23,15 @@ import {
 } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { joinWithAgents, ReferenceAgent } from "./reference_agent.ts";
+
+const HANDSHAKE_INITIATION_BYTES = 148;
+/** What `wg show` calls the lines of a peer's part of the configuration. */
+const SERVED_LINES = {
+  "preshared-keys": "PresharedKey",
+  "allowed-ips": "AllowedIPs",
+  "endpoints": "Endpoint",
+  "persistent-keepalive": "PersistentKeepalive",
+};
 
 tunnelTest("/acl/revoke → an open TCP connection stops at the agent's next poll", async () => {
   await using mesh = await Mesh.create();
@@ -59,6 +71,7 @@ tunnelTest(
     await bob.meshAgent.untilApplied();
     assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
 
+    await pings.untilSent(10);
     const { sent, lost } = await pings.stop();
     assert.ok(sent > 10);
     assert.deepEqual(lost, []);
@@ -114,6 +127,7 @@ tunnelTest(
     await listen(alice.host, TCP_80);
     assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }), true);
 
+    await pings.untilSent(20);
     const { sent, lost } = await pings.stop();
     assert.ok(sent > 20);
     assert.deepEqual(lost, []);
@@ -149,6 +163,33 @@ tunnelTest(
     await bob.meshAgent.untilApplied();
     for (const peer of [alice, carol, dave]) {
       assert.equal(await peerField(bob, { peer, field: "persistent-keepalive" }), "25");
+    }
+  },
+);
+
+tunnelTest(
+  "a new peer does not answer → it is sent another handshake before WireGuard's own, and stays as it was given",
+  async () => {
+    await using mesh = await Mesh.create();
+    const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+    const received = `${bob.host.directory}/received`;
+    const from = `UDP-RECV:${TUNNEL_PORT}`;
+    bob.host.start(["socat", "-u", from, `CREATE:${received}`], { logName: "silent-peer" });
+    await untilListening(bob.host, { proto: "udp", port: TUNNEL_PORT });
+    const meshAgent = await ReferenceAgent.start(alice, { mesh });
+
+    await putRule({ from: alice, to: bob, ...TCP_443 });
+    await meshAgent.untilApplied();
+    // WireGuard's own comes 5 s after the first.
+    await eventually("the second handshake has arrived", {
+      withinSeconds: 4,
+      condition: async () => (await Deno.stat(received)).size >= 2 * HANDSHAKE_INITIATION_BYTES,
+    });
+    const config = await servedConfiguration(alice);
+    for (const [field, line] of Object.entries(SERVED_LINES)) {
+      const served = new RegExp(`^${line} = (.*)$`, "m").exec(config)?.[1]?.replaceAll(",", "");
+      assert.ok(served);
+      assert.equal(await peerField(alice, { peer: bob, field }), served);
     }
   },
 );

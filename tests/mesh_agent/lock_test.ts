@@ -3,7 +3,12 @@ import { eventually } from "../wireguard/hosts/command.ts";
 import { Mesh, putRule, TCP_80 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, Pings, reaches } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
-import { hangRequests, joinWithAgents, letRequestsPass } from "./reference_agent.ts";
+import {
+  hangRequests,
+  joinWithAgents,
+  letRequestsPass,
+  type ReferenceAgent,
+} from "./reference_agent.ts";
 
 tunnelTest(
   "a second agent for the interface → it says so and ends; the first and its tunnel go on",
@@ -50,6 +55,32 @@ tunnelTest(
   },
 );
 
+tunnelTest(
+  "an agent is killed while a part of it holds the lock for seconds longer → a restart runs",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice } = await joinWithAgents(mesh);
+    const { directory } = alice.host;
+    await alice.meshAgent.stop("SIGKILL");
+    // What was substituting a command then would do it for a moment, at a time of its own.
+    const lock = `${directory}/${alice.interfaceName}.lock`;
+    const holder = alice.host.start(
+      ["flock", "--no-fork", lock, "sh", "-c", "echo held; sleep 3"],
+      {
+        logName: "holder.log",
+      },
+    );
+    await eventually("the lock is held", {
+      withinSeconds: 60,
+      condition: async () => await alice.host.readLog("holder.log") === "held\n",
+    });
+    alice.meshAgent.restart();
+    await untilRegisteredAgain(alice.meshAgent);
+    assert.equal((await holder.status).success, true);
+    assert.doesNotMatch(await alice.meshAgent.readLog(), /another agent/);
+  },
+);
+
 tunnelTest("hidden files of somebody else beside the agent's → they stay", async () => {
   await using mesh = await Mesh.create();
   const { alice } = await joinWithAgents(mesh);
@@ -60,10 +91,15 @@ tunnelTest("hidden files of somebody else beside the agent's → they stay", asy
   for (const name of names) await Deno.writeTextFile(`${directory}/${name}`, "mine");
   await alice.meshAgent.stop("SIGKILL");
   alice.meshAgent.restart();
-  await eventually("the agent has registered again", {
-    withinSeconds: 60,
-    condition: async () => (await alice.meshAgent.readLog()).split("registered with ").length === 3,
-  });
+  await untilRegisteredAgain(alice.meshAgent);
   assert.equal(await alice.meshAgent.stop("SIGTERM"), 0);
   assert.deepEqual(alice.meshAgent.hiddenFiles(), names);
 });
+
+/** Waits until the agent has registered for the second time. */
+async function untilRegisteredAgain(meshAgent: ReferenceAgent): Promise<void> {
+  await eventually("the agent has registered again", {
+    withinSeconds: 60,
+    condition: async () => (await meshAgent.readLog()).split("registered with ").length === 3,
+  });
+}

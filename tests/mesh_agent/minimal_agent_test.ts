@@ -67,17 +67,20 @@ tunnelTest(
     await putRule({ from: alice, to: bob, ...TCP_443 });
     await startMinimalAgent(alice, mesh);
     const { door } = await startMinimalAgent(bob, mesh);
+    await untilReplaced([alice, bob]);
     await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
 
     for (const path of ["/peer/heartbeat", "/wg_config"]) {
       const given = door.failuresGiven;
       door.failWith(path, () => new Response("", { status: 503 }));
+      const interfaceBefore = await interfaceIndex(bob);
       await putRule({ from: alice, to: bob, proto: "tcp", port: given + 1000 });
       await eventually(`bob has asked twice and got no answer from ${path}`, {
         withinSeconds: 60,
         condition: () => Promise.resolve(door.failuresGiven > given + 1),
       });
       await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
+      assert.equal(await interfaceIndex(bob), interfaceBefore);
       door.recover();
       await untilReplaced([alice, bob]);
       await untilPingAnswered(alice.host, { address: bob.ipv4, withinSeconds: RECONNECT_SECONDS });
@@ -171,4 +174,10 @@ async function untilReplaced(members: readonly Member[]): Promise<void> {
 /** What wg-quick was given last; empty before. */
 function configurationOf({ host, interfaceName }: Member): Promise<string> {
   return Deno.readTextFile(`${host.wireguardDirectory}/${interfaceName}.conf`).catch(() => "");
+}
+
+/** Another one after each `wg-quick up`. */
+async function interfaceIndex({ host, interfaceName }: Member): Promise<number> {
+  const [{ ifindex }] = JSON.parse(await host.run(["ip", "-j", "link", "show", interfaceName]));
+  return ifindex;
 }

@@ -93,6 +93,37 @@ for (const [what, answer] of Object.entries(USELESS_ANSWERS)) {
   );
 }
 
+tunnelTest(
+  "killed while it changes the tunnel, started while the service answers 503 → the change is made",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice, bob } = await joinWithAgents(mesh);
+    await alice.meshAgent.stop("SIGKILL");
+    // What is missing for a moment, while a peer is made anew.
+    await alice.host.run(["wg", "set", alice.interfaceName, "peer", bob.publicKey, "remove"]);
+    alice.meshAgent.door.failWith("", () => new Response("", { status: 503 }));
+    alice.meshAgent.restart();
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
+  },
+);
+
+tunnelTest(
+  "started while the service answers 503 and something else has the interface's name → it says so",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { alice: { host, interfaceName, meshAgent } } = await joinWithAgents(mesh);
+    await meshAgent.stop("SIGTERM");
+    await host.run(["ip", "link", "add", interfaceName, "type", "veth", "peer", "name", "other"]);
+    meshAgent.door.failWith("", () => new Response("", { status: 503 }));
+    meshAgent.restart();
+    await eventually("the agent has said so", {
+      withinSeconds: 60,
+      condition: async () =>
+        (await meshAgent.readLog()).includes("the last configuration cannot be brought up"),
+    });
+  },
+);
+
 tunnelTest("started while the service answers 401 → the tunnel stays down", async () => {
   await using mesh = await Mesh.create();
   const { alice } = await joinWithAgents(mesh);

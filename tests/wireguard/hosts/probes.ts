@@ -75,6 +75,22 @@ export class Pings {
     return new Pings(child, `${host.directory}/${logName}`);
   }
 
+  /** Waits until more than so many were sent, the last of them answered: few would tell little. */
+  async untilSent(count: number): Promise<void> {
+    await eventually(`more than ${count} pings are sent`, {
+      withinSeconds: 60,
+      condition: async () => {
+        const log = await Deno.readTextFile(this.#logFile);
+        const numbers = Array.from(
+          log.matchAll(/ icmp_seq=(\d+) /g),
+          ([, number]) => Number(number),
+        );
+        // The last one does not count.
+        return (numbers.at(-1) ?? 0) > count + 1;
+      },
+    });
+  }
+
   /**
    * How many were sent, and the numbers of those that were not answered. The last one does not
    * count, because its answer may be on its way.
