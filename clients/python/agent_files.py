@@ -8,15 +8,17 @@
 What operations answer comes as the dictionaries that they answer. Errors are AgentError.
 """
 
+import contextlib
 import hashlib
 import http.client
 import io
 import json
+import math
 import os
 import random
 import re
+import secrets
 import ssl
-import tempfile
 import time
 import urllib.parse
 from typing import (
@@ -25,6 +27,7 @@ from typing import (
     Callable,
     Dict,
     Iterator,
+    List,
     Optional,
     Sequence,
     Set,
@@ -42,6 +45,8 @@ _Answer = TypeVar("_Answer")
 _CHUNK_BYTES = 256 * 1024
 # Longer than a function may take to answer (150 s), so that its answer is never missed.
 _ANSWER_SECONDS = 160
+# The same for an answer that is waited for, beyond the wait: a dead connection is found sooner.
+_ANSWER_AFTER_WAIT_SECONDS = 30
 _IDLE_SECONDS = 60
 # What a commit waits for at most: Storage takes minutes to move gigabytes.
 _COMMIT_RETRY_SECONDS = 900
@@ -53,6 +58,7 @@ _PASSING = {408, 423, 425, 429, 500, 502, 503, 504, 544, 546}
 # A grant ends with its artifact, if not before.
 _AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z"
 _ARTIFACT_ID = re.compile(r"art_[0-9a-f]{32}")
+_GRANT_TOKEN = re.compile(r"g_[A-Za-z0-9_-]{43}")
 
 
 class AgentError(Exception):
@@ -93,6 +99,10 @@ class AgentFiles:
         agent_id: Optional[str] = None,
         retry_seconds: float = 120,
     ) -> None:
+        key = key.strip()
+        if not re.fullmatch(r"[\x21-\x7e]+", key):
+            # Without the key: http.client would repeat it in its error.
+            raise ValueError("The key is empty, or has characters that no key has.")
         parts = urllib.parse.urlsplit(url)
         self._base = f"{parts.scheme}://{parts.netloc}/functions/v1/agent-artifacts"
         # Supabase's gateways take keys of their own, `sb_…`, in `apikey` alone.
@@ -140,23 +150,26 @@ class AgentFiles:
         from_agent: Optional[str] = None,
         on_progress: Optional[Progress] = None,
     ) -> Json:
-        """Downloads an artifact, by its id or its key. A path gets the file once every byte is
-        verified; a file object gets the bytes as they come, and counts for nothing where this
-        raises. Returns the metadata."""
+        """Downloads an artifact, by its id, its key or a grant token. A path gets the file once
+        every byte is verified; a file object gets the bytes as they come, and counts for nothing
+        where this raises. Returns the metadata."""
         opened = self._open(target, from_agent)
+        # The same content, whatever the key names meanwhile.
+        again = target if _GRANT_TOKEN.fullmatch(target) else opened["artifact_id"]
         if not isinstance(destination, (str, os.PathLike)):
-            self._receive(opened, destination, on_progress or _nobody)
+            self._receive(opened, again, destination, on_progress or _nobody)
         else:
             folder = os.path.dirname(os.path.abspath(destination))
-            handle, temporary = tempfile.mkstemp(prefix=".agent-", suffix=".part", dir=folder)
+            temporary = os.path.join(folder, f".agent-{secrets.token_hex(8)}.part")
             try:
-                with os.fdopen(handle, "wb") as file:
-                    self._receive(opened, file, on_progress or _nobody)
+                with open(temporary, "xb") as file:
+                    self._receive(opened, again, file, on_progress or _nobody)
                     file.flush()
                     os.fsync(file.fileno())
                 os.replace(temporary, destination)
             except BaseException:
-                os.unlink(temporary)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(temporary)
                 raise
         return {name: opened[name] for name in ("artifact_id", "key", "mime", "size", "sha256")}
 
@@ -172,6 +185,7 @@ class AgentFiles:
             position: Optional[str] = None
             seen: Set[str] = set()
             waits: Json = {"after": after, "wait_seconds": _WAIT_SECONDS} if after else {}
+            sent_at = time.monotonic()
             asked = {**request, **waits}
             for page in self._pages("inbox", asked):
                 # Of the first page: what comes while the others are read is newer.
@@ -187,6 +201,9 @@ class AgentFiles:
             if position is None:
                 shown = seen
                 time.sleep(_POLL_SECONDS)
+            elif waits and not seen and time.monotonic() - sent_at < 1:
+                # It ended at once, as when a process ends or a key waits too often.
+                time.sleep(random.uniform(1, 2))
             after = position
 
     def list(self, prefix: str = "") -> Iterator[Json]:
@@ -234,17 +251,21 @@ class AgentFiles:
     def call(self, path: str, request: Json, *, retry_seconds: Optional[float] = None) -> Json:
         """POSTs to any operation, and repeats what can succeed later."""
         seconds = self._retry_seconds if retry_seconds is None else retry_seconds
-        return _with_retries(lambda: self._call_once(path, request)[1], seconds)
+        return _with_retries(lambda: self._call_once(path, request)[0], seconds)
 
-    def _call_once(self, path: str, request: Json) -> Tuple[int, Json]:
+    def _call_once(self, path: str, request: Json) -> Tuple[Json, Optional[float]]:
+        """The answer and, of HTTP 202, after how many seconds to ask again."""
         headers = {**self._headers, "content-type": "application/json"}
         body = json.dumps(request).encode()
-        with _Exchange("POST", f"{self._base}/{path}", headers, body, _ANSWER_SECONDS) as answer:
+        seconds = _ANSWER_SECONDS
+        if "wait_seconds" in request:
+            seconds = request["wait_seconds"] + _ANSWER_AFTER_WAIT_SECONDS
+        with _Exchange("POST", f"{self._base}/{path}", headers, body, seconds) as answer:
             text = answer.read()
             if answer.status >= 300:
                 raise _error_of(answer, text)
             try:
-                return answer.status, json.loads(text)
+                return json.loads(text), _retry_after(answer) if answer.status == 202 else None
             except ValueError:
                 raise AgentError(
                     "unexpected_answer",
@@ -272,6 +293,8 @@ class AgentFiles:
     def _open(self, target: str, from_agent: Optional[str]) -> Json:
         if _ARTIFACT_ID.fullmatch(target):
             return self.call("open", {"artifact_id": target})
+        if _GRANT_TOKEN.fullmatch(target):
+            return self.call("fetch", {"grant_token": target})
         owner = {"agent_id": from_agent} if from_agent else self._own
         try:
             return self.call("open", {"key": target, **owner})
@@ -295,7 +318,7 @@ class AgentFiles:
                     lambda: _upload(registered["upload_url"], file, size, on_progress),
                     self._retry_seconds,
                 )
-            except AgentError:
+            except (AgentError, OSError):
                 self._give_up(artifact_id)
                 raise
             try:
@@ -314,10 +337,12 @@ class AgentFiles:
         request = {"artifact_id": artifact_id, "sha256": sha256}
         seconds = max(self._retry_seconds, _COMMIT_RETRY_SECONDS)
         while True:
-            status, answer = _with_retries(lambda: self._call_once("commit", request), seconds)
-            if status != 202:
+            answer, again_after = _with_retries(lambda: self._call_once("commit", request), seconds)
+            if again_after is None:
                 return answer
             on_progress("verify", answer["verified_bytes"], size)
+            # Storage may be moving the file, which the service ends in time.
+            time.sleep(again_after)
 
     def _give_up(self, artifact_id: str) -> None:
         """What is not to come is taken back, so that it does not count against the limits."""
@@ -326,7 +351,9 @@ class AgentFiles:
         except AgentError:
             pass
 
-    def _receive(self, opened: Json, file: BinaryIO, on_progress: Progress) -> None:
+    def _receive(
+        self, opened: Json, again: str, file: BinaryIO, on_progress: Progress
+    ) -> None:
         digest, received, failures, deadline = hashlib.sha256(), 0, 0, 0.0
         size, url = opened["size"], opened["url"]
         while received < size:
@@ -351,8 +378,9 @@ class AgentFiles:
                 if time.monotonic() + pause > deadline:
                     raise
                 time.sleep(pause)
-                if error.status != 0:
-                    url = self._open(opened["artifact_id"], None)["url"]
+                # The URL has run out. Another one may count as another download.
+                if error.status == 400:
+                    url = self._open(again, None)["url"]
         if digest.hexdigest() != opened["sha256"]:
             raise _mismatch(opened)
 
@@ -398,12 +426,17 @@ def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
     answer to an earlier PUT was lost, and the commit decides."""
     digest = hashlib.sha256()
     file.seek(0)
+    unreadable: List[OSError] = []
 
     def chunks() -> Iterator[bytes]:
         passed = 0
         while True:
-            # One byte too many is enough to see that the file grew.
-            chunk = file.read(min(_CHUNK_BYTES, size - passed + 1))
+            try:
+                # One byte too many is enough to see that the file grew.
+                chunk = file.read(min(_CHUNK_BYTES, size - passed + 1))
+            except OSError as error:
+                unreadable.append(error)
+                raise
             passed += len(chunk)
             if passed > size or (not chunk and passed < size):
                 raise AgentError(
@@ -419,20 +452,25 @@ def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
 
     body = chunks()
     headers = {"content-type": "application/octet-stream", "content-length": str(size)}
-    with _Exchange("PUT", url, headers, body, _ANSWER_SECONDS * 2) as answer:
-        text = answer.read()
-        said = _parse(text)
-        # Storage answers HTTP 400 to almost everything; the body has the status that is meant.
-        meant = int(said.get("statusCode", answer.status))
-        is_there = said.get("error") == "Duplicate" or said.get("code") == "KeyAlreadyExists"
-        if answer.status >= 300 and not is_there:
-            raise AgentError(
-                "upload_refused",
-                f"Storage refused the bytes: {said.get('code') or said.get('error') or meant}.",
-                status=answer.status,
-                retryable=bool({answer.status, meant} & _PASSING),
-                details={"status_code": meant, "code": said.get("code")},
-            )
+    try:
+        with _Exchange("PUT", url, headers, body, _ANSWER_SECONDS * 2) as answer:
+            text = answer.read()
+            said = _parse(text)
+            # Storage answers HTTP 400 to almost everything; the body has the status that is meant.
+            meant = int(said.get("statusCode", answer.status))
+            is_there = said.get("error") == "Duplicate" or said.get("code") == "KeyAlreadyExists"
+            if answer.status >= 300 and not is_there:
+                raise AgentError(
+                    "upload_refused",
+                    f"Storage refused the bytes: {said.get('code') or said.get('error') or meant}.",
+                    status=answer.status,
+                    retryable=bool({answer.status, meant} & _PASSING),
+                    details={"status_code": meant, "code": said.get("code")},
+                )
+    except AgentError:
+        if unreadable:
+            raise unreadable[0] from None
+        raise
     for _ in body:
         pass
     return digest.hexdigest()
@@ -463,12 +501,15 @@ def _download(url: str, start: int) -> Iterator[bytes]:
 
 
 def _with_retries(attempt: Callable[[], _Answer], seconds: float) -> _Answer:
-    deadline = time.monotonic() + seconds
+    """Until so many seconds after the first failure, which may have taken long itself."""
+    deadline = math.inf
     failures = 0
     while True:
         try:
             return attempt()
         except AgentError as error:
+            if failures == 0:
+                deadline = time.monotonic() + seconds
             pause = _pause_seconds(failures, error.retry_after)
             if not error.retryable or time.monotonic() + pause > deadline:
                 raise
@@ -483,11 +524,10 @@ def _pause_seconds(failures: int, retry_after: float) -> float:
 
 
 def _error_of(answer: http.client.HTTPResponse, text: bytes) -> AgentError:
-    retry_after = answer.getheader("retry-after") or ""
     common: Dict[str, Any] = {
         "status": answer.status,
         "request_id": answer.getheader("x-request-id"),
-        "retry_after": float(retry_after) if retry_after.isdigit() else 0,
+        "retry_after": _retry_after(answer),
     }
     error = _parse(text).get("error")
     if isinstance(error, dict) and "code" in error and "message" in error:
@@ -504,6 +544,11 @@ def _error_of(answer: http.client.HTTPResponse, text: bytes) -> AgentError:
         retryable=answer.status in _PASSING,
         **common,
     )
+
+
+def _retry_after(answer: http.client.HTTPResponse) -> float:
+    seconds = answer.getheader("retry-after") or ""
+    return float(seconds) if seconds.isdigit() else 0
 
 
 def _parse(text: bytes) -> Json:

@@ -1,55 +1,11 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentMesh } from "../../clients/typescript/src/index.ts";
-import { PROJECT } from "../../dev/command/project.ts";
-import { type Ended, runProgram } from "../../dev/processes/run_program.ts";
-import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
-
-const MAIN = join(PROJECT, "clients/typescript/src/cli/main.ts");
-
-/** A folder in which an agent's commands run. */
-class Desk implements AsyncDisposable {
-  constructor(readonly folder: string, readonly agent: Agent) {}
-
-  static async of(name: string): Promise<Desk> {
-    return new Desk(await Deno.makeTempDir(), await createAgent(name));
-  }
-
-  run(
-    args: readonly string[],
-    environment: Record<string, string> = {},
-    input = "",
-  ): Promise<Ended> {
-    return runProgram(Deno.execPath(), {
-      args: ["run", "--allow-all", `--config=${join(PROJECT, "deno.json")}`, MAIN, ...args],
-      cwd: this.folder,
-      env: {
-        AGENT_URL: SUPABASE_URL,
-        AGENT_KEY: this.agent.key,
-        AGENT_ID: this.agent.id,
-        XDG_CONFIG_HOME: join(this.folder, "settings"),
-        ...environment,
-      },
-      input,
-    });
-  }
-
-  async json<Value>(...args: string[]): Promise<Value[]> {
-    const { code, output, errors } = await this.run([...args, "--json"]);
-    assert.equal(code, 0, errors);
-    return output.split("\n").filter(Boolean).map((line) => JSON.parse(line));
-  }
-
-  path(name: string): string {
-    return join(this.folder, name);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Deno.remove(this.folder, { recursive: true });
-  }
-}
+import { SUPABASE_URL } from "../conformance/client.ts";
+import { withStackDatabase } from "../database/connection.ts";
+import { Desk } from "./desk.ts";
 
 Deno.test("agent put, inbox --download, again → the file, then that it was there; nothing is overwritten", async () => {
   await using planner = await Desk.of("planner");
@@ -70,26 +26,26 @@ Deno.test("agent put, inbox --download, again → the file, then that it was the
   assert.equal(await readFile(builder.path(again!.path), "utf8"), "first");
 });
 
-Deno.test("agent put of a folder, and of standard input → a tar with its listing; the text", async () => {
+Deno.test("agent inbox --download with a file whose bytes Storage has lost → the others all the same, then its error", async () => {
   await using planner = await Desk.of("planner");
-  await mkdir(planner.path("drawings/cellar"), { recursive: true });
-  await writeFile(planner.path("drawings/cellar/plan with ä.txt"), "deep");
-  const [put] = await planner.json<{ key: string; entries: unknown[] }>("put", "drawings");
-  assert.equal(put!.key, "drawings.tar");
-  assert.equal(put!.entries.length, 3);
-  assert.equal((await planner.run(["get", "drawings.tar", "-o", "d.tar"])).code, 0);
-  const list = await new Deno.Command("tar", {
-    args: ["tf", planner.path("d.tar"), "--quoting-style=literal"],
-  })
-    .output();
-  assert.deepEqual(new TextDecoder().decode(list.stdout).trim().split("\n"), [
-    "drawings.listing.tsv",
-    "drawings/",
-    "drawings/cellar/",
-    "drawings/cellar/plan with ä.txt",
-  ]);
-  assert.equal((await planner.run(["put", "-", "--key", "in"], {}, "typed")).code, 0);
-  assert.equal((await planner.run(["get", "in", "-o", "-"])).output, "typed");
+  await using builder = await Desk.of("builder");
+  for (const name of ["kept", "lost"]) {
+    await writeFile(planner.path(name), name);
+    const { code } = await planner.run(["put", name, "--to", builder.agent.id]);
+    assert.equal(code, 0);
+  }
+  const [, lost] = await planner.json<{ artifact_id: string }>("ls");
+  const name = `sealed/${lost!.artifact_id}/1`;
+  await withStackDatabase((sql) =>
+    sql`update storage.objects set name = name || '.lost' where name = ${name}`
+  );
+
+  const { code, output, errors } = await builder.run(["inbox", "--download", "received"]);
+  const folder = join("received", planner.agent.id);
+  assert.equal(output, `${join(folder, "kept")}  4 B\n`, errors);
+  assert.deepEqual(await readdir(builder.path(folder)), ["kept"]);
+  assert.match(errors, /^lost from planner-/);
+  assert.equal(code, 6);
 });
 
 Deno.test("agent share, unshare, ls, rm → each does what it says; a token only where asked for", async () => {
@@ -193,6 +149,10 @@ Deno.test("agent login → a file of mode 600; one that others can read → refu
   const file = planner.path("settings/agent/login.json");
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   assert.equal((await planner.run(["ls"], withoutVariables)).code, 0);
+  const elsewhere = { ...withoutVariables, AGENT_URL: "http://127.0.0.1:1" };
+  const { code, errors } = await planner.run(["ls"], elsewhere);
+  assert.equal(code, 2);
+  assert.match(errors, /another address than AGENT_URL/, "the key goes nowhere else");
   const refused = await planner.run(login, withoutVariables, "ak_unknown\n");
   assert.equal(refused.code, 3);
   assert.equal(JSON.parse(await readFile(file, "utf8")).key, key, "the old one stays");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AgentError } from "../../clients/typescript/src/index.ts";
 import { agentFiles, bytesIn, bytesOf, collect, filesOf } from "./cast.ts";
 
 const SIZE = 400_000;
@@ -95,17 +96,19 @@ Deno.test("a commit that is verified in several calls → progress of each, then
         ? Promise.resolve(
           Response.json({ state: "verifying", verified_bytes: asked }, {
             status: 202,
-            headers: { "retry-after": "0" },
+            headers: { "retry-after": asked === 1 ? "1" : "0" },
           }),
         )
         : undefined
     ),
   });
   const verified: number[] = [];
+  const began = performance.now();
   const put = await files.put("plan", "123", {
     onProgress: ({ phase, bytes }) => phase === "verify" && verified.push(bytes),
   });
   assert.deepEqual(verified, [1, 2]);
+  assert.ok(performance.now() - began >= 1000, "asked again before the service wanted it");
   assert.equal(put.state, "committed");
 });
 
@@ -160,6 +163,62 @@ Deno.test("get() whose URL runs out midway → another URL, and is whole", async
   const got = await unlucky.get((await collect(files.list()))[0]!.artifact_id);
   assert.deepEqual(await bytesIn(got.body), bytesOf(SIZE));
   assert.equal(opened, 2);
+});
+
+Deno.test("get() that Storage has no time for → the same URL again: another one may count as a download", async () => {
+  const { agent, files } = await agentFiles("planner");
+  await files.put("plan", bytesOf(SIZE));
+  const isBusy = first(2, isDownload);
+  let opened = 0;
+  const unlucky = filesOf(agent, {
+    fetch: fetchWith((request) => {
+      if (request.url.endsWith("/open")) opened++;
+      return isBusy(request) ? Promise.resolve(new Response("", { status: 503 })) : undefined;
+    }),
+  });
+  assert.deepEqual(await bytesIn((await unlucky.get("plan")).body), bytesOf(SIZE));
+  assert.equal(opened, 1);
+});
+
+Deno.test("a call that takes longer to fail than it is to be repeated for → repeated all the same", async () => {
+  const isSlow = first(1, ({ url }) => url.endsWith("/list"));
+  const { files } = await agentFiles("planner", {
+    retrySeconds: 1,
+    fetch: fetchWith((request) =>
+      isSlow(request)
+        ? new Promise((resolve) => setTimeout(resolve, 1200)).then(lostAnswer)
+        : undefined
+    ),
+  });
+  assert.deepEqual(await collect(files.list()), []);
+});
+
+Deno.test("waits that end at once with nothing, as where a key waits too often → no more than one a second", async () => {
+  const waits: number[] = [];
+  const { files } = await agentFiles("planner", {
+    fetch: async (input, init) => {
+      const { wait_seconds, ...request } = JSON.parse(String(init?.body));
+      if (wait_seconds === undefined) return await fetch(input, init);
+      waits.push(performance.now());
+      if (waits.length === 3) throw new AgentError({ code: "internal", message: "Enough." });
+      return await fetch(input, { ...init!, body: JSON.stringify(request) });
+    },
+  });
+  for (const follow of [() => files.inbox({ wait: true }), () => files.events({ wait: true })]) {
+    waits.length = 0;
+    await assert.rejects(collect<unknown>(follow()), { message: "Enough." });
+    assert.ok(waits[2]! - waits[0]! >= 2000, String(waits));
+  }
+});
+
+Deno.test("a key that no header takes → TypeError without the key; one with white space about it → works", async () => {
+  const { agent, files } = await agentFiles("planner", {});
+  for (const key of [`${agent.key}\n${agent.key}`, "„ak_x“", " "]) {
+    const make = () => filesOf({ ...agent, key });
+    assert.throws(make, (error) => error instanceof TypeError && !String(error).includes("ak_"));
+  }
+  await files.put("plan", "1");
+  assert.equal((await collect(filesOf({ ...agent, key: `${agent.key}\n` }).list())).length, 1);
 });
 
 for (

@@ -190,6 +190,43 @@ Deno.test({
   },
 });
 
+Deno.test("Python: get() by a grant token; a key with a newline; a source that cannot be read; a new file's mode", async () => {
+  const answer = await python(
+    `
+planner.put("plan", b"how")
+token = planner.share("plan", None)["token"]
+os.umask(0o027)
+builder.get(token, "plan")
+agent_id, key = os.environ["PLANNER"].split()
+def said(act):
+    try:
+        act()
+    except (OSError, ValueError) as error:
+        return [type(error).__name__, key in str(error)]
+class Unreadable(io.BytesIO):
+    def read(self, *_):
+        raise OSError("gone")
+print(json.dumps({
+    "got": open("plan").read(),
+    "mode": oct(os.stat("plan").st_mode & 0o777),
+    "stripped": len(list(AgentFiles(os.environ["URL"], key + "\\n", agent_id=agent_id).list())),
+    "key": said(lambda: AgentFiles(os.environ["URL"], key + "\\n" + key)),
+    "source": said(lambda: planner.put("broken", Unreadable(b"123"))),
+    "keys": [artifact["key"] for artifact in planner.list()],
+}))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(answer, {
+    got: "how",
+    mode: "0o640",
+    stripped: 1,
+    key: ["ValueError", false],
+    source: ["OSError", false],
+    keys: ["plan"],
+  });
+});
+
 Deno.test("Python: an address without a host → ValueError, and nothing is sent", async () => {
   const said = await python(
     `

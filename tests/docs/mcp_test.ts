@@ -54,10 +54,14 @@ artifactTest(
     await installClaude(terminal);
     const block = filledIn(await documentedBlock("docs/mcp.md, Add it to a host, 1"));
     const words = (await terminal.paste(block)).trim().split("\n");
-    assert.deepEqual(words.slice(0, 5), ["mcp", "add", "--transport", "http", "agent-artifacts"]);
-    const [url = "", option, header = ""] = words.slice(5);
+    const [url = "", option, header = ""] = words.slice(7);
+    assert.deepEqual(words.slice(0, 7), [
+      ..."mcp add --scope project --transport http agent-artifacts".split(" "),
+    ]);
     assert.equal(option, "--header");
-    await assertConnects({ url, authorization: header.replace(/^Authorization: /, "") });
+    // The host has the key put there by itself, from its environment.
+    assert.equal(header, "Authorization: Bearer ${AGENT_KEY}");
+    await assertConnects({ url, authorization: `Bearer ${planner.key}` });
   },
 );
 

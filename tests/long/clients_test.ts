@@ -193,3 +193,15 @@ Deno.test("a large file by the packed package on Node, under Deno and by Python,
     await Deno.remove(directory, { recursive: true });
   }
 });
+
+Deno.test("the packed command, whose output nobody reads any more → it ends quietly", async () => {
+  const project = await Deno.makeTempDir();
+  try {
+    const agent = await installPackage(project);
+    const script = `{ sleep 0.5; "${agent}" --help; echo "exit code $?" >&2; } | true`;
+    const { stderr } = await new Deno.Command("bash", { args: ["-c", script] }).output();
+    assert.equal(new TextDecoder().decode(stderr), "exit code 0\n");
+  } finally {
+    await Deno.remove(project, { recursive: true });
+  }
+});

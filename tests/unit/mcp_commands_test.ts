@@ -45,7 +45,7 @@ Deno.test("commands with hostile file names and URLs → each is one word to cur
     const file = name.startsWith("-") ? `./${name}` : name;
     assert.deepEqual(await wordsOf(uploadCommand(name, url)), [
       "curl",
-      "-sS",
+      "-gsS",
       "--fail-with-body",
       "-T",
       file,
@@ -61,6 +61,31 @@ Deno.test("commands with hostile file names and URLs → each is one word to cur
       "-c",
       `${SHA256}  ${file}`,
     ]);
+  }
+});
+
+Deno.test("the real curl with brackets and braces in a name → it sends that file", async () => {
+  const received: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    received.push(await request.text());
+    return new Response();
+  });
+  const directory = await Deno.makeTempDir();
+  const names = ["report[1].txt", "data{a,b}.csv"];
+  try {
+    for (const name of names) {
+      await Deno.writeTextFile(`${directory}/${name}`, name);
+      const url = `http://127.0.0.1:${server.addr.port}/`;
+      const { code } = await new Deno.Command("sh", {
+        args: ["-c", uploadCommand(name, url)],
+        cwd: directory,
+      }).output();
+      assert.equal(code, 0, name);
+    }
+    assert.deepEqual(received, names);
+  } finally {
+    await server.shutdown();
+    await Deno.remove(directory, { recursive: true });
   }
 });
 

@@ -80,7 +80,7 @@ artifactTest(
       size: 5,
       file: "a file",
     });
-    assert.ok(pending.command.startsWith("curl -sS --fail-with-body -T 'a file' 'http"));
+    assert.ok(pending.command.startsWith("curl -gsS --fail-with-body -T 'a file' 'http"));
     assert.equal(await upload(urlIn(pending.command), "hello"), 200);
     const { artifact_id } = pending;
     const wrong = await client.call("commit", { artifact_id, sha256: sha256("other") });

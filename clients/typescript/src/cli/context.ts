@@ -2,6 +2,7 @@ import process from "node:process";
 import { AgentFiles } from "../agent_files.ts";
 import { AgentMesh } from "../agent_mesh.ts";
 import type { ConnectionOptions } from "../http/connection.ts";
+import { UsageError } from "./exit_codes.ts";
 import { readLogin } from "./login_file.ts";
 import { Output } from "./terminal/output.ts";
 
@@ -30,6 +31,9 @@ export class Context {
     const { url, key, agentId } = AGENT_URL && AGENT_KEY
       ? { url: AGENT_URL, key: AGENT_KEY, agentId: undefined }
       : { ...await readLogin(), ...(AGENT_KEY && { key: AGENT_KEY, agentId: undefined }) };
-    return { url: AGENT_URL || url, key, agentId: AGENT_ID || agentId, signal: this.signal };
+    if (AGENT_URL && new URL(AGENT_URL).origin !== new URL(url).origin) {
+      throw new UsageError("The login is for another address than AGENT_URL: set AGENT_KEY, too.");
+    }
+    return { url, key, agentId: AGENT_ID || agentId, signal: this.signal };
   }
 }

@@ -1,6 +1,6 @@
 import type { ArtifactsAnswer, MeshAnswer } from "../contract/types.ts";
 import type { Connection } from "../http/connection.ts";
-import { type FollowOptions, WAIT_SECONDS } from "./waiting.ts";
+import { type FollowOptions, restAfterWait, WAIT_SECONDS } from "./waiting.ts";
 
 export interface EventsOptions extends FollowOptions {
   /** Only what happened since: a position that `onPosition` was called with. */
@@ -23,15 +23,18 @@ export async function* followEvents<ItsPage extends Page>(
 ): AsyncGenerator<ItsPage["events"][number], void, undefined> {
   let { after } = options;
   while (true) {
+    const isWaiting = options.wait === true && after !== undefined;
+    const sentAt = performance.now();
     const page: ItsPage = await connection.post<ItsPage>("/events", {
       ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
       ...(options.types !== undefined && { types: options.types }),
       ...(after !== undefined && { after }),
-      ...(options.wait && after !== undefined && { wait_seconds: WAIT_SECONDS }),
+      ...(isWaiting && { wait_seconds: WAIT_SECONDS }),
     }, options);
     yield* page.events;
     after = page.latest;
     options.onPosition?.(after);
     if (!options.wait && !page.more) return;
+    if (isWaiting && page.events.length === 0) await restAfterWait(sentAt, connection, options);
   }
 }

@@ -1,7 +1,7 @@
 import type { ArtifactsAnswer, ArtifactsRequest, InboxEntry } from "../contract/types.ts";
 import type { Connection } from "../http/connection.ts";
 import { everyPage } from "../http/pages.ts";
-import { type FollowOptions, pollPause, WAIT_SECONDS } from "./waiting.ts";
+import { type FollowOptions, pollPause, restAfterWait, WAIT_SECONDS } from "./waiting.ts";
 
 export interface InboxOptions extends FollowOptions {
   /** Only what this agent granted. */
@@ -32,6 +32,7 @@ export async function* followInbox(
   let isFirst = true;
   while (true) {
     const waitSeconds = options.wait && !isFirst ? WAIT_SECONDS : 0;
+    const sentAt = performance.now();
     const round = readRound(connection, { request, after, waitSeconds }, options);
     let position: string | undefined;
     const seen = new Set<string>();
@@ -56,6 +57,8 @@ export async function* followInbox(
       shown.clear();
       for (const id of seen) shown.add(id);
       await pollPause(connection, options);
+    } else if (waitSeconds > 0 && seen.size === 0) {
+      await restAfterWait(sentAt, connection, options);
     }
     isFirst = false;
   }

@@ -11,6 +11,19 @@ export interface FollowOptions extends CallOptions {
   readonly wait?: boolean;
 }
 
+/**
+ * To be called after a wait that brought nothing. Where it ended at once, as when a process ends or
+ * a key waits too often, the next one waits a moment.
+ */
+export async function restAfterWait(
+  sentAt: number,
+  connection: Connection,
+  options: CallOptions,
+): Promise<void> {
+  if (performance.now() - sentAt > 1000) return;
+  await pause(1000 * (1 + Math.random()), connection.signalOf(options));
+}
+
 export function pollPause(connection: Connection, options: CallOptions): Promise<void> {
   return pause(POLL_SECONDS * 1000, connection.signalOf(options));
 }

@@ -65,7 +65,7 @@ export function errorOfAnswer(response: Response, text: string): AgentError {
   const common = {
     status: response.status,
     requestId: response.headers.get("x-request-id"),
-    retryAfterSeconds: secondsOf(response.headers.get("retry-after")),
+    retryAfterSeconds: retryAfterOf(response),
   };
   const error = parseEnvelope(text);
   if (error !== null) {
@@ -114,6 +114,8 @@ function parseEnvelope(text: string): Envelope | null {
   }
 }
 
-function secondsOf(retryAfter: string | null): number | null {
+/** Null where an answer does not say so in seconds. */
+export function retryAfterOf({ headers }: Response): number | null {
+  const retryAfter = headers.get("retry-after");
   return retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : null;
 }

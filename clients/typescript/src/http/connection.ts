@@ -1,4 +1,4 @@
-import { AgentError, errorOfAnswer, errorOfFetch } from "./agent_error.ts";
+import { AgentError, errorOfAnswer, errorOfFetch, retryAfterOf } from "./agent_error.ts";
 import { idleTimeout } from "./idle_timeout.ts";
 import { withRetries } from "./retries.ts";
 
@@ -9,7 +9,7 @@ export interface ConnectionOptions {
   readonly key: string;
   /** The agent's identifier. The operator names an agent by it; an agent may leave it out. */
   readonly agentId?: string | undefined;
-  /** How long a call is repeated that can succeed later. Default: 120. */
+  /** How long a call is repeated that can succeed later, from its first failure. Default: 120. */
   readonly retrySeconds?: number;
   /** Ends every call. */
   readonly signal?: AbortSignal;
@@ -26,6 +26,15 @@ export interface CallOptions {
 const DEFAULT_RETRY_SECONDS = 120;
 /** Longer than a function may take to answer (150 s), so that its answer is never missed. */
 const ANSWER_SECONDS = 160;
+/** The same beyond the wait, for an answer that is waited for: a dead connection is found. */
+const ANSWER_AFTER_WAIT_SECONDS = 30;
+
+/** An answer with what its headers say of a repetition. */
+export interface Answered<Answer> {
+  readonly status: number;
+  readonly retryAfterSeconds: number;
+  readonly answer: Answer;
+}
 
 type FunctionName = "agent-artifacts" | "agent-mesh";
 
@@ -43,9 +52,8 @@ export class Connection {
     this.#arguments = [functionName, options];
     this.#base = `${new URL(options.url).origin}/functions/v1/${functionName}`;
     // Supabase's gateways take keys of their own, `sb_…`, in `apikey` alone.
-    this.#headers = options.key.startsWith("sb_")
-      ? { apikey: options.key }
-      : { authorization: `Bearer ${options.key}` };
+    const key = sane(options.key);
+    this.#headers = key.startsWith("sb_") ? { apikey: key } : { authorization: `Bearer ${key}` };
     this.agentId = options.agentId;
     this.retrySeconds = options.retrySeconds ?? DEFAULT_RETRY_SECONDS;
     this.#signal = options.signal;
@@ -81,12 +89,13 @@ export class Connection {
     path: string,
     body: object,
     options: CallOptions = {},
-  ): Promise<{ readonly status: number; readonly answer: Answer }> {
+  ): Promise<Answered<Answer>> {
+    const { wait_seconds } = body as { readonly wait_seconds?: number };
     return this.#repeat(options, async (signal) => {
       const headers = { "content-type": "application/json" };
       const request = { method: "POST", headers, body: JSON.stringify(body) };
-      const { status, text } = await this.#send(path, request, signal);
-      return { status, answer: parse<Answer>(status, text) };
+      const { text, ...answered } = await this.#send(path, request, signal, wait_seconds);
+      return { ...answered, answer: parse<Answer>(answered.status, text) };
     });
   }
 
@@ -119,9 +128,13 @@ export class Connection {
     path: string,
     request: { readonly headers: Record<string, string> } & RequestInit,
     signal: AbortSignal | undefined,
-  ): Promise<{ readonly status: number; readonly text: string }> {
+    waitSeconds?: number,
+  ): Promise<Omit<Answered<never>, "answer"> & { readonly text: string }> {
     signal?.throwIfAborted();
-    const timeout = idleTimeout(ANSWER_SECONDS, signal);
+    const seconds = waitSeconds === undefined
+      ? ANSWER_SECONDS
+      : waitSeconds + ANSWER_AFTER_WAIT_SECONDS;
+    const timeout = idleTimeout(seconds, signal);
     try {
       const response = await this.fetch(this.urlOf(path), {
         ...request,
@@ -132,13 +145,21 @@ export class Connection {
       });
       const text = await response.text();
       if (!response.ok) throw errorOfAnswer(response, text);
-      return { status: response.status, text };
+      const retryAfterSeconds = retryAfterOf(response) ?? 0;
+      return { status: response.status, retryAfterSeconds, text };
     } catch (cause) {
       throw errorOfFetch(cause, signal);
     } finally {
       timeout.end();
     }
   }
+}
+
+/** Throws TypeError for what no header takes, which `fetch` would repeat in its error. */
+function sane(key: string): string {
+  const trimmed = key.trim();
+  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
+  throw new TypeError("The key is empty, or has characters that no key has.");
 }
 
 function parse<Answer>(status: number, text: string): Answer {

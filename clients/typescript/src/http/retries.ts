@@ -4,7 +4,7 @@ const FIRST_PAUSE_MILLISECONDS = 250;
 const LONGEST_PAUSE_MILLISECONDS = 10_000;
 
 export interface RetryOptions {
-  /** How long to go on trying. */
+  /** How long to go on trying, from the first failure on: that may have taken long itself. */
   readonly seconds: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -14,12 +14,13 @@ export async function withRetries<Result>(
   attempt: () => Promise<Result>,
   { seconds, signal }: RetryOptions,
 ): Promise<Result> {
-  const deadline = performance.now() + seconds * 1000;
+  let deadline = Infinity;
   for (let failures = 0;; failures++) {
     try {
       return await attempt();
     } catch (error) {
       if (!(error instanceof AgentError) || !error.retryable) throw error;
+      if (failures === 0) deadline = performance.now() + seconds * 1000;
       const wait = pauseMilliseconds(failures, error.retryAfterSeconds);
       if (performance.now() + wait > deadline) throw error;
       await pause(wait, signal);

@@ -28,13 +28,13 @@ export async function commit(
     COMMIT_RETRY_SECONDS,
   );
   while (true) {
-    const { status, answer } = await connection.postOnce<Committed & { verified_bytes?: number }>(
-      "/commit",
-      request,
-      { ...options, retrySeconds },
-    );
+    const { status, retryAfterSeconds, answer } = await connection.postOnce<
+      Committed & { verified_bytes?: number }
+    >("/commit", request, { ...options, retrySeconds });
     if (status !== 202) return answer;
     onVerified?.(answer.verified_bytes ?? 0);
-    await pause(PAUSE_MILLISECONDS, connection.signalOf(options));
+    // Storage may be moving the file, which the service ends in time.
+    const wait = Math.max(PAUSE_MILLISECONDS, retryAfterSeconds * 1000);
+    await pause(wait, connection.signalOf(options));
   }
 }

@@ -65,7 +65,8 @@ async function* receive(
       const wait = pauseMilliseconds(failures++, null);
       if (performance.now() + wait > deadline) throw error;
       await pause(wait, options.signal);
-      if (error.code === "download_broken" && error.status !== 0) url = (await open()).url;
+      // The URL has run out. Another one may count as another download.
+      if (error.code === "download_broken" && error.status === 400) url = (await open()).url;
     }
   }
   if (hash.digest() !== sha256) throw mismatch(opened, { received });

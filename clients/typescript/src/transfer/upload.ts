@@ -12,6 +12,8 @@ export interface UploadOptions {
 
 /** Storage may take long to answer once it has all bytes. */
 const IDLE_SECONDS = 300;
+/** Nobody tells how far a body is that is sent as a whole; so it has the time of a slow line. */
+const SLOWEST_BYTES_PER_SECOND = 8 * 1024;
 
 /**
  * PUTs a source to an upload URL and answers its SHA-256. Two things are no error, for the commit
@@ -24,11 +26,14 @@ export async function upload(
   source: OpenedSource,
   { fetch, onBytes, signal }: UploadOptions,
 ): Promise<string> {
-  const timeout = idleTimeout(IDLE_SECONDS, signal);
+  const seconds = source.whole === null
+    ? IDLE_SECONDS
+    : IDLE_SECONDS + source.size / SLOWEST_BYTES_PER_SECOND;
   const bytes = await HashedBytes.of(source, (passed) => {
     timeout.touch();
     if (source.whole === null) onBytes(passed);
   });
+  const timeout = idleTimeout(seconds, signal);
   // A body that is there as a whole is hashed beside the request. A failure is met below.
   const hashed = source.whole === null ? null : bytes.digest();
   hashed?.catch(() => {});

@@ -12,7 +12,8 @@ export const sandboxPath = z.string()
 
 /** PUTs a file to an upload URL. */
 export function uploadCommand(path: string, uploadUrl: string): string {
-  return `curl -sS --fail-with-body -T ${quoted(unlikeOption(path))} ${quoted(uploadUrl)}`;
+  // -g: brackets and braces in the name are not a pattern of names.
+  return `curl -gsS --fail-with-body -T ${quoted(unlikeOption(path))} ${quoted(uploadUrl)}`;
 }
 
 /** Downloads into a file, and fails unless it has the digest. */

@@ -1,4 +1,4 @@
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { createTarPacker } from "modern-tar";
 import { openSource, type StreamSource } from "../../transfer/source.ts";
@@ -31,7 +31,8 @@ const BLOCK_BYTES = 512;
  */
 export async function folderTar(folder: string): Promise<FolderTar> {
   const name = basename(resolve(folder));
-  const found = await walk(folder, name);
+  // The folder itself may be named by a link.
+  const found = await walk(await realpath(folder), name);
   const text = found.map(({ size, name }) => `${size}\t${name}\n`).join("");
   const listing = new TextEncoder().encode(text);
   const all: FoundEntry[] = [{
@@ -104,9 +105,13 @@ function pack(entries: readonly FoundEntry[], listing: Uint8Array): ReadableStre
           },
         );
         const bytes = await source.read();
-        for (let next = await bytes.next(); !next.done; next = await bytes.next()) {
-          await writer.ready;
-          await writer.write(next.value);
+        try {
+          for (let next = await bytes.next(); !next.done; next = await bytes.next()) {
+            await writer.ready;
+            await writer.write(next.value);
+          }
+        } finally {
+          await bytes.return?.();
         }
       }
       await writer.close();

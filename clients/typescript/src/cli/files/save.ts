@@ -1,14 +1,4 @@
-import {
-  constants,
-  copyFile,
-  type FileHandle,
-  link,
-  open,
-  readdir,
-  rename,
-  rm,
-  stat,
-} from "node:fs/promises";
+import { type FileHandle, link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import type { Got } from "../../transfer/get.ts";
@@ -96,8 +86,10 @@ async function publish(temporary: string, path: string): Promise<void> {
     await link(temporary, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
-    // Not every file system knows a second name of a file.
-    await copyFile(temporary, path, constants.COPYFILE_EXCL);
+    // Not every file system knows a second name of a file. The name is taken first, by an empty
+    // file: who is killed before the next step leaves that, and never a part of the bytes.
+    await (await open(path, "wx")).close();
+    await rename(temporary, path);
   }
 }
 

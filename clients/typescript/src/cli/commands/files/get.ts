@@ -31,7 +31,10 @@ export const get: Command = defineCommand({
     const { artifact } = got;
     if (values.out === STANDARD_OUTPUT) {
       for await (const chunk of got.body as unknown as AsyncIterable<Uint8Array>) {
-        await write(chunk);
+        await write(chunk).catch((cause) => {
+          // Not the end of a list that was read far enough: nobody knows whether these are right.
+          throw new Error("Who reads the output went away before its last byte.", { cause });
+        });
       }
       return;
     }

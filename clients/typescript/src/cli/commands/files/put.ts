@@ -2,6 +2,7 @@ import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import process from "node:process";
+import { addAbortSignal } from "node:stream";
 import { lookup } from "mrmime";
 import type { AgentFiles, ShareOptions } from "../../../agent_files.ts";
 import type { Source } from "../../../transfer/source.ts";
@@ -50,7 +51,7 @@ export const put: Command = defineCommand({
     const ttlDays = values.ttl === undefined ? {} : { ttlDays: daysOf(values.ttl, "--ttl") };
     const files = await context.files();
     for (const path of paths) {
-      await using upload = await prepare(path, values.key);
+      await using upload = await prepare(path, values.key, context.signal);
       await send(files, upload, { ...values, ...ttlDays, sharing }, context);
     }
   },
@@ -65,12 +66,16 @@ interface Upload extends AsyncDisposable {
 
 const nothingToRemove = { [Symbol.asyncDispose]: () => Promise.resolve() };
 
-async function prepare(path: string, key: string | undefined): Promise<Upload> {
+async function prepare(
+  path: string,
+  key: string | undefined,
+  signal: AbortSignal,
+): Promise<Upload> {
   if (path === STANDARD_INPUT) {
     if (key === undefined || key.endsWith("/")) {
       throw new UsageError("Standard input needs a --key.");
     }
-    return { key, ...await keepInput() };
+    return { key, ...await keepInput(signal) };
   }
   const isFolder = (await stat(path)).isDirectory();
   const name = basename(resolve(path)) + (isFolder ? ".tar" : "");
@@ -81,14 +86,14 @@ async function prepare(path: string, key: string | undefined): Promise<Upload> {
 }
 
 /** Standard input in a file, because its size has to be known before. */
-async function keepInput(): Promise<Omit<Upload, "key">> {
+async function keepInput(signal: AbortSignal): Promise<Omit<Upload, "key">> {
   const folder = await mkdtemp(join(tmpdir(), "agent-put-"));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
     const path = join(folder, "input");
     const file = await open(path, "wx", 0o600);
     try {
-      for await (const chunk of process.stdin) await file.appendFile(chunk);
+      for await (const chunk of addAbortSignal(signal, process.stdin)) await file.appendFile(chunk);
     } finally {
       await file.close();
     }

@@ -30,7 +30,12 @@ export const inbox: Command = defineCommand({
       ...(values.from !== undefined && { fromAgent: values.from }),
     });
     if (values.download === undefined) return await list(grants, values.follow === true, context);
-    for await (const grant of grants) await download(files, grant, values.download, context);
+    let firstFailure: Error | null = null;
+    for await (const grant of grants) {
+      const failure = await download(files, grant, values.download, context);
+      firstFailure ??= failure;
+    }
+    if (firstFailure !== null) throw firstFailure;
   },
 });
 
@@ -52,12 +57,13 @@ async function list(
   });
 }
 
+/** Resolves to what kept this one grant from being downloaded: no reason to miss the others. */
 async function download(
   files: AgentFiles,
   grant: InboxEntry,
   folder: string,
   { output }: Context,
-): Promise<void> {
+): Promise<Error | null> {
   using bar = new ProgressBar(grant.key, output);
   try {
     const { path, isNew } = await downloadGrant(files, grant, { folder, onProgress: bar.show });
@@ -66,11 +72,26 @@ async function download(
       { ...grant, path, is_new: isNew },
       () => `${plain(path)}  ${inBytes(grant.size)}${isNew ? "" : "  (was there)"}`,
     );
+    return null;
   } catch (error) {
-    // It was taken back, or is over: that is no reason to miss the others.
+    if (!isOfOneGrant(error)) throw error;
+    note(`${plain(grant.key)} from ${plain(grant.from_agent)}: ${error.message}`);
+    // It was taken back, or is over: that is no failure.
     const isGone = error instanceof AgentError && [404, 410].includes(error.status) &&
       error.code !== "download_broken";
-    if (!isGone) throw error;
-    note(`${plain(grant.key)} from ${plain(grant.from_agent)}: ${error.message}`);
+    return isGone ? null : error;
   }
+}
+
+/** A file that another agent's name or key makes impossible, one that is in the way, … */
+const CODES_OF_ONE_FILE = ["EACCES", "EEXIST", "EISDIR", "ELOOP", "ENAMETOOLONG", "ENOTDIR"];
+
+/** Whether the next grant may well be downloaded. */
+function isOfOneGrant(error: unknown): error is Error {
+  if (error instanceof AgentError) {
+    return !error.retryable && ![0, 401, 403].includes(error.status) ||
+      error.code === "download_mismatch";
+  }
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return CODES_OF_ONE_FILE.includes(code);
 }
