@@ -117,27 +117,28 @@ async function whileSwapped(folders: Folders, work: () => Promise<void>): Promis
   await writeFile(join(plans, "secret"), "plan");
   await symlink("../outside", link);
   let isOver = false;
-  const swapping = (async () => {
+  async function swap(): Promise<void> {
     while (!isOver) {
       await rename(plans, kept);
       await takePlace(link, plans);
       await rename(plans, link);
       await takePlace(kept, plans);
     }
-  })();
-  try {
-    await work();
-  } finally {
-    isOver = true;
-    await swapping;
+  }
+  await Promise.all([work().finally(() => isOver = true), swap()]);
+}
+
+/** As `rename`, also where a writer makes a folder of that name, and files in it, meanwhile. */
+async function takePlace(from: string, to: string): Promise<void> {
+  while (!await rename(from, to).then(() => true, () => false)) {
+    await rm(to, { recursive: true, force: true }).catch(assertIsInUse);
   }
 }
 
-/** As `rename`, also where a writer has made a folder of that name meanwhile. */
-async function takePlace(from: string, to: string): Promise<void> {
-  while (!await rename(from, to).then(() => true, () => false)) {
-    await rm(to, { recursive: true, force: true });
-  }
+/** What the removal of a folder meets when others write to it. */
+function assertIsInUse(error: unknown): void {
+  const { code } = error as { code?: string };
+  assert.ok(["ENOENT", "ENOTEMPTY"].includes(code!), `${error}`);
 }
 
 function assertIsRefusal(error: unknown): void {
