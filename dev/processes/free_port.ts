@@ -5,11 +5,17 @@ import { createServer } from "node:net";
 const LOWEST = 15_000;
 const COUNT = 15_000;
 
-/** A loopback TCP port that nobody listens on now. */
+/** What this process was given. Its server may bind it only seconds later. */
+const given = new Set<number>();
+
+/** A loopback TCP port that nobody listens on now, another one each time. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = LOWEST + crypto.getRandomValues(new Uint32Array(1))[0]! % COUNT;
-    if (await isFree(port)) return port;
+    if (!given.has(port) && await isFree(port)) {
+      given.add(port);
+      return port;
+    }
   }
   throw new Error("No free TCP port was found on 127.0.0.1.");
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { plain } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { startDashboard } from "../../dev/dashboard/server.ts";
 import { artifactTest, grant, publish } from "../conformance/artifacts.ts";
+import { askUntil } from "../conformance/ask_until.ts";
 import { type Agent, operatorRpc, SUPABASE_URL } from "../conformance/client.ts";
 import { agree, heartbeat, join, removePeer, ruleBetween } from "../conformance/mesh_cast.ts";
 import { type Page, withPage } from "./chromium.ts";
@@ -136,12 +137,13 @@ artifactTest(
       await heartbeat(builder);
       await withOpenDashboard(planner.id, async ({ page, complaints }) => {
         await untilShown(page, "#agent", "active");
-        assert.ok(await countPixels(page, "#f08c00") > 20, "the one that lags");
-        assert.ok(await countPixels(page, "#2f9e44") > 20, "the one that is online");
+        // The picture is drawn a moment after the text.
+        await askUntil((lagging) => lagging > 20, () => countPixels(page, "#f08c00"));
+        await askUntil((online) => online > 20, () => countPixels(page, "#2f9e44"));
         await removePeer("operator", builder.id);
         await untilShown(page, "#events", "peer.removed");
         await page.locator("#agent").getByText(builder.id).waitFor({ state: "detached" });
-        assert.equal(await countPixels(page, "#2f9e44"), 0);
+        await askUntil((online) => online === 0, () => countPixels(page, "#2f9e44"));
         assert.deepEqual(complaints, []);
       });
     } finally {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { AgentMesh } from "../../clients/typescript/src/index.ts";
+import { askUntil } from "../conformance/ask_until.ts";
 import { SUPABASE_URL } from "../conformance/client.ts";
 import { agentFiles, bytesIn, collect } from "./cast.ts";
 
@@ -96,8 +97,10 @@ Deno.test("events() with wait → what was done, in its order, each once, on fro
   let after = "";
   const types = ["artifact.committed", "grant.created", "grant.revoked"];
   await planner.files.put("plan", "1");
-  const before = await collect(
-    planner.files.events({ types, onPosition: (position) => after = position }),
+  // An event is shown when no transaction that began before it is still being written.
+  const before = await askUntil(
+    (events) => events.length > 0,
+    () => collect(planner.files.events({ types, onPosition: (position) => after = position })),
   );
   assert.deepEqual(before.map(({ type }) => type), ["artifact.committed"]);
   const seen: string[] = [];

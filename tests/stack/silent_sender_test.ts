@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { openGatewayTo } from "./own_gateway.ts";
 
-const SILENCE_MILLISECONDS = 200;
+const SILENCE_MILLISECONDS = 1000;
 const CONNECTIONS = 300;
 
 /** What a gateway answers to these bytes, after which nothing more is sent, until it hangs up. */

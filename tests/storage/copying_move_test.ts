@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startStorage } from "../../dev/storage/server.ts";
 import { jwtSecret, openBucket, variable } from "./own_bucket.ts";
 
-const COPY_MILLISECONDS = 200;
+const COPY_MILLISECONDS = 1000;
 
 /** A Storage of a test's own, which copies what it moves, with one object at `from`. */
 async function startCopyingStorage() {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { type CalledTool, DIALECTS } from "../../conformance/mcp/mcp_client.ts";
+import { askUntil } from "../../conformance/ask_until.ts";
 import { createAgent } from "../../conformance/client.ts";
 import { AgentHost } from "./agent_host.ts";
 
@@ -76,8 +77,10 @@ Deno.test("share, unshare, list, delete, events, whoami → what the command lin
   assert.deepEqual(artifacts.map(({ key }) => key), ["plan.txt"]);
   assert.equal((await client.succeed("delete", { artifact_id }))["state"], "deleted");
   assert.deepEqual((await client.succeed("list"))["artifacts"], []);
-  const { events } = await client.succeed<{ events: { type: string }[] }>("events");
-  assert.ok(events.some(({ type }) => type === "artifact.deleted"));
+  await askUntil(
+    ({ events }) => events.some(({ type }) => type === "artifact.deleted"),
+    () => client.succeed<{ events: { type: string }[] }>("events"),
+  );
   assert.equal((await client.succeed("whoami"))["agent_id"], planner.agent.id);
 });
 

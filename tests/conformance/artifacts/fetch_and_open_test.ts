@@ -109,7 +109,7 @@ artifactTest(
   "/fetch, /open after the grant's end → 410, 404; before it, the URL's window ends no later",
   async ({ planner, builder }) => {
     const artifact = await publish(planner);
-    const expires_at = secondsFromNow(3);
+    const expires_at = secondsFromNow(6);
     const { token } = await grant(planner, artifact, { to: builder, expires_at });
     for (const answer of [await redeem(token), await open(builder, artifact)]) {
       assert.equal(answer.status, 200);

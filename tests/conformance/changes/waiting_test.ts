@@ -8,6 +8,7 @@ import {
   post,
   type Sender,
 } from "../client.ts";
+import { askUntil } from "../ask_until.ts";
 import { artifactTest, grant, type InboxPage, publish, revoke } from "../artifacts.ts";
 import {
   agree,
@@ -159,8 +160,7 @@ meshTest(
     const waiting = waitWithHeartbeat(bob, { config_version, wait_seconds: 3 });
     const seenOf = async () =>
       (await netmapOf(alice)).peers.find(({ agent_id }) => agent_id === bob.id)!;
-    const early = await meanwhile(seenOf);
-    assert.equal(early.online, true);
+    const early = await askUntil(({ online }) => online, seenOf);
     assert.equal(early.config_version_applied, config_version);
     const { body } = await waiting;
     assert.equal(body["config_version"], config_version);

@@ -69,7 +69,7 @@ artifactTest(
     const artifact = await publish(planner);
     const gone = await publish(planner, { key: "gone" });
     const [ending, revoked, ofGone, live] = await Promise.all([
-      grant(planner, artifact, { expires_at: secondsFromNow(2) }),
+      grant(planner, artifact, { expires_at: secondsFromNow(5) }),
       grant(planner, artifact, {}),
       grant(planner, gone, {}),
       grant(planner, artifact, {}),

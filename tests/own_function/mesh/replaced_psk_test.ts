@@ -77,6 +77,7 @@ for (const [operation, replace] of Object.entries(REPLACEMENTS)) {
         repeatWhile(() => goesOn, () => replace(peer, hub)),
         repeatWhile(() => goesOn, () => configOf(peer)),
       ]);
+      peersRequests.catch(() => {});
       const psks = new Set<string>();
       try {
         // Until ten replacements have come between the hub's requests.

@@ -5,12 +5,12 @@ import { join, meshTest, type Netmap, netmapOf } from "../../conformance/mesh_ca
 import { type OwnFunction, startOwnFunction } from "../own_function.ts";
 
 meshTest(
-  "MESH_ONLINE_SECONDS=1 → offline a second after the last heartbeat, online with the next",
+  "MESH_ONLINE_SECONDS=3 → offline three seconds after the last heartbeat, online with the next",
   async ({ alice }) => {
     await join(alice);
     await using own = await startOwnFunction({
       name: "agent-mesh",
-      environment: { MESH_ONLINE_SECONDS: "1" },
+      environment: { MESH_ONLINE_SECONDS: "3" },
     });
     await heartbeatBy(own, alice);
     await askUntil((online) => online === false, () => isOnline(own, alice));

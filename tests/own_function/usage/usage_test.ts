@@ -69,7 +69,8 @@ artifactTest(
 
     await own.process.stop();
     assert.equal(proxy.passed.filter(({ path }) => path === RECORD_USAGE).length, 1);
-    const { usage, kinds } = await usageOf(planner);
+    // The process waits for it for two seconds, no longer.
+    const { usage, kinds } = await askUntil(({ usage }) => usage !== null, () => usageOf(planner));
     assert.deepEqual(
       { requests: usage?.requests, refusals: usage?.refusals, artifacts: usage?.artifacts },
       { requests: 5, refusals: 2, artifacts: 1 },

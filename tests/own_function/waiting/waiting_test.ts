@@ -1,13 +1,21 @@
 import assert from "node:assert/strict";
 import { artifactTest, grant, publish } from "../../conformance/artifacts.ts";
+import { askUntil } from "../../conformance/ask_until.ts";
 import { createAgent, operatorRpc, SUPABASE_URL } from "../../conformance/client.ts";
 import { startOwnFunction } from "../own_function.ts";
-import { failing, startProxy } from "../proxy.ts";
+import { failing, type Proxy, startProxy } from "../proxy.ts";
 import { assertEmpty, pollPasses, pollsOf, waitInInbox } from "./waiters.ts";
 
 const AGENTS = 20;
 const WAITERS_OF_EACH = 25;
 const WAITERS = AGENTS * WAITERS_OF_EACH;
+
+/** How many calls pass the proxy within so many milliseconds from now on. */
+async function passesWithin(proxy: Proxy, milliseconds: number): Promise<number> {
+  proxy.passed.length = 0;
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  return proxy.passed.length;
+}
 
 artifactTest(
   `${WAITERS} requests that wait → one query a second for all of them, and none when they are gone`,
@@ -36,11 +44,9 @@ artifactTest(
       assert.equal((await answer).body.grants[0]?.grant_id, grant_id);
     }
     for (const { abort } of waiting.flat()) abort();
-    // A poll that was under way asks for those that were there.
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    proxy.passed.length = 0;
-    await new Promise((resolve) => setTimeout(resolve, 2500));
-    assert.equal(proxy.passed.length, 0, "nobody waits");
+    // Until all of these ends have arrived, those that are left are asked for.
+    await askUntil((passed) => passed === 0, () => passesWithin(proxy, 1500));
+    assert.equal(await passesWithin(proxy, 2500), 0, "nobody waits");
     for (const { id } of agents) await operatorRpc("revoke_agent_keys", { agent_id: id });
   },
 );
