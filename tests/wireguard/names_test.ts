@@ -57,14 +57,16 @@ tunnelTest(
     await alice.host.resolve("carol.example", carol.host.address ?? "");
     for (const to of [bob, ...astray, carol]) await putRule({ from: alice, to, ...TCP_443 });
     await bringUp(alice);
+    await eventually("carol's name was looked up", {
+      withinSeconds: 60,
+      condition: async () =>
+        await peerField(alice, { peer: carol, field: "endpoints" }) ===
+          `${carol.host.address}:${TUNNEL_PORT}`,
+    });
     await eventually("every name was looked up", {
       withinSeconds: 60,
       condition: async () => !(await alice.host.processes()).includes("sh -c for n in"),
     });
-    assert.equal(
-      await peerField(alice, { peer: carol, field: "endpoints" }),
-      `${carol.host.address}:${TUNNEL_PORT}`,
-    );
     for (const [index, peer] of astray.entries()) {
       const endpoint = await peerField(alice, { peer, field: "endpoints" });
       assert.equal(endpoint, "(none)", addresses[index]!);

@@ -13,7 +13,11 @@ const app = new Hono().basePath("/bare");
 app.get("/health", (context) => context.json({ status: "ok" }));
 
 app.post("/rpc/:name", async (context) => {
-  const { data, error } = await client.rpc(context.req.param("name"), await context.req.json());
+  const parameters = await context.req.json();
+  const call = () => client.rpc(context.req.param("name"), parameters);
+  let { data, error } = await call();
+  // As the service does with what waited too long for a lock.
+  if (error?.code === "55P03") ({ data, error } = await call());
   return error ? context.json(error, 500) : context.json(data);
 });
 

@@ -185,3 +185,14 @@ export function randomPubkey(): string {
 export function agentNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `agent-${index}`);
 }
+
+/** Sends a call again that waited for a lock longer than it may, as on a busy machine. */
+export async function untilDone<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof Refusal && error.sqlstate === "55P03")) throw error;
+    }
+  }
+}

@@ -14,10 +14,8 @@ import {
 import { stackEncryptionKeys } from "../../own_function/mesh_function.ts";
 import type { Arranged, Scenario } from "./scenario.ts";
 
-/**
- * The least within which what changes is looked for once: that begins a second after the answer.
- */
-const WAIT_SECONDS = 2;
+/** What changes is looked for once a second, from a second after the heartbeat is recorded on. */
+const WAIT_SECONDS = 4;
 
 const environment = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys() };
 

@@ -49,15 +49,22 @@ export async function answersPing(host: Host, address: string): Promise<boolean>
   return (await host.runAnyhow(["ping", "-n", "-c1", "-W2", address])).success;
 }
 
+/**
+ * Waits for an answer, for a minute: a peer notices after 15 s that the other side has started
+ * anew, and tries again every 5 s.
+ */
 export async function untilPingAnswered(
   host: Host,
-  { address, withinSeconds = 15 }: { address: string; withinSeconds?: number },
+  { address }: { address: string },
 ): Promise<void> {
   await eventually(`${host.namespace} gets an answer from ${address}`, {
-    withinSeconds,
+    withinSeconds: 60,
     condition: () => answersPing(host, address),
   });
 }
+
+/** At most how many pings are on their way at a time: a second's worth. */
+const OUTSTANDING = 10;
 
 /** A ping that goes on, ten times a second, until it is stopped. */
 export class Pings {
@@ -75,36 +82,33 @@ export class Pings {
     return new Pings(child, `${host.directory}/${logName}`);
   }
 
-  /** Waits until more than so many were sent, the last of them answered: few would tell little. */
+  /** Waits until one is answered that was sent after so many others: few would tell little. */
   async untilSent(count: number): Promise<void> {
-    await eventually(`more than ${count} pings are sent`, {
+    await eventually(`more than ${count} pings are sent, and are answered again`, {
       withinSeconds: 60,
-      condition: async () => {
-        const log = await Deno.readTextFile(this.#logFile);
-        const numbers = Array.from(
-          log.matchAll(/ icmp_seq=(\d+) /g),
-          ([, number]) => Number(number),
-        );
-        // The last one does not count.
-        return (numbers.at(-1) ?? 0) > count + 1;
-      },
+      condition: async () => Math.max(...await this.#answered()) > count,
     });
   }
 
   /**
-   * How many were sent, and the numbers of those that were not answered. The last one does not
-   * count, because its answer may be on its way.
+   * How many were sent, and the numbers of those that were not answered. Of what is sent from now
+   * on, only the first few count.
    */
   async stop(): Promise<{ sent: number; lost: number[] }> {
+    const sent = Math.max(0, ...await this.#answered()) + OUTSTANDING;
+    // What is overtaken by so many is not on its way any more.
+    await this.untilSent(sent + OUTSTANDING);
     this.#child.kill("SIGINT");
     await this.#child.status;
-    const log = await Deno.readTextFile(this.#logFile);
-    const [, transmitted] = /(\d+) packets transmitted/.exec(log) ?? [];
-    if (transmitted === undefined) throw new Error(`ping said: ${log}`);
-    const sent = Number(transmitted) - 1;
-    const answers = log.matchAll(/ bytes from .* icmp_seq=(\d+) /g);
-    const answered = new Set(Array.from(answers, ([, number]) => Number(number)));
+    const answered = new Set(await this.#answered());
     const numbers = Array.from({ length: sent }, (_, index) => index + 1);
     return { sent, lost: numbers.filter((number) => !answered.has(number)) };
+  }
+
+  /** The numbers of those that were answered so far, from 1. */
+  async #answered(): Promise<number[]> {
+    const log = await Deno.readTextFile(this.#logFile);
+    const answers = log.matchAll(/ bytes from .* icmp_seq=(\d+) /g);
+    return Array.from(answers, ([, number]) => Number(number));
   }
 }
