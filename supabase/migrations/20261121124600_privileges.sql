@@ -22,7 +22,7 @@ grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update on artifacts.totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
-grant select, insert, update, delete on artifacts.walks to service_role;
+grant select, insert, update on artifacts.walks to service_role;
 grant select, update on artifacts.sweeps to service_role;
 grant select on mesh.settings to service_role;
 grant select, insert, update on mesh.address_leases to service_role;
