@@ -50,28 +50,50 @@ comment on function agents.authenticate(jsonb) is
   'answer''s header x-caller is `<agent_id> <key_id>`. Raises unauthenticated for an unknown, '
   'expired or revoked key, and for a user whose token has ended or whose agent was removed.';
 
-create function agents.authenticate_as(caller jsonb, agent_id text) returns text
+create function agents.require_self(caller_agent text, agent_id text) returns text
 language plpgsql
-stable
+immutable
 set search_path = ''
 as $$
-declare
-  caller_agent text := agents.authenticate(authenticate_as.caller);
 begin
-  if caller_agent <> authenticate_as.agent_id then
+  if caller_agent <> require_self.agent_id then
     raise sqlstate 'PT403' using message = 'forbidden';
   end if;
-  if caller_agent is null and authenticate_as.agent_id is null then
+  if caller_agent is null and require_self.agent_id is null then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Required from the operator."}]}';
   end if;
+  return coalesce(caller_agent, require_self.agent_id);
+end
+$$;
+comment on function agents.require_self(text, text) is
+  'Whom a request about one agent is about: the calling agent, or the agent that the operator, whose '
+  'caller_agent is null, names. An agent need not name itself. Raises forbidden when it names '
+  'another, and invalid_request when the operator names nobody.';
+
+create function agents.require_one_of(caller_agent text, one_agent text, other_agent text) returns text
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if caller_agent not in (require_one_of.one_agent, require_one_of.other_agent) then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
   return caller_agent;
 end
 $$;
-comment on function agents.authenticate_as(jsonb, text) is
-  'As authenticate, for a request about one agent: an agent need not name itself. Raises forbidden '
-  'when it names another, and invalid_request when the operator names nobody.';
+comment on function agents.require_one_of(text, text, text) is
+  'The caller_agent, null for the operator. Raises forbidden when it is an agent and neither of the '
+  'two.';
+
+create function agents.subject_of(caller jsonb, agent_id text) returns text
+language sql
+stable
+return agents.require_self(agents.authenticate(caller), agent_id);
+comment on function agents.subject_of(jsonb, text) is
+  'Whom a read is about. Raises as authenticate and require_self.';
 
 create function agents.authenticate_operator(caller jsonb) returns void
 language plpgsql
@@ -86,31 +108,6 @@ end
 $$;
 comment on function agents.authenticate_operator(jsonb) is
   'Lets the operator through. Raises unauthenticated, and forbidden for an agent.';
-
-create function agents.authenticate_as_one_of(caller jsonb, one_agent text, other_agent text) returns text
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  caller_agent text := agents.authenticate(authenticate_as_one_of.caller);
-begin
-  if caller_agent not in (authenticate_as_one_of.one_agent, authenticate_as_one_of.other_agent) then
-    raise sqlstate 'PT403' using message = 'forbidden';
-  end if;
-  return caller_agent;
-end
-$$;
-comment on function agents.authenticate_as_one_of(jsonb, text, text) is
-  'As agents.authenticate; raises forbidden when the caller is an agent and neither of the two.';
-
-create function agents.subject_of(caller jsonb, agent_id text) returns text
-language sql
-stable
-return coalesce(agents.authenticate_as(caller, agent_id), agent_id);
-comment on function agents.subject_of(jsonb, text) is
-  'Whom a request is about: the calling agent, or the agent that the operator names. Raises as '
-  'authenticate_as.';
 
 create function agents.actor_of(caller jsonb) returns text
 language plpgsql
@@ -129,6 +126,45 @@ $$;
 comment on function agents.actor_of(jsonb) is
   'Who a caller was, even if its key or token has ended since. For the later steps of a request, '
   'whose first step authenticated it.';
+
+-- An operation that writes admits its caller before it does anything else. Whatever ends an agent's
+-- access waits for the writes that were admitted, and holds back others until it has committed. So a
+-- removal finds everything that the agent wrote, and nothing is written after it.
+
+create function agents.access_lock(agent_id text) returns bigint
+language sql
+immutable
+return hashtextextended('access of ' || agent_id, 0);
+comment on function agents.access_lock(text) is
+  'The advisory lock that writes of an agent share, and that the end of its access takes alone. The '
+  'first lock of every transaction that takes it.';
+
+create function agents.end_access(agent_id text) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select pg_advisory_xact_lock(agents.access_lock(end_access.agent_id))
+$$;
+comment on function agents.end_access(text) is
+  'To be called before the first change of a transaction that ends keys of an agent, or its access '
+  'as a user: waits for its writes that were admitted, and holds back others.';
+
+create function agents.admit(caller jsonb) returns text
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- Nothing is locked for the operator, nor for a key that nobody has.
+  perform pg_advisory_xact_lock_shared(agents.access_lock(agents.actor_of(admit.caller)));
+  -- A statement of its own, which sees what was committed while the lock was waited for.
+  return agents.authenticate(admit.caller);
+end
+$$;
+comment on function agents.admit(jsonb) is
+  'As authenticate, for an operation that writes: the caller''s access cannot end before the '
+  'transaction does.';
 
 create function public.describe_caller(caller jsonb) returns json
 language plpgsql

@@ -134,7 +134,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(grant_artifact.caller);
+  caller_agent text := agents.admit(grant_artifact.caller);
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
@@ -208,7 +208,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(revoke_grants.caller);
+  caller_agent text := agents.admit(revoke_grants.caller);
   checked_at timestamptz;
   live_ids text[];
   revoked artifacts.grants;

@@ -132,7 +132,9 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate_as_one_of(put_rule.caller, put_rule.from_agent, put_rule.to_agent);
+  caller_agent text := agents.require_one_of(
+    agents.admit(put_rule.caller), put_rule.from_agent, put_rule.to_agent
+  );
   saw_each_other boolean;
   created boolean;
   was_active boolean;
@@ -222,7 +224,9 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate_as_one_of(revoke_rule.caller, revoke_rule.from_agent, revoke_rule.to_agent);
+  caller_agent text := agents.require_one_of(
+    agents.admit(revoke_rule.caller), revoke_rule.from_agent, revoke_rule.to_agent
+  );
   revoked boolean;
   rule mesh.rules;
 begin

@@ -88,7 +88,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(store_psks.caller, store_psks.agent_id);
+  subject text := agents.require_self(agents.admit(store_psks.caller), store_psks.agent_id);
 begin
   perform mesh.lock_pairs(
     subject,
@@ -150,7 +150,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate_as_one_of(rotate_psk.caller, rotate_psk.a, rotate_psk.b);
+  caller_agent text := agents.require_one_of(agents.admit(rotate_psk.caller), rotate_psk.a, rotate_psk.b);
   pair mesh.pairs;
   asked_at timestamptz;
 begin

@@ -147,14 +147,14 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate_as(register_peer.caller, register_peer.agent_id);
+  caller_agent text := agents.admit(register_peer.caller);
   visible_peers text[];
   before mesh.peers;
   action text;
   violated text;
   answer json;
 begin
-  register_peer.agent_id := coalesce(caller_agent, register_peer.agent_id);
+  register_peer.agent_id := agents.require_self(caller_agent, register_peer.agent_id);
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[register_peer.agent_id]);
   perform mesh.start_config_versions(array[register_peer.agent_id]);

@@ -136,7 +136,7 @@ declare
   revoked_grants integer;
   deleted_artifacts integer;
 begin
-  -- First, so that the agent itself can make nothing new.
+  perform agents.end_access(remove_agent.agent_id);
   insert into agents.removed_agents (agent_id) values (remove_agent.agent_id) on conflict do nothing;
   is_newly_removed := found;
   revoked_keys := (public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked')::integer;

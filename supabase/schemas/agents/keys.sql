@@ -99,6 +99,9 @@ as $$
 declare
   revoked agents.keys;
 begin
+  perform agents.end_access(
+    (select k.agent_id from agents.keys k where k.key_id = revoke_agent_key.key_id)
+  );
   update agents.keys k
   set revoked_at = clock_timestamp()
   where k.key_id = revoke_agent_key.key_id and k.revoked_at is null
@@ -124,6 +127,7 @@ declare
   revoked agents.keys;
   revoked_count integer := 0;
 begin
+  perform agents.end_access(revoke_agent_keys.agent_id);
   for revoked in
     update agents.keys k
     set revoked_at = clock_timestamp()

@@ -226,7 +226,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(delete_artifact.caller);
+  caller_agent text := agents.admit(delete_artifact.caller);
   artifact artifacts.artifacts;
 begin
   artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);

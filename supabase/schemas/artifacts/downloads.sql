@@ -139,7 +139,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(open_artifact.caller);
+  caller_agent text := agents.admit(open_artifact.caller);
   artifact artifacts.artifacts;
   opened_at timestamptz := clock_timestamp();
   grant_ends_at timestamptz;
@@ -149,7 +149,7 @@ begin
     select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
   else
     artifact := artifacts.current_artifact(
-      coalesce(open_artifact.agent_id, agents.subject_of(open_artifact.caller, null)), open_artifact.key
+      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key
     );
   end if;
   if artifact.artifact_id is null then

@@ -99,10 +99,10 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate_as(register_artifact.caller, register_artifact.agent_id);
+  caller_agent text := agents.admit(register_artifact.caller);
   registered artifacts.artifacts;
 begin
-  register_artifact.agent_id := coalesce(caller_agent, register_artifact.agent_id);
+  register_artifact.agent_id := agents.require_self(caller_agent, register_artifact.agent_id);
   perform artifacts.refuse_beyond_limits(
     register_artifact.agent_id, register_artifact.size, register_artifact.quota_bytes,
     register_artifact.max_pending, register_artifact.max_artifacts

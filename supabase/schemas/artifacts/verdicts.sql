@@ -14,12 +14,11 @@ security invoker
 set search_path = ''
 as $$
 declare
+  caller_agent text := agents.admit(finish_commit.caller);
   artifact artifacts.artifacts;
   decided_attempt integer;
   superseded_id text;
 begin
-  -- Not authenticated again: the request was, when it took the lease, and the lease is its proof. A
-  -- key that was revoked since then must not leave the artifact half way.
   select a.* into artifact
   from artifacts.artifacts a
   where a.artifact_id = finish_commit.artifact_id;
@@ -88,7 +87,7 @@ begin
   returning a.* into artifact;
 
   perform agents.record_event(
-    finish_commit.caller, agents.actor_of(finish_commit.caller), 'artifact.committed',
+    finish_commit.caller, caller_agent, 'artifact.committed',
     artifact.agent_id, artifact.artifact_id,
     jsonb_build_object('sha256', artifact.sha256, 'superseded', superseded_id)
   );
@@ -99,4 +98,4 @@ comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) 
   'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
   '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}, after which the object at '
   'that path is to be removed. Raises commit_in_progress when the lease was lost: then nothing may '
-  'be removed.';
+  'be removed; unauthenticated when the caller''s access ended while it verified.';

@@ -73,7 +73,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate(begin_commit.caller);
+  caller_agent text := agents.admit(begin_commit.caller);
   artifact artifacts.artifacts;
   verification artifacts.verifications;
   stored record;

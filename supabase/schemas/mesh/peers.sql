@@ -130,7 +130,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(record_heartbeat.caller, record_heartbeat.agent_id);
+  subject text := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
   answer json;
 begin
   with seen as (
@@ -194,13 +194,13 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.authenticate_as(remove_peer.caller, remove_peer.agent_id);
+  caller_agent text := agents.admit(remove_peer.caller);
   visible_peers text[];
   removed_pubkey text;
   has_peer boolean;
   has_rules boolean;
 begin
-  remove_peer.agent_id := coalesce(caller_agent, remove_peer.agent_id);
+  remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[remove_peer.agent_id]);
   visible_peers := mesh.lock_versions_around(remove_peer.agent_id);

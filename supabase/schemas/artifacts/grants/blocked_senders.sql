@@ -36,7 +36,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(block_sender.caller, block_sender.agent_id);
+  subject text := agents.require_self(agents.admit(block_sender.caller), block_sender.agent_id);
 begin
   -- Those of one agent take turns, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
@@ -62,7 +62,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.subject_of(unblock_sender.caller, unblock_sender.agent_id);
+  subject text := agents.require_self(agents.admit(unblock_sender.caller), unblock_sender.agent_id);
 begin
   delete from artifacts.blocked_senders b
   where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { withStackDatabase } from "../connection.ts";
+
+/** Functions that write for a caller, and neither admit it nor are the operator's alone. */
+const OTHERS = [
+  // Takes back what the same request has made. By a caller whose access has ended, too.
+  "discard_registration",
+  // The grant token is the credential.
+  "redeem_grant_token",
+];
+
+Deno.test("every SQL function that writes for a caller → admits it first, or is the operator's, or is listed here", async () => {
+  await withStackDatabase(async (sql) => {
+    const functions = await sql<{ name: string; source: string }[]>`
+      select f.proname as name, f.prosrc as source
+      from pg_proc f
+      where f.pronamespace = 'public'::regnamespace
+        and f.provolatile = 'v'
+        and 'caller' = any (f.proargnames)
+      order by f.proname`;
+    const admitting = functions.filter(({ source }) => {
+      const admission = /agents\.(?:admit|authenticate_operator)\((\w+)\.caller\)/.exec(source);
+      const change = /\b(?:insert into|update \w+\.\w+|delete from|perform (?!agents\.)\w+\.)/.exec(
+        source,
+      );
+      return admission !== null && (change === null || admission.index < change.index);
+    });
+    const others = functions.filter((one) => !admitting.includes(one)).map(({ name }) => name);
+    assert.deepEqual(others, OTHERS);
+    assert.ok(admitting.length > 20, String(admitting.length));
+  });
+});

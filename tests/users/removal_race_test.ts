@@ -1,0 +1,3 @@
+import { removalRaceTests } from "./removal_race.ts";
+
+removalRaceTests(10);
