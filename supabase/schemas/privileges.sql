@@ -10,6 +10,8 @@ grant select, insert, update on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, delete on agents.events to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
+grant select, insert, update, delete on agents.repeated_changes to service_role;
+grant select, insert, update on agents.changed_things to service_role;
 grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
@@ -37,6 +39,8 @@ alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.events enable row level security;
 alter table agents.reads enable row level security;
+alter table agents.repeated_changes enable row level security;
+alter table agents.changed_things enable row level security;
 alter table agents.key_uses enable row level security;
 alter table agents.usage enable row level security;
 alter table agents.refusals enable row level security;
@@ -93,6 +97,7 @@ declare
     'public.find_dead_objects',
     'public.forget_ended',
     'public.settle_reads',
+    'public.settle_changes',
     'public.forget_events',
     'public.forget_usage',
     'public.schedule_sweep',
@@ -107,6 +112,7 @@ begin
     'public.revoke_agent_keys',
     'public.forget_events',
     'public.settle_reads',
+    'public.settle_changes',
     'public.describe_caller',
     'public.check_operator',
     'public.check_health',

@@ -125,9 +125,9 @@ comment on function agents.actor_of(jsonb) is
   'Who a caller was, even if its key or token has ended since. For the later steps of a request, '
   'whose first step authenticated it.';
 
--- An operation that writes admits its caller before it does anything else. Whatever ends an agent's
--- access waits for the writes that were admitted, and holds back others until it has committed. So a
--- removal finds everything that the agent wrote, and nothing is written after it.
+-- An operation that writes admits its caller before it does anything else. Whatever ends an
+-- agent's access waits for the writes that were admitted, and holds back others until it has
+-- committed. So a removal finds everything that the agent wrote, and nothing is written after it.
 
 create function agents.access_lock(agent_id text) returns bigint
 language sql

@@ -139,12 +139,13 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.admit(open_artifact.caller);
+  caller_agent text;
   artifact artifacts.artifacts;
   opened_at timestamptz := clock_timestamp();
   grant_ends_at timestamptz;
   counted_grant_id text;
 begin
+  caller_agent := agents.admit(open_artifact.caller);
   if open_artifact.key is null then
     select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
   else

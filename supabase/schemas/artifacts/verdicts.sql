@@ -14,11 +14,12 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.admit(finish_commit.caller);
+  caller_agent text;
   artifact artifacts.artifacts;
   decided_attempt integer;
   superseded_id text;
 begin
+  caller_agent := agents.admit(finish_commit.caller);
   select a.* into artifact
   from artifacts.artifacts a
   where a.artifact_id = finish_commit.artifact_id;

@@ -73,7 +73,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.admit(begin_commit.caller);
+  caller_agent text;
   artifact artifacts.artifacts;
   verification artifacts.verifications;
   stored record;
@@ -81,6 +81,7 @@ declare
   attempt_to_verify integer;
   call_ends_at timestamptz;
 begin
+  caller_agent := agents.admit(begin_commit.caller);
   artifact := artifacts.lock_owned_artifact(caller_agent, begin_commit.artifact_id);
   perform artifacts.refuse_ended(artifact);
 

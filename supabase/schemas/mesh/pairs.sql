@@ -86,8 +86,9 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.require_self(agents.admit(store_psks.caller), store_psks.agent_id);
+  subject text;
 begin
+  subject := agents.require_self(agents.admit(store_psks.caller), store_psks.agent_id);
   perform mesh.lock_pairs(
     subject,
     array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
@@ -148,10 +149,11 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.require_one_of(agents.admit(rotate_psk.caller), rotate_psk.a, rotate_psk.b);
+  caller_agent text;
   pair mesh.pairs;
   asked_at timestamptz;
 begin
+  caller_agent := agents.require_one_of(agents.admit(rotate_psk.caller), rotate_psk.a, rotate_psk.b);
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
   perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
@@ -183,8 +185,8 @@ begin
     where p.low_agent = pair.low_agent and p.high_agent = pair.high_agent
     returning p.* into pair;
     perform mesh.raise_config_versions(array[pair.low_agent, pair.high_agent]);
-    perform agents.record_event(
-      rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent, null,
+    perform agents.record_change(
+      rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent,
       jsonb_build_object('high_agent', pair.high_agent, 'psk_version', pair.psk_version),
       pair.high_agent
     );

@@ -113,9 +113,9 @@ language sql
 volatile
 set search_path = ''
 as $$
-  select agents.record_event(
+  select agents.record_change(
     record_sight.caller, record_sight.caller_agent, record_sight.action, record_sight.agent_id,
-    other_agent_id => o.agent_id
+    other_agent_id => o.agent_id, max_things => null
   )
   from unnest(record_sight.other_agents) as o (agent_id)
 $$;
@@ -130,9 +130,10 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
+  subject text;
   answer json;
 begin
+  subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
   with seen as (
     update mesh.liveness l
     set last_seen = clock_timestamp(),
@@ -194,12 +195,13 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.admit(remove_peer.caller);
+  caller_agent text;
   visible_peers text[];
   removed_pubkey text;
   has_peer boolean;
   has_rules boolean;
 begin
+  caller_agent := agents.admit(remove_peer.caller);
   remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[remove_peer.agent_id]);
@@ -226,7 +228,7 @@ begin
   end if;
 
   if has_peer or has_rules then
-    perform agents.record_event(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+    perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
     perform mesh.record_sight(
       remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
     );

@@ -86,15 +86,16 @@ language sql
 volatile
 set search_path = ''
 as $$
-  select agents.record_event(
+  select agents.record_change(
     record_rule_event.caller, record_rule_event.caller_agent, record_rule_event.action,
-    (record_rule_event.rule).from_agent, null,
+    (record_rule_event.rule).from_agent,
     jsonb_build_object(
       'to_agent', (record_rule_event.rule).to_agent,
       'proto', (record_rule_event.rule).proto,
       'port', (record_rule_event.rule).port
     ),
-    (record_rule_event.rule).to_agent
+    (record_rule_event.rule).to_agent,
+    (record_rule_event.rule).proto || ' ' || (record_rule_event.rule).port
   )
 $$;
 comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
@@ -130,14 +131,15 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.require_one_of(
-    agents.admit(put_rule.caller), put_rule.from_agent, put_rule.to_agent
-  );
+  caller_agent text;
   saw_each_other boolean;
   created boolean;
   was_active boolean;
   rule mesh.rules;
 begin
+  caller_agent := agents.require_one_of(
+    agents.admit(put_rule.caller), put_rule.from_agent, put_rule.to_agent
+  );
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[put_rule.from_agent, put_rule.to_agent]);
   rule.from_agent := put_rule.from_agent;
@@ -222,12 +224,13 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.require_one_of(
-    agents.admit(revoke_rule.caller), revoke_rule.from_agent, revoke_rule.to_agent
-  );
+  caller_agent text;
   revoked boolean;
   rule mesh.rules;
 begin
+  caller_agent := agents.require_one_of(
+    agents.admit(revoke_rule.caller), revoke_rule.from_agent, revoke_rule.to_agent
+  );
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[revoke_rule.from_agent, revoke_rule.to_agent]);
   perform mesh.lock_config_versions(array[revoke_rule.from_agent, revoke_rule.to_agent]);

@@ -34,6 +34,17 @@ export async function fillLog(
     select 'grant_' || md5('live ' || i), '', 'grant_token', 'artifact.fetched', ${READER}, '{}',
       now() - interval '10 days', 1, 1, now()
     from generate_series(0, 499) i`;
+  // Of things that are due, half of them with something untold, and of as many that are not yet.
+  await sql`
+    insert into agents.repeated_changes (
+      actor, kind, subject_agent_id, other_agent_id, actor_kind, action, details, told_at, untold, last_at, due_at
+    )
+    select 'agent-' || i % 100, 'rule', 'agent-' || i % 100, 'stranger-' || i, 'agent', 'rule.requested',
+      '{}', now() - interval '2 hours', i % 2, now(), now() + make_interval(secs => i - ${artifacts} / 2)
+    from generate_series(0, ${artifacts}::integer - 1) i`;
+  await sql`
+    insert into agents.changed_things
+    select 'agent-' || i, now(), 1 from generate_series(0, ${artifacts}::integer - 1) i`;
   // Of as many agents and hours: most are kept for longer.
   await sql`
     insert into agents.usage
@@ -45,7 +56,17 @@ export async function fillLog(
     from generate_series(0, ${artifacts}::integer - 1) i`;
   await sql`
     insert into agents.key_uses select k.key_id, now() from agents.keys k on conflict do nothing`;
-  for (const table of ["events", "reads", "usage", "refusals", "key_uses"]) {
+  for (
+    const table of [
+      "events",
+      "reads",
+      "repeated_changes",
+      "changed_things",
+      "usage",
+      "refusals",
+      "key_uses",
+    ]
+  ) {
     await sql`vacuum analyze ${sql(`agents.${table}`)}`;
   }
 }

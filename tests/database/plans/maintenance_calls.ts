@@ -24,6 +24,9 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("forget_ended", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 10_000 },
   }),
+  call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 3000, pages: 20_000 },
+  }),
   call("settle_reads", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 40_000 },
   }),

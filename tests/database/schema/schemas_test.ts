@@ -104,7 +104,11 @@ Deno.test("no SQL function is defined twice, neither in the schemas nor in the m
 Deno.test("no lock is taken in a declaration", async () => {
   for (const { path, text } of await readSchemaFiles()) {
     for (const [, declarations] of text.matchAll(/^declare$(.*?)^begin$/gms)) {
-      assert.doesNotMatch(declarations!, /:=[^;]*\b(?:lock_\w+\(|for update)/, path);
+      assert.doesNotMatch(
+        declarations!,
+        /:=[^;]*\b(?:lock_\w+\(|admit\(|end_access\(|for update)/,
+        path,
+      );
     }
   }
 });

@@ -208,6 +208,13 @@ export interface components {
       a?: string;
       b?: string;
       psk_version?: number;
+      /** @description How many changes of the same thing the event stands for; its type is the last one's. */
+      times?: number;
+      /**
+       * Format: date-time
+       * @description When the last of them was, where that is not `at`.
+       */
+      last_at?: string;
     };
   };
 }

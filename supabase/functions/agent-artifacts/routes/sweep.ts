@@ -93,7 +93,8 @@ export function createOperation(
       });
       // Before anything that asks Storage: the log stays small whether that answers or not.
       const log = { caller, max_entries: LOG_ENTRIES_PER_CALL };
-      const settled = await callDatabase<Remaining>("settle_reads", log);
+      const reads = await callDatabase<Remaining>("settle_reads", log);
+      const changes = await callDatabase<Remaining>("settle_changes", log);
       const retention_days = settings.eventsRetentionDays;
       const events: ForgottenEvents = retention_days === 0
         ? { forgotten: 0, remaining: 0 }
@@ -118,7 +119,8 @@ export function createOperation(
         orphaned: orphan_paths.filter((path) => removed.has(path)).length,
         orphans_held: dead.orphans_held,
         forgotten_events: events.forgotten,
-        remaining: ended.remaining + settled.remaining + events.remaining + usage.remaining +
+        remaining: ended.remaining + reads.remaining + changes.remaining + events.remaining +
+          usage.remaining +
           dead.remaining + forgotten.remaining,
       };
     },

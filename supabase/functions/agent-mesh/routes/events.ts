@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { createEventsOperation } from "../../_shared/events.ts";
 import type { Operation, Platform } from "../../_shared/operations/operation.ts";
+import { sentTimestamp } from "../../_shared/fields.ts";
 import { port, proto } from "../fields.ts";
 
 const TYPES = [
@@ -31,6 +32,12 @@ export function createOperation(platform: Platform): Operation {
       a: z.string().optional(),
       b: z.string().optional(),
       psk_version: z.int().optional(),
+      times: z.int().optional().meta({
+        description: "How many changes of the same thing the event stands for; its type is the " +
+          "last one's.",
+      }),
+      last_at: sentTimestamp.optional()
+        .meta({ description: "When the last of them was, where that is not `at`." }),
     },
     example: { from_agent: "planner", to_agent: "builder", port: 443, proto: "tcp" },
     about: "Rules and requests that name it, peers that it sees or sees no more, its own " +

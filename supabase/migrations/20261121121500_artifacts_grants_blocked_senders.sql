@@ -38,8 +38,9 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.require_self(agents.admit(block_sender.caller), block_sender.agent_id);
+  subject text;
 begin
+  subject := agents.require_self(agents.admit(block_sender.caller), block_sender.agent_id);
   -- Those of one agent take turns, so that the count is exact.
   perform pg_advisory_xact_lock(hashtextextended('inbox of ' || subject, 0));
   if not artifacts.is_blocked(subject, block_sender.from_agent) then
@@ -64,8 +65,9 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text := agents.require_self(agents.admit(unblock_sender.caller), unblock_sender.agent_id);
+  subject text;
 begin
+  subject := agents.require_self(agents.admit(unblock_sender.caller), unblock_sender.agent_id);
   delete from artifacts.blocked_senders b
   where b.agent_id = subject and b.from_agent = unblock_sender.from_agent;
   return json_build_object('from_agent', unblock_sender.from_agent, 'blocked', false);

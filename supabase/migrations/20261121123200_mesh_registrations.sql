@@ -147,13 +147,14 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.admit(register_peer.caller);
+  caller_agent text;
   visible_peers text[];
   before mesh.peers;
   action text;
   violated text;
   answer json;
 begin
+  caller_agent := agents.admit(register_peer.caller);
   register_peer.agent_id := agents.require_self(caller_agent, register_peer.agent_id);
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[register_peer.agent_id]);
@@ -198,8 +199,8 @@ begin
   end;
 
   if action is not null then
-    perform agents.record_event(
-      register_peer.caller, caller_agent, action, register_peer.agent_id, null,
+    perform agents.record_change(
+      register_peer.caller, caller_agent, action, register_peer.agent_id,
       jsonb_build_object('pubkey', register_peer.pubkey, 'endpoint', register_peer.endpoint)
     );
   end if;

@@ -191,7 +191,10 @@ as $$
         'endpoint', (event_json.event).details -> 'endpoint'
       )
       else '{}'
-    end
+    end || jsonb_build_object(
+      'times', (event_json.event).details -> 'times',
+      'last_at', (event_json.event).details -> 'last_at'
+    )
   )
 $$;
 comment on function agents.event_json(agents.events, text) is

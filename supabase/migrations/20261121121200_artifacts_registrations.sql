@@ -101,9 +101,10 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.admit(register_artifact.caller);
+  caller_agent text;
   registered artifacts.artifacts;
 begin
+  caller_agent := agents.admit(register_artifact.caller);
   register_artifact.agent_id := agents.require_self(caller_agent, register_artifact.agent_id);
   perform artifacts.refuse_beyond_limits(
     register_artifact.agent_id, register_artifact.size, register_artifact.quota_bytes,

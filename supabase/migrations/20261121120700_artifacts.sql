@@ -228,9 +228,10 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.admit(delete_artifact.caller);
+  caller_agent text;
   artifact artifacts.artifacts;
 begin
+  caller_agent := agents.admit(delete_artifact.caller);
   artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
   if artifact.state = 'deleted' then
     -- Whoever lost the first answer, and repeats the delete, gets it now.

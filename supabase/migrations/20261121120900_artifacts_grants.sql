@@ -134,11 +134,12 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.admit(grant_artifact.caller);
+  caller_agent text;
   artifact artifacts.artifacts;
   granted artifacts.grants;
   checked_at timestamptz;
 begin
+  caller_agent := agents.admit(grant_artifact.caller);
   artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
   if artifact.state = 'pending' then
@@ -208,12 +209,13 @@ security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text := agents.admit(revoke_grants.caller);
+  caller_agent text;
   checked_at timestamptz;
   live_ids text[];
   revoked artifacts.grants;
   revoked_ids text[] := array[]::text[];
 begin
+  caller_agent := agents.admit(revoke_grants.caller);
   if revoke_grants.grant_id is not null then
     -- Whatever else the request names must be that grant's own.
     live_ids := array(

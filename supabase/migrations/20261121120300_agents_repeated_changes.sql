@@ -1,0 +1,258 @@
+-- Made of supabase/schemas/agents/repeated_changes.sql by `deno task schema:squash`.
+
+-- Changes to the mesh that an agent repeats: endpoints that flip, rules that are put and revoked.
+-- The first few changes of a thing are an event each, at once. While the agent goes on, there is
+-- one event a minute, of the last change, which says how many there were. The first change after
+-- the minute writes it, or the sweep when the agent has stopped. So no agent fills the log, and
+-- whoever follows the log still learns how every thing ended up.
+
+create table agents.repeated_changes (
+  actor agents.agent_id not null,
+  user_id text collate "C" not null default '',
+  kind text collate "C" not null,
+  subject_agent_id agents.agent_id not null,
+  other_agent_id text collate "C" not null default '',
+  thing text collate "C" not null default '',
+  actor_kind text not null,
+  action text not null,
+  details jsonb not null,
+  told_at timestamptz not null,
+  told integer not null default 1,
+  told_times bigint not null default 1,
+  untold bigint not null default 0,
+  last_at timestamptz not null,
+  due_at timestamptz not null,
+
+  primary key (actor, user_id, kind, subject_agent_id, other_agent_id, thing)
+)
+-- A change that is counted finds room on its page, and changes no column that is in an index.
+with (fillfactor = 50);
+comment on table agents.repeated_changes is
+  'One row per actor and thing that it changed within the last hour: what the next event about it '
+  'will tell.';
+comment on column agents.repeated_changes.user_id is
+  'The signed-in user who called as the agent, or empty.';
+comment on column agents.repeated_changes.kind is 'What actions begin with: peer, rule, psk.';
+comment on column agents.repeated_changes.thing is
+  'Which of the things between the two agents, such as `tcp 443`, or empty.';
+comment on column agents.repeated_changes.action is 'The last change. details are its own.';
+comment on column agents.repeated_changes.told_at is 'When the last minute began.';
+comment on column agents.repeated_changes.told is 'How many events there were in that minute.';
+comment on column agents.repeated_changes.told_times is
+  'How many changes the last event stands for.';
+comment on column agents.repeated_changes.untold is 'How many changes there were since that event.';
+comment on column agents.repeated_changes.due_at is
+  'When the sweep is to look: a minute after told_at where something is untold, else an hour.';
+
+create index repeated_changes_by_due_time on agents.repeated_changes (due_at);
+
+create function agents.is_same_thing(one agents.repeated_changes, other agents.repeated_changes) returns boolean
+language sql
+immutable
+-- Inlined: one look into the primary key.
+return (one).actor = (other).actor
+  and (one).user_id = (other).user_id
+  and (one).kind = (other).kind
+  and (one).subject_agent_id = (other).subject_agent_id
+  and (one).other_agent_id = (other).other_agent_id
+  and (one).thing = (other).thing;
+comment on function agents.is_same_thing(agents.repeated_changes, agents.repeated_changes) is
+  'Whether two rows are of one thing that one actor changed.';
+
+create table agents.changed_things (
+  actor agents.agent_id primary key,
+  hour_began_at timestamptz not null,
+  things integer not null
+)
+with (fillfactor = 50);
+comment on table agents.changed_things is
+  'How many different things an agent has changed since an hour of its own began. The next change '
+  'after that hour begins another.';
+
+create function agents.count_changed_thing(actor text) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into agents.changed_things as t (actor, hour_began_at, things)
+  values (count_changed_thing.actor, now(), 1)
+  on conflict on constraint changed_things_pkey do update
+  set (hour_began_at, things) = (
+    select
+      case when is_over then excluded.hour_began_at else t.hour_began_at end,
+      case when is_over then 1 else t.things + 1 end
+    from (select t.hour_began_at <= now() - interval '1 hour' as is_over) s
+  )
+$$;
+comment on function agents.count_changed_thing(text) is
+  'Counts a thing that an agent had not changed within an hour.';
+
+create function agents.record_repeated(change agents.repeated_changes, request_id text, more jsonb default '{}')
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select agents.record_event(
+    jsonb_build_object(
+      'kind', (record_repeated.change).actor_kind,
+      'user_id', nullif((record_repeated.change).user_id, ''),
+      'request_id', record_repeated.request_id
+    ),
+    (record_repeated.change).actor,
+    (record_repeated.change).action,
+    (record_repeated.change).subject_agent_id,
+    null,
+    (record_repeated.change).details || record_repeated.more || case
+      when (record_repeated.change).told_times > 1
+      then jsonb_build_object('times', (record_repeated.change).told_times)
+      else '{}'
+    end,
+    nullif((record_repeated.change).other_agent_id, '')
+  )
+$$;
+comment on function agents.record_repeated(agents.repeated_changes, text, jsonb) is
+  'Appends the event that a row is to tell now, which stands for told_times changes.';
+
+create function agents.record_change(
+  caller jsonb,
+  caller_agent text,
+  action text,
+  subject_agent_id text,
+  details jsonb default '{}',
+  other_agent_id text default null,
+  thing text default '',
+  max_things integer default 2000
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- So that what is made, undone and made again is told at once.
+  told_at_once constant integer := 5;
+  changed_at constant timestamptz := clock_timestamp();
+  minute_began constant timestamptz := changed_at - interval '1 minute';
+  change agents.repeated_changes;
+begin
+  if record_change.caller_agent is null then
+    -- The operator's changes are all told.
+    perform agents.record_event(
+      record_change.caller, null, record_change.action, record_change.subject_agent_id, null,
+      record_change.details, record_change.other_agent_id
+    );
+    return;
+  end if;
+
+  change.actor := record_change.caller_agent;
+  change.user_id := coalesce(record_change.caller ->> 'user_id', '');
+  change.kind := split_part(record_change.action, '.', 1);
+  change.subject_agent_id := record_change.subject_agent_id;
+  change.other_agent_id := coalesce(record_change.other_agent_id, '');
+  change.thing := record_change.thing;
+  -- Names that an agent makes up cannot fill the log either: when it has changed as many things as
+  -- anybody needs, further ones are told together, to the agent itself and to the operator.
+  if exists (
+    select
+    from agents.changed_things t
+    where t.actor = change.actor
+      and t.things >= record_change.max_things
+      and t.hour_began_at > now() - interval '1 hour'
+  ) and not exists (
+    select from agents.repeated_changes c where agents.is_same_thing(c, change)
+  ) then
+    change.subject_agent_id := change.actor;
+    change.other_agent_id := '';
+    change.thing := 'others';
+  end if;
+
+  -- The changes of one agent to the mesh take turns: each has locked the agent.
+  insert into agents.repeated_changes as c (
+    actor, user_id, kind, subject_agent_id, other_agent_id, thing, actor_kind, action, details,
+    told_at, last_at, due_at
+  )
+  values (
+    change.actor, change.user_id, change.kind, change.subject_agent_id, change.other_agent_id,
+    change.thing, record_change.caller ->> 'kind', record_change.action, record_change.details,
+    changed_at, changed_at, changed_at + interval '1 hour'
+  )
+  on conflict on constraint repeated_changes_pkey do update
+  set action = excluded.action,
+    details = excluded.details,
+    last_at = excluded.last_at,
+    (told_at, told, told_times, untold, due_at) = (
+      select
+        case when s.is_over then excluded.told_at else c.told_at end,
+        case
+          -- Who has not stopped gets one event a minute.
+          when s.is_over and c.untold > 0 then told_at_once
+          when s.is_over then 1
+          else least(c.told + 1, told_at_once)
+        end,
+        case when s.is_told then c.untold + 1 else c.told_times end,
+        case when s.is_told then 0 else c.untold + 1 end,
+        case when s.is_told then excluded.due_at else c.told_at + interval '1 minute' end
+      from (
+        select
+          c.told_at <= minute_began as is_over,
+          c.told_at <= minute_began or c.told < told_at_once as is_told
+      ) s
+    )
+  returning c.* into change;
+  if change.untold = 0 then
+    perform agents.record_repeated(change, record_change.caller ->> 'request_id');
+    if change.told_at = changed_at and record_change.max_things is not null then
+      perform agents.count_changed_thing(change.actor);
+    end if;
+  end if;
+end
+$$;
+comment on function agents.record_change(jsonb, text, text, text, jsonb, text, text, integer) is
+  'As record_event, for changes to the mesh that an agent may repeat. `times` in the details of an '
+  'event says how many changes of the thing it stands for, where there are more than one. max_things '
+  'is null where the agent cannot make up what it changes.';
+
+create function public.settle_changes(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  due agents.repeated_changes;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(settle_changes.caller);
+
+  for due in
+    select c.*
+    from agents.repeated_changes c
+    where c.due_at <= now()
+    order by c.due_at
+    limit settle_changes.max_entries
+    for update skip locked
+  loop
+    if due.untold = 0 then
+      delete from agents.repeated_changes c where agents.is_same_thing(c, due);
+    else
+      update agents.repeated_changes c
+      set told_at = now(), told_times = c.untold, untold = 0, due_at = now() + interval '1 hour'
+      where agents.is_same_thing(c, due)
+      returning c.* into due;
+      perform agents.record_repeated(
+        due, null, jsonb_build_object('last_at', agents.iso_timestamp(due.last_at))
+      );
+    end if;
+  end loop;
+
+  select count(*) into remaining
+  from (
+    select from agents.repeated_changes c where c.due_at <= now() order by c.due_at limit 1000
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.settle_changes(jsonb, integer) is
+  'Writes the events of changes that were counted and not told yet, once their minute is over, with '
+  'the time of the last one as last_at, and forgets what was not repeated within an hour. Returns '
+  '{remaining}, which counts at most a thousand. Raises forbidden for an agent.';
