@@ -1,6 +1,6 @@
 /**
- * What comes, and in between, every so often, what is in `again` by then, which is taken out of it.
- * Ends with what comes.
+ * Yields the items of `coming` as they arrive. At most every so many seconds, it also empties
+ * `again` and yields its items once more. Ends when `coming` ends.
  */
 export async function* andAgain<Item>(
   coming: AsyncGenerator<Item, void, undefined>,
@@ -13,7 +13,7 @@ export async function* andAgain<Item>(
     while (true) {
       if (next === null) {
         next = coming.next();
-        // It is met when it is awaited, which may be after those of `again`.
+        // A rejection is handled below, where `next` is awaited. That may be later.
         next.catch(() => {});
       }
       const left = lookedAt + seconds * 1000 - performance.now();
@@ -31,7 +31,7 @@ export async function* andAgain<Item>(
       yield value;
     }
   } finally {
-    // One that is waited for is not waited for any more.
+    // While a `next` is pending, `return` would wait for it.
     if (next === null) await coming.return();
   }
 }

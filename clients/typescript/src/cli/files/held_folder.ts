@@ -9,9 +9,9 @@ import process from "node:process";
  * and where Deno may not look into /proc, each folder is looked at just before it is used.
  */
 export class HeldFolder implements AsyncDisposable {
-  /** What to reach its files by. */
+  /** The path by which its files are reached. */
   readonly path: string;
-  /** What a person calls it. */
+  /** The path that a person knows it by. */
   readonly name: string;
   readonly #handle: FileHandle | null;
 
@@ -27,7 +27,7 @@ export class HeldFolder implements AsyncDisposable {
     return await HeldFolder.#hold(await realpath(path), path);
   }
 
-  /** Opens a folder below, and makes what is not there. Throws where there is anything else. */
+  /** Opens a folder below, and makes missing ones. Throws for a link or a file in the way. */
   async enter(first: string, ...rest: readonly string[]): Promise<HeldFolder> {
     let folder = await this.#enterOne(first);
     for (const name of rest) {

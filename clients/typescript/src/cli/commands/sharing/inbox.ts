@@ -38,7 +38,7 @@ export const inbox: Command = defineCommand({
       if (values.download === undefined) await list(grants, isEndless, context);
       else await download(files, grants, { folder: values.download, isEndless, context });
     } finally {
-      // One that is waited for would keep the process.
+      // A request that still waits for grants would keep the process.
       ended.abort();
     }
   },
@@ -53,7 +53,7 @@ async function download(
     readonly context: Context;
   },
 ): Promise<void> {
-  // Where there is no such folder, nothing can be downloaded.
+  // Without the folder, every grant would fail.
   await mkdir(folder, { recursive: true });
   const whatNow = isEndless
     ? `It is tried again every ${MINUTES_BETWEEN_TRIES} minutes.`

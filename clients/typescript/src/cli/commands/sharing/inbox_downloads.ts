@@ -6,14 +6,14 @@ import { type Downloaded, downloadGrant } from "../../files/download_folder.ts";
 import { inBytes, note, plain } from "../../terminal/output.ts";
 import { ProgressBar } from "../../terminal/progress_bar.ts";
 
-/** How long a transfer is repeated, once one was in vain: those behind it do not wait as long. */
+/** After a transfer was retried in vain, the next ones are retried only this long. */
 const BRIEF_RETRY_SECONDS = 5;
 
-/** What `inbox --download` gets. One grant that cannot be had keeps no other from being had. */
+/** Downloads grants one after another. A grant that fails does not keep the next from arriving. */
 export class InboxDownloads {
-  /** What kept the first grant of all from being downloaded; null where nothing did. */
+  /** The error of the first grant that failed; null if none did. */
   firstFailure: unknown = null;
-  /** The grants that may be had later. */
+  /** The grants that failed and may succeed later. */
   readonly again: Set<InboxEntry> = new Set();
   readonly #files: AgentFiles;
   readonly #folder: string;
@@ -33,7 +33,7 @@ export class InboxDownloads {
     this.#whatNow = whatNow;
   }
 
-  /** Downloads a grant. Throws where no other could be downloaded either. */
+  /** Downloads a grant. Throws only if no other grant could be downloaded either. */
   async take(grant: InboxEntry): Promise<void> {
     const { output } = this.#context;
     let downloaded: Downloaded;
@@ -62,7 +62,7 @@ export class InboxDownloads {
     return downloaded;
   }
 
-  /** What fails by a grant and what fails by the service look alike: another call tells. */
+  /** A failure of one grant can look like a failure of the service: another call tells which. */
   async #assertServed(error: unknown): Promise<void> {
     this.#context.signal.throwIfAborted();
     if (!(error instanceof AgentError)) return;
