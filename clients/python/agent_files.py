@@ -154,6 +154,13 @@ class AgentFiles:
         every byte is verified; a file object gets the bytes as they come, and counts for nothing
         where this raises. Returns the metadata."""
         opened = self._open(target, from_agent)
+        if not _ARTIFACT_ID.fullmatch(opened["artifact_id"]):
+            # Callers make names of files from it.
+            raise AgentError(
+                "unexpected_answer",
+                "The service answered with an artifact id that cannot be one.",
+                status=200,
+            )
         # The same content, whatever the key names meanwhile.
         again = target if _GRANT_TOKEN.fullmatch(target) else opened["artifact_id"]
         if not isinstance(destination, (str, os.PathLike)):

@@ -240,6 +240,23 @@ for (
   });
 }
 
+Deno.test("get() where the service names an artifact by a path → unexpected_answer, and no bytes", async () => {
+  const { agent, files } = await agentFiles("planner");
+  await files.put("plan", "how");
+  let downloads = 0;
+  const deceived = filesOf(agent, {
+    fetch: fetchWith((request, go) => {
+      if (isDownload(request)) downloads++;
+      if (!request.url.endsWith("/open")) return undefined;
+      return go().then(async (answer) =>
+        Response.json({ ...await answer.json(), artifact_id: "x/../../../../escape5" })
+      );
+    }),
+  });
+  await assert.rejects(deceived.get("plan"), { code: "unexpected_answer", retryable: false });
+  assert.equal(downloads, 0);
+});
+
 Deno.test("a service that stays away → unavailable after retrySeconds, with what it said", async () => {
   const { files } = await agentFiles("planner", {
     retrySeconds: 0,

@@ -227,6 +227,22 @@ print(json.dumps({
   });
 });
 
+Deno.test("Python: get() where the service names an artifact by a path → unexpected_answer, and no file", async () => {
+  const answer = await python(
+    `
+planner.put("plan", b"how")
+call = planner.call
+def deceiving(path, request, **options):
+    answer = call(path, request, **options)
+    return {**answer, "artifact_id": "x/../../../../escape5"} if path == "open" else answer
+planner.call = deceiving
+print(json.dumps({"refused": refusal(lambda: planner.get("plan", "plan")), "left": os.listdir()}))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(answer, { refused: ["unexpected_answer", 200, false, false], left: [] });
+});
+
 Deno.test("Python: an address without a host → ValueError, and nothing is sent", async () => {
   const said = await python(
     `

@@ -1,19 +1,51 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { cp, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../dev/command/project.ts";
+import { runProgram } from "../../dev/processes/run_program.ts";
 
 /** The packed package, installed into an empty project. Returns the path of its command. */
 export async function installPackage(folder: string): Promise<string> {
-  await run([Deno.execPath(), "run", "--allow-all", "dev/clients/build.ts"], PROJECT);
-  const client = join(PROJECT, "clients/typescript");
-  await run(["npm", "pack", "--ignore-scripts", "--pack-destination", folder], client);
+  await using clone = await Clone.make();
+  await run("npm", ["pack", "--pack-destination", folder], clone.package);
+  return await installInto(folder, ["./agent-files-0.0.0.tgz"]);
+}
+
+/** Installs what npm is told into an empty project. Returns the path of the package's command. */
+export async function installInto(folder: string, what: readonly string[]): Promise<string> {
   await writeFile(join(folder, "package.json"), '{"private": true, "type": "module"}');
-  await run(["npm", "install", "--no-audit", "--no-fund", "./agent-files-0.0.0.tgz"], folder);
+  await run("npm", ["install", "--no-audit", "--no-fund", ...what], folder);
   return join(folder, "node_modules/.bin/agent");
 }
 
-async function run([command, ...args]: readonly string[], cwd: string): Promise<void> {
-  const { code, stderr } = await new Deno.Command(command!, { args, cwd }).output();
-  assert.equal(code, 0, new TextDecoder().decode(stderr));
+/** What a clean clone of this state would have: every file that git does not ignore, no other. */
+export class Clone implements AsyncDisposable {
+  private constructor(readonly path: string) {}
+
+  static async make(): Promise<Clone> {
+    const path = await Deno.makeTempDir();
+    const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    for (const file of (await run("git", list, PROJECT)).split("\0").filter(Boolean)) {
+      // Git goes on listing a file that was removed, until that is committed.
+      if (await stat(join(PROJECT, file)).catch(() => null) === null) continue;
+      await cp(join(PROJECT, file), join(path, file), { recursive: true });
+    }
+    return new Clone(path);
+  }
+
+  /** The folder of the TypeScript client. */
+  get package(): string {
+    return join(this.path, "clients/typescript");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.path, { recursive: true });
+  }
+}
+
+/** Resolves to what it wrote. */
+async function run(program: string, args: string[], cwd: string): Promise<string> {
+  const { code, output, errors } = await runProgram(program, { args, cwd });
+  assert.equal(code, 0, errors);
+  return output;
 }

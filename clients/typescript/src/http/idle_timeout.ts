@@ -6,7 +6,7 @@ export interface IdleTimeout {
   touch(): void;
   /** Stops counting until something moves again. */
   rest(): void;
-  /** To be called when it is over, however it ended. */
+  /** To be called when it is over, however it ended. What moves afterwards counts no more. */
   end(): void;
 }
 
@@ -15,18 +15,22 @@ export function idleTimeout(seconds: number, signal: AbortSignal | undefined): I
   const expire = () => controller.abort(new Error(`Nothing moved for ${seconds} seconds.`));
   const follow = () => controller.abort(signal?.reason);
   let timer = setTimeout(expire, seconds * 1000);
+  let isOver = false;
   if (signal?.aborted) follow();
   signal?.addEventListener("abort", follow, { once: true });
   return {
     signal: controller.signal,
     touch() {
       clearTimeout(timer);
+      // Deno goes on reading a body for a moment after its request has failed.
+      if (isOver || controller.signal.aborted) return;
       timer = setTimeout(expire, seconds * 1000);
     },
     rest() {
       clearTimeout(timer);
     },
     end() {
+      isOver = true;
       clearTimeout(timer);
       signal?.removeEventListener("abort", follow);
     },

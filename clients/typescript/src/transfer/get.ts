@@ -4,7 +4,13 @@ import type { CallOptions, Connection } from "../http/connection.ts";
 import { everyPage } from "../http/pages.ts";
 import { verifiedBytes } from "./download.ts";
 import type { Progress } from "./put.ts";
-import { artifactNotFound, ownArtifactId, parseTarget, type Target } from "./target.ts";
+import {
+  artifactNotFound,
+  ownArtifactId,
+  parseArtifactId,
+  parseTarget,
+  type Target,
+} from "./target.ts";
 
 export interface GetOptions extends CallOptions {
   readonly onProgress?: (progress: Progress) => void;
@@ -25,7 +31,8 @@ export async function get(
   options: GetOptions = {},
 ): Promise<Got> {
   const opened = await openTarget(connection, target, options);
-  const { artifact_id, key, mime, size, sha256 } = opened;
+  const { key, mime, size, sha256 } = opened;
+  const artifact_id = parseArtifactId(opened.artifact_id);
   const { onProgress } = options;
   // The same content, whatever the key names meanwhile.
   const again = "grantToken" in parseTarget(target) ? target : { artifactId: artifact_id };

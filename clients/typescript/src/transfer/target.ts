@@ -22,6 +22,19 @@ export function parseTarget(target: Target): Exclude<Target, string> {
   return GRANT_TOKEN.test(target) ? { grantToken: target } : { key: target };
 }
 
+/**
+ * An artifact id of an answer, as it may be used in a path. Throws `unexpected_answer` for what has
+ * another form.
+ */
+export function parseArtifactId(text: string): string {
+  if (ARTIFACT_ID.test(text)) return text;
+  throw new AgentError({
+    code: "unexpected_answer",
+    message: "The service answered with an artifact id that cannot be one.",
+    status: 200,
+  });
+}
+
 /** The artifact of the caller's own that a target names now. Throws `artifact_not_found`. */
 export async function ownArtifactId(
   connection: Connection,

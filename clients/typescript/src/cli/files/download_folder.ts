@@ -1,10 +1,15 @@
-import { lstat, mkdir, open, realpath } from "node:fs/promises";
-import { basename, dirname, join, sep } from "node:path";
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { lstat, open, readdir, statfs } from "node:fs/promises";
+import { join } from "node:path";
 import type { AgentFiles } from "../../agent_files.ts";
 import type { InboxEntry } from "../../contract/types.ts";
 import { createSha256 } from "../../platform/sha256.ts";
-import type { Progress } from "../../transfer/put.ts";
-import { nameWith, safeName, safeSegments } from "./safe_path.ts";
+import type { GetOptions } from "../../transfer/get.ts";
+import { parseArtifactId } from "../../transfer/target.ts";
+import { inBytes } from "../terminal/output.ts";
+import { HeldFolder } from "./held_folder.ts";
+import { agentFolderName, nameWith, safeSegments } from "./safe_path.ts";
 import { save } from "./save.ts";
 
 const CHUNK_BYTES = 64 * 1024;
@@ -16,74 +21,99 @@ export interface Downloaded {
   readonly isNew: boolean;
 }
 
+/** Where a file may go: within the folder of its sender. */
+interface Candidate {
+  readonly folders: readonly string[];
+  readonly name: string;
+}
+
 /**
  * Downloads what was granted to `<folder>/<agent>/<key>`. A file that is there is never touched:
- * where it has other bytes, the download gets another name.
+ * where it has other bytes, the download gets another name. Nothing is asked of the service before
+ * there is a place for the file: it may count as the only download that the grant gives.
  */
 export async function downloadGrant(
   files: AgentFiles,
   grant: InboxEntry,
-  { folder, onProgress }: {
-    readonly folder: string;
-    readonly onProgress: (progress: Progress) => void;
-  },
+  { folder, ...options }: { readonly folder: string } & GetOptions,
 ): Promise<Downloaded> {
-  await mkdir(folder, { recursive: true });
-  for (const path of candidates(folder, grant)) {
-    const state = await stateOf(path, grant, folder);
-    if (state === "same") return { path, isNew: false };
-    if (state === "taken") continue;
-    const got = await files.get({ artifactId: grant.artifact_id }, { onProgress });
+  const artifact_id = parseArtifactId(grant.artifact_id);
+  await using root = await HeldFolder.open(folder);
+  const agent = agentFolderName(grant.from_agent);
+  await using own = await root.enter(agent).catch((error) => {
+    throw noFreeName(folder, error);
+  });
+  let obstacle: unknown = null;
+  const meet = (error: unknown) => {
+    obstacle = error;
+    return null;
+  };
+  for await (const { folders: [first, ...rest], name } of candidates(own, grant)) {
+    await using inner = first === undefined ? null : await own.enter(first, ...rest).catch(meet);
+    if (first !== undefined && inner === null) continue;
+    const place = inner ?? own;
+    const [path, shown] = [join(place.path, name), join(place.name, name)];
+    const state = await stateOf(path, grant).catch(meet);
+    if (state === "same") return { path: shown, isNew: false };
+    if (state !== "free") continue;
+    await assertRoom(place, grant.size);
     try {
-      await save(got, path);
-      return { path, isNew: true };
+      await save({ body: bytesOf(files, artifact_id, options), artifact: { artifact_id } }, path);
+      return { path: shown, isNew: true };
     } catch (error) {
       // Another process was faster. If that had the same bytes, the next look finds them.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      if (await stateOf(path, grant, folder) === "same") return { path, isNew: false };
+      if (await stateOf(path, grant) === "same") return { path: shown, isNew: false };
     }
   }
-  throw new Error(`${grant.artifact_id} finds no free name in ${folder}.`);
+  throw noFreeName(own.name, obstacle);
 }
 
-/** The names to try: the key's, the key's with a mark of the artifact, the artifact's. */
-function candidates(folder: string, { from_agent, key, artifact_id }: InboxEntry): string[] {
-  const agentFolder = join(folder, safeName(from_agent));
-  const path = join(agentFolder, ...safeSegments(key));
-  const mark = artifact_id.replace(/^art_/, "").slice(0, 8);
-  return [
-    path,
-    join(dirname(path), nameWith(basename(path), safeName(mark))),
-    join(agentFolder, safeName(artifact_id)),
-  ];
+function noFreeName(folder: string, cause: unknown): Error {
+  const because = cause instanceof Error ? `: ${cause.message}` : ".";
+  return new Error(`There is no free name for it in ${folder}${because}`, { cause });
 }
 
-/** Whether a path can be written, holds these bytes, or cannot be had. Makes its folder. */
+/**
+ * The names to try: the key's, the key's with a mark of the artifact, the artifact's. A sender can
+ * have files of all these names there already. So the last is one that nobody can know before; a
+ * file that an earlier run gave such a name is found by how that begins.
+ */
+async function* candidates(
+  own: HeldFolder,
+  { key, artifact_id }: InboxEntry,
+): AsyncGenerator<Candidate, void, undefined> {
+  const folders = safeSegments(key);
+  const name = folders.pop()!;
+  yield { folders, name };
+  yield { folders, name: nameWith(name, artifact_id.replace(/^art_/, "").slice(0, 8)) };
+  yield { folders: [], name: artifact_id };
+  for (const found of await readdir(own.path)) {
+    if (found.startsWith(`${artifact_id}.`)) yield { folders: [], name: found };
+  }
+  yield { folders: [], name: `${artifact_id}.${randomBytes(8).toString("hex")}` };
+}
+
+/** Whether a path can be written, holds these bytes, or cannot be had. */
 async function stateOf(
   path: string,
   { size, sha256 }: InboxEntry,
-  folder: string,
 ): Promise<"free" | "same" | "taken"> {
   try {
-    await mkdir(dirname(path), { recursive: true });
-    // A link somewhere on the way may lead out.
-    const [within, parent] = await Promise.all([realpath(folder), realpath(dirname(path))]);
-    if (!(parent + sep).startsWith(within.endsWith(sep) ? within : within + sep)) return "taken";
     const state = await lstat(path);
     if (!state.isFile() || state.size !== size) return "taken";
     return await sha256OfFile(path) === sha256 ? "same" : "taken";
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return "free";
-    // A file where a folder would be, a folder where the file would be, or too long a name.
-    if (["ENOTDIR", "EEXIST", "EISDIR", "ENAMETOOLONG", "EINVAL"].includes(code)) return "taken";
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "free";
     throw error;
   }
 }
 
 async function sha256OfFile(path: string): Promise<string> {
   const hash = await createSha256();
-  const file = await open(path);
+  // It waits for nobody who writes to a pipe. Windows has neither flag.
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   const buffer = new Uint8Array(CHUNK_BYTES);
   try {
     while (true) {
@@ -94,4 +124,26 @@ async function sha256OfFile(path: string): Promise<string> {
   } finally {
     await file.close();
   }
+}
+
+/** Throws where the file system says that it has less room than that. */
+async function assertRoom({ path, name }: HeldFolder, size: number): Promise<void> {
+  const { blocks, bavail, bsize } = await statfs(path).catch(() => ({
+    // What cannot be asked is not refused; nor is what some network file systems answer.
+    blocks: 0,
+    bavail: 0,
+    bsize: 0,
+  }));
+  if (blocks === 0 || bavail * bsize >= size) return;
+  throw new Error(`It has ${inBytes(size)}, for which there is no room in ${name}. Make room.`);
+}
+
+/** The verified bytes, asked for when the first is read. */
+async function* bytesOf(
+  files: AgentFiles,
+  artifactId: string,
+  options: GetOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { body } = await files.get({ artifactId }, options);
+  yield* body as unknown as AsyncIterable<Uint8Array>;
 }

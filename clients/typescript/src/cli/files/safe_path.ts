@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** Names of devices, which Windows opens in every folder and with every ending. */
 const RESERVED = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
@@ -18,6 +20,26 @@ export function safeName(text: string): string {
   const fit = text.replaceAll(UNFIT, "_").replace(/[. ]+$/, (end) => "_".repeat(end.length));
   if (fit === "") return "_";
   return RESERVED.test(fit) ? `_${fit}` : fit;
+}
+
+/** What file systems take at most; all of them are ASCII here. */
+const LONGEST_NAME = 255;
+
+/**
+ * The folder of an agent's files: another one for each agent, so that none can pass a file off as
+ * another's. `decodeURIComponent` reads it back. Letters of either case stay as they are.
+ */
+export function agentFolderName(agentId: string): string {
+  const fit = agentId.replaceAll(/[^A-Za-z0-9._@-]+/g, percentEncoded).replace(/\.$/, "%2E");
+  // An identifier of the contract is not empty.
+  const name = fit === "" ? "%" : RESERVED.test(fit) ? percentEncoded(fit[0]!) + fit.slice(1) : fit;
+  if (name.length <= LONGEST_NAME) return name;
+  return `${name.slice(0, 180)}%${createHash("sha256").update(agentId).digest("hex")}`;
+}
+
+function percentEncoded(text: string): string {
+  const bytes = Array.from(new TextEncoder().encode(text));
+  return bytes.map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
 }
 
 /** `house.txt` → `house.1a2b3c4d.txt`: another name for another content of the same key. */

@@ -1,7 +1,14 @@
 import { type FileHandle, link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import type { Got } from "../../transfer/get.ts";
+import type { ByteStream } from "../../transfer/source.ts";
+import { safeName } from "./safe_path.ts";
+
+/** Verified bytes, whose end fails where they are not right: what `AgentFiles.get` gives. */
+interface Download {
+  readonly body: ByteStream;
+  readonly artifact: { readonly artifact_id: string };
+}
 
 export interface SaveOptions {
   /** Whether to take the place of a file that is there. Default: false, to fail with EEXIST. */
@@ -25,12 +32,12 @@ const BATCH_BYTES = 1024 ** 2;
  * verified: whoever looks finds all of it or nothing.
  */
 export async function save(
-  { body, artifact }: Got,
+  { body, artifact }: Download,
   path: string,
   { overwrite = false, check = nothingToCheck }: SaveOptions = {},
 ): Promise<void> {
   const directory = dirname(path);
-  const prefix = `.${artifact.artifact_id}.`;
+  const prefix = `.${safeName(artifact.artifact_id)}.`;
   await removeStale(directory, prefix);
   const random = Math.random().toString(36).slice(2);
   const temporary = join(directory, `${prefix}${process.pid}-${random}.part`);
@@ -43,7 +50,7 @@ export async function save(
 }
 
 async function writeAll(
-  body: ReadableStream<Uint8Array>,
+  body: ByteStream,
   path: string,
   check: NonNullable<SaveOptions["check"]>,
 ): Promise<void> {
@@ -59,7 +66,7 @@ async function writeAll(
 }
 
 /** What the network brings comes in small chunks: in batches, these take fewer writes. */
-async function writeInBatches(body: ReadableStream<Uint8Array>, file: FileHandle): Promise<void> {
+async function writeInBatches(body: ByteStream, file: FileHandle): Promise<void> {
   const batch = new Uint8Array(BATCH_BYTES);
   let filled = 0;
   const flush = async () => {
@@ -68,7 +75,7 @@ async function writeInBatches(body: ReadableStream<Uint8Array>, file: FileHandle
     }
     filled = 0;
   };
-  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
     for (let taken = 0; taken < chunk.byteLength;) {
       const part = chunk.subarray(taken, taken + BATCH_BYTES - filled);
       batch.set(part, filled);

@@ -1,12 +1,14 @@
+import { mkdir } from "node:fs/promises";
 import type { AgentFiles } from "../../../agent_files.ts";
 import type { InboxEntry } from "../../../contract/types.ts";
-import { AgentError } from "../../../http/agent_error.ts";
+import { andAgain } from "../../../follow/and_again.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../exit_codes.ts";
-import { downloadGrant } from "../../files/download_folder.ts";
-import { inBytes, note, plain } from "../../terminal/output.ts";
-import { ProgressBar } from "../../terminal/progress_bar.ts";
+import { inBytes } from "../../terminal/output.ts";
+import { InboxDownloads } from "./inbox_downloads.ts";
+
+const MINUTES_BETWEEN_TRIES = 5;
 
 export const inbox: Command = defineCommand({
   summary: "List what other agents granted, or download it.",
@@ -24,20 +26,45 @@ export const inbox: Command = defineCommand({
   },
   async run({ positionals, values }, context) {
     if (positionals.length > 0) throw new UsageError("It takes options only.");
+    const isEndless = values.follow === true;
     const files = await context.files();
+    const ended = new AbortController();
     const grants = files.inbox({
-      wait: values.follow === true,
+      wait: isEndless,
+      signal: ended.signal,
       ...(values.from !== undefined && { fromAgent: values.from }),
     });
-    if (values.download === undefined) return await list(grants, values.follow === true, context);
-    let firstFailure: Error | null = null;
-    for await (const grant of grants) {
-      const failure = await download(files, grant, values.download, context);
-      firstFailure ??= failure;
+    try {
+      if (values.download === undefined) await list(grants, isEndless, context);
+      else await download(files, grants, { folder: values.download, isEndless, context });
+    } finally {
+      // A request that still waits for grants would keep the process.
+      ended.abort();
     }
-    if (firstFailure !== null) throw firstFailure;
   },
 });
+
+async function download(
+  files: AgentFiles,
+  grants: AsyncGenerator<InboxEntry, void, undefined>,
+  { folder, isEndless, context }: {
+    readonly folder: string;
+    readonly isEndless: boolean;
+    readonly context: Context;
+  },
+): Promise<void> {
+  // Without the folder, every grant would fail.
+  await mkdir(folder, { recursive: true });
+  const whatNow = isEndless
+    ? `It is tried again every ${MINUTES_BETWEEN_TRIES} minutes.`
+    : "The same command tries it again.";
+  const downloads = new InboxDownloads(files, context, { folder, whatNow });
+  const all = isEndless
+    ? andAgain(grants, downloads.again, { seconds: MINUTES_BETWEEN_TRIES * 60 })
+    : grants;
+  for await (const grant of all) await downloads.take(grant);
+  if (downloads.firstFailure !== null) throw downloads.firstFailure;
+}
 
 async function list(
   grants: AsyncIterable<InboxEntry>,
@@ -55,43 +82,4 @@ async function list(
     ],
     isEndless,
   });
-}
-
-/** Resolves to what kept this one grant from being downloaded: no reason to miss the others. */
-async function download(
-  files: AgentFiles,
-  grant: InboxEntry,
-  folder: string,
-  { output }: Context,
-): Promise<Error | null> {
-  using bar = new ProgressBar(grant.key, output);
-  try {
-    const { path, isNew } = await downloadGrant(files, grant, { folder, onProgress: bar.show });
-    bar[Symbol.dispose]();
-    await output.value(
-      { ...grant, path, is_new: isNew },
-      () => `${plain(path)}  ${inBytes(grant.size)}${isNew ? "" : "  (was there)"}`,
-    );
-    return null;
-  } catch (error) {
-    if (!isOfOneGrant(error)) throw error;
-    note(`${plain(grant.key)} from ${plain(grant.from_agent)}: ${error.message}`);
-    // It was taken back, or is over: that is no failure.
-    const isGone = error instanceof AgentError && [404, 410].includes(error.status) &&
-      error.code !== "download_broken";
-    return isGone ? null : error;
-  }
-}
-
-/** A file that another agent's name or key makes impossible, one that is in the way, … */
-const CODES_OF_ONE_FILE = ["EACCES", "EEXIST", "EISDIR", "ELOOP", "ENAMETOOLONG", "ENOTDIR"];
-
-/** Whether the next grant may well be downloaded. */
-function isOfOneGrant(error: unknown): error is Error {
-  if (error instanceof AgentError) {
-    return !error.retryable && ![0, 401, 403].includes(error.status) ||
-      error.code === "download_mismatch";
-  }
-  const { code = "" } = error as NodeJS.ErrnoException;
-  return CODES_OF_ONE_FILE.includes(code);
 }

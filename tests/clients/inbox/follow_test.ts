@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../dev/command/project.ts";
-import { SUPABASE_URL } from "../conformance/client.ts";
-import { agentFiles } from "./cast.ts";
+import { PROJECT } from "../../../dev/command/project.ts";
+import { SUPABASE_URL } from "../../conformance/client.ts";
+import { agentFiles } from "../cast.ts";
 
 const MAIN = join(PROJECT, "clients/typescript/src/cli/main.ts");
 

@@ -1,0 +1,48 @@
+/**
+ * Yields the items of `coming` as they arrive. At most every so many seconds, it also empties
+ * `again` and yields its items once more. Ends when `coming` ends.
+ */
+export async function* andAgain<Item>(
+  coming: AsyncGenerator<Item, void, undefined>,
+  again: Set<Item>,
+  { seconds }: { readonly seconds: number },
+): AsyncGenerator<Item, void, undefined> {
+  let next: Promise<IteratorResult<Item, void>> | null = null;
+  let lookedAt = performance.now();
+  try {
+    while (true) {
+      if (next === null) {
+        next = coming.next();
+        // A rejection is handled below, where `next` is awaited. That may be later.
+        next.catch(() => {});
+      }
+      const left = lookedAt + seconds * 1000 - performance.now();
+      if (again.size > 0 && (left <= 0 || !await settlesWithin(next, left))) {
+        const items = [...again];
+        again.clear();
+        yield* items;
+        lookedAt = performance.now();
+        continue;
+      }
+      const { done, value } = await next;
+      if (done) return;
+      next = null;
+      if (again.size === 0) lookedAt = performance.now();
+      yield value;
+    }
+  } finally {
+    // While a `next` is pending, `return` would wait for it.
+    if (next === null) await coming.return();
+  }
+}
+
+function settlesWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), milliseconds);
+    const settle = () => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+    promise.then(settle, settle);
+  });
+}

@@ -1,0 +1,66 @@
+/** What a service could answer, for the tests of `inbox --download`. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentFiles, InboxEntry } from "../../../clients/typescript/src/index.ts";
+import {
+  type Downloaded,
+  downloadGrant,
+} from "../../../clients/typescript/src/cli/files/download_folder.ts";
+
+export const CONTENT = "hostile";
+export const ARTIFACT_ID = `art_${"12345678".repeat(4)}`;
+
+export function grantOf(fields: Partial<InboxEntry> = {}): InboxEntry {
+  return {
+    grant_id: "grant_1",
+    artifact_id: ARTIFACT_ID,
+    from_agent: "planner",
+    key: "plan.txt",
+    mime: "text/plain",
+    size: CONTENT.length,
+    sha256: createHash("sha256").update(CONTENT).digest("hex"),
+    granted_at: "",
+    expires_at: "",
+    ...fields,
+  };
+}
+
+/** A service that has one content, and counts how often it is asked for it. */
+export class FakeService {
+  asked = 0;
+
+  get files(): AgentFiles {
+    const get = () => {
+      this.asked++;
+      const artifact = { artifact_id: ARTIFACT_ID };
+      return Promise.resolve({ body: new Blob([CONTENT]).stream(), artifact });
+    };
+    return { get } as unknown as AgentFiles;
+  }
+}
+
+export function download(
+  folder: string,
+  fields: Partial<InboxEntry> = {},
+  { files }: Pick<FakeService, "files"> = new FakeService(),
+): Promise<Downloaded> {
+  return downloadGrant(files, grantOf(fields), { folder });
+}
+
+/** Gives a folder `received` that is not there yet, beside which nothing may appear. */
+export async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const outer = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    await run(join(outer, "received"));
+    assert.deepEqual(await readdir(outer), ["received"], "nothing beside the folder");
+  } finally {
+    await Deno.remove(outer, { recursive: true });
+  }
+}
+
+/** The files and folders below a folder. */
+export async function namesBelow(folder: string): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).sort();
+}
