@@ -10,8 +10,8 @@ export type Catalogue = ReadonlyMap<string, string>;
 const OWN_SCHEMAS = ["agents", "artifacts", "mesh"];
 
 /**
- * Reads everything that the project defines: schemas, tables, columns, domains, constraints,
- * indexes, sequences, functions and triggers, each with its owner, privileges and comment.
+ * Reads everything that the project defines: schemas, tables, composite types, columns,
+ * domains, constraints, indexes, sequences, functions and triggers, each with its owner, privileges and comment.
  */
 export async function readCatalogue(
   sql: postgres.Sql | postgres.TransactionSql,
@@ -31,10 +31,10 @@ export async function readCatalogue(
       concat_ws(E'\\n', n.nspowner::regrole, n.nspacl, obj_description(n.oid, 'pg_namespace')) as definition
     from own_schemas n
     union all
-    select format('%s %s', case c.relkind when 'S' then 'sequence' when 'i' then 'index' else 'table' end, c.oid::regclass),
+    select format('%s %s', case c.relkind when 'S' then 'sequence' when 'i' then 'index' when 'c' then 'type' else 'table' end, c.oid::regclass),
       concat_ws(
         E'\\n', c.relkind, c.relowner::regrole, c.relacl, c.reloptions, c.relrowsecurity, c.relforcerowsecurity,
-        c.relpersistence, pg_get_indexdef(i.indexrelid), obj_description(c.oid, 'pg_class')
+        c.relpersistence, pg_get_indexdef(i.indexrelid), obj_description(c.oid, 'pg_class'), obj_description(c.reltype, 'pg_type')
       )
     from relations c
     left join pg_index i on i.indexrelid = c.oid
@@ -48,7 +48,7 @@ export async function readCatalogue(
     from relations c
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-    where c.relkind = 'r'
+    where c.relkind in ('r', 'c')
     union all
     select format('domain %s', t.oid::regtype),
       concat_ws(

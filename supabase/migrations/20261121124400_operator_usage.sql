@@ -40,7 +40,22 @@ begin
   end if;
   return json_build_object(
     'found', (
-      select coalesce(json_agg(to_jsonb(p) order by p.day, p.agent_id), '[]') from unnest(page) p
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'agent_id', p.agent_id,
+            'day', p.day,
+            'requests', p.requests,
+            'refusals', p.refusals,
+            'artifacts', p.artifacts,
+            'bytes', p.bytes,
+            'grants', p.grants
+          )
+          order by p.day, p.agent_id
+        ),
+        '[]'
+      )
+      from unnest(page) p
     ),
     'next', case
       when cardinality(page) = list_usage.max_entries

@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { SUPERUSER_URL } from "../connection.ts";
+import { urlOf } from "../connection.ts";
 import { CALLS } from "./calls.ts";
 import type { PlannedCall } from "./planned_call.ts";
 import { type Explainer, openExplainer, PLAN_KINDS, type PlanKind } from "./explain.ts";
@@ -61,11 +61,4 @@ async function complaintsOf(
   if (pages !== null && pages > call.bounds.pages) complaints.push(`reads ${pages} pages`);
   if ((refusal !== null) !== call.refused) complaints.push(`ends with ${refusal}`);
   return complaints.map((what) => `${call.functionName} ${call.circumstances} (${plans}) ${what}`);
-}
-
-async function urlOf(sql: postgres.Sql): Promise<string> {
-  const [row] = await sql<[{ name: string }]>`select current_database() as name`;
-  const url = new URL(SUPERUSER_URL);
-  url.pathname = `/${row.name}`;
-  return url.href;
 }
