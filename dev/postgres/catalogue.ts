@@ -10,8 +10,9 @@ export type Catalogue = ReadonlyMap<string, string>;
 const OWN_SCHEMAS = ["agents", "artifacts", "mesh"];
 
 /**
- * Reads everything that the project defines: schemas, tables, composite types, columns,
- * domains, constraints, indexes, sequences, functions and triggers, each with its owner, privileges and comment.
+ * Reads everything that the project defines: schemas, tables, composite types, columns, domains,
+ * constraints, indexes, sequences, functions and triggers, each with its owner, privileges and
+ * comment.
  */
 export async function readCatalogue(
   sql: postgres.Sql | postgres.TransactionSql,
