@@ -28,13 +28,15 @@ function environment(own: Record<string, string>): Environment {
 const PLATFORM_SETTINGS = {
   supabaseUrl: "https://project.supabase.co",
   serviceKey: "sb_secret_a",
-  operatorKeys: ["sb_secret_a", "sb_secret_b", "service.role.jwt"],
+  operatorKeys: ["sb_secret_a", "sb_secret_b"],
+  legacyKey: { key: "service.role.jwt", use: "refused" },
   publicKeys: ["sb_publishable_a", "anon.jwt"],
   publicSupabaseUrl: null,
   rateLimitRequestsPerMinute: 30_000,
   rateLimitRequestsAtOnce: 64,
   usageWriteSeconds: 60,
   mcpAllowedOrigins: null,
+  acceptLegacyKeys: false,
 };
 
 Deno.test("readArtifactsSettings() with what the platform gives → every key, and the defaults", () => {
@@ -72,7 +74,24 @@ Deno.test("readPlatformSettings() of a project with legacy keys alone → the se
   );
   assert.equal(settings.serviceKey, "service.role.jwt");
   assert.deepEqual(settings.operatorKeys, ["service.role.jwt"]);
+  assert.deepEqual(settings.legacyKey, { key: "service.role.jwt", use: "only_key" });
   assert.deepEqual(settings.publicKeys, ["anon.jwt"]);
+});
+
+Deno.test("readPlatformSettings() with ACCEPT_LEGACY_KEYS=true → the service_role key is the operator's beside the secret keys", () => {
+  const { operatorKeys, legacyKey } = readPlatformSettings(
+    environment({ ACCEPT_LEGACY_KEYS: " true " }),
+  );
+  assert.deepEqual(operatorKeys, ["sb_secret_a", "sb_secret_b", "service.role.jwt"]);
+  assert.deepEqual(legacyKey, { key: "service.role.jwt", use: "accepted" });
+});
+
+Deno.test("readPlatformSettings() where SUPABASE_SERVICE_ROLE_KEY is a secret key, or not set → no legacy key", () => {
+  for (const key of ["sb_secret_b", ""]) {
+    const settings = readPlatformSettings(environment({ SUPABASE_SERVICE_ROLE_KEY: key }));
+    assert.deepEqual(settings.operatorKeys, ["sb_secret_a", "sb_secret_b"]);
+    assert.equal(settings.legacyKey, null);
+  }
 });
 
 type BadValues = Readonly<Record<string, readonly string[]>>;
@@ -84,6 +103,7 @@ const BAD_PLATFORM_VALUES: BadValues = {
   RATE_LIMIT_REQUESTS_AT_ONCE: ["-1", "1.5"],
   USAGE_WRITE_SECONDS: ["-1", "3601", "a minute"],
   MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
+  ACCEPT_LEGACY_KEYS: ["yes", "1", "TRUE", "true,false"],
   SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
   SUPABASE_PUBLISHABLE_KEYS: ["junk-that-must-not-be-told"],
 };
