@@ -37,6 +37,7 @@ const PLATFORM_SETTINGS = {
   usageWriteSeconds: 60,
   mcpAllowedOrigins: null,
   acceptLegacyKeys: false,
+  userOauthClientIds: null,
 };
 
 Deno.test("readArtifactsSettings() with what the platform gives → every key, and the defaults", () => {
@@ -94,6 +95,14 @@ Deno.test("readPlatformSettings() where SUPABASE_SERVICE_ROLE_KEY is a secret ke
   }
 });
 
+Deno.test("readPlatformSettings() with USER_OAUTH_CLIENT_IDS → these, in lower case", () => {
+  const ids = ["9A8b7c6d-5e4f-3a2b-1c0d-9e8f7a6b5c4d", "00000000-0000-4000-8000-000000000001"];
+  const { userOauthClientIds } = readPlatformSettings(
+    environment({ USER_OAUTH_CLIENT_IDS: ids.join(" , ") }),
+  );
+  assert.deepEqual(userOauthClientIds, ids.map((id) => id.toLowerCase()));
+});
+
 type BadValues = Readonly<Record<string, readonly string[]>>;
 
 const BAD_PLATFORM_VALUES: BadValues = {
@@ -104,6 +113,12 @@ const BAD_PLATFORM_VALUES: BadValues = {
   USAGE_WRITE_SECONDS: ["-1", "3601", "a minute"],
   MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
   ACCEPT_LEGACY_KEYS: ["yes", "1", "TRUE", "true,false"],
+  USER_OAUTH_CLIENT_IDS: [
+    "*",
+    "my-client",
+    "9a8b7c6d-5e4f-3a2b-1c0d-9e8f7a6b5c4d,",
+    "9a8b7c6d-5e4f-3a2b-1c0d-9e8f7a6b5c4d;00000000-0000-4000-8000-000000000001",
+  ],
   SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
   SUPABASE_PUBLISHABLE_KEYS: ["junk-that-must-not-be-told"],
 };

@@ -30,6 +30,12 @@ export const PLATFORM_VARIABLES = {
     default: false,
     meaning: "Whether the legacy service_role key is the operator's beside secret keys.",
   }),
+  userOauthClientIds: {
+    name: "USER_OAUTH_CLIENT_IDS",
+    default: null,
+    meaning: "The OAuth clients whose tokens stand for their users, comma-separated.",
+    parse: parseClientIds,
+  } satisfies Variable<readonly string[] | null>,
   ...RATE_LIMIT_VARIABLES,
   usageWriteSeconds: integer({
     name: "USAGE_WRITE_SECONDS",
@@ -102,6 +108,17 @@ function legacyKeyOf(
   if (key === null || secretKeys.includes(key)) return null;
   if (secretKeys.length === 0) return { key, use: "only_key" };
   return { key, use: acceptLegacyKeys ? "accepted" : "refused" };
+}
+
+/** As Supabase Auth gives them: UUIDs. Throws SettingsError. */
+function parseClientIds(text: string): readonly string[] {
+  const ids = text.toLowerCase().split(",").map((id) => id.trim());
+  if (!ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))) {
+    throw new SettingsError(
+      "USER_OAUTH_CLIENT_IDS must be client ids, comma-separated, each such as 9a8b7c6d-5e4f-4a2b-8c0d-9e8f7a6b5c4d.",
+    );
+  }
+  return ids;
 }
 
 function readKeys(name: string, environment: Environment): Readonly<Record<string, string>> {
