@@ -113,7 +113,7 @@ function describe(path: string, operation: Operation, components: Components): o
   const { response, accepted, plainText } = operation;
   const isOpen = identification === "none";
   return {
-    operationId: operationId(path),
+    operationId: operation.operationId ?? wordsOf(path),
     tags: [tag],
     summary,
     description: describeInWords(operation),
@@ -165,6 +165,6 @@ function describeHealth(components: Components): object {
 }
 
 /** `/peer/register` → `peerRegister`. */
-function operationId(path: string): string {
+function wordsOf(path: string): string {
   return path.slice(1).replace(/[/_](.)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -14,6 +14,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
   return defineOperation({
     summary: "Exchange a grant token for a short-lived download URL.",
     description: "Of a grant with `max_downloads` every answer counts, whoever gets it.",
+    operationId: "fetchGrant",
     tag: "Artifacts",
     callers: "whoever has the token",
     effect: "reads",

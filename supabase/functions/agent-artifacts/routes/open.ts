@@ -33,6 +33,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     description: "Send `artifact_id`, or `key` for the artifact that the key names now: the " +
       "caller's own, or with `agent_id` another agent's. Where an agent has no other grant of it " +
       "than with `max_downloads`, every answer counts; not so to the owner.",
+    operationId: "openArtifact",
     tag: "Artifacts",
     callers: "the owner, an agent with a live grant",
     effect: "reads",
