@@ -445,6 +445,8 @@ export interface operations {
           key?: string;
           /** @description Whose key it is; default: the caller's. */
           agent_id?: string;
+          /** @description In bytes. A larger one is refused, and that counts as no download. */
+          max_size?: number;
         };
       };
     };

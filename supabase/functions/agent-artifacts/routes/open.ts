@@ -13,6 +13,9 @@ const request = z.object({
   artifact_id: artifactId.optional(),
   key: key.optional(),
   agent_id: agentId.optional().meta({ description: "Whose key it is; default: the caller's." }),
+  max_size: z.int().min(0).optional().meta({
+    description: "In bytes. A larger one is refused, and that counts as no download.",
+  }),
 })
   .refine((input) => input.artifact_id !== undefined || input.key !== undefined, {
     path: ["artifact_id"],
@@ -44,6 +47,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     errors: [
       "artifact_not_found",
       "artifact_not_committed",
+      "limit_exceeded",
       "artifact_expired",
       "grant_used_up",
     ],
@@ -52,6 +56,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
         artifact_id: input.artifact_id ?? null,
         key: input.key ?? null,
         agent_id: input.agent_id ?? null,
+        ...(input.max_size !== undefined && { max_size: input.max_size }),
       }, asking),
   });
 }
