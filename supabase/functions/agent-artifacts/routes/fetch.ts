@@ -17,7 +17,8 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     operationId: "fetchGrant",
     tag: "Artifacts",
     callers: "whoever has the token",
-    effect: "reads",
+    // To the downloads of a grant that counts them.
+    effect: "adds",
     identification: "none",
     limitedBy: ({ grant_token }) => sha256Hex(grant_token),
     request: z.object({ grant_token: grantToken }),

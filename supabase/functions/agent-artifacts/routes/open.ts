@@ -39,7 +39,8 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     operationId: "openArtifact",
     tag: "Artifacts",
     callers: "the owner, an agent with a live grant",
-    effect: "reads",
+    // To the downloads of a grant that counts them.
+    effect: "adds",
     identification: "required",
     request,
     requestExample: { artifact_id: ARTIFACT_ID.examples[0] },
