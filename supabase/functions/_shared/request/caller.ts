@@ -69,17 +69,8 @@ export async function identifyCaller(
   return await verifyUserToken(credential.token, request, settings);
 }
 
-/** Whether the headers are the operator's. Refuses nobody, and verifies no token. */
-export function isOperator(headers: Headers, settings: PlatformSettings): boolean {
-  try {
-    return readCredential(headers, settings).kind === "operator";
-  } catch (error) {
-    if (error instanceof ServiceError) return false;
-    throw error;
-  }
-}
-
-function readCredential(
+/** What the headers alone tell. Throws unauthenticated; a user's token is for Auth to judge. */
+export function readCredential(
   headers: Headers,
   settings: PlatformSettings,
 ): AgentCaller | OperatorCaller | UserToken {
