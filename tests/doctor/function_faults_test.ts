@@ -70,6 +70,13 @@ const SETTINGS: readonly SettingFault[] = [
     remedy: /docs\/configuration\.md/,
   },
   {
+    setting: { name: "agent-mesh", environment: { ACCEPT_LEGACY_KEYS: "true" } },
+    check: "legacy key",
+    level: "note",
+    message: /^agent-mesh takes the legacy service_role key for the operator's: .*rotated\.$/,
+    remedy: /^Send a secret key in its place everywhere, then unset ACCEPT_LEGACY_KEYS: /,
+  },
+  {
     // The older key alone: that of the environment is not the one that the operator has.
     setting: { name: "agent-artifacts", environment: { SUPABASE_SECRET_KEYS: "{}" } },
     check: "agent-artifacts",
@@ -234,6 +241,17 @@ Deno.test("the doctor of functions with one fault after the other → each alone
     assert.equal(complaints[0]!.check, "secret key");
     assert.match(complaints[0]!.remedy!, /^Set it to the secret key of the project at http/);
     assert.ok(complaints.every(({ message }) => !message.includes("sb_secret")));
+  });
+
+  await test.step("the legacy service_role key in place of the secret key → that it is refused, by both", async () => {
+    const { serviceRoleKey } = deployment.stack;
+    const complaints = await deployment.complaints({ SUPABASE_SECRET_KEY: serviceRoleKey });
+    for (const name of ["agent-artifacts", "agent-mesh"]) {
+      const { message, remedy } = complaints.find(({ check }) => check === name)!;
+      assert.match(message, /^SUPABASE_SECRET_KEY is the legacy service_role key, which /);
+      assert.match(remedy!, /^Set it to a secret key, sb_secret_…: /);
+    }
+    assert.ok(!JSON.stringify(complaints).includes(serviceRoleKey));
   });
 
   await test.step("nobody listens → that nobody answers", async () => {

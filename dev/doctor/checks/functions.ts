@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { DEPLOY } from "../findings/remedies.ts";
+import { isRefusedLegacyKey } from "./legacy_key.ts";
 import type { Facts, FunctionFacts } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
 import { fault, type Finding, ok } from "../findings/finding.ts";
@@ -34,6 +35,13 @@ function findDeploymentFault({ name, openHealth, health, whoami }: FunctionFacts
       misconfigured
         ? "Mend what the message names; docs/configuration.md has every variable."
         : "Look at the function's log, and whether the project is running.",
+    );
+  }
+  if (isRefusedLegacyKey(whoami)) {
+    return fault(
+      name,
+      "SUPABASE_SECRET_KEY is the legacy service_role key, which the function refuses.",
+      "Set it to a secret key, sb_secret_…: Settings, API Keys.",
     );
   }
   if (fieldOf(health, "version") === undefined && whoami.status === 401) {

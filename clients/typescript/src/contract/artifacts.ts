@@ -19,11 +19,11 @@ export interface paths {
   };
   "/fetch": {
     /** Exchange a grant token for a short-lived download URL. */
-    post: operations["fetch"];
+    post: operations["fetchGrant"];
   };
   "/open": {
     /** Get a short-lived download URL by one's own credential. */
-    post: operations["open"];
+    post: operations["openArtifact"];
   };
   "/grants": {
     /** The live grants that an agent has given, those that end first. */
@@ -47,7 +47,7 @@ export interface paths {
   };
   "/delete": {
     /** End an artifact, and with it its grants. */
-    post: operations["delete"];
+    post: operations["deleteArtifact"];
   };
   "/events": {
     /** What happened to an agent and what it did, oldest first. */
@@ -417,7 +417,7 @@ export interface operations {
       };
     };
   };
-  fetch: {
+  fetchGrant: {
     requestBody: {
       content: {
         "application/json": {
@@ -435,7 +435,7 @@ export interface operations {
       };
     };
   };
-  open: {
+  openArtifact: {
     requestBody: {
       content: {
         "application/json": {
@@ -445,6 +445,8 @@ export interface operations {
           key?: string;
           /** @description Whose key it is; default: the caller's. */
           agent_id?: string;
+          /** @description In bytes. A larger one is refused, and that counts as no download. */
+          max_size?: number;
         };
       };
     };
@@ -600,7 +602,7 @@ export interface operations {
       };
     };
   };
-  delete: {
+  deleteArtifact: {
     requestBody: {
       content: {
         "application/json": {
@@ -742,6 +744,11 @@ export interface operations {
             settings?: {
               [key: string]: number;
             };
+            /**
+             * @description Whether the service_role key is the operator's, where the platform gives one.
+             * @enum {string}
+             */
+            legacy_key?: "refused" | "accepted" | "only_key";
           };
         };
       };
