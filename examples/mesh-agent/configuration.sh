@@ -8,7 +8,9 @@ readonly AGENT_FOLDER
 # require_safe_url <url>: says so and fails, unless whoever answers there has to prove who he is.
 # What a host answers to itself, nobody else has touched.
 require_safe_url() {
-  local loopback='localhost|127(\.[0-9]{1,3}){3}|\[::1\]'
+  # Any other spelling could be a name to curl, and a name server's to answer.
+  local octet='(0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])'
+  local loopback="localhost|127(\\.$octet){3}|\\[::1\\]"
   [[ $1 =~ ^(https://[A-Za-z0-9.:_-]+|https://\[[0-9A-Fa-f:]+\](:[0-9]+)?|http://($loopback)(:[0-9]+)?)(/[^[:space:]]*)?$ ]] && return
   echo "MESH_URL must begin with https://, or with http:// and a loopback address; it is $1" >&2
   return 1
@@ -34,7 +36,8 @@ own_configuration() {
   fi
   {
     LC_ALL=C awk -v firewall="$FIREWALL" -v private_key="$PRIVATE_KEY_FILE" -v names="$2" \
-      -f "$AGENT_FOLDER/configuration.awk" "$AGENT_FOLDER/own.conf" "$1" 2>&1 >&3 |
+      -f "$AGENT_FOLDER/addresses.awk" -f "$AGENT_FOLDER/configuration.awk" \
+      "$AGENT_FOLDER/own.conf" "$1" 2>&1 >&3 |
       sed 's|[A-Za-z0-9+/]\{20,\}=*|(a key)|g; s|^\(.\{300\}\).*|\1 (and more)|' >&2
   } 3>&1
 }
