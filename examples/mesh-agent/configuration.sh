@@ -1,9 +1,22 @@
 # shellcheck shell=bash
-# Makes a configuration of the agent's own from one that was served. To be sourced, with
-# `pipefail` set: that defines functions and changes nothing on the host.
+# What an agent takes of what it is served: so much, from there, and of a configuration its data
+# alone. To be sourced, with `pipefail` set: that defines functions and changes nothing on the host.
 
 AGENT_FOLDER=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 readonly AGENT_FOLDER
+
+# The most that is taken of one answer: a configuration of a thousand peers has 0.2 MiB.
+readonly LONGEST_ANSWER_MIB=16
+
+# bounded_curl <arguments>: becomes curl, which cannot make a file longer than that, and fails with
+# 63 where the length was announced, else with 23. Older versions keep --max-filesize to announced
+# lengths, so the kernel bounds every file that curl writes, headers too. Ignored, its signal ends
+# no process, and leaves no core with an agent key in it. A limit that is lower already stays.
+bounded_curl() {
+  trap '' XFSZ
+  ulimit -f "$((LONGEST_ANSWER_MIB * 1024))" 2>/dev/null || true
+  exec curl "$@" --max-filesize "$((LONGEST_ANSWER_MIB * 1024 * 1024))"
+}
 
 # require_safe_url <url>: says so and fails, unless whoever answers there has to prove who he is.
 # What a host answers to itself, nobody else has touched.
