@@ -202,11 +202,20 @@ fall_back() {
   fi
 }
 
-# pause <seconds>: a tenth more or less, so that agents do not fall into step.
+# pause <milliseconds>
 pause() {
-  local milliseconds=$(($1 * (900 + RANDOM % 201)))
-  sleep "$((milliseconds / 1000)).$(printf %03d $((milliseconds % 1000)))" &
+  sleep "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))" &
   wait $! || true
+}
+
+# How many milliseconds to pause after a round that failed: ever longer, up to the interval, so that
+# a service that is back is noticed as soon as news would be, but no less than it asked for.
+milliseconds_to_back_off() {
+  local seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS)) interval asked
+  interval=$(interval_seconds)
+  ((seconds <= interval)) || seconds=$interval
+  asked=$(retry_after)
+  echo "$((asked > seconds ? asked * (1000 + RANDOM % 101) : seconds * (900 + RANDOM % 101)))"
 }
 
 # How many seconds the service asked to be left alone, within LONGEST_PAUSE_SECONDS.
@@ -220,22 +229,21 @@ retry_after() {
 }
 
 stay() {
-  local pause_seconds asked
+  local pause_milliseconds
   while true; do
     : >"$WORK/headers"
     keep_firewall
     if meet; then
       failures=0
-      pause_seconds=$(seconds_to_pause)
+      # A tenth more or less, so that agents do not fall into step.
+      pause_milliseconds=$(($(seconds_to_pause) * (900 + RANDOM % 201)))
     else
       fall_back || log "the last configuration cannot be brought up"
       failures=$((failures + 1))
-      pause_seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS))
-      asked=$(retry_after)
-      ((pause_seconds >= asked)) || pause_seconds=$asked
+      pause_milliseconds=$(milliseconds_to_back_off)
     fi
     if is_up; then refresh_endpoints || log "the endpoints of the peers cannot be refreshed"; fi
-    pause "$pause_seconds"
+    pause "$pause_milliseconds"
   done
 }
 
