@@ -62,7 +62,8 @@ function last_ipv4_number(groups,    digits, i, number) {
   return number
 }
 
-# Whether any address from `first` to `last` is one that means the same on no two hosts, or no host.
+# Whether any address from `first` to `last` is one by which no host reaches another one: unspecified,
+# loopback, link-local, multicast or reserved.
 function is_special_ipv4(first, last) {
   return first <= ipv4_number("0.255.255.255") || last >= ipv4_number("224.0.0.0") ||
     first <= ipv4_number("127.255.255.255") && last >= ipv4_number("127.0.0.0") ||

@@ -41,7 +41,7 @@ testWithEachAwk(
 );
 
 testWithEachAwk(
-  "a mesh where addresses mean something else on every host → refused",
+  "a mesh in networks where no host reaches another one, or not of unique local addresses → refused",
   async (awk) => {
     const ipv4 = [
       "0.0.0.1/8",
