@@ -1,10 +1,11 @@
 import { Buffer } from "node:buffer";
 import {
-  AuthClient,
+  createClient,
   isAuthApiError,
   isAuthRetryableFetchError,
+  type SupabaseClient,
   type UserResponse,
-} from "@supabase/auth-js";
+} from "@supabase/supabase-js";
 import * as z from "zod";
 import { ServiceError } from "../errors.ts";
 import { agentId } from "../fields.ts";
@@ -16,7 +17,7 @@ import { SigningKeys } from "./signing_keys.ts";
 
 /** The project's Auth: what verifies tokens, and the keys that they are signed with. */
 interface ProjectAuth {
-  readonly client: InstanceType<typeof AuthClient>;
+  readonly client: SupabaseClient["auth"];
   readonly keys: SigningKeys;
 }
 
@@ -84,20 +85,13 @@ export async function verifyUserToken(
 }
 
 function connect({ supabaseUrl, serviceKey }: PlatformSettings): ProjectAuth {
-  const url = `${supabaseUrl}/auth/v1`;
-  const headers = { apikey: serviceKey };
-  return {
-    client: new AuthClient({
-      url,
-      headers,
-      // It makes one call only: GET /user.
-      fetch: (input, init) => fetchWithDeadline("auth/user", input, init),
-      autoRefreshToken: false,
-      persistSession: false,
-      detectSessionInUrl: false,
-    }),
-    keys: new SigningKeys(`${url}/.well-known/jwks.json`, headers),
-  };
+  const { auth } = createClient(supabaseUrl, serviceKey, {
+    auth: { autoRefreshToken: false, persistSession: false, detectSessionInUrl: false },
+    // It makes one call only: GET /user.
+    global: { fetch: (input, init) => fetchWithDeadline("auth/user", input, init) },
+  });
+  const keysUrl = `${supabaseUrl}/auth/v1/.well-known/jwks.json`;
+  return { client: auth, keys: new SigningKeys(keysUrl, { apikey: serviceKey }) };
 }
 
 /**
@@ -122,7 +116,7 @@ async function verify(
   return (await verdictOf(client.getClaims(token, { jwks: { keys: [key] } })))?.claims;
 }
 
-/** What auth-js found out. Throws ServiceError. */
+/** What supabase-js found out. Throws ServiceError. */
 async function verdictOf<Data>(
   answer: Promise<{ readonly data: Data; readonly error: unknown }>,
 ): Promise<Data> {
