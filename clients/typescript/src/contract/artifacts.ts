@@ -696,7 +696,7 @@ export interface operations {
             forgotten_events: number;
             /** @description What is left for the next call; 0: nothing. */
             remaining: number;
-            /** @description Objects that no artifact accounts for, kept and not counted in `remaining` because more than 5% are such, of those looked at and some 800 before them: the database may be older than the bucket. Look at them with `deno task fsck`, then send `remove_many_orphans`. */
+            /** @description Objects that no artifact accounts for, kept and not counted in `remaining` because they are more than 5% of the bucket: the database may be older than the bucket. Look at them with `deno task fsck`, then send `remove_many_orphans`. */
             orphans_held: number;
           };
         };
