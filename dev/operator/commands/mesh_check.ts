@@ -38,7 +38,7 @@ await runOperatorCommand({
   example: "deno task mesh:check",
   options: {},
   async run(_, output) {
-    const parameters = await readMeshParameters();
+    const parameters = { ...await readMeshParameters() };
     let count = 0;
     async function* faults() {
       for await (const fault of rowsOf<FaultRow>("check_mesh", { parameters })) {

@@ -3,7 +3,7 @@ import { createEventsOperation } from "../../_shared/events.ts";
 import type { Operation, Platform } from "../../_shared/operations/operation.ts";
 import { port, proto } from "../fields.ts";
 
-const TYPES = [
+export const MESH_EVENT_TYPES = [
   "rule.requested",
   "rule.activated",
   "rule.revoked",
@@ -17,7 +17,7 @@ const TYPES = [
 
 export function createOperation(platform: Platform): Operation {
   return createEventsOperation(platform, {
-    types: TYPES,
+    types: MESH_EVENT_TYPES,
     fields: {
       from_agent: z.string().optional(),
       to_agent: z.string().optional(),
