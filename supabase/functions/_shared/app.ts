@@ -12,7 +12,7 @@ import type { Documentation } from "./openapi/document.ts";
 import type { Operations } from "./operations/operation.ts";
 import { RateLimits, type Slot, UNLIMITED } from "./request/rate_limits.ts";
 import { discardBody, readJsonObject } from "./request/request_body.ts";
-import { type EndedRequest, logRequest } from "./request/request_log.ts";
+import { type EndedRequest, type LogRequest, logRequest } from "./request/request_log.ts";
 import { requestPath } from "./request/request_path.ts";
 import { recordInto, RequestRecord } from "./request/request_record.ts";
 import { runOperation } from "./operations/run_operation.ts";
@@ -73,6 +73,7 @@ const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,64}$/;
 export function createApp<Settings extends PlatformSettings>(
   description: AppDescription<Settings>,
   environment: Environment,
+  log: LogRequest = logRequest,
 ): Hono<{ Variables: Variables }> {
   const app = new Hono<{ Variables: Variables }>({ getPath: requestPath })
     .basePath(`/${description.name}`);
@@ -116,7 +117,7 @@ export function createApp<Settings extends PlatformSettings>(
       durationMilliseconds: performance.now() - startedAt,
       error: context.get("error"),
     };
-    logRequest(request);
+    log(request);
     counting?.count(request);
   });
   app.options("*", cors({ origin: "*", allowMethods: ["POST", "GET", "OPTIONS"] }));
