@@ -58,6 +58,8 @@ export interface AppDescription<Settings extends PlatformSettings> {
   readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
   /** What only MCP clients need, loaded with what serves them. */
   readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
+  /** What is done with each request that has ended. Default: one line of the log. */
+  readonly log?: LogRequest | undefined;
 }
 
 /** What scripts of other origins may read of an answer's headers. */
@@ -73,7 +75,6 @@ const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,64}$/;
 export function createApp<Settings extends PlatformSettings>(
   description: AppDescription<Settings>,
   environment: Environment,
-  log: LogRequest = logRequest,
 ): Hono<{ Variables: Variables }> {
   const app = new Hono<{ Variables: Variables }>({ getPath: requestPath })
     .basePath(`/${description.name}`);
@@ -117,7 +118,7 @@ export function createApp<Settings extends PlatformSettings>(
       durationMilliseconds: performance.now() - startedAt,
       error: context.get("error"),
     };
-    log(request);
+    (description.log ?? logRequest)(request);
     counting?.count(request);
   });
   app.options("*", cors({ origin: "*", allowMethods: ["POST", "GET", "OPTIONS"] }));

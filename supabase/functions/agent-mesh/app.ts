@@ -5,29 +5,26 @@ import { MESH_VARIABLES, readMeshSettings } from "./settings.ts";
 
 /** Private tunnels between agents. What a path takes and gives stands in its file in `routes/`. */
 export function meshApp(environment: Environment, log?: LogRequest) {
-  return createApp(
-    {
-      name: "agent-mesh",
-      readSettings: readMeshSettings,
-      variables: MESH_VARIABLES,
-      operations: {
-        "/peer/register": () => import("./routes/peer_register.ts"), //   the agent itself
-        "/peer/heartbeat": () => import("./routes/peer_heartbeat.ts"), // the agent itself
-        "/peer/remove": () => import("./routes/peer_remove.ts"), //       the agent itself
-        "/netmap": () => import("./routes/netmap.ts"), //                 the agent itself
-        // What the wire calls an acl is called a rule everywhere else: it is one rule, not a list.
-        "/acl/put": () => import("./routes/rule_put.ts"), //              either agent of the rule
-        "/acl/revoke": () => import("./routes/rule_revoke.ts"), //        either agent of the rule
-        "/wg_config": () => import("./routes/wg_config.ts"), //           the agent itself
-        "/psk/rotate": () => import("./routes/psk_rotate.ts"), //         either agent of the pair
-        "/events": () => import("./routes/events.ts"), //                 the agent itself
-        "/psk/keys": () => import("./routes/psk_keys.ts"), //             the operator
-      }, //                                                               and the operator, everything
-      loadMetrics: () => import("./metrics.ts"),
-      loadDocumentation: () => import("./documentation.ts"),
-      loadMcp: () => import("./mcp.ts"),
-    },
-    environment,
+  return createApp({
+    name: "agent-mesh",
+    readSettings: readMeshSettings,
+    variables: MESH_VARIABLES,
+    operations: {
+      "/peer/register": () => import("./routes/peer_register.ts"), //   the agent itself
+      "/peer/heartbeat": () => import("./routes/peer_heartbeat.ts"), // the agent itself
+      "/peer/remove": () => import("./routes/peer_remove.ts"), //       the agent itself
+      "/netmap": () => import("./routes/netmap.ts"), //                 the agent itself
+      // What the wire calls an acl is called a rule everywhere else: it is one rule, not a list.
+      "/acl/put": () => import("./routes/rule_put.ts"), //              either agent of the rule
+      "/acl/revoke": () => import("./routes/rule_revoke.ts"), //        either agent of the rule
+      "/wg_config": () => import("./routes/wg_config.ts"), //           the agent itself
+      "/psk/rotate": () => import("./routes/psk_rotate.ts"), //         either agent of the pair
+      "/events": () => import("./routes/events.ts"), //                 the agent itself
+      "/psk/keys": () => import("./routes/psk_keys.ts"), //             the operator
+    }, //                                                               and the operator, everything
+    loadMetrics: () => import("./metrics.ts"),
+    loadDocumentation: () => import("./documentation.ts"),
+    loadMcp: () => import("./mcp.ts"),
     log,
-  );
+  }, environment);
 }
