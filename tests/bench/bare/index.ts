@@ -19,8 +19,8 @@ app.post("/rpc/:name", async (context) => {
   // As the service does with what waited too long for a lock.
   if (error?.code === "55P03") ({ data, error, status } = await call());
   if (error === null) return context.json(data);
-  // An agent has only so many changes at once, and this function has no queue for the others. Whoever
-  // measures repeats a 503.
+  // An agent has only so many changes at once, and this function has no queue for the others. The
+  // load generator repeats a 503.
   return context.json(error, status === 503 ? 503 : 500);
 });
 
