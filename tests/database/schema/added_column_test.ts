@@ -6,6 +6,7 @@ import { urlOf, withProjectDatabase, withStackDatabase } from "../connection.ts"
 import { CALLS } from "../plans/calls.ts";
 import { literal } from "../plans/explain.ts";
 import { fillLog } from "../plans/log_rows.ts";
+import { fillOrphans } from "../plans/orphan_rows.ts";
 import { call, HUB, type PlannedCall } from "../plans/planned_call.ts";
 import { addColumnToEveryTable, tablesOf } from "./added_column.ts";
 
@@ -18,6 +19,7 @@ Deno.test("every SQL function, after a column was added to every table → answe
   await withProjectDatabase({}, async (sql) => {
     await fill(sql, { artifacts: 1_000, peers: 10_000, hubs: [HUB] });
     await fillLog(sql, { artifacts: 1_000 });
+    await fillOrphans(sql, { artifacts: 1_000 });
     // An agent whose totals are wrong, so that there is something to answer.
     await sql`update artifacts.totals set pending = pending + 1 where agent_id = ${HOARDER}`;
     const url = await urlOf(sql);
