@@ -1,12 +1,14 @@
 import postgres from "postgres";
-import { type Catalogue, compareCatalogues, readCatalogue } from "./catalogue.ts";
-import { applyMigrations } from "./migrations.ts";
-import { createProjectDatabase } from "./platform.ts";
-import { applySchemas } from "./schemas.ts";
+import { CommandError, reasonOf } from "../command/command_error.ts";
+import { applyMigrations } from "../postgres/migrations.ts";
+import { createProjectDatabase } from "../postgres/platform.ts";
+import { type Catalogue, readCatalogue } from "./catalogue.ts";
+import { compareCatalogues } from "./differences.ts";
+import { readSchemaFiles } from "./schema_files.ts";
 
 /**
  * Builds one database from the migrations and one from the schema files, on a cluster that runs,
- * and drops both. Resolves to where they differ, one sentence each.
+ * and drops both. Resolves to where they differ, as `compareCatalogues` says it.
  */
 export async function compareSchema(superuserUrl: string): Promise<string[]> {
   const migrations = await catalogueOf(
@@ -33,6 +35,19 @@ async function catalogueOf(
   } finally {
     await withDatabase(superuserUrl, (sql) => sql`drop database ${sql(name)} with (force)`);
   }
+}
+
+/** Makes everything that the schema files define, in one transaction. Throws CommandError. */
+async function applySchemas(databaseUrl: string): Promise<void> {
+  const files = await readSchemaFiles();
+  await withDatabase(databaseUrl, (sql) =>
+    sql.begin(async (transaction) => {
+      for (const { path, text } of files) {
+        await transaction.unsafe(text).catch((cause: unknown) => {
+          throw new CommandError(`supabase/${path} failed: ${reasonOf(cause)}.`, { cause });
+        });
+      }
+    }));
 }
 
 async function withDatabase<Result>(

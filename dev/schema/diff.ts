@@ -5,11 +5,11 @@ import { runCommand } from "../command/run_command.ts";
 import { openCluster, startPostgres, SUPERUSER } from "../postgres/cluster.ts";
 import { removePostgresHome } from "../postgres/home.ts";
 import { preparePlatform } from "../postgres/platform.ts";
-import { compareSchema } from "../postgres/schema_comparison.ts";
+import { compareSchema } from "./comparison.ts";
 
 /**
- * Says what a database made by the migrations lacks of supabase/schemas, or has beside it, on a
- * cluster that is thrown away. Throws CommandError where they differ.
+ * Shows where a database made by the migrations differs from supabase/schemas, on a cluster that is
+ * thrown away. Throws CommandError where they differ.
  */
 async function diffSchema(): Promise<void> {
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-schema-" });
@@ -27,7 +27,7 @@ async function diffSchema(): Promise<void> {
       for (const difference of differences) console.log(difference);
       if (differences.length > 0) {
         throw new CommandError(
-          `${differences.length} differences: the migrations do not make what supabase/schemas says.`,
+          `The migrations (-) do not make what supabase/schemas (+) says: ${differences.length} differences.`,
         );
       }
       console.log("The migrations make what supabase/schemas says.");
