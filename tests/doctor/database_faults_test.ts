@@ -19,28 +19,29 @@ const RECORDS = "supabase_migrations.schema_migrations";
 const OTHER_SCHEMA = {
   check: "migrations",
   message:
-    /^The database was made by another schema: \d{14}_\w+ was applied with another name or text\.$/,
+    /^The database was made by another schema: \d{14}_release was applied with another name or text\.$/,
   remedy: /^No migration leads from there to this checkout: .* deno task reset\)$/,
 };
 
 const FAULTS: readonly DatabaseFault[] = [
   {
     fault: "a migration was not applied",
-    put: `update ${RECORDS} set version = '0' || version`,
-    mend: `update ${RECORDS} set version = substr(version, 2)`,
+    put: `update ${RECORDS} set version = '0' || version where name = 'release'`,
+    mend: `update ${RECORDS} set version = substr(version, 2) where name = 'release'`,
     check: "migrations",
-    message: /^Not applied yet: \d{14}_\w+\.$/,
+    message: /^Not applied yet: \d{14}_release\.$/,
     remedy: /^npx supabase@[\d.]+ db push --remote /,
   },
   {
     fault: "a migration was applied with another text",
-    put: `update ${RECORDS} set statements[1] = '-- ' || statements[1]`,
-    mend: `update ${RECORDS} set statements[1] = substr(statements[1], 4)`,
+    put: `update ${RECORDS} set statements[1] = '-- ' || statements[1] where name = 'release'`,
+    mend: `update ${RECORDS} set statements[1] = substr(statements[1], 4) where name = 'release'`,
     ...OTHER_SCHEMA,
   },
   {
     fault: "a database of before the squash: a migration for each file, and one function less",
-    put: `update ${RECORDS} set name = 'agents', statements = '{create schema agents}';
+    put: `update ${RECORDS} set name = 'agents', statements = '{create schema agents}'
+        where name = 'release';
       insert into ${RECORDS} values ('20261121120100', '{create table agents.events ()}', 'agents_events');
       alter function public.list_inbox rename to list_inbox_before`,
     mend: `alter function public.list_inbox_before rename to list_inbox;
