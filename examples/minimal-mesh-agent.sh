@@ -28,7 +28,7 @@ body() { jq --null-input --arg agent_id "$AGENT_ID" "$@" '$ARGS.named'; }
 
 # post <path> <body> [<seconds>]: becomes curl, which prints the answer, and fails unless it is 2xx.
 post() {
-  exec curl --silent --show-error --fail-with-body --max-time "$((15 + ${3:-0}))" "$MESH_URL$1" --data "$2" \
+  bounded_curl --silent --show-error --fail-with-body --max-time "$((15 + ${3:-0}))" "$MESH_URL$1" --data "$2" \
     --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")")
 }
 
@@ -36,7 +36,7 @@ take_down() { wg-quick down "$CONFIG" 2>/dev/null || true; } # nothing is up the
 
 [[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY" # it never leaves this host
 (post /peer/register "$(body --arg pubkey "$(wg pubkey <"$PRIVATE_KEY")" \
-  ${ENDPOINT:+--arg endpoint "$ENDPOINT"})")
+  ${ENDPOINT:+--arg endpoint "$ENDPOINT"})") | head -c 4096 # whoever answers is not to fill the log
 trap 'kill $(jobs -pr) || true; take_down' EXIT
 trap 'exit 0' TERM INT
 running=                                                    # the config_version that runs; none yet
@@ -48,12 +48,12 @@ while true; do
     ${wait_seconds:+--argjson wait_seconds "$wait_seconds"})" "$wait_seconds" >"$CONFIG.heartbeat" &
   wait $! || wait_seconds= # in the background, so that a signal need not wait
   if due=$(jq .config_version "$CONFIG.heartbeat") && [[ $due =~ ^[0-9]+$ && $due != "$running" ]] &&
-    answer=$(post /wg_config "$(body)") &&
-    jq -ej '.config | strings' <<<"$answer" >"$CONFIG.served" && check "$CONFIG.served" >"$CONFIG.new"; then
+    (post /wg_config "$(body)") >"$CONFIG.answer" &&
+    jq -ej '.config | strings' "$CONFIG.answer" >"$CONFIG.served" && check "$CONFIG.served" >"$CONFIG.new"; then
     take_down                  # with the old file, whose hooks remove the old firewall
     mv "$CONFIG.new" "$CONFIG" # no line that was served: its data, and hooks of this host's own
     wg-quick up "$CONFIG"
-    running=$(jq .config_version <<<"$answer")
+    running=$(jq .config_version "$CONFIG.answer")
     sleep 1 & round=$! # the next news may be there already
   fi
   wait "$round" || true

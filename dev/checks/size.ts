@@ -11,13 +11,13 @@ const LIMITS = {
   /** Of its own, likewise. */
   modules: 110,
   /** Of those that every cold start loads; about a tenth more than the larger function has. */
-  startBytes: 64 * 1024,
+  startBytes: 72 * 1024,
   /**
-   * Of all files of its npm packages. A third are the MCP SDK's, 3 MiB are auth-js's; most of both
-   * are source maps. The platform's limit for a bundle is 20 MB, and what is uploaded is compressed
+   * Of all files of its npm packages. A quarter are the MCP SDK's, another supabase-js's; most of
+   * both are source maps. The platform's limit for a bundle is 20 MB, and what is uploaded is compressed
    * (the CLI does so by Brotli): of these files, gzip leaves 5 MB.
    */
-  packageBytes: 21.5 * 1024 ** 2,
+  packageBytes: 25 * 1024 ** 2,
 };
 
 type Size = typeof LIMITS;

@@ -1,6 +1,7 @@
 import { checkClocks } from "./checks/clocks.ts";
 import { checkDatabase } from "./checks/database.ts";
 import { checkFunctions } from "./checks/functions.ts";
+import { checkLegacyKey } from "./checks/legacy_key.ts";
 import { checkLimits } from "./checks/limits.ts";
 import { checkPskKeys } from "./checks/psk_keys.ts";
 import { checkStorage } from "./checks/storage.ts";
@@ -11,6 +12,7 @@ import type { Finding } from "./findings/finding.ts";
 const CHECKS = [
   checkDatabase,
   checkFunctions,
+  checkLegacyKey,
   checkStorage,
   checkPskKeys,
   checkSweep,

@@ -5,7 +5,7 @@
 # and then nothing is written.
 #
 #   awk -v firewall=nftables|none -v private_key=<path> -v names=hook|mark \
-#     -f configuration.awk own.conf <served>
+#     -f addresses.awk -f configuration.awk own.conf <served>
 #
 # With names=mark no hook looks up DNS names: they are marked by `#name`, for somebody else to do it.
 # What it writes it also takes in, and writes it again unchanged.
@@ -16,13 +16,13 @@ section == "" { before_interface($0); next }
 /^#nft / { section = "nft"; firewall_line(substr($0, 6)); next }
 section == "nft" { unknown() }
 $0 == "" || /^# / { comment(); next }
-$0 == "[Peer]" { section = "peer"; peer = ++peers; next }
+$0 == "[Peer]" { require_own_addresses(); section = "peer"; peer = ++peers; next }
 section == "interface" { interface_line($0); next }
 { peer_line($0) }
 
 END {
   if (failed) exit 1
-  if (address == "") refuse("it has no address")
+  require_own_addresses()
   if (block != "end") refuse("it is cut off before the end of its firewall")
   for (peer = 1; peer <= peers; peer++) {
     if (key[peer] == "" || psk[peer] == "" || peer_ipv4[peer] == "")
@@ -40,6 +40,11 @@ function refuse(why) {
 }
 
 function unknown() { refuse("line " FNR " is not one that this agent knows: " $0) }
+
+# Only with them can be told whether a peer is in the mesh.
+function require_own_addresses() {
+  if (address == "" || ipv6 == "") refuse("it has no Address or no #address before its first peer")
+}
 
 # Takes a value that a section may have once, if `is_good`.
 function take(name, is_good) {
@@ -64,7 +69,7 @@ function interface_line(line,    name, value) {
   name = line; sub(/ .*/, "", name)
   value = line; sub(/^(#address|[A-Za-z]+ =) /, "", value)
   if (name == "Address") { take(name, parse_ipv4_network(value)); address = value }
-  else if (name == "#address") { take(name, parse_ipv6_network(value)); ipv6 = before(value, "/") }
+  else if (name == "#address") take(name, parse_ipv6_network(value))
   else if (name == "ListenPort") { take(name, is_number(value, 1, 65535)); listen_port = value }
   else if (name == "MTU") { take(name, is_number(value, 1280, 65535)); mtu = value }
   else take(name, line == "Table = off")
@@ -77,7 +82,7 @@ function peer_line(line,    name, value) {
   if (name == "PublicKey") { take(name, is_key(value) && !(value in known)); key[peer] = value; known[value] }
   else if (name == "PresharedKey") { take(name, is_key(value)); psk[peer] = value }
   else if (name == "AllowedIPs") take(name, parse_allowed_ips(value))
-  else if (name == "Endpoint") { take("endpoint", parse_endpoint(value, 0)); endpoint[peer] = value }
+  else if (name == "Endpoint") take("endpoint", parse_endpoint(value))
   else if (name == "PersistentKeepalive") { take(name, is_number(value, 0, 65535)); keepalive[peer] = value }
   else unknown()
 }
@@ -85,7 +90,7 @@ function peer_line(line,    name, value) {
 # #endpoint <key of this peer> endpoint <name>:<port>
 function named_endpoint(line,    words) {
   take("endpoint", split(line, words, " ") == 4 && line == words[1] " " key[peer] " endpoint " words[4] &&
-    parse_endpoint(words[4], 1))
+    is_dns_name(host_of(words[4])))
   endpoint_name[peer] = words[4]
   has_names = 1
 }
@@ -113,12 +118,14 @@ function elements(line,    list, count, i) {
 }
 
 # An address of a peer or, in the sets of rules, <address> . <protocol> . <port>.
-function element(text,    words, count) {
-  count = split(text, words, " ")
-  if (owner[words[1]] != substr(set, 7)) unknown()
+function element(text,    words, of) {
+  split(text, words, " ")
+  of = canonical(words[1])
+  if (owner[of] != substr(set, 7)) unknown()
   if (set ~ /^peers/) { if (text != words[1]) unknown(); return }
   if (text != words[1] " . " words[3] " . " words[5] || words[3] !~ /^(tcp|udp)$/ || !is_number(words[5], 1, 65535))
     unknown()
+  text = of substr(text, length(words[1]) + 1)
   if (!((set, text) in is_rule)) rule[set, ++rules[set]] = text
   is_rule[set, text]
 }
@@ -127,6 +134,7 @@ function element(text,    words, count) {
 
 function before(text, mark) { return substr(text, 1, index(text, mark) - 1) }
 
+# In decimal, as a number is written that has one spelling.
 function is_number(text, low, high) {
   return text ~ /^(0|[1-9][0-9]*)$/ && length(text) <= 5 && text + 0 >= low && text + 0 <= high
 }
@@ -134,102 +142,90 @@ function is_number(text, low, high) {
 # Canonical base64 of 32 bytes.
 function is_key(text) { return length(text) == 44 && text ~ /^[A-Za-z0-9+\/]*[AEIMQUYcgkosw048]=$/ }
 
-# The number that a dotted quad stands for; -1 where it is none.
-function ipv4_number(text,    octets, i, number) {
-  if (split(text, octets, ".") != 4) return -1
-  for (i = 1; i <= 4; i++) {
-    if (!is_number(octets[i], 0, 255)) return -1
-    number = number * 256 + octets[i]
-  }
-  return number
-}
-
 # The own address, and from then on what tells whether another one is in the mesh.
-function parse_ipv4_network(text,    length_text, bits) {
-  ipv4 = before(text, "/"); length_text = substr(text, length(ipv4) + 2)
-  if (ipv4_number(ipv4) < 0 || !is_number(length_text, 8, 32)) return 0
-  host_numbers = 1
-  for (bits = length_text; bits < 32; bits++) host_numbers *= 2
+function parse_ipv4_network(text,    bits, number, size) {
+  ipv4 = before(text, "/"); bits = substr(text, length(ipv4) + 2)
+  number = ipv4_number(ipv4)
+  if (number < 0 || !is_number(bits, 8, 32)) return 0
+  # As a number: awk compares a part of a text as text.
+  bits += 0
+  for (size = 1; bits < 32; bits++) size *= 2
+  first_in_mesh = number - number % size; last_in_mesh = first_in_mesh + size - 1
+  if (is_special_ipv4(first_in_mesh, last_in_mesh))
+    refuse("no mesh can be where addresses are unspecified, loopback, link-local, multicast or reserved: " text)
   return 1
 }
 
-function parse_ipv6_network(text) { return text ~ /\/64$/ && expand(before(text, "/")) != "" }
-
-function is_in_mesh(text) {
-  if (text ~ /:/) return ipv6 != "" && substr(expand(text), 1, 20) == substr(expand(ipv6), 1, 20)
-  return int(ipv4_number(text) / host_numbers) == int(ipv4_number(ipv4) / host_numbers)
+function parse_ipv6_network(text,    groups) {
+  groups = ipv6_groups(before(text, "/"))
+  if (groups == "" || text != before(text, "/") "/64") return 0
+  if (groups !~ /^fd/) refuse("the IPv6 addresses of a mesh must be unique local ones, in fd00::/8: " text)
+  ipv6 = ipv6_text(groups); mesh_groups = substr(groups, 1, 20)
+  return 1
 }
 
-# The eight groups of an IPv6 address, each with four digits; "" where the text is none.
-function expand(text,    halves, left, right, count, i, groups, expanded) {
-  if (text !~ /^[0-9a-f:]+$/ || text ~ /:::/ || text ~ /^:[^:]/ || text ~ /[^:]:$/) return ""
-  if (split(text, halves, "::") > 2) return ""
-  left = halves[1] == "" ? 0 : split(halves[1], groups, ":")
-  expanded = pad(groups, left)
-  right = 0
-  if (index(text, "::")) {
-    right = halves[2] == "" ? 0 : split(halves[2], groups, ":")
-    if (left + right > 7) return ""
-    for (i = left + right; i < 8; i++) expanded = expanded "0000:"
-    expanded = expanded pad(groups, right)
-  }
-  return length(expanded) == 40 ? expanded : ""
-}
+function is_in_ipv4_mesh(number) { return number >= first_in_mesh && number <= last_in_mesh }
 
-# A group that is too long makes the whole too long.
-function pad(groups, count,    i, padded) {
-  for (i = 1; i <= count; i++) padded = padded substr("0000", length(groups[i]) + 1) groups[i] ":"
-  return padded
-}
+function is_in_ipv6_mesh(groups) { return substr(groups, 1, 20) == mesh_groups }
 
 # The tunnel addresses of a peer, which no other peer has.
-function parse_allowed_ips(text,    words) {
+function parse_allowed_ips(text,    words, groups) {
   if (split(text, words, ", ") != 2 || text != words[1] ", " words[2]) return 0
   if (!sub(/\/32$/, "", words[1]) || !sub(/\/128$/, "", words[2])) return 0
-  if (ipv4_number(words[1]) < 0 || expand(words[2]) == "" || !is_in_mesh(words[1])) return 0
-  if (ipv6 != "" && !is_in_mesh(words[2])) return 0
+  groups = ipv6_groups(words[2])
+  if (!is_in_ipv4_mesh(ipv4_number(words[1])) || !is_in_ipv6_mesh(groups)) return 0
+  words[2] = ipv6_text(groups)
   if (words[1] in owner || words[2] in owner || words[1] == ipv4 || words[2] == ipv6) return 0
   peer_ipv4[peer] = words[1]; owner[words[1]] = "ipv4"
   peer_ipv6[peer] = words[2]; owner[words[2]] = "ipv6"
   return 1
 }
 
-function parse_endpoint(text, is_name,    host) {
-  if (!match(text, /:[0-9]+$/) || !is_number(substr(text, RSTART + 1), 1, 65535)) return 0
-  host = substr(text, 1, RSTART - 1)
-  if (is_name) return is_dns_name(host)
+# The host of <host>:<port>; "" where it is no such text.
+function host_of(text) {
+  if (!match(text, /:[0-9]+$/) || !is_number(substr(text, RSTART + 1), 1, 65535)) return ""
+  return substr(text, 1, RSTART - 1)
+}
+
+# An endpoint to which packets would stay on this host, or go into the tunnel again, is none.
+function parse_endpoint(text,    host, port, groups, number) {
+  host = host_of(text); port = substr(text, length(host) + 1)
   if (sub(/^\[/, "", host)) {
-    if (!sub(/\]$/, "", host) || expand(host) == "") return 0
-  } else if (ipv4_number(host) < 0) return 0
-  endpoint_host[peer] = host
+    groups = sub(/\]$/, "", host) ? ipv6_groups(host) : ""
+    if (groups == "") return 0
+    if (!ipv6_leads_astray(groups)) endpoint[peer] = "[" ipv6_text(groups) "]" port
+    return 1
+  }
+  number = ipv4_number(host)
+  if (number < 0) return 0
+  if (!ipv4_leads_astray(number)) endpoint[peer] = host port
   return 1
 }
 
-function is_dns_name(text) {
-  return length(text) <= 253 && text ~ /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/ && text !~ /\.\.|\.-|-\./ &&
-    text ~ /(^|\.)[a-z0-9-]*[a-z][a-z0-9-]*$/
+function ipv4_leads_astray(number) { return is_in_ipv4_mesh(number) || is_special_ipv4(number, number) }
+
+function ipv6_leads_astray(groups) {
+  # Mapped IPv4: the service writes it as IPv4.
+  if (groups ~ /^0000:0000:0000:0000:0000:ffff:/) return 1
+  # An IPv4 address in its last 32 bits: compatible, or for a translator.
+  if (groups ~ /^(0000:0000:0000:0000:0000:0000|0064:ff9b:0000:0000:0000:0000):/)
+    return ipv4_leads_astray(last_ipv4_number(groups))
+  return is_in_ipv6_mesh(groups) || groups ~ /^(fe[89a-f]|ff)/
 }
 
-# Whether packets to this address would stay on this host, or go into the tunnel again.
-function leads_astray(host,    expanded) {
-  if (is_in_mesh(host)) return 1
-  if (host !~ /:/) return host ~ /^(0|127|169\.254|22[4-9]|2[345][0-9])\./
-  expanded = expand(host)
-  # Mapped IPv4: the service writes it as IPv4.
-  if (expanded ~ /^0000:0000:0000:0000:0000:ffff:/) return 1
-  # An IPv4 address in its last 32 bits: compatible, or for a translator.
-  if (expanded ~ /^(0000:0000:0000:0000:0000:0000|0064:ff9b:0000:0000:0000:0000):/)
-    return substr(expanded, 31) ~ /^(00|7f|a9fe|[ef])/
-  return expanded ~ /^(fe[89a-f]|ff)/
+# By RFC 1123. Resolvers take a last label that is a number, decimal or 0x…, for an IPv4 address.
+function is_dns_name(text) {
+  return length(text) <= 253 && text ~ /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/ && text !~ /\.\.|\.-|-\./ &&
+    text ~ /(^|\.)[a-z0-9-]*[a-z][a-z0-9-]*$/ && text !~ /(^|\.)0x[0-9a-f]*$/
 }
 
 # --- what is written ----------------------------------------------------------------------------
 
 function write_own(    i) {
-  value["address"] = address; value["ipv4"] = ipv4; value["mtu"] = mtu == "" ? 1280 : mtu
+  value["address"] = address; value["ipv4"] = ipv4; value["ipv6"] = ipv6
+  value["mtu"] = mtu == "" ? 1280 : mtu
   value["private_key"] = private_key
   value[firewall] = ""
-  if (ipv6 != "") value["ipv6"] = ipv6
   if (listen_port != "") value["listen_port"] = listen_port
   if (names == "hook" && has_names) value["names"] = ""
   for (i = 1; i <= templates; i++) write_line(template[i])
@@ -257,7 +253,7 @@ function write_peers() {
     print "AllowedIPs = " peer_ipv4[peer] "/32, " peer_ipv6[peer] "/128"
     if (endpoint_name[peer] != "")
       print (names == "hook" ? "#endpoint " : "#name ") key[peer] " endpoint " endpoint_name[peer]
-    else if (endpoint[peer] != "" && !leads_astray(endpoint_host[peer])) print "Endpoint = " endpoint[peer]
+    else if (endpoint[peer] != "") print "Endpoint = " endpoint[peer]
     if (keepalive[peer] != "") print "PersistentKeepalive = " keepalive[peer]
   }
 }

@@ -51,37 +51,44 @@ failures=0
 # At most 20, where the pause that is made of it is longer than any interval.
 fruitless_waits=0
 
-# What the service said may be part of it, and is not to command the terminal that shows it.
+# What the service said may be part of it, and is neither to fill the disk nor to command the
+# terminal that shows it.
 log() {
-  printf '%s: %s\n' "$INTERFACE" "${*//[^[:print:]]/?}" >&2
+  local text=$*
+  text=${text:0:1000}
+  printf '%s: %s\n' "$INTERFACE" "${text//[^[:print:]]/?}" >&2
 }
 
 # --- talking to the service ---------------------------------------------------------------------
 
 # request <path> <json> [<seconds>]: sets status and answer_seconds, leaves the answer in
 # $WORK/answer, and fails unless it is 200. The service may wait for so many seconds.
-# curl must not run in a subshell: that would hold the lock until curl ends, even after this shell.
+# curl replaces its subshell, which would hold the lock until curl ends, even after this shell.
 # It runs in the background, so that a signal need not wait for its end.
 request() {
+  local ended=0 reason="no answer"
   : >"$WORK/answer"
-  curl --silent --show-error --connect-timeout 5 --max-time "$((15 + ${3:-0}))" \
+  bounded_curl --silent --show-error --connect-timeout 5 --max-time "$((15 + ${3:-0}))" \
     --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")") \
     --header 'content-type: application/json' --data @- \
     --output "$WORK/answer" --dump-header "$WORK/headers" \
     --write-out '%{http_code} %{time_total}\n' "$MESH_URL$1" <<<"$2" >"$WORK/status" &
-  wait $! && IFS='. ' read -r status answer_seconds _ <"$WORK/status" || status=000
+  wait $! || ended=$?
+  ((ended == 0)) && IFS='. ' read -r status answer_seconds _ <"$WORK/status" || status=000
   [[ $status == 200 ]] && return
-  local reason="no answer"
-  [[ $status == 000 ]] ||
+  if [[ $ended == 23 || $ended == 63 ]]; then
+    reason="the answer is longer than $LONGEST_ANSWER_MIB MiB, or $WORK cannot be written to"
+  elif [[ $status != 000 ]]; then
     reason="$status $(jq -r '.error.message // empty' "$WORK/answer" 2>/dev/null || true)"
+  fi
   log "$1: $reason"
   return 1
 }
 
-# answered_number <field>: prints it. The pattern is needed because older versions of jq succeed on
-# an empty answer.
+# answered_number <field>: prints it, in its one spelling, because versions are compared as text.
+# The pattern is needed because older versions of jq succeed on an empty answer.
 answered_number() {
-  jq -r ".$1" "$WORK/answer" 2>"$WORK/errors" | grep -xE '[0-9]{1,15}' || {
+  jq -r ".$1 | numbers" "$WORK/answer" 2>"$WORK/errors" | grep -xE -m 1 '[0-9]{1,15}' || {
     log "the answer has no $1"
     return 1
   }
@@ -195,11 +202,20 @@ fall_back() {
   fi
 }
 
-# pause <seconds>: a tenth more or less, so that agents do not fall into step.
+# pause <milliseconds>
 pause() {
-  local milliseconds=$(($1 * (900 + RANDOM % 201)))
-  sleep "$((milliseconds / 1000)).$(printf %03d $((milliseconds % 1000)))" &
+  sleep "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))" &
   wait $! || true
+}
+
+# How many milliseconds to pause after a round that failed: ever longer, up to the interval, so that
+# a service that is back is noticed as soon as news would be, but no less than it asked for.
+milliseconds_to_back_off() {
+  local seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS)) interval asked
+  interval=$(interval_seconds)
+  ((seconds <= interval)) || seconds=$interval
+  asked=$(retry_after)
+  echo "$((asked > seconds ? asked * (1000 + RANDOM % 101) : seconds * (900 + RANDOM % 101)))"
 }
 
 # How many seconds the service asked to be left alone, within LONGEST_PAUSE_SECONDS.
@@ -213,22 +229,21 @@ retry_after() {
 }
 
 stay() {
-  local pause_seconds asked
+  local pause_milliseconds
   while true; do
     : >"$WORK/headers"
     keep_firewall
     if meet; then
       failures=0
-      pause_seconds=$(seconds_to_pause)
+      # A tenth more or less, so that agents do not fall into step.
+      pause_milliseconds=$(($(seconds_to_pause) * (900 + RANDOM % 201)))
     else
       fall_back || log "the last configuration cannot be brought up"
       failures=$((failures + 1))
-      pause_seconds=$((failures < 9 ? 2 ** failures : LONGEST_PAUSE_SECONDS))
-      asked=$(retry_after)
-      ((pause_seconds >= asked)) || pause_seconds=$asked
+      pause_milliseconds=$(milliseconds_to_back_off)
     fi
     if is_up; then refresh_endpoints || log "the endpoints of the peers cannot be refreshed"; fi
-    pause "$pause_seconds"
+    pause "$pause_milliseconds"
   done
 }
 

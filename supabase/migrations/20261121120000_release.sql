@@ -1338,8 +1338,8 @@ comment on function public.delete_artifact(jsonb, text) is
 
 -- schemas/artifacts/objects.sql
 
--- The objects of artifacts in Storage: where they lie, and how much too much. The user's key is
--- never part of a path.
+-- The objects of artifacts in Storage: where they lie, which are live, and how much too much. The
+-- user's key is never part of a path.
 
 create function artifacts.bucket() returns text
 language sql
@@ -1458,6 +1458,81 @@ as $$
 $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
   'The attempt that crashed and left a sealed object behind, which may still be taken up, or null.';
+
+-- Which of the bucket's objects are live, as far as the rows tell. Only this decides it; the sweep
+-- and fsck ask.
+
+create function artifacts.judge_objects(after text, up_to text, max_entries integer)
+returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
+language sql
+stable
+set search_path = ''
+as $$
+  with named as materialized (
+    -- Of nearly all objects the name is enough, which is in the index.
+    select o.name collate "C" as name
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      and o.name collate "C" > judge_objects.after
+      and o.name collate "C" < judge_objects.up_to
+    order by o.name collate "C"
+    limit judge_objects.max_entries
+  ), placed as materialized (
+    select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
+      a.state = 'pending' and a.ended_at is null as is_pending,
+      held.is_content,
+      -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
+      -- database beside a newer bucket.
+      case
+        when n.name = artifacts.incoming_path(a.artifact_id) then 0
+        else (
+          select attempt
+          from generate_series(1, a.commit_attempts) as attempt
+          where n.name = artifacts.sealed_path(a.artifact_id, attempt)
+        )
+      end as attempt
+    from named n
+    -- One look into the index per object, however many artifacts there are.
+    left join lateral (
+      select i.ended_at is null
+        and n.name = artifacts.sealed_path(i.artifact_id, i.sealed_attempt) as is_content
+      from artifacts.artifacts i
+      where i.artifact_id = split_part(n.name, '/', 2)
+      limit 1
+    ) held on true
+    -- For nearly all objects, no row is read.
+    left join lateral (
+      select i.*
+      from artifacts.artifacts i
+      where held.is_content is not true and i.artifact_id = split_part(n.name, '/', 2)
+      limit 1
+    ) a on true
+  )
+  select p.name,
+    case
+      when p.is_content then 'live'
+      when p.attempt is null then 'unknown'
+      when p.committed_at is not null or p.ended_at is not null then 'dead'
+      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
+      -- does, when it ends the artifact.
+      when p.attempt between 1 and p.rejected_attempts then 'dead'
+      else 'live'
+    end,
+    coalesce(p.is_pending, false),
+    case
+      when p.is_content is not true then (
+        select o.created_at
+        from storage.objects o
+        where o.bucket_id = artifacts.bucket() and o.name = p.name
+        limit 1
+      )
+    end
+  from placed p
+$$;
+comment on function artifacts.judge_objects(text, text, integer) is
+  'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its '
+  'row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a '
+  'commit to come may still use the path. stored_at is null for the content of an artifact.';
 
 -- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
 -- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts
@@ -2395,10 +2470,10 @@ create function artifacts.longest_move(size_bytes bigint) returns interval
 language sql
 immutable
 -- The slowest that was seen were 8 MiB a second.
-return make_interval(mins => 3, secs => (size_bytes / 1048576)::double precision);
+return make_interval(secs => 10 + (size_bytes / 1048576)::double precision);
 comment on function artifacts.longest_move(bigint) is
-  'How long Storage may take to move an object before its move counts as failed: 3 minutes and a '
-  'second per MiB.';
+  'How long Storage may take to move an object, once nobody waits for the answer any more, before '
+  'its move counts as failed: 10 seconds and a second per MiB.';
 
 create function public.begin_commit(
   caller jsonb, artifact_id text, sha256 text, lease_seconds integer
@@ -2437,12 +2512,18 @@ begin
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
 
-  -- The lease that may still hold is that of a move. One statement looks at both of its ends, so
-  -- that a move which is made meanwhile is not taken for one that failed.
+  -- The lease that may still hold is that of a move. Another PUT may have replaced the upload
+  -- between the lease and the move: then the size of what is there now counts. One statement looks
+  -- at both ends of the move, so that one which is made meanwhile is not taken for one that failed.
   select
     u.id, u.version, u.size,
     -- Looked for only under a lease that holds.
-    coalesce(verification.lease_expires_at > clock_timestamp(), false) and not artifacts.has_object(
+    coalesce(
+      greatest(
+        verification.lease_expires_at, verification.move_awaited_until + artifacts.longest_move(u.size)
+      ) > clock_timestamp(),
+      false
+    ) and not artifacts.has_object(
       artifacts.sealed_path(artifact.artifact_id, verification.attempt)
     ) as is_being_moved
   into stored
@@ -2519,9 +2600,12 @@ set search_path = ''
 as $$
 declare
   artifact artifacts.artifacts;
+  left_at timestamptz := clock_timestamp();
 begin
   update artifacts.verifications v
-  set move_awaited_until = clock_timestamp()
+  set move_awaited_until = left_at,
+      -- As much longer as before: the longest move.
+      lease_expires_at = left_at + (v.lease_expires_at - v.move_awaited_until)
   where v.artifact_id = leave_move.artifact_id
     and v.lease_token = leave_move.lease_token
     and v.move_awaited_until is not null;
@@ -2534,7 +2618,7 @@ end
 $$;
 comment on function public.leave_move(text, uuid) is
   'Says that the commit which began a move does not wait for its end any more. The lease stays, '
-  'for the move. Returns the artifact. Raises commit_in_progress when the lease was lost.';
+  'for the move, and lasts the longest move from now. Returns the artifact. Raises commit_in_progress when the lease was lost.';
 
 create function public.save_commit_progress(
   artifact_id text,
@@ -3384,7 +3468,8 @@ create function public.open_artifact(
   artifact_id text,
   window_seconds integer,
   key text default null,
-  agent_id text default null
+  agent_id text default null,
+  max_size bigint default null
 ) returns json
 language plpgsql
 volatile
@@ -3423,6 +3508,15 @@ begin
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
+  -- Takes the count back too, with the rest of the transaction.
+  if artifact.size_bytes > open_artifact.max_size then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'max_size', 'maximum', open_artifact.max_size, 'size', artifact.size_bytes
+      ),
+      hint = format('The artifact has %s bytes, which is more than max_size.', artifact.size_bytes);
+  end if;
 
   perform agents.record_read(
     open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id
@@ -3432,10 +3526,11 @@ begin
   );
 end
 $$;
-comment on function public.open_artifact(jsonb, text, integer, text, text) is
+comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
   'current one of a key of agent_id (null: the caller). Counted where the grant allows so many. '
-  'Raises artifact_not_found, artifact_expired, artifact_not_committed, grant_used_up, '
+  'One of more than max_size bytes (null: any) is refused, and not counted. Raises '
+  'artifact_not_found, artifact_expired, artifact_not_committed, limit_exceeded, grant_used_up, '
   'invalid_request.';
 
 -- schemas/artifacts/retention.sql
@@ -3461,8 +3556,11 @@ create table artifacts.walks (
   walk text collate "C" primary key,
   position jsonb not null,
   is_done boolean not null,
+  round bigint not null default 1,
   looked_at bigint not null default 0,
-  orphans bigint not null default 0
+  orphans bigint not null default 0,
+  last_looked_at bigint not null default 0,
+  last_orphans bigint not null default 0
 );
 comment on table artifacts.walks is
   'Where the sweep goes on, one row per walk over something that is too long for one call: over '
@@ -3471,8 +3569,11 @@ comment on table artifacts.walks is
 comment on column artifacts.walks.is_done is
   'Whether the walk has come to its end in this round.';
 comment on column artifacts.walks.looked_at is
-  'How many objects are remembered of those that it went past last.';
-comment on column artifacts.walks.orphans is 'How many of these no row accounted for.';
+  'How many objects it has counted in this round, each of them once.';
+comment on column artifacts.walks.orphans is
+  'How many of these were orphans (find_dead_objects), and were not removed.';
+comment on column artifacts.walks.last_looked_at is 'What looked_at came to in the round before.';
+comment on column artifacts.walks.last_orphans is 'What orphans came to in the round before.';
 
 create function artifacts.lock_sweep() returns void
 language sql
@@ -3834,81 +3935,15 @@ comment on function public.read_artifacts_metrics(jsonb) is
 
 -- schemas/artifacts/dead_objects.sql
 
--- Which of the bucket's objects are live, as far as the rows tell. Only judge_objects decides it;
--- the sweep and fsck ask. A dead object never becomes live again, so a list of them that is out of
--- date when the removal happens is harmless.
-
-create function artifacts.judge_objects(after text, up_to text, max_entries integer)
-returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
-language sql
-stable
-set search_path = ''
-as $$
-  with named as materialized (
-    -- Of nearly all objects the name is enough, which is in the index.
-    select o.name collate "C" as name
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name collate "C" > judge_objects.after
-      and o.name collate "C" < judge_objects.up_to
-    order by o.name collate "C"
-    limit judge_objects.max_entries
-  ), placed as materialized (
-    select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
-      a.state = 'pending' and a.ended_at is null as is_pending,
-      held.is_content,
-      -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
-      -- database beside a newer bucket.
-      case
-        when n.name = artifacts.incoming_path(a.artifact_id) then 0
-        else (
-          select attempt
-          from generate_series(1, a.commit_attempts) as attempt
-          where n.name = artifacts.sealed_path(a.artifact_id, attempt)
-        )
-      end as attempt
-    from named n
-    -- One look into the index per object, however many artifacts there are.
-    left join lateral (
-      select i.ended_at is null
-        and n.name = artifacts.sealed_path(i.artifact_id, i.sealed_attempt) as is_content
-      from artifacts.artifacts i
-      where i.artifact_id = split_part(n.name, '/', 2)
-      limit 1
-    ) held on true
-    -- For nearly all objects, no row is read.
-    left join lateral (
-      select i.*
-      from artifacts.artifacts i
-      where held.is_content is not true and i.artifact_id = split_part(n.name, '/', 2)
-      limit 1
-    ) a on true
-  )
-  select p.name,
-    case
-      when p.is_content then 'live'
-      when p.attempt is null then 'unknown'
-      when p.committed_at is not null or p.ended_at is not null then 'dead'
-      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
-      -- does, when it ends the artifact.
-      when p.attempt between 1 and p.rejected_attempts then 'dead'
-      else 'live'
-    end,
-    coalesce(p.is_pending, false),
-    case
-      when p.is_content is not true then (
-        select o.created_at
-        from storage.objects o
-        where o.bucket_id = artifacts.bucket() and o.name = p.name
-        limit 1
-      )
-    end
-  from placed p
-$$;
-comment on function artifacts.judge_objects(text, text, integer) is
-  'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its '
-  'row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a '
-  'commit to come may still use the path. stored_at is null for the content of an artifact.';
+-- What the sweep is to remove from the bucket: the objects of what has ended, what else is dead,
+-- and orphans. A dead object never becomes live again, so a list of them that is out of date when
+-- the removal happens is harmless.
+--
+-- An orphan is an object that no row accounts for, and that is 14 days old. A restore that loses
+-- rows makes orphans of content that somebody needs. So the sweep counts orphans, round by round,
+-- and removes none while they are more than 5% of the objects. It removes an orphan only when a
+-- whole round has been counted since the orphan was found: earlier numbers say nothing about a
+-- restore.
 
 create function artifacts.objects_of_ended(max_artifacts integer) returns text[]
 language plpgsql
@@ -3955,14 +3990,30 @@ comment on function artifacts.objects_of_ended(integer) is
   'The objects of the artifacts that ended first. An artifact that has none left is marked, and '
   'not looked at again.';
 
+create table artifacts.orphans (
+  object_name text collate "C" primary key,
+  deciding_round bigint not null
+);
+comment on table artifacts.orphans is
+  'Objects that no row accounts for, as the sweep found them, until it lists them for removal or '
+  'finds that they are no orphans any more. It remembers none while it holds orphans.';
+comment on column artifacts.orphans.deciding_round is
+  'The first round that counts every object after this one was found. What was counted before says '
+  'nothing about rows that a restore has lost since.';
+
 create function artifacts.halves_of_bucket()
-returns table (half text, after text, up_to text)
+returns table (
+  half text, after text, up_to text, is_done boolean, round bigint, looked_at bigint, orphans bigint,
+  last_looked_at bigint, last_orphans bigint
+)
 language sql
 stable
 set search_path = ''
 as $$
   -- Uploads are few, and many of them are dead. In a half of their own, their turn comes often.
-  select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to
+  select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to, coalesce(w.is_done, false),
+    coalesce(w.round, 1), coalesce(w.looked_at, 0), coalesce(w.orphans, 0),
+    coalesce(w.last_looked_at, 0), coalesce(w.last_orphans, 0)
   from (
     values
       ('uploads', '', artifacts.end_of_folder('incoming/')),
@@ -3971,7 +4022,8 @@ as $$
   left join artifacts.walks w on w.walk = h.half
 $$;
 comment on function artifacts.halves_of_bucket() is
-  'The two walks over the names of the bucket: where each goes on, and where it ends.';
+  'The two walks over the names of the bucket: where each goes on, where it ends, and what it has '
+  'counted.';
 
 create function public.find_dead_objects(
   caller jsonb,
@@ -3987,9 +4039,8 @@ declare
   -- What one call looks at: ended artifacts, and names in each half of the bucket.
   ended_per_call constant integer := 1000;
   names_per_call constant integer := 200;
-  -- What it remembers of the objects before these, in each half: enough to tell, and no more. Many
-  -- that are in order must not hide many that are not.
-  names_remembered constant integer := 800;
+  -- How many remembered orphans it looks at in each half, some of which may be gone.
+  remembered_per_call constant integer := 400;
   paths_of_ended text[];
   answer json;
 begin
@@ -3999,80 +4050,139 @@ begin
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
 
   with judged as materialized (
-    select h.half, j.object_name, j.stored_at, j.standing,
+    select h.half, j.object_name collate "C" as object_name, j.stored_at, j.standing,
       j.standing = 'unknown' and not j.is_pending and j.stored_at < now() - interval '14 days'
         as is_orphan
     from artifacts.halves_of_bucket() h
     cross join lateral artifacts.judge_objects(h.after, h.up_to, names_per_call) j
+  ), part as materialized (
+    select h.*, j.last_name,
+      -- A half that was looked through in this round is counted already.
+      case when h.is_done then 0 else j.names end as names_now,
+      case when h.is_done then 0 else j.orphans end as orphans_now
+    from artifacts.halves_of_bucket() h
+    cross join lateral (
+      select count(*) as names, count(*) filter (where i.is_orphan) as orphans,
+        case when count(*) = names_per_call then max(i.object_name) end as last_name
+      from judged i
+      where i.half = h.half
+    ) j
+  ), this_round as (
+    select max(p.round) as round,
+      bool_and(not p.is_done and p.looked_at = 0) as begins,
+      bool_and(p.is_done or p.last_name is null) as is_whole,
+      count(*) filter (where not p.is_done and p.last_name is not null) as unfinished,
+      sum(p.looked_at + p.names_now) as looked_at,
+      sum(p.orphans + p.orphans_now) as orphans,
+      sum(p.last_looked_at) as last_looked_at,
+      sum(p.last_orphans) as last_orphans
+    from part p
+  ), whole_round as (
+    -- The last round that has counted every object, with this call.
+    select r.unfinished,
+      r.round + case when r.begins then 0 else 1 end as deciding_round,
+      r.orphans as orphans_so_far,
+      greatest(r.looked_at, r.last_looked_at) as objects,
+      r.round - case when r.is_whole then 0 else 1 end as round,
+      case when r.is_whole then r.looked_at else r.last_looked_at end as looked_at,
+      case when r.is_whole then r.orphans else r.last_orphans end as orphans
+    from this_round r
   ), tally as (
-    select count(*) filter (where j.is_orphan) as orphans,
-      -- So many orphans at once are rather a sign that the database is not the one of this bucket.
-      -- What the walks have just gone past counts, too: a part alone is too small to tell.
+    select w.unfinished, w.deciding_round, w.round, greatest(w.orphans, w.orphans_so_far) as orphans,
+      -- So many orphans are rather a sign that the database is not the one of this bucket.
       not find_dead_objects.remove_many_orphans
-        and count(*) filter (where j.is_orphan) + (select coalesce(sum(w.orphans), 0) from artifacts.walks w)
-          > 0.05 * (count(*) + (select coalesce(sum(w.looked_at), 0) from artifacts.walks w))
-        as holds_orphans
-    from judged j
+        and (w.orphans > 0.05 * w.looked_at or w.orphans_so_far > 0.05 * w.objects) as holds_orphans
+    from whole_round w
   ), removable as (
     select e.path as object_name, false as is_orphan, null as half, '-infinity' as stored_at
     from unnest(paths_of_ended) as e (path)
     union all
     select j.object_name, j.is_orphan, j.half, j.stored_at
-    from judged j, tally t
+    from judged j
+    cross join tally t
+    left join lateral (
+      select i.deciding_round
+      from artifacts.orphans i
+      where j.is_orphan and i.object_name = j.object_name
+      limit 1
+    ) o on true
     where j.standing = 'dead' and j.object_name not in (select unnest(paths_of_ended))
-      or j.is_orphan and not t.holds_orphans
-  ), listed as (
-    select r.object_name, r.is_orphan
+      or j.is_orphan
+        and not t.holds_orphans
+        and (
+          find_dead_objects.remove_many_orphans
+          or coalesce(o.deciding_round, t.deciding_round) <= t.round
+        )
+  ), listed as materialized (
+    select r.object_name, r.is_orphan, r.half
     from removable r
     -- Oldest first, so that nobody who adds dead objects again and again puts off those of others.
     order by r.is_orphan, r.stored_at, r.object_name
     limit find_dead_objects.max_entries
+  ), remembered as (
+    insert into artifacts.orphans as o (object_name, deciding_round)
+    select j.object_name, t.deciding_round
+    from judged j
+    cross join tally t
+    where j.is_orphan and not t.holds_orphans and j.object_name not in (select l.object_name from listed l)
+    on conflict on constraint orphans_pkey do update
+    set deciding_round = excluded.deciding_round
+    -- Only where a restore has set the rounds back.
+    where o.deciding_round > excluded.deciding_round
+  ), forgotten as (
+    delete from artifacts.orphans o
+    where o.object_name = any (array(
+      select j.object_name from judged j where not j.is_orphan
+      union all
+      select l.object_name from listed l where l.is_orphan
+      union all
+      -- Objects that are gone, though this did not list them.
+      select i.object_name
+      from part p
+      cross join lateral (
+        select m.object_name
+        from artifacts.orphans m
+        where m.object_name > p.after and m.object_name <= coalesce(p.last_name, p.up_to)
+        order by m.object_name
+        limit remembered_per_call
+      ) i
+      where i.object_name not in (select j.object_name from judged j)
+    ))
   ), walked as (
     insert into artifacts.walks as w (walk, position, is_done, looked_at, orphans)
-    select h.half,
+    select p.half,
       case
         -- What was not listed is looked at again.
-        when s.is_to_repeat then to_jsonb(array[h.after])
+        when s.is_to_repeat then to_jsonb(array[p.after])
         -- At the end it begins again.
-        else to_jsonb(array_remove(array[s.last_name], null))
+        else to_jsonb(array_remove(array[p.last_name], null))
       end,
-      s.last_name is null,
-      case when s.is_to_repeat then 0 else s.looked_at end,
-      case when s.is_to_repeat then 0 else s.orphans end
-    from artifacts.halves_of_bucket() h
+      p.is_done or p.last_name is null and not s.is_to_repeat,
+      p.looked_at + case when s.is_to_repeat then 0 else p.names_now end,
+      -- What is listed is an orphan no longer.
+      p.orphans + case when s.is_to_repeat or p.is_done then 0 else p.orphans_now - s.listed end
+    from part p
     cross join lateral (
-      select count(*) as looked_at, count(*) filter (where j.is_orphan) as orphans,
-        case when count(*) = names_per_call then max(j.object_name) end as last_name,
+      select
+        (select count(*) from listed l where l.half = p.half and l.is_orphan) as listed,
         exists (
           select from removable r
-          where r.half = h.half and r.object_name not in (select l.object_name from listed l)
+          where r.half = p.half and r.object_name not in (select l.object_name from listed l)
         ) as is_to_repeat
-      from judged j where j.half = h.half
     ) s
     -- In the same order for every sweep.
-    order by h.half
+    order by p.half
     on conflict on constraint walks_pkey do update
     set position = excluded.position,
-        is_done = w.is_done or excluded.is_done,
-        looked_at = case
-          -- The operator has said that they are to go.
-          when find_dead_objects.remove_many_orphans then 0
-          else least(w.looked_at, names_remembered) + excluded.looked_at
-        end,
-        orphans = case
-          when find_dead_objects.remove_many_orphans then 0
-          else w.orphans * least(w.looked_at, names_remembered) / greatest(w.looked_at, 1)
-            + excluded.orphans
-        end
-    returning w.is_done
+        is_done = excluded.is_done,
+        looked_at = excluded.looked_at,
+        orphans = excluded.orphans
   )
   select json_build_object(
     'dead_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where not l.is_orphan),
     'orphan_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where l.is_orphan),
     'orphans_held', case when t.holds_orphans then t.orphans else 0 end,
-    'remaining', (select count(*) from removable) - (select count(*) from listed) + (
-      select count(*) from walked w where not w.is_done
-    ) + (
+    'remaining', (select count(*) from removable) - (select count(*) from listed) + t.unfinished + (
       select count(*)
       from (
         select from artifacts.artifacts a
@@ -4090,7 +4200,15 @@ begin
   if (answer ->> 'remaining')::bigint = 0
     and not exists (select from artifacts.walks w where not w.is_done)
   then
-    update artifacts.walks w set position = '[]', is_done = false where w.is_done;
+    update artifacts.walks w
+    set position = '[]',
+        is_done = false,
+        round = w.round + 1,
+        looked_at = 0,
+        orphans = 0,
+        last_looked_at = w.looked_at,
+        last_orphans = w.orphans
+    where w.is_done;
   end if;
   return answer;
 end
@@ -4099,9 +4217,9 @@ comment on function public.find_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
   'It looks at a bounded part of the bucket and goes on from there in the next call; remaining is '
   'about that part, and 1 more for each half of the bucket until it has come to its end. An '
-  'orphan is unknown for 14 days; when more than 5% are, of the part and some 800 names before it, '
-  'none is listed and orphans_held says how many of the part, unless remove_many_orphans. '
-  'Raises forbidden for an agent.';
+  'orphan is unknown for 14 days. It is listed once a whole round that began after it was found has '
+  'counted at most 5% of such; when there are more, none is listed and orphans_held says how many, '
+  'unless remove_many_orphans. Raises forbidden for an agent.';
 
 -- schemas/artifacts/sweep_schedule.sql
 
@@ -4388,6 +4506,13 @@ create table mesh.settings (
   constraint ipv4_network_has_room_for_peers check (
     family(ipv4_network) = 4 and masklen(ipv4_network) between 8 and 29
   ),
+  -- Unspecified, loopback, link-local, multicast and reserved addresses: no host reaches another
+  -- one by them. The reference agent refuses such a mesh.
+  constraint ipv4_network_has_no_special_address check (
+    not ipv4_network && any (
+      '{0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4, 240.0.0.0/4}'::cidr[]
+    )
+  ),
   constraint ipv6_network_is_a_unique_local_64 check (
     ipv6_network <<= 'fd00::/8'::inet and masklen(ipv6_network) = 64
   )
@@ -4557,6 +4682,24 @@ comment on table mesh.liveness is
   'What heartbeats write. Apart from peers, so that a heartbeat is as small as can be.';
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last said it runs.';
+
+create function mesh.is_online(liveness mesh.liveness, online_seconds integer) returns boolean
+language sql
+stable
+return coalesce(
+  (is_online.liveness).last_seen > now() - make_interval(secs => is_online.online_seconds), false
+);
+comment on function mesh.is_online(mesh.liveness, integer) is
+  'Whether a peer was seen within so many seconds.';
+
+create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
+language sql
+immutable
+return (lags.liveness).config_version_applied <> lags.version + lags.rendering_revision;
+comment on function mesh.lags(mesh.liveness, bigint, integer) is
+  'Whether a peer runs another configuration than the one that is due; null: it never said what it '
+  'runs. version is that of mesh.config_versions. What hosts are sent, and what they say they run, '
+  'is the sum of it and the rendering_revision of the functions.';
 
 create function mesh.map_entry(
   peer mesh.peers,
@@ -6187,16 +6330,19 @@ create table mesh.censuses (
 comment on table mesh.censuses is
   'Peers by their states: as they were last counted, and as far as they are counted now.';
 comment on column mesh.censuses.behind is
-  'Those online that said they run another configuration than the one due.';
+  'Those online that said they run another configuration than the one that is due.';
 comment on column mesh.censuses.after_agent is 'Where the census under way goes on.';
 
-create function mesh.continue_census(online_seconds integer, max_peers integer) returns void
+create function mesh.continue_census(
+  online_seconds integer,
+  max_peers integer,
+  rendering_revision integer default 0
+) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  online_since constant timestamptz := now() - make_interval(secs => continue_census.online_seconds);
   under_way mesh.censuses;
   counted mesh.censuses;
   peers integer;
@@ -6212,15 +6358,16 @@ begin
   select c.* into under_way from mesh.censuses c where c.census = 'under way';
 
   select count(*), max(s.agent_id),
-    coalesce(under_way.online, 0) + count(*) filter (where s.last_seen > online_since),
-    coalesce(under_way.offline, 0) + count(*) filter (where s.last_seen <= online_since),
-    coalesce(under_way.never_seen, 0) + count(*) filter (where s.last_seen is null),
-    coalesce(under_way.behind, 0) + count(*) filter (
-      where s.last_seen > online_since and s.config_version_applied <> s.version
-    )
+    coalesce(under_way.online, 0) + count(*) filter (where s.online),
+    coalesce(under_way.offline, 0) + count(*) filter (where not s.online and s.was_seen),
+    coalesce(under_way.never_seen, 0) + count(*) filter (where not s.was_seen),
+    coalesce(under_way.behind, 0) + count(*) filter (where s.online and s.lags)
   into peers, counted.after_agent, counted.online, counted.offline, counted.never_seen, counted.behind
   from (
-    select l.agent_id, l.last_seen, l.config_version_applied, v.version
+    select l.agent_id,
+      l.last_seen is not null as was_seen,
+      mesh.is_online(l, continue_census.online_seconds) as online,
+      mesh.lags(l, v.version, continue_census.rendering_revision) as lags
     from mesh.liveness l
     join mesh.config_versions v on v.agent_id = l.agent_id
     where l.agent_id > coalesce(under_way.after_agent, '')
@@ -6246,7 +6393,7 @@ begin
       counted_at = excluded.counted_at;
 end
 $$;
-comment on function mesh.continue_census(integer, integer) is
+comment on function mesh.continue_census(integer, integer, integer) is
   'Counts the next max_peers peers, where the last census is older than a minute.';
 
 create function mesh.psk_counts()
@@ -6273,7 +6420,11 @@ $$;
 comment on function mesh.psk_counts() is
   'How many PSKs each encryption key encrypts, and when the oldest of them was made.';
 
-create function public.read_mesh_metrics(caller jsonb, online_seconds integer) returns json
+create function public.read_mesh_metrics(
+  caller jsonb,
+  online_seconds integer,
+  rendering_revision integer default 0
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -6284,7 +6435,9 @@ declare
   answer json;
 begin
   perform agents.authenticate_operator(read_mesh_metrics.caller);
-  perform mesh.continue_census(read_mesh_metrics.online_seconds, peers_per_call);
+  perform mesh.continue_census(
+    read_mesh_metrics.online_seconds, peers_per_call, read_mesh_metrics.rendering_revision
+  );
 
   select json_build_object(
     'peers', json_build_object(
@@ -6322,9 +6475,10 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_mesh_metrics(jsonb, integer) is
+comment on function public.read_mesh_metrics(jsonb, integer, integer) is
   'What agent-mesh says at /metrics: {peers, peers_behind, peers_counted_at, rules, psks}; times are '
-  'seconds since 1970, or null. Raises unauthenticated, forbidden.';
+  'seconds since 1970, or null. peers_behind are those of whom check_mesh, asked with the same '
+  'online_seconds and rendering_revision, says version_lags. Raises unauthenticated, forbidden.';
 
 -- schemas/agents/feeds.sql
 
@@ -6398,7 +6552,12 @@ $$;
 comment on function agents.events_after(text, xid8, bigint, integer) is
   'The next events that concern an agent (null: all events) after a position, of every type.';
 
-create function agents.newest_events(agent_id text, max_entries integer) returns setof agents.events
+create function agents.newest_events(
+  agent_id text,
+  before_transaction xid8,
+  before_event bigint,
+  max_entries integer
+) returns setof agents.events
 language plpgsql
 stable
 set search_path = ''
@@ -6410,7 +6569,8 @@ begin
     return query
       select e.*
       from agents.events e
-      where e.transaction_id < horizon
+      where (e.transaction_id, e.event_id) < (newest_events.before_transaction, newest_events.before_event)
+        and e.transaction_id < horizon
       order by e.transaction_id desc, e.event_id desc
       limit newest_events.max_entries;
     return;
@@ -6421,14 +6581,18 @@ begin
       (
         select e.*
         from agents.events e
-        where e.subject_agent_id = newest_events.agent_id and e.transaction_id < horizon
+        where e.subject_agent_id = newest_events.agent_id
+          and (e.transaction_id, e.event_id) < (newest_events.before_transaction, newest_events.before_event)
+          and e.transaction_id < horizon
         order by e.subject_agent_id desc, e.transaction_id desc, e.event_id desc
         limit newest_events.max_entries
       )
       union all (
         select e.*
         from agents.events e
-        where e.other_agent_id = newest_events.agent_id and e.transaction_id < horizon
+        where e.other_agent_id = newest_events.agent_id
+          and (e.transaction_id, e.event_id) < (newest_events.before_transaction, newest_events.before_event)
+          and e.transaction_id < horizon
         order by e.other_agent_id desc, e.transaction_id desc, e.event_id desc
         limit newest_events.max_entries
       )
@@ -6437,6 +6601,7 @@ begin
         from agents.events e
         where e.actor_agent_id = newest_events.agent_id
           and e.actor_agent_id <> e.subject_agent_id
+          and (e.transaction_id, e.event_id) < (newest_events.before_transaction, newest_events.before_event)
           and e.transaction_id < horizon
         order by e.actor_agent_id desc, e.transaction_id desc, e.event_id desc
         limit newest_events.max_entries
@@ -6446,8 +6611,8 @@ begin
     limit newest_events.max_entries;
 end
 $$;
-comment on function agents.newest_events(text, integer) is
-  'The newest events that concern an agent (null: all events), of every type.';
+comment on function agents.newest_events(text, xid8, bigint, integer) is
+  'The newest events that concern an agent (null: all events) before a position, of every type.';
 
 create function agents.is_shown(event agents.events, agent_id text) returns boolean
 language sql
@@ -6548,7 +6713,8 @@ begin
     raise sqlstate 'PT403' using message = 'forbidden';
   end if;
   return agents.events_page(
-    subject, null, list_events.types, null, list_events.max_entries, list_events.after, is_for_operator => false
+    subject, null, list_events.types, null, list_events.max_entries, list_events.after, null,
+    is_for_operator => false
   );
 end
 $$;
@@ -6583,8 +6749,12 @@ $$;
 comment on function agents.artifact_events_after(text, xid8, bigint, integer) is
   'As events_after, of the events that are about an artifact.';
 
-create function agents.newest_artifact_events(artifact_id text, max_entries integer)
-returns setof agents.events
+create function agents.newest_artifact_events(
+  artifact_id text,
+  before_transaction xid8,
+  before_event bigint,
+  max_entries integer
+) returns setof agents.events
 language sql
 stable
 set search_path = ''
@@ -6592,11 +6762,13 @@ as $$
   select e.*
   from agents.events e
   where agents.artifact_of_event(e.object_id, e.details) = newest_artifact_events.artifact_id
+    and (e.transaction_id, e.event_id)
+      < (newest_artifact_events.before_transaction, newest_artifact_events.before_event)
     and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
   order by agents.artifact_of_event(e.object_id, e.details) desc, e.transaction_id desc, e.event_id desc
   limit newest_artifact_events.max_entries
 $$;
-comment on function agents.newest_artifact_events(text, integer) is
+comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
   'As newest_events, of the events that are about an artifact.';
 
 create function agents.position_before(instant timestamptz) returns text
@@ -6653,6 +6825,7 @@ create function agents.events_page(
   since timestamptz,
   max_entries integer,
   after text,
+  before text,
   is_for_operator boolean
 ) returns json
 language plpgsql
@@ -6672,9 +6845,24 @@ declare
   first_position constant text := coalesce(events_page.after, agents.position_before(events_page.since));
   after_transaction constant xid8 := split_part(first_position, '.', 1)::xid8;
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
-  is_newest_page constant boolean := first_position is null;
-  answer json;
+  goes_backwards constant boolean := first_position is null;
+  -- Behind everything that may be read yet.
+  horizon constant text := pg_snapshot_xmin(pg_current_snapshot()) || '.0';
+  last_position constant text := coalesce(events_page.before, horizon);
+  before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
+  before_event constant bigint := split_part(last_position, '.', 2)::bigint;
+  shown json;
+  ended_at text;
+  latest text;
+  more boolean;
+  looked_at bigint;
+  looked_back_to timestamptz;
 begin
+  if events_page.before is not null and not goes_backwards then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "before", "message": "Goes with neither after nor since."}]}';
+  end if;
   -- A position from before the database was restored into another may lie in this one's future.
   if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
     raise sqlstate 'PT422' using
@@ -6687,22 +6875,24 @@ begin
     from (
       -- Of these four, one is read.
       select n as event
-      from agents.newest_events(events_page.agent_id, entries_per_page) n
-      where is_newest_page and events_page.artifact_id is null
+      from agents.newest_events(events_page.agent_id, before_transaction, before_event, entries_per_page) n
+      where goes_backwards and events_page.artifact_id is null
       union all
       select n
-      from agents.newest_artifact_events(events_page.artifact_id, entries_per_page) n
-      where is_newest_page and events_page.artifact_id is not null
+      from agents.newest_artifact_events(
+        events_page.artifact_id, before_transaction, before_event, entries_per_page
+      ) n
+      where goes_backwards and events_page.artifact_id is not null
       union all
       select n
       from agents.events_after(events_page.agent_id, after_transaction, after_event, entries_per_page) n
-      where not is_newest_page and events_page.artifact_id is null
+      where not goes_backwards and events_page.artifact_id is null
       union all
       select n
       from agents.artifact_events_after(
         events_page.artifact_id, after_transaction, after_event, entries_per_page
       ) n
-      where not is_newest_page and events_page.artifact_id is not null
+      where not goes_backwards and events_page.artifact_id is not null
     ) e
   ), listed as (
     select w.event, w.place
@@ -6715,24 +6905,24 @@ begin
         )
       )
       and (events_page.is_for_operator or agents.is_shown(w.event, events_page.agent_id))
-    order by case when is_newest_page then -w.place else w.place end
+    order by case when goes_backwards then -w.place else w.place end
     -- One more than asked for tells whether there is a next page.
     limit events_page.max_entries + 1
   ), page as (
     select l.event, l.place
     from listed l
-    order by case when is_newest_page then -l.place else l.place end
+    order by case when goes_backwards then -l.place else l.place end
     limit events_page.max_entries
   ), ended as (
-    -- Behind the newest page there is nothing yet.
+    -- The last place that this page is about, where there is more beyond it.
     select case
-      when is_newest_page then null
-      when (select count(*) from listed) > events_page.max_entries then (select max(p.place) from page p)
-      when (select count(*) from walked) = entries_per_page then entries_per_page
+      when (select count(*) from listed) > events_page.max_entries
+        then (select case when goes_backwards then min(p.place) else max(p.place) end from page p)
+      when (select count(*) from walked) = entries_per_page
+        then case when goes_backwards then 1 else entries_per_page end
     end as place
   )
-  select json_build_object(
-    'events',
+  select
     (
       select coalesce(
         json_agg(
@@ -6747,25 +6937,43 @@ begin
       )
       from page p
     ),
-    'latest',
-    coalesce(
-      (
-        select (w.event).transaction_id || '.' || (w.event).event_id
-        from walked w
-        where w.place = ended.place
-      ),
-      pg_snapshot_xmin(pg_current_snapshot()) || '.0'
+    (
+      select (w.event).transaction_id || '.' || (w.event).event_id
+      from walked w
+      where w.place = ended.place
     ),
-    'more', ended.place is not null
-  ) into answer
-  from ended;
-  return answer;
+    l.count,
+    l.oldest
+  into shown, ended_at, looked_at, looked_back_to
+  from ended
+  cross join lateral (
+    select count(*) as count, min((w.event).occurred_at) as oldest
+    from walked w
+    where ended.place is null
+      or case when goes_backwards then w.place >= ended.place else w.place <= ended.place end
+  ) l;
+
+  -- Behind the newest page there is nothing yet.
+  latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
+  more := not goes_backwards and ended_at is not null;
+  if not events_page.is_for_operator then
+    return json_build_object('events', shown, 'latest', latest, 'more', more);
+  end if;
+  return json_build_object(
+    'events', shown,
+    'latest', latest,
+    'more', more,
+    'earlier', case when goes_backwards then ended_at end,
+    'looked_at', looked_at,
+    'looked_back_to', agents.iso_timestamp(looked_back_to)
+  );
 end
 $$;
-comment on function agents.events_page(text, text, text[], timestamptz, integer, text, boolean) is
+comment on function agents.events_page(text, text, text[], timestamptz, integer, text, text, boolean) is
   'The events that concern an agent (null: all) or are about an artifact (null: whatever), of these '
   'types (null: all), not older than `since`: the next after the position `after`, else the first '
-  'since `since`, else the newest. Oldest first. Raises invalid_request.';
+  'since `since`, else the newest before the position `before` (null: of all). Oldest first. Raises '
+  'invalid_request.';
 
 create function public.find_events(
   max_entries integer,
@@ -6773,7 +6981,8 @@ create function public.find_events(
   since timestamptz default null,
   agent_id text default null,
   artifact_id text default null,
-  types text[] default null
+  types text[] default null,
+  before text default null
 ) returns json
 language sql
 stable
@@ -6782,17 +6991,20 @@ set search_path = ''
 as $$
   select agents.events_page(
     find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, is_for_operator => true
+    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true
   )
 $$;
-comment on function public.find_events(integer, text, timestamptz, text, text, text[]) is
+comment on function public.find_events(integer, text, timestamptz, text, text, text[], text) is
   'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, agent_id '
-  '| null, …, other_agent_id, key_id, request_id}], latest, more}, oldest first, where what follows '
-  'agent_id is there as far as the event has it. agent_id: that concern this agent; artifact_id: '
-  'about this artifact; types: of these, such as artifact.opened; since: not older. Without `after` '
-  'and `since` it is the newest page. `latest` is the `after` of the next page, which is there at '
-  'once where `more` is true; a page may be short, or empty, before it. Who goes on from `latest` '
-  'misses nothing. Raises invalid_request.';
+  '| null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, looked_at, '
+  'looked_back_to | null}, oldest first, where what follows agent_id is there as far as the event '
+  'has it. agent_id: that concern this agent; artifact_id: about this artifact; types: of these, '
+  'such as artifact.opened; since: not older. Without `after` and `since` it is the newest page; '
+  '`earlier` is then the `before` of the page of older events, null where there are none. `latest` '
+  'is the `after` of the next page, which is there at once where `more` is true. A page may be '
+  'short, or empty, before the next or the earlier one: it has looked at `looked_at` events of '
+  'every type, the oldest of looked_back_to. Who goes on from `latest` misses nothing. Raises '
+  'invalid_request.';
 
 -- schemas/agents/waits.sql
 
@@ -7113,8 +7325,7 @@ create table agents.usage (
   grants bigint not null,
 
   primary key (agent_id, day)
-)
-with (fillfactor = 50);
+);
 comment on table agents.usage is
   'One row per agent and day (UTC) on which it asked for something. Requests that were refused count '
   'as requests too.';
@@ -7126,6 +7337,9 @@ comment on column agents.usage.grants is
   'How many grants it had given then, those that ended in the 30 days before included.';
 
 create index usage_by_day on agents.usage (day, agent_id);
+-- Who asked most. Because of this index a row is not updated in place. Rows are written once a
+-- minute, so that costs little.
+create index usage_by_requests on agents.usage (day, requests);
 
 create table agents.refusals (
   agent_id agents.agent_id not null,
@@ -7330,10 +7544,10 @@ as $$
     'addresses', jsonb_build_array(host(a.ipv4), host(a.ipv6)),
     'registered_at', agents.iso_timestamp(p.registered_at),
     'last_seen', agents.iso_timestamp(l.last_seen),
-    'online', coalesce(l.last_seen > now() - make_interval(secs => describe_peers.online_seconds), false),
+    'online', mesh.is_online(l, describe_peers.online_seconds),
     'config_version', v.version + describe_peers.rendering_revision,
     'config_version_applied', l.config_version_applied,
-    'lags', l.config_version_applied <> v.version + describe_peers.rendering_revision,
+    'lags', mesh.lags(l, v.version, describe_peers.rendering_revision),
     'active_rules', c.active_rules,
     'requests', c.requests
   )
@@ -7497,7 +7711,12 @@ comment on function public.list_mesh_rules(integer, text, text) is
 
 -- What is wrong in the mesh, which `deno task mesh:check` prints.
 
-create function mesh.find_faults(agent_id text, version bigint) returns setof jsonb
+create function mesh.find_faults(
+  agent_id text,
+  version bigint,
+  online_seconds integer,
+  rendering_revision integer
+) returns setof jsonb
 language plpgsql
 stable
 set search_path = ''
@@ -7538,10 +7757,13 @@ begin
     return next jsonb_build_object(
       'fault', 'never_seen', 'registered_at', agents.iso_timestamp(peer.registered_at)
     );
-  elsif liveness.config_version_applied <> find_faults.version then
+  elsif mesh.lags(liveness, find_faults.version, find_faults.rendering_revision) then
     return next jsonb_build_object(
-      'fault', 'version_lags',
-      'config_version', find_faults.version,
+      'fault', case
+        when mesh.is_online(liveness, find_faults.online_seconds) then 'version_lags'
+        else 'offline_lags'
+      end,
+      'config_version', find_faults.version + find_faults.rendering_revision,
       'config_version_applied', liveness.config_version_applied,
       'last_seen', agents.iso_timestamp(liveness.last_seen)
     );
@@ -7559,13 +7781,15 @@ begin
   end if;
 end
 $$;
-comment on function mesh.find_faults(text, bigint) is
-  'What is wrong with one agent in the mesh, as check_mesh tells it; version is the one that is due.';
+comment on function mesh.find_faults(text, bigint, integer, integer) is
+  'What is wrong with one agent in the mesh, as check_mesh tells it; version is that of '
+  'mesh.config_versions.';
 
 create function public.check_mesh(
   max_entries integer,
   after text default '',
-  rendering_revision integer default 0
+  rendering_revision integer default 0,
+  online_seconds integer default 90
 ) returns json
 language sql
 stable
@@ -7585,18 +7809,20 @@ as $$
         json_agg(jsonb_build_object('agent_id', e.agent_id) || f.fault order by e.agent_id, f.number), '[]'
       )
       from examined e
-      cross join lateral mesh.find_faults(e.agent_id, e.version + check_mesh.rendering_revision)
-        with ordinality as f (fault, number)
+      cross join lateral mesh.find_faults(
+        e.agent_id, e.version, check_mesh.online_seconds, check_mesh.rendering_revision
+      ) with ordinality as f (fault, number)
     ),
     'next', (
       select case when count(*) = check_mesh.max_entries then max(e.agent_id) end from examined e
     )
   )
 $$;
-comment on function public.check_mesh(integer, text, integer) is
+comment on function public.check_mesh(integer, text, integer, integer) is
   'What is wrong with the max_entries agents of the mesh after the given one: {found: [{agent_id, '
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
-  'peer never came up), version_lags (config_version, config_version_applied, last_seen), '
+  'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
+  'is online, and counted by read_mesh_metrics), offline_lags (the same of a peer that is offline), '
   'rule_without_peer (other_agent_id; an active rule names the agent, and it has no peer), or '
   'endpoint_shared (endpoint, other_agent_id; another peer has it too).';
 
@@ -7970,6 +8196,46 @@ comment on function public.list_usage(integer, text, date, text) is
   '{found: [{agent_id, day, requests, refusals, artifacts, bytes, grants}], next: where the next '
   'page begins | null}, in the order of days. A minute behind.';
 
+create function public.list_busiest(max_entries integer) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object('found', coalesce(json_agg(to_jsonb(u) order by u.requests desc, u.agent_id), '[]'))
+  from (
+    select *
+    from agents.usage u
+    where u.day = (now() at time zone 'UTC')::date
+    order by u.day desc, u.requests desc
+    limit list_busiest.max_entries
+  ) u
+$$;
+comment on function public.list_busiest(integer) is
+  'What the agents used today (UTC) that asked most, those first: {found: as list_usage tells it}. A '
+  'minute behind.';
+
+create function agents.refusals_json(page agents.refusals[], newest_first boolean default false) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'agent_id', p.agent_id,
+        'hour', agents.iso_timestamp(p.hour),
+        'kind', p.kind,
+        'count', p.count
+      )
+      order by case when refusals_json.newest_first then p.hour end desc, p.hour, p.agent_id, p.kind
+    ),
+    '[]'
+  )
+  from unnest(refusals_json.page) p
+$$;
+comment on function agents.refusals_json(agents.refusals[], boolean) is 'Refusals as list_refusals tells them.';
+
 create function public.list_refusals(
   max_entries integer,
   after text default '',
@@ -8012,21 +8278,7 @@ begin
     );
   end if;
   return json_build_object(
-    'found', (
-      select coalesce(
-        json_agg(
-          json_build_object(
-            'agent_id', p.agent_id,
-            'hour', agents.iso_timestamp(p.hour),
-            'kind', p.kind,
-            'count', p.count
-          )
-          order by p.hour, p.agent_id, p.kind
-        ),
-        '[]'
-      )
-      from unnest(page) p
-    ),
+    'found', agents.refusals_json(page),
     'next', case
       when cardinality(page) = list_refusals.max_entries then concat_ws(
         ' ',
@@ -8042,6 +8294,40 @@ comment on function public.list_refusals(integer, text, timestamptz, text) is
   'How often agents, or one of them, were refused in each hour from that of `since` on, a day ago '
   'where it is null: {found: [{agent_id, hour, kind, count}], next: where the next page begins | '
   'null}, in the order of hours. `kind` is the error code. A minute behind.';
+
+create function public.list_newest_refusals(max_entries integer, agent_id text default null) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  first_hour constant timestamptz := date_trunc('hour', now() - interval '1 day', 'UTC');
+  page agents.refusals[];
+begin
+  if list_newest_refusals.agent_id is null then
+    page := array(
+      select f
+      from agents.refusals f
+      where f.hour >= first_hour
+      order by f.hour desc, f.agent_id desc, f.kind desc
+      limit list_newest_refusals.max_entries
+    );
+  else
+    page := array(
+      select f
+      from agents.refusals f
+      where f.agent_id = list_newest_refusals.agent_id and f.hour >= first_hour
+      order by f.agent_id desc, f.hour desc, f.kind desc
+      limit list_newest_refusals.max_entries
+    );
+  end if;
+  return json_build_object('found', agents.refusals_json(page, newest_first => true));
+end
+$$;
+comment on function public.list_newest_refusals(integer, text) is
+  'How often agents, or one of them, were refused in the hours since a day ago, the newest hours '
+  'first: {found: as list_refusals tells it}. A minute behind.';
 
 -- schemas/operator/grants.sql
 
@@ -8256,6 +8542,7 @@ grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update on artifacts.totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
+grant select, insert, update, delete on artifacts.orphans to service_role;
 grant select, update on artifacts.sweeps to service_role;
 grant select on mesh.settings to service_role;
 grant select, insert, update on mesh.address_leases to service_role;
@@ -8285,6 +8572,7 @@ alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.project_totals enable row level security;
 alter table artifacts.walks enable row level security;
+alter table artifacts.orphans enable row level security;
 alter table artifacts.sweeps enable row level security;
 alter table mesh.settings enable row level security;
 alter table mesh.address_leases enable row level security;
@@ -8369,7 +8657,9 @@ declare
     'public.list_agents',
     'public.read_agent',
     'public.list_usage',
+    'public.list_busiest',
     'public.list_refusals',
+    'public.list_newest_refusals',
     'public.list_all_grants',
     'public.list_peers',
     'public.list_mesh_rules',

@@ -23,6 +23,7 @@ grant select, insert, delete on artifacts.blocked_senders to service_role;
 grant select, insert, update on artifacts.totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
+grant select, insert, update, delete on artifacts.orphans to service_role;
 grant select, update on artifacts.sweeps to service_role;
 grant select on mesh.settings to service_role;
 grant select, insert, update on mesh.address_leases to service_role;
@@ -52,6 +53,7 @@ alter table artifacts.blocked_senders enable row level security;
 alter table artifacts.totals enable row level security;
 alter table artifacts.project_totals enable row level security;
 alter table artifacts.walks enable row level security;
+alter table artifacts.orphans enable row level security;
 alter table artifacts.sweeps enable row level security;
 alter table mesh.settings enable row level security;
 alter table mesh.address_leases enable row level security;
@@ -136,7 +138,9 @@ declare
     'public.list_agents',
     'public.read_agent',
     'public.list_usage',
+    'public.list_busiest',
     'public.list_refusals',
+    'public.list_newest_refusals',
     'public.list_all_grants',
     'public.list_peers',
     'public.list_mesh_rules',

@@ -12,6 +12,7 @@ import {
   ANON_KEY,
   assertError,
   assertInvalid,
+  type JsonObject,
   post,
   PUBLISHABLE_KEY,
   SECRET_KEY,
@@ -128,9 +129,6 @@ artifactTest(
       { authorization: `Bearer ${SECRET_KEY}` },
       { apikey: SECRET_KEY, authorization: `Bearer ${SECRET_KEY}` },
     ];
-    if (SERVICE_ROLE_KEY) {
-      ways.push({ apikey: SERVICE_ROLE_KEY }, { authorization: `Bearer ${SERVICE_ROLE_KEY}` });
-    }
     for (const publicKey of [PUBLISHABLE_KEY, ANON_KEY]) {
       if (!publicKey) continue;
       ways.push({ apikey: SECRET_KEY, authorization: `Bearer ${publicKey}` });
@@ -141,6 +139,43 @@ artifactTest(
       assert.equal(answer.status, 200, JSON.stringify(Object.keys(headers)));
       assert.equal((answer.body as unknown as ListPage).artifacts.length, 1);
     }
+  },
+);
+
+artifactTest(
+  "/list with the legacy service_role key alone → as /health says: as the operator, or 401 and why",
+  async ({ planner }) => {
+    if (!SERVICE_ROLE_KEY) return;
+    const { body } = await send("/agent-artifacts/health", { headers: { apikey: SECRET_KEY } });
+    // The platform does not give it to this deployment.
+    if (body["legacy_key"] === undefined) return;
+    const isRefused = body["legacy_key"] === "refused";
+    const ways: Record<string, string>[] = [
+      { apikey: SERVICE_ROLE_KEY },
+      { authorization: `Bearer ${SERVICE_ROLE_KEY}` },
+      { apikey: SERVICE_ROLE_KEY, authorization: `Bearer ${SERVICE_ROLE_KEY}` },
+    ];
+    for (const publicKey of [PUBLISHABLE_KEY, ANON_KEY]) {
+      if (!publicKey) continue;
+      ways.push({ apikey: publicKey, authorization: `Bearer ${SERVICE_ROLE_KEY}` });
+      ways.push({ apikey: SERVICE_ROLE_KEY, authorization: `Bearer ${publicKey}` });
+    }
+    await leavesUnchanged([planner], async () => {
+      for (const headers of ways) {
+        const answer = await listWith(planner, headers);
+        if (!isRefused) assert.equal(answer.status, 200);
+        else {
+          assertUnauthenticated(answer);
+          const { message, details } = answer.body["error"] as JsonObject;
+          assert.match(String(message), /legacy service_role key/);
+          assert.deepEqual(details, { legacy_key: "refused" });
+        }
+      }
+    });
+    // Supabase's gateways put it beside a secret key.
+    const authorization = `Bearer ${SERVICE_ROLE_KEY}`;
+    const asOperator = await listWith(planner, { apikey: SECRET_KEY, authorization });
+    assert.equal(asOperator.status, 200);
   },
 );
 

@@ -11,7 +11,10 @@ for (const name of ["agent-artifacts", "agent-mesh"]) {
     for (const headers of [{ apikey: SECRET_KEY }, { authorization: `Bearer ${SECRET_KEY}` }]) {
       const answer = await health(headers);
       assert.equal(answer.status, 200);
-      const { status, version, time, settings, ...others } = answer.body;
+      const { status, version, time, settings, legacy_key, ...others } = answer.body;
+      assert.ok(
+        [undefined, "refused", "accepted", "only_key"].includes(legacy_key as undefined),
+      );
       assert.deepEqual([status, typeof version, others], ["ok", "string", {}]);
       assert.match(String(time), ISO_TIMESTAMP);
       const limits = Object.entries(settings as JsonObject);

@@ -6,6 +6,7 @@ import { CALLS } from "./plans/calls.ts";
 import { complaintsIn } from "./plans/complaints.ts";
 import { HUB } from "./plans/planned_call.ts";
 import { fillLog } from "./plans/log_rows.ts";
+import { fillOrphans } from "./plans/orphan_rows.ts";
 
 /** What these functions read is bounded by what the operator asks for, not by the tables. */
 const WITHOUT_PLAN = new Set([
@@ -21,6 +22,7 @@ Deno.test("each SQL function, in tables of 20,000 rows → reads ranges of index
   await withProjectDatabase({}, async (sql) => {
     await fill(sql, { artifacts: 20_000, peers: 10_000, hubs: [HUB] });
     await fillLog(sql, { artifacts: 20_000 });
+    await fillOrphans(sql, { artifacts: 20_000 });
     assert.deepEqual(await complaintsIn(sql), []);
     const named = [...CALLS.map(({ functionName }) => functionName), ...WITHOUT_PLAN];
     assert.deepEqual(await functionsOf(sql), Array.from(new Set(named)).sort());

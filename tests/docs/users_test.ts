@@ -2,11 +2,19 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../dev/command/project.ts";
-import { operatorRpc, PUBLISHABLE_KEY, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
+import type postgres from "postgres";
+import {
+  operatorRpc,
+  post,
+  PUBLISHABLE_KEY,
+  SECRET_KEY,
+  SUPABASE_URL,
+} from "../conformance/client.ts";
 import { publish } from "../conformance/artifacts.ts";
 import { withProjectDatabase } from "../database/connection.ts";
 import { startProxy } from "../own_function/proxy.ts";
 import { newName, signIn } from "../users/signed_in.ts";
+import { type Claims, claimsOf, written } from "../users/written_token.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
@@ -112,6 +120,57 @@ Deno.test("docs/users.md, All users at once → a hook by which each user is an 
     }
   });
 });
+
+Deno.test("docs/users.md, Ask for a second factor → a token names an agent after a second factor alone", async () => {
+  const block = await documentedBlock("docs/users.md, Ask for a second factor, 1");
+  await withProjectDatabase({}, async (sql) => {
+    await sql`create role supabase_auth_admin`;
+    try {
+      await sql.unsafe(block);
+      const claims = claimsOf(newName("ada").id);
+      // As Auth calls it (internal/hooks/v0hooks, CustomAccessTokenInput).
+      const claimsByHook = async (changed: Claims): Promise<Claims> => {
+        const event = { user_id: claims["sub"], claims: changed };
+        return await sql.begin(async (transaction) => {
+          await transaction`set local role supabase_auth_admin`;
+          const [row] = await transaction`
+            select public.agents_need_a_second_factor(${json(transaction, event)}) as answer`;
+          return row!["answer"].claims;
+        });
+      };
+      const statusOf = async (changed: Claims) => {
+        const authorization = `Bearer ${written(await claimsByHook(changed))}`;
+        const answer = await post("/agent-artifacts/list", { as: { headers: { authorization } } });
+        return answer.status;
+      };
+      const second = { ...claims, aal: "aal2" };
+      assert.deepEqual(await claimsByHook(second), second);
+      assert.equal(await statusOf(second), 200);
+      for (const aal of ["aal1", "aal3", "", null, undefined, 2, ["aal2"]]) {
+        const first = { ...claims, aal };
+        const app_metadata = {};
+        assert.deepEqual(await claimsByHook(first), { ...parsed(first), app_metadata });
+        assert.equal(await statusOf(first), 401, String(aal));
+      }
+      for (const app_metadata of [undefined, null, { provider: "email" }]) {
+        const nobody = { ...claims, app_metadata, aal: "aal1" };
+        assert.deepEqual(await claimsByHook(nobody), parsed(nobody));
+      }
+    } finally {
+      await sql`drop owned by supabase_auth_admin`;
+      await sql`drop role supabase_auth_admin`;
+    }
+  });
+});
+
+/** A value as it comes out of JSON. */
+function parsed(value: Claims): Claims {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function json(sql: postgres.TransactionSql, value: object) {
+  return sql.json(JSON.parse(JSON.stringify(value)));
+}
 
 Deno.test("docs/users.md, Revoke → the agent's users are let in again", async () => {
   const block = await documentedBlock("docs/users.md, Revoke, 1");

@@ -4,11 +4,13 @@ import { withProjectDatabase } from "../database/connection.ts";
 import { HUB } from "../database/plans/planned_call.ts";
 import { complaintsIn } from "../database/plans/complaints.ts";
 import { fillLog } from "../database/plans/log_rows.ts";
+import { fillOrphans } from "../database/plans/orphan_rows.ts";
 
 Deno.test("each SQL function, in tables of 100,000 rows → reads ranges of indexes, and a bounded number of rows and pages", async () => {
   await withProjectDatabase({}, async (sql) => {
     await fill(sql, { artifacts: 100_000, peers: 20_000, hubs: [HUB] });
     await fillLog(sql, { artifacts: 100_000 });
+    await fillOrphans(sql, { artifacts: 100_000 });
     assert.deepEqual(await complaintsIn(sql), []);
   });
 });

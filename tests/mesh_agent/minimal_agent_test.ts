@@ -15,6 +15,7 @@ import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { ServiceDoor } from "../wireguard/hosts/service_door.ts";
 import { agentSettings, EXAMPLES } from "./agent_settings.ts";
 import { check } from "./trust/check.ts";
+import { endlessAnswer, largestFile, LONGEST_ANSWER_BYTES } from "./trust/endless_answer.ts";
 import { printSecondsUntil, untilWaiting } from "./reference_agent.ts";
 
 const SCRIPT = `${EXAMPLES}/minimal-mesh-agent.sh`;
@@ -140,6 +141,33 @@ for (const how of ["ignored", "refused"] as const) {
   );
 }
 
+for (const path of ["/peer/register", "/peer/heartbeat", "/wg_config"]) {
+  const then = path === "/peer/register" ? "it ends" : "later changes are applied";
+  tunnelTest(
+    `the minimal agent, ${path}: 200 and an answer without an end → keeps 16 MiB of it at most; ${then}`,
+    async () => {
+      await using mesh = await Mesh.create();
+      const [alice, bob] = [await mesh.join("alice"), await mesh.join("bob")];
+      await putRule({ from: alice, to: bob, ...TCP_443 });
+      const { agent, door } = await startMinimalAgent(bob, mesh, {
+        prepare: (door) => door.failWith(path, () => endlessAnswer(200)),
+      });
+      await eventually("the agent says that it stopped reading", {
+        withinSeconds: 60,
+        // 63 where curl knew the length, or knows how to count.
+        condition: async () => /curl: \((23|63)\)/.test(await bob.host.readLog("agent.log")),
+      });
+      assert.ok(await largestFile(bob.host) <= LONGEST_ANSWER_BYTES);
+      if (path === "/peer/register") {
+        assert.notEqual((await agent.status).code, 0);
+      } else {
+        door.recover();
+        await untilReplaced([bob]);
+      }
+    },
+  );
+}
+
 Deno.test(`minimal-mesh-agent.sh → at most ${LONGEST_LINES} lines`, async () => {
   const lines = (await Deno.readTextFile(SCRIPT)).trimEnd().split("\n").length;
   assert.ok(lines <= LONGEST_LINES, `${lines} lines`);
@@ -149,9 +177,13 @@ Deno.test(`minimal-mesh-agent.sh → at most ${LONGEST_LINES} lines`, async () =
 async function startMinimalAgent(
   member: Member,
   mesh: Mesh,
-  { pollSeconds = 1 }: { pollSeconds?: number } = {},
+  { pollSeconds = 1, prepare = () => {} }: {
+    pollSeconds?: number;
+    prepare?: (door: ServiceDoor) => void;
+  } = {},
 ): Promise<{ agent: Deno.ChildProcess; door: ServiceDoor }> {
   const door = mesh.attach(await ServiceDoor.open(member.host));
+  prepare(door);
   const agent = member.host.start([SCRIPT], {
     logName: "agent.log",
     env: { ...await agentSettings(member), POLL_SECONDS: String(pollSeconds) },

@@ -118,6 +118,27 @@ tunnelTest(
   },
 );
 
+tunnelTest(
+  "a service that has answered 503 again and again → asked once per interval; back → the change is applied",
+  async () => {
+    await using mesh = await Mesh.create();
+    // An interval that the doubling pauses between failures do not meet: 2, 4, 8 s.
+    const { alice, bob } = await joinWithAgents(mesh, { pollSeconds: 3 });
+    const { door } = bob.meshAgent;
+    door.failWith("", () => new Response("", { status: 503 }));
+    await putRule({ from: alice, to: bob, ...TCP_80 });
+    await untilPausing(bob, 3);
+    const { failuresGiven } = door;
+    await eventually("five requests more have failed", {
+      withinSeconds: 60,
+      condition: () => Promise.resolve(door.failuresGiven > failuresGiven + 4),
+    });
+    await untilPausing(bob, 3);
+    door.recover();
+    await bob.meshAgent.untilApplied();
+  },
+);
+
 /** Waits until the agent of this host pauses for so long, a tenth more or less. */
 async function untilPausing({ host }: Member, seconds: number): Promise<void> {
   await eventually(`${host.namespace} pauses for ${seconds} s`, {

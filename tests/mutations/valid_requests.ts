@@ -41,7 +41,7 @@ async function artifactRequests(owner: Agent, reader: Agent): Promise<ValidReque
     by(owner, "/revoke", { grant_id: grant_id.replace(/.$/, "0") }),
     by(reader, "/fetch", { grant_token: token }),
     { method: "GET", path: `/agent-artifacts/d/${token}`, headers: {}, body: {} },
-    by(reader, "/open", { artifact_id }),
+    by(reader, "/open", { artifact_id, max_size: 5 }),
     by(reader, "/inbox", { agent_id: to_agent, limit: 10 }),
     by(reader, "/inbox/block", { agent_id: to_agent, from_agent: stranger.id }),
     by(reader, "/inbox/unblock", { agent_id: to_agent, from_agent: stranger.id }),

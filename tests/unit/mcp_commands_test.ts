@@ -56,7 +56,7 @@ Deno.test("commands with hostile file names and URLs → each is one word to cur
       "-sSf",
       "-o",
       file,
-      "https://project.supabase.co/object?token=t",
+      "https://project.supabase.co/object?token=t&download=",
       "sha256sum",
       "-c",
       `${SHA256}  ${file}`,

@@ -149,6 +149,20 @@ Deno.test("a token by the project's legacy secret → Auth is asked each time, a
   assert.equal((await list(own, token)).status, 200);
 });
 
+Deno.test("a token by the legacy secret, of which Auth says that it is another user's → 401", async () => {
+  await using proxy = startProxy(SUPABASE_URL);
+  await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+  const claims = claimsOf(newName("ada").id, proxy.url);
+  const token = written(claims, { header: HS256, signer: bySecret(await jwtSecret()) });
+  const user = { aud: "authenticated", role: "authenticated", app_metadata: {} };
+  for (const id of [crypto.randomUUID(), undefined, null, "", [claims["sub"]]]) {
+    proxy.intercept(answering(USER, { ...user, id }));
+    assertError(await list(own, token), 401, "unauthenticated");
+  }
+  proxy.intercept(answering(USER, { ...user, id: claims["sub"] }));
+  assert.equal((await list(own, token)).status, 200);
+});
+
 Deno.test("Auth does not give its keys → 503, not 401; it does again → 200", async () => {
   await using proxy = startProxy(SUPABASE_URL);
   await using own = await startOwnFunction({ supabaseUrl: proxy.url });

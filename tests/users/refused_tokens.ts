@@ -55,6 +55,11 @@ function byClaims(agentId: string): Record<string, string> {
       user_metadata: { agent_id: agentId },
     },
     "with an agent_id among the claims alone": { app_metadata: {}, agent_id: agentId },
+    "of an OAuth client": { client_id: crypto.randomUUID() },
+    "of an OAuth client without a name": { client_id: "" },
+    "of an OAuth client that is null": { client_id: null },
+    "of an OAuth client that is no text": { client_id: 7 },
+    "of OAuth clients": { client_id: [crypto.randomUUID()] },
   };
   const malformed: unknown[] = ["", "-x", `${agentId} `, "a".repeat(129), 7, null, [agentId], {}];
   for (const name of malformed) {

@@ -1,5 +1,5 @@
 import { ServiceError } from "./errors.ts";
-import { isOneOf } from "./secrets.ts";
+import { readCredential } from "./request/caller.ts";
 import { PLATFORM_VARIABLES, type PlatformSettings } from "./settings/platform.ts";
 import type { Variables } from "./settings/variables.ts";
 import type { CallDatabase } from "./upstream/database.ts";
@@ -34,6 +34,7 @@ export async function answerHealth<Settings extends PlatformSettings>(
       version: VERSION,
       time: new Date().toISOString(),
       settings: numbersOf(settings, { ...PLATFORM_VARIABLES, ...variables }),
+      ...(settings.legacyKey !== null && { legacy_key: settings.legacyKey.use }),
     };
   } catch (cause) {
     // Whatever the reason is, this instance cannot serve now.
@@ -42,17 +43,13 @@ export async function answerHealth<Settings extends PlatformSettings>(
   }
 }
 
-/**
- * Whether every credential of a request is the operator's. Health is anybody's to ask, so nobody is
- * refused, and no token is verified for it.
- */
-function isOperator(headers: Headers, { operatorKeys }: PlatformSettings): boolean {
-  const credentials = [
-    headers.get("apikey"),
-    headers.get("authorization")?.replace(/^bearer +/i, ""),
-  ].filter((credential) => typeof credential === "string");
-  return credentials.length > 0 &&
-    credentials.every((credential) => isOneOf(credential, operatorKeys));
+/** Whether the headers are the operator's. Refuses nobody: health is anybody's to ask. */
+function isOperator(headers: Headers, settings: PlatformSettings): boolean {
+  try {
+    return readCredential(headers, settings).kind === "operator";
+  } catch {
+    return false;
+  }
 }
 
 /** By the names of their variables. Secrets are texts, so none is among the numbers. */

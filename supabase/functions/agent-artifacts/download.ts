@@ -61,6 +61,8 @@ interface NamedArtifact {
   readonly artifact_id: string | null;
   readonly key: string | null;
   readonly agent_id: string | null;
+  /** In bytes. Left out: of any size, also where the schema is of a release without it. */
+  readonly max_size?: number;
 }
 
 export function createDownloads(

@@ -1,78 +1,12 @@
--- Which of the bucket's objects are live, as far as the rows tell. Only judge_objects decides it;
--- the sweep and fsck ask. A dead object never becomes live again, so a list of them that is out of
--- date when the removal happens is harmless.
-
-create function artifacts.judge_objects(after text, up_to text, max_entries integer)
-returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
-language sql
-stable
-set search_path = ''
-as $$
-  with named as materialized (
-    -- Of nearly all objects the name is enough, which is in the index.
-    select o.name collate "C" as name
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name collate "C" > judge_objects.after
-      and o.name collate "C" < judge_objects.up_to
-    order by o.name collate "C"
-    limit judge_objects.max_entries
-  ), placed as materialized (
-    select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
-      a.state = 'pending' and a.ended_at is null as is_pending,
-      held.is_content,
-      -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
-      -- database beside a newer bucket.
-      case
-        when n.name = artifacts.incoming_path(a.artifact_id) then 0
-        else (
-          select attempt
-          from generate_series(1, a.commit_attempts) as attempt
-          where n.name = artifacts.sealed_path(a.artifact_id, attempt)
-        )
-      end as attempt
-    from named n
-    -- One look into the index per object, however many artifacts there are.
-    left join lateral (
-      select i.ended_at is null
-        and n.name = artifacts.sealed_path(i.artifact_id, i.sealed_attempt) as is_content
-      from artifacts.artifacts i
-      where i.artifact_id = split_part(n.name, '/', 2)
-      limit 1
-    ) held on true
-    -- For nearly all objects, no row is read.
-    left join lateral (
-      select i.*
-      from artifacts.artifacts i
-      where held.is_content is not true and i.artifact_id = split_part(n.name, '/', 2)
-      limit 1
-    ) a on true
-  )
-  select p.name,
-    case
-      when p.is_content then 'live'
-      when p.attempt is null then 'unknown'
-      when p.committed_at is not null or p.ended_at is not null then 'dead'
-      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
-      -- does, when it ends the artifact.
-      when p.attempt between 1 and p.rejected_attempts then 'dead'
-      else 'live'
-    end,
-    coalesce(p.is_pending, false),
-    case
-      when p.is_content is not true then (
-        select o.created_at
-        from storage.objects o
-        where o.bucket_id = artifacts.bucket() and o.name = p.name
-        limit 1
-      )
-    end
-  from placed p
-$$;
-comment on function artifacts.judge_objects(text, text, integer) is
-  'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its '
-  'row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a '
-  'commit to come may still use the path. stored_at is null for the content of an artifact.';
+-- What the sweep is to remove from the bucket: the objects of what has ended, what else is dead,
+-- and orphans. A dead object never becomes live again, so a list of them that is out of date when
+-- the removal happens is harmless.
+--
+-- An orphan is an object that no row accounts for, and that is 14 days old. A restore that loses
+-- rows makes orphans of content that somebody needs. So the sweep counts orphans, round by round,
+-- and removes none while they are more than 5% of the objects. It removes an orphan only when a
+-- whole round has been counted since the orphan was found: earlier numbers say nothing about a
+-- restore.
 
 create function artifacts.objects_of_ended(max_artifacts integer) returns text[]
 language plpgsql
@@ -119,14 +53,30 @@ comment on function artifacts.objects_of_ended(integer) is
   'The objects of the artifacts that ended first. An artifact that has none left is marked, and '
   'not looked at again.';
 
+create table artifacts.orphans (
+  object_name text collate "C" primary key,
+  deciding_round bigint not null
+);
+comment on table artifacts.orphans is
+  'Objects that no row accounts for, as the sweep found them, until it lists them for removal or '
+  'finds that they are no orphans any more. It remembers none while it holds orphans.';
+comment on column artifacts.orphans.deciding_round is
+  'The first round that counts every object after this one was found. What was counted before says '
+  'nothing about rows that a restore has lost since.';
+
 create function artifacts.halves_of_bucket()
-returns table (half text, after text, up_to text)
+returns table (
+  half text, after text, up_to text, is_done boolean, round bigint, looked_at bigint, orphans bigint,
+  last_looked_at bigint, last_orphans bigint
+)
 language sql
 stable
 set search_path = ''
 as $$
   -- Uploads are few, and many of them are dead. In a half of their own, their turn comes often.
-  select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to
+  select h.half, coalesce(w.position ->> 0, h.first_name), h.up_to, coalesce(w.is_done, false),
+    coalesce(w.round, 1), coalesce(w.looked_at, 0), coalesce(w.orphans, 0),
+    coalesce(w.last_looked_at, 0), coalesce(w.last_orphans, 0)
   from (
     values
       ('uploads', '', artifacts.end_of_folder('incoming/')),
@@ -135,7 +85,8 @@ as $$
   left join artifacts.walks w on w.walk = h.half
 $$;
 comment on function artifacts.halves_of_bucket() is
-  'The two walks over the names of the bucket: where each goes on, and where it ends.';
+  'The two walks over the names of the bucket: where each goes on, where it ends, and what it has '
+  'counted.';
 
 create function public.find_dead_objects(
   caller jsonb,
@@ -151,9 +102,8 @@ declare
   -- What one call looks at: ended artifacts, and names in each half of the bucket.
   ended_per_call constant integer := 1000;
   names_per_call constant integer := 200;
-  -- What it remembers of the objects before these, in each half: enough to tell, and no more. Many
-  -- that are in order must not hide many that are not.
-  names_remembered constant integer := 800;
+  -- How many remembered orphans it looks at in each half, some of which may be gone.
+  remembered_per_call constant integer := 400;
   paths_of_ended text[];
   answer json;
 begin
@@ -163,80 +113,139 @@ begin
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
 
   with judged as materialized (
-    select h.half, j.object_name, j.stored_at, j.standing,
+    select h.half, j.object_name collate "C" as object_name, j.stored_at, j.standing,
       j.standing = 'unknown' and not j.is_pending and j.stored_at < now() - interval '14 days'
         as is_orphan
     from artifacts.halves_of_bucket() h
     cross join lateral artifacts.judge_objects(h.after, h.up_to, names_per_call) j
+  ), part as materialized (
+    select h.*, j.last_name,
+      -- A half that was looked through in this round is counted already.
+      case when h.is_done then 0 else j.names end as names_now,
+      case when h.is_done then 0 else j.orphans end as orphans_now
+    from artifacts.halves_of_bucket() h
+    cross join lateral (
+      select count(*) as names, count(*) filter (where i.is_orphan) as orphans,
+        case when count(*) = names_per_call then max(i.object_name) end as last_name
+      from judged i
+      where i.half = h.half
+    ) j
+  ), this_round as (
+    select max(p.round) as round,
+      bool_and(not p.is_done and p.looked_at = 0) as begins,
+      bool_and(p.is_done or p.last_name is null) as is_whole,
+      count(*) filter (where not p.is_done and p.last_name is not null) as unfinished,
+      sum(p.looked_at + p.names_now) as looked_at,
+      sum(p.orphans + p.orphans_now) as orphans,
+      sum(p.last_looked_at) as last_looked_at,
+      sum(p.last_orphans) as last_orphans
+    from part p
+  ), whole_round as (
+    -- The last round that has counted every object, with this call.
+    select r.unfinished,
+      r.round + case when r.begins then 0 else 1 end as deciding_round,
+      r.orphans as orphans_so_far,
+      greatest(r.looked_at, r.last_looked_at) as objects,
+      r.round - case when r.is_whole then 0 else 1 end as round,
+      case when r.is_whole then r.looked_at else r.last_looked_at end as looked_at,
+      case when r.is_whole then r.orphans else r.last_orphans end as orphans
+    from this_round r
   ), tally as (
-    select count(*) filter (where j.is_orphan) as orphans,
-      -- So many orphans at once are rather a sign that the database is not the one of this bucket.
-      -- What the walks have just gone past counts, too: a part alone is too small to tell.
+    select w.unfinished, w.deciding_round, w.round, greatest(w.orphans, w.orphans_so_far) as orphans,
+      -- So many orphans are rather a sign that the database is not the one of this bucket.
       not find_dead_objects.remove_many_orphans
-        and count(*) filter (where j.is_orphan) + (select coalesce(sum(w.orphans), 0) from artifacts.walks w)
-          > 0.05 * (count(*) + (select coalesce(sum(w.looked_at), 0) from artifacts.walks w))
-        as holds_orphans
-    from judged j
+        and (w.orphans > 0.05 * w.looked_at or w.orphans_so_far > 0.05 * w.objects) as holds_orphans
+    from whole_round w
   ), removable as (
     select e.path as object_name, false as is_orphan, null as half, '-infinity' as stored_at
     from unnest(paths_of_ended) as e (path)
     union all
     select j.object_name, j.is_orphan, j.half, j.stored_at
-    from judged j, tally t
+    from judged j
+    cross join tally t
+    left join lateral (
+      select i.deciding_round
+      from artifacts.orphans i
+      where j.is_orphan and i.object_name = j.object_name
+      limit 1
+    ) o on true
     where j.standing = 'dead' and j.object_name not in (select unnest(paths_of_ended))
-      or j.is_orphan and not t.holds_orphans
-  ), listed as (
-    select r.object_name, r.is_orphan
+      or j.is_orphan
+        and not t.holds_orphans
+        and (
+          find_dead_objects.remove_many_orphans
+          or coalesce(o.deciding_round, t.deciding_round) <= t.round
+        )
+  ), listed as materialized (
+    select r.object_name, r.is_orphan, r.half
     from removable r
     -- Oldest first, so that nobody who adds dead objects again and again puts off those of others.
     order by r.is_orphan, r.stored_at, r.object_name
     limit find_dead_objects.max_entries
+  ), remembered as (
+    insert into artifacts.orphans as o (object_name, deciding_round)
+    select j.object_name, t.deciding_round
+    from judged j
+    cross join tally t
+    where j.is_orphan and not t.holds_orphans and j.object_name not in (select l.object_name from listed l)
+    on conflict on constraint orphans_pkey do update
+    set deciding_round = excluded.deciding_round
+    -- Only where a restore has set the rounds back.
+    where o.deciding_round > excluded.deciding_round
+  ), forgotten as (
+    delete from artifacts.orphans o
+    where o.object_name = any (array(
+      select j.object_name from judged j where not j.is_orphan
+      union all
+      select l.object_name from listed l where l.is_orphan
+      union all
+      -- Objects that are gone, though this did not list them.
+      select i.object_name
+      from part p
+      cross join lateral (
+        select m.object_name
+        from artifacts.orphans m
+        where m.object_name > p.after and m.object_name <= coalesce(p.last_name, p.up_to)
+        order by m.object_name
+        limit remembered_per_call
+      ) i
+      where i.object_name not in (select j.object_name from judged j)
+    ))
   ), walked as (
     insert into artifacts.walks as w (walk, position, is_done, looked_at, orphans)
-    select h.half,
+    select p.half,
       case
         -- What was not listed is looked at again.
-        when s.is_to_repeat then to_jsonb(array[h.after])
+        when s.is_to_repeat then to_jsonb(array[p.after])
         -- At the end it begins again.
-        else to_jsonb(array_remove(array[s.last_name], null))
+        else to_jsonb(array_remove(array[p.last_name], null))
       end,
-      s.last_name is null,
-      case when s.is_to_repeat then 0 else s.looked_at end,
-      case when s.is_to_repeat then 0 else s.orphans end
-    from artifacts.halves_of_bucket() h
+      p.is_done or p.last_name is null and not s.is_to_repeat,
+      p.looked_at + case when s.is_to_repeat then 0 else p.names_now end,
+      -- What is listed is an orphan no longer.
+      p.orphans + case when s.is_to_repeat or p.is_done then 0 else p.orphans_now - s.listed end
+    from part p
     cross join lateral (
-      select count(*) as looked_at, count(*) filter (where j.is_orphan) as orphans,
-        case when count(*) = names_per_call then max(j.object_name) end as last_name,
+      select
+        (select count(*) from listed l where l.half = p.half and l.is_orphan) as listed,
         exists (
           select from removable r
-          where r.half = h.half and r.object_name not in (select l.object_name from listed l)
+          where r.half = p.half and r.object_name not in (select l.object_name from listed l)
         ) as is_to_repeat
-      from judged j where j.half = h.half
     ) s
     -- In the same order for every sweep.
-    order by h.half
+    order by p.half
     on conflict on constraint walks_pkey do update
     set position = excluded.position,
-        is_done = w.is_done or excluded.is_done,
-        looked_at = case
-          -- The operator has said that they are to go.
-          when find_dead_objects.remove_many_orphans then 0
-          else least(w.looked_at, names_remembered) + excluded.looked_at
-        end,
-        orphans = case
-          when find_dead_objects.remove_many_orphans then 0
-          else w.orphans * least(w.looked_at, names_remembered) / greatest(w.looked_at, 1)
-            + excluded.orphans
-        end
-    returning w.is_done
+        is_done = excluded.is_done,
+        looked_at = excluded.looked_at,
+        orphans = excluded.orphans
   )
   select json_build_object(
     'dead_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where not l.is_orphan),
     'orphan_paths', (select coalesce(json_agg(l.object_name), '[]') from listed l where l.is_orphan),
     'orphans_held', case when t.holds_orphans then t.orphans else 0 end,
-    'remaining', (select count(*) from removable) - (select count(*) from listed) + (
-      select count(*) from walked w where not w.is_done
-    ) + (
+    'remaining', (select count(*) from removable) - (select count(*) from listed) + t.unfinished + (
       select count(*)
       from (
         select from artifacts.artifacts a
@@ -254,7 +263,15 @@ begin
   if (answer ->> 'remaining')::bigint = 0
     and not exists (select from artifacts.walks w where not w.is_done)
   then
-    update artifacts.walks w set position = '[]', is_done = false where w.is_done;
+    update artifacts.walks w
+    set position = '[]',
+        is_done = false,
+        round = w.round + 1,
+        looked_at = 0,
+        orphans = 0,
+        last_looked_at = w.looked_at,
+        last_orphans = w.orphans
+    where w.is_done;
   end if;
   return answer;
 end
@@ -263,6 +280,6 @@ comment on function public.find_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
   'It looks at a bounded part of the bucket and goes on from there in the next call; remaining is '
   'about that part, and 1 more for each half of the bucket until it has come to its end. An '
-  'orphan is unknown for 14 days; when more than 5% are, of the part and some 800 names before it, '
-  'none is listed and orphans_held says how many of the part, unless remove_many_orphans. '
-  'Raises forbidden for an agent.';
+  'orphan is unknown for 14 days. It is listed once a whole round that began after it was found has '
+  'counted at most 5% of such; when there are more, none is listed and orphans_held says how many, '
+  'unless remove_many_orphans. Raises forbidden for an agent.';

@@ -131,7 +131,8 @@ create function public.open_artifact(
   artifact_id text,
   window_seconds integer,
   key text default null,
-  agent_id text default null
+  agent_id text default null,
+  max_size bigint default null
 ) returns json
 language plpgsql
 volatile
@@ -170,6 +171,15 @@ begin
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
+  -- Takes the count back too, with the rest of the transaction.
+  if artifact.size_bytes > open_artifact.max_size then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'max_size', 'maximum', open_artifact.max_size, 'size', artifact.size_bytes
+      ),
+      hint = format('The artifact has %s bytes, which is more than max_size.', artifact.size_bytes);
+  end if;
 
   perform agents.record_read(
     open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id
@@ -179,8 +189,9 @@ begin
   );
 end
 $$;
-comment on function public.open_artifact(jsonb, text, integer, text, text) is
+comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
   'current one of a key of agent_id (null: the caller). Counted where the grant allows so many. '
-  'Raises artifact_not_found, artifact_expired, artifact_not_committed, grant_used_up, '
+  'One of more than max_size bytes (null: any) is refused, and not counted. Raises '
+  'artifact_not_found, artifact_expired, artifact_not_committed, limit_exceeded, grant_used_up, '
   'invalid_request.';

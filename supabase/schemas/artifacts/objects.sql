@@ -1,5 +1,5 @@
--- The objects of artifacts in Storage: where they lie, and how much too much. The user's key is
--- never part of a path.
+-- The objects of artifacts in Storage: where they lie, which are live, and how much too much. The
+-- user's key is never part of a path.
 
 create function artifacts.bucket() returns text
 language sql
@@ -118,6 +118,81 @@ as $$
 $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
   'The attempt that crashed and left a sealed object behind, which may still be taken up, or null.';
+
+-- Which of the bucket's objects are live, as far as the rows tell. Only this decides it; the sweep
+-- and fsck ask.
+
+create function artifacts.judge_objects(after text, up_to text, max_entries integer)
+returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
+language sql
+stable
+set search_path = ''
+as $$
+  with named as materialized (
+    -- Of nearly all objects the name is enough, which is in the index.
+    select o.name collate "C" as name
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      and o.name collate "C" > judge_objects.after
+      and o.name collate "C" < judge_objects.up_to
+    order by o.name collate "C"
+    limit judge_objects.max_entries
+  ), placed as materialized (
+    select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
+      a.state = 'pending' and a.ended_at is null as is_pending,
+      held.is_content,
+      -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
+      -- database beside a newer bucket.
+      case
+        when n.name = artifacts.incoming_path(a.artifact_id) then 0
+        else (
+          select attempt
+          from generate_series(1, a.commit_attempts) as attempt
+          where n.name = artifacts.sealed_path(a.artifact_id, attempt)
+        )
+      end as attempt
+    from named n
+    -- One look into the index per object, however many artifacts there are.
+    left join lateral (
+      select i.ended_at is null
+        and n.name = artifacts.sealed_path(i.artifact_id, i.sealed_attempt) as is_content
+      from artifacts.artifacts i
+      where i.artifact_id = split_part(n.name, '/', 2)
+      limit 1
+    ) held on true
+    -- For nearly all objects, no row is read.
+    left join lateral (
+      select i.*
+      from artifacts.artifacts i
+      where held.is_content is not true and i.artifact_id = split_part(n.name, '/', 2)
+      limit 1
+    ) a on true
+  )
+  select p.name,
+    case
+      when p.is_content then 'live'
+      when p.attempt is null then 'unknown'
+      when p.committed_at is not null or p.ended_at is not null then 'dead'
+      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
+      -- does, when it ends the artifact.
+      when p.attempt between 1 and p.rejected_attempts then 'dead'
+      else 'live'
+    end,
+    coalesce(p.is_pending, false),
+    case
+      when p.is_content is not true then (
+        select o.created_at
+        from storage.objects o
+        where o.bucket_id = artifacts.bucket() and o.name = p.name
+        limit 1
+      )
+    end
+  from placed p
+$$;
+comment on function artifacts.judge_objects(text, text, integer) is
+  'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its '
+  'row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a '
+  'commit to come may still use the path. stored_at is null for the content of an artifact.';
 
 -- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
 -- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts

@@ -19,8 +19,11 @@ create table artifacts.walks (
   walk text collate "C" primary key,
   position jsonb not null,
   is_done boolean not null,
+  round bigint not null default 1,
   looked_at bigint not null default 0,
-  orphans bigint not null default 0
+  orphans bigint not null default 0,
+  last_looked_at bigint not null default 0,
+  last_orphans bigint not null default 0
 );
 comment on table artifacts.walks is
   'Where the sweep goes on, one row per walk over something that is too long for one call: over '
@@ -29,8 +32,11 @@ comment on table artifacts.walks is
 comment on column artifacts.walks.is_done is
   'Whether the walk has come to its end in this round.';
 comment on column artifacts.walks.looked_at is
-  'How many objects are remembered of those that it went past last.';
-comment on column artifacts.walks.orphans is 'How many of these no row accounted for.';
+  'How many objects it has counted in this round, each of them once.';
+comment on column artifacts.walks.orphans is
+  'How many of these were orphans (find_dead_objects), and were not removed.';
+comment on column artifacts.walks.last_looked_at is 'What looked_at came to in the round before.';
+comment on column artifacts.walks.last_orphans is 'What orphans came to in the round before.';
 
 create function artifacts.lock_sweep() returns void
 language sql

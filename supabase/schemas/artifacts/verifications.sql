@@ -59,10 +59,10 @@ create function artifacts.longest_move(size_bytes bigint) returns interval
 language sql
 immutable
 -- The slowest that was seen were 8 MiB a second.
-return make_interval(mins => 3, secs => (size_bytes / 1048576)::double precision);
+return make_interval(secs => 10 + (size_bytes / 1048576)::double precision);
 comment on function artifacts.longest_move(bigint) is
-  'How long Storage may take to move an object before its move counts as failed: 3 minutes and a '
-  'second per MiB.';
+  'How long Storage may take to move an object, once nobody waits for the answer any more, before '
+  'its move counts as failed: 10 seconds and a second per MiB.';
 
 create function public.begin_commit(
   caller jsonb, artifact_id text, sha256 text, lease_seconds integer
@@ -101,12 +101,18 @@ begin
     raise sqlstate 'PT409' using message = 'commit_in_progress';
   end if;
 
-  -- The lease that may still hold is that of a move. One statement looks at both of its ends, so
-  -- that a move which is made meanwhile is not taken for one that failed.
+  -- The lease that may still hold is that of a move. Another PUT may have replaced the upload
+  -- between the lease and the move: then the size of what is there now counts. One statement looks
+  -- at both ends of the move, so that one which is made meanwhile is not taken for one that failed.
   select
     u.id, u.version, u.size,
     -- Looked for only under a lease that holds.
-    coalesce(verification.lease_expires_at > clock_timestamp(), false) and not artifacts.has_object(
+    coalesce(
+      greatest(
+        verification.lease_expires_at, verification.move_awaited_until + artifacts.longest_move(u.size)
+      ) > clock_timestamp(),
+      false
+    ) and not artifacts.has_object(
       artifacts.sealed_path(artifact.artifact_id, verification.attempt)
     ) as is_being_moved
   into stored
@@ -183,9 +189,12 @@ set search_path = ''
 as $$
 declare
   artifact artifacts.artifacts;
+  left_at timestamptz := clock_timestamp();
 begin
   update artifacts.verifications v
-  set move_awaited_until = clock_timestamp()
+  set move_awaited_until = left_at,
+      -- As much longer as before: the longest move.
+      lease_expires_at = left_at + (v.lease_expires_at - v.move_awaited_until)
   where v.artifact_id = leave_move.artifact_id
     and v.lease_token = leave_move.lease_token
     and v.move_awaited_until is not null;
@@ -198,7 +207,7 @@ end
 $$;
 comment on function public.leave_move(text, uuid) is
   'Says that the commit which began a move does not wait for its end any more. The lease stays, '
-  'for the move. Returns the artifact. Raises commit_in_progress when the lease was lost.';
+  'for the move, and lasts the longest move from now. Returns the artifact. Raises commit_in_progress when the lease was lost.';
 
 create function public.save_commit_progress(
   artifact_id text,

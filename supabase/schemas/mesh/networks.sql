@@ -12,6 +12,13 @@ create table mesh.settings (
   constraint ipv4_network_has_room_for_peers check (
     family(ipv4_network) = 4 and masklen(ipv4_network) between 8 and 29
   ),
+  -- Unspecified, loopback, link-local, multicast and reserved addresses: no host reaches another
+  -- one by them. The reference agent refuses such a mesh.
+  constraint ipv4_network_has_no_special_address check (
+    not ipv4_network && any (
+      '{0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4, 240.0.0.0/4}'::cidr[]
+    )
+  ),
   constraint ipv6_network_is_a_unique_local_64 check (
     ipv6_network <<= 'fd00::/8'::inet and masklen(ipv6_network) = 64
   )

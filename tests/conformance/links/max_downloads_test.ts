@@ -13,7 +13,7 @@ import {
   secondsFromNow,
   tryGrant,
 } from "../artifacts.ts";
-import { assertError, assertInvalid } from "../client.ts";
+import { type Agent, assertError, assertInvalid, post, type Sender, succeed } from "../client.ts";
 import { assertLeads, assertRefused, follow } from "./link.ts";
 
 /** How often the owner is told that each of its grants was used, by their ids. */
@@ -147,3 +147,41 @@ artifactTest(
     assert.deepEqual(await inbox(builder), []);
   },
 );
+
+artifactTest(
+  "/open with a max_size that the artifact exceeds → 409 with its size, nothing is counted, nothing recorded; one that it has → 200",
+  async (cast) => {
+    const { planner, builder, stranger } = cast;
+    const artifact = await publish(planner, { content: "hello" });
+    const { grant_id } = await grant(planner, artifact, { to: builder, max_downloads: 1 });
+    const openUpTo = (as: Sender, max_size: unknown, named: object = artifactOf(artifact)) =>
+      post("/agent-artifacts/open", { as, body: { ...named, max_size } });
+    const byKey = { key: artifact.key, agent_id: planner.id };
+    for (const as of [builder, planner, "operator"] as const) {
+      for (const named of [artifactOf(artifact), byKey]) {
+        const refused = await openUpTo(as, 4, named);
+        const details = assertError(refused, 409, "limit_exceeded");
+        assert.deepEqual(details, { limit: "max_size", maximum: 4, size: 5 });
+      }
+    }
+    // Who may not open it does not learn how large it is.
+    assertError(await openUpTo(stranger, 4), 404, "artifact_not_found");
+    for (const bad of [-1, 1.5, "4", null]) assertInvalid(await openUpTo(builder, bad), "max_size");
+    assert.deepEqual(await downloadsOf(cast), { [grant_id]: [0, 1] });
+    assert.deepEqual(await readsOf(planner), []);
+    assert.equal((await openUpTo(builder, 5)).status, 200);
+    assert.deepEqual(await downloadsOf(cast), { [grant_id]: [1, 1] });
+    assertError(await openUpTo(builder, 4), 410, "grant_used_up");
+  },
+);
+
+function artifactOf({ artifact_id }: { readonly artifact_id: string }): object {
+  return { artifact_id };
+}
+
+/** What is on record of reads of the agent's artifacts. */
+async function readsOf(agent: Agent): Promise<unknown[]> {
+  const body = { types: ["artifact.opened", "artifact.fetched"] };
+  return (await succeed<{ events: unknown[] }>("/agent-artifacts/events", { as: agent, body }))
+    .events;
+}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { artifactTest, grant, publish } from "../artifacts.ts";
+import { artifactTest, givenGrants, grant, open, publish } from "../artifacts.ts";
 import { connect, DIALECTS, type McpClient } from "./mcp_client.ts";
 
 /** Everything that a client finds by going from page to page. */
@@ -97,5 +97,22 @@ artifactTest(
       client.sdk.readResource({ uri: `artifact://${artifact_id}` }),
       /It has 16385 bytes\. At most 16384 go inline\. The tool get has the command/,
     );
+  },
+);
+
+artifactTest(
+  "resources/read of more than 16 KiB, by a grant for one download → refused, and none is counted",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner, { content: "x".repeat(16 * 1024 + 1) });
+    await grant(planner, artifact, { to: builder, max_downloads: 1 });
+    await using client = await connect("agent-artifacts", builder);
+    for (const name of [artifact.artifact_id, `${planner.id}/${artifact.key}`]) {
+      await assert.rejects(
+        client.sdk.readResource({ uri: `artifact://${name}` }),
+        /It has 16385 bytes\. At most 16384 go inline\./,
+      );
+    }
+    assert.deepEqual((await givenGrants(planner)).grants.map(({ downloads }) => downloads), [0]);
+    assert.equal((await open(builder, artifact)).status, 200);
   },
 );

@@ -169,9 +169,18 @@ Deno.test("the networks change while 16 agents register → every address lies i
 Deno.test("settings that no mesh can have → refused by their constraints", async () => {
   const { mesh } = file;
   await mesh.startOver();
+  const networks = () => mesh.owner`select ipv4_network, ipv6_network from mesh.settings`;
+  const before = [...await networks()];
   const refused = {
     "'10.0.0.0/30'": /ipv4_network_has_room_for_peers/,
     "'fd00::/64'": /ipv4_network_has_room_for_peers/,
+    "'0.0.0.0/8'": /ipv4_network_has_no_special_address/,
+    "'127.1.0.0/16'": /ipv4_network_has_no_special_address/,
+    "'169.254.0.0/16'": /ipv4_network_has_no_special_address/,
+    "'169.254.169.0/24'": /ipv4_network_has_no_special_address/,
+    "'169.0.0.0/8'": /ipv4_network_has_no_special_address/,
+    "'224.0.0.0/8'": /ipv4_network_has_no_special_address/,
+    "'255.255.255.0/24'": /ipv4_network_has_no_special_address/,
   };
   for (const [network, constraint] of Object.entries(refused)) {
     await assert.rejects(
@@ -183,6 +192,7 @@ Deno.test("settings that no mesh can have → refused by their constraints", asy
     Promise.resolve(mesh.owner`update mesh.settings set ipv6_network = '2001:db8::/64'`),
     /ipv6_network_is_a_unique_local_64/,
   );
+  assert.deepEqual([...await networks()], before);
 });
 
 Deno.test("an endpoint inside the mesh's networks, in any spelling → invalid_request, nothing registered", async () => {

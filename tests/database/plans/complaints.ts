@@ -18,6 +18,7 @@ const GROWING = new Set([
   "artifacts.artifacts",
   "artifacts.blocked_senders",
   "artifacts.grants",
+  "artifacts.orphans",
   "artifacts.totals",
   "artifacts.verifications",
   "mesh.address_leases",

@@ -138,42 +138,6 @@ Deno.test("orphans that are more than 5% of the bucket → held and counted, unt
   });
 });
 
-Deno.test("one round after another through a bucket in order → of what they went past, a bounded part is remembered", async () => {
-  await withOwnStack(async ({ sql, ask }) => {
-    await seedBucket(sql, [
-      { name: "current", count: 300, row: committed(), objects: [sealed(1)] },
-    ]);
-    for (let call = 0; call < 12; call++) {
-      assert.equal((await ask<Swept>("/sweep")).orphans_held, 0);
-    }
-    const [{ looked_at }] = await sql`
-      select looked_at::integer from artifacts.walks where walk = 'the rest'` as [
-      { looked_at: number },
-    ];
-    assert.ok(looked_at > 800 && looked_at <= 1000, String(looked_at));
-  });
-});
-
-Deno.test("few orphans here, and more than 5% in what the sweeps have gone past → held; fewer there → removed", async () => {
-  await withOwnStack(async (own) => {
-    const { sql, ask } = own;
-    await seedBucket(sql, [
-      { name: "current", count: 97, row: committed(), objects: [sealed(1)] },
-      { name: "unknown", count: 3, row: null, objects: [sealed(1, 15 * 24)] },
-    ]);
-    const gonePast = (orphans: number) =>
-      sql`
-        insert into artifacts.walks values ('the rest', '["sealed/"]', false, 1000, ${orphans})
-        on conflict (walk) do update set looked_at = 1000, orphans = excluded.orphans`;
-    await gonePast(60);
-    assert.deepEqual(await ask("/sweep"), { ...NOTHING_TO_DO, orphans_held: 3 });
-    assert.equal((await pathsInBucket(sql)).length, 100);
-    await gonePast(40);
-    assert.deepEqual(await ask("/sweep"), { ...NOTHING_TO_DO, orphaned: 3 });
-    assert.equal((await pathsInBucket(sql)).length, 97);
-  });
-});
-
 Deno.test("deno task fsck of 1,001 lost objects and 1,001 objects of nobody → one line each, exit code 1", async () => {
   await withOwnStack(async (own) => {
     await seedBucket(own.sql, [

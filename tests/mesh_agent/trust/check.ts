@@ -1,4 +1,4 @@
-import { run } from "../../wireguard/hosts/command.ts";
+import { run, runAnyhow } from "../../wireguard/hosts/command.ts";
 
 const MESH_AGENT = new URL("../../../examples/mesh-agent/", import.meta.url).pathname;
 
@@ -11,7 +11,11 @@ export interface Checked {
 
 interface CheckOptions {
   readonly firewall?: "nftables" | "none";
+  /** The awk that runs it; without one, the machine's own. */
+  readonly awk?: Awk;
 }
+
+export type Awk = "mawk" | "gawk" | "busybox";
 
 export async function check(served: string, options: CheckOptions = {}): Promise<Checked> {
   const [checked] = await checkAll([served], options);
@@ -21,10 +25,12 @@ export async function check(served: string, options: CheckOptions = {}): Promise
 /** As `mesh-agent.sh check` for each, in one process, because starting one takes longest. */
 export async function checkAll(
   served: readonly string[],
-  { firewall = "nftables" }: CheckOptions = {},
+  { firewall = "nftables", awk }: CheckOptions = {},
 ): Promise<Checked[]> {
   const directory = await Deno.makeTempDir();
+  const programs = await Deno.makeTempDir();
   try {
+    if (awk !== undefined) await Deno.symlink(await pathOf(awk), `${programs}/awk`);
     for (const [index, text] of served.entries()) {
       await Deno.writeTextFile(`${directory}/${index}`, text);
     }
@@ -32,7 +38,8 @@ export async function checkAll(
       for file in "$1"/*; do
         check "$file" >"$file.output" 2>"$file.errors" || touch "$file.refused"
       done`;
-    const environment = [`FIREWALL=${firewall}`, "LC_ALL=C"];
+    const path = `${programs}:${Deno.env.get("PATH")}`;
+    const environment = [`FIREWALL=${firewall}`, "LC_ALL=C", `PATH=${path}`];
     const shell = ["bash", "-uo", "pipefail", "-c", script, MESH_AGENT, directory];
     await run(["env", ...environment, ...shell]);
     return await Promise.all(served.map(async (_, index) => ({
@@ -42,5 +49,16 @@ export async function checkAll(
     })));
   } finally {
     await Deno.remove(directory, { recursive: true });
+    await Deno.remove(programs, { recursive: true });
   }
+}
+
+async function pathOf(program: string): Promise<string> {
+  return (await run(["sh", "-c", 'command -v "$0"', program])).trim();
+}
+
+/** Whether mesh-agent takes a text for the service's URL. */
+export async function isSafeUrl(url: string): Promise<boolean> {
+  const script = 'source "$0/configuration.sh"; require_safe_url "$1"';
+  return (await runAnyhow(["bash", "-uc", script, MESH_AGENT, url])).success;
 }

@@ -10,7 +10,7 @@ import {
   peerState,
 } from "../../unit/wireguard/inputs/states.ts";
 import { readText } from "../../unit/wireguard/vectors.ts";
-import { check, checkAll } from "./check.ts";
+import { check, checkAll, isSafeUrl } from "./check.ts";
 import { HOSTILE_LINES, mutations } from "./served_mutations.ts";
 
 const SERVED = readText("golden/every_kind_of_peer.conf");
@@ -117,10 +117,14 @@ Deno.test("check of an endpoint that leads back to the host or into the mesh →
       "[::ffff:ad5:2]",
       "[::7f00:1]",
       "[64:ff9b::a9fe:1]",
+      "[::ad5:2]",
+      "[64:ff9b::ad5:2]",
+      "[64:ff9b:0:0:0:0:ad5:2]",
       "[fe80::1]",
       "[fec0::1]",
       "[ff02::1]",
       "[fd12:3456:789a:1::2]",
+      "[fd12:3456:789a:0001:ffff::2]",
     ]
   ) {
     const spoilt = await check(SERVED.replace(endpoint, `Endpoint = ${host}:51820`));
@@ -148,6 +152,24 @@ Deno.test("check of what is no configuration → refused, nothing is printed", a
   for (const character of ["\0", "\r", "\t", "\x1b[2J", "é", "\u2028", "\x7f"]) {
     assertRefused(await check(SERVED.replace("[Peer]", `[Peer]${character}`)));
     assertRefused(await check(SERVED.replace("PostDown = ", `PostDown = ${character}`)));
+  }
+});
+
+Deno.test("MESH_URL=http:// and a loopback address in its usual spelling → taken; in another, or another host → refused", async () => {
+  for (const host of ["127.0.0.1", "127.255.10.99:8000", "localhost:1", "[::1]:54321"]) {
+    assert.equal(await isSafeUrl(`http://${host}/functions/v1/agent-mesh`), true, host);
+  }
+  for (
+    const host of [
+      "127.999.1.1",
+      "127.0.0.256",
+      "127.0.0.01",
+      "127.1",
+      "0.0.0.0",
+      "[::ffff:7f00:1]",
+    ]
+  ) {
+    assert.equal(await isSafeUrl(`http://${host}/functions/v1/agent-mesh`), false, host);
   }
 });
 

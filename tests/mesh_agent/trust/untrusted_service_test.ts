@@ -102,6 +102,26 @@ tunnelTest(
 );
 
 tunnelTest(
+  "/peer/heartbeat: the version that runs, in another spelling → it says so and fetches nothing",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { bob: { meshAgent } } = await joinWithAgents(mesh);
+    const [, version] = /.*config_version (\d+) is applied/s.exec(await meshAgent.readLog())!;
+    const fetched = () => meshAgent.door.paths.filter((path) => path.endsWith("/wg_config")).length;
+    const before = fetched();
+    meshAgent.door.replaceAnswers({
+      "/peer/heartbeat": { config_version: `0${version}`, heartbeat_interval_seconds: 1 },
+    });
+    await eventually("the agent has said so", {
+      withinSeconds: 60,
+      condition: async () =>
+        (await meshAgent.readLog()).includes("the answer has no config_version"),
+    });
+    assert.equal(fetched(), before);
+  },
+);
+
+tunnelTest(
   "a peer's name that resolves to this host or into the mesh → it gets no endpoint; elsewhere → that one",
   async () => {
     await using mesh = await Mesh.create();

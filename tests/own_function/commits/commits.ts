@@ -48,7 +48,9 @@ export function uploadLarge(owner: Agent): Promise<Registered> {
 /** Lets the lease of the commit that is under way, or that died, run out now. */
 export async function endLease({ artifact_id }: Identified): Promise<void> {
   await withStackDatabase((sql) =>
-    sql`update artifacts.verifications set lease_expires_at = now()
+    sql`update artifacts.verifications
+      set lease_expires_at = now(),
+        move_awaited_until = move_awaited_until - (lease_expires_at - now())
       where artifact_id = ${artifact_id} and lease_token is not null`
   );
 }

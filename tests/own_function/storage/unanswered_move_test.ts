@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   artifactTest,
   download,
+  type Identified,
   listed,
   open,
   registerAndUpload,
@@ -35,6 +36,44 @@ function startSlowMoves() {
   };
 }
 
+/** A proxy that answers every move with `status`, and Storage never hears of it. */
+function dropping(status: number): Proxy {
+  return startProxy(
+    SUPABASE_URL,
+    ({ path }) => path.endsWith(MOVE) ? new Response("bad gateway", { status }) : undefined,
+  );
+}
+
+/** How long the next move waits for the one that was begun, and whether its commit has gone. */
+async function waitForMove({ artifact_id }: Identified) {
+  const [wait] = await withStackDatabase((sql) =>
+    sql`select extract(epoch from lease_expires_at - move_awaited_until)::float as seconds,
+        move_awaited_until <= clock_timestamp() as is_left
+      from artifacts.verifications where artifact_id = ${artifact_id}`
+  );
+  return { ...wait };
+}
+
+/** Has the wait for a move outlast the test, however slow the machine is. */
+async function waitLonger({ artifact_id }: Identified): Promise<void> {
+  await withStackDatabase((sql) =>
+    sql`update artifacts.verifications set lease_expires_at = lease_expires_at + interval '1 hour'
+      where artifact_id = ${artifact_id}`
+  );
+}
+
+/** Has Storage say that the upload is of this size; returns what it said before. */
+async function resize({ artifact_id }: Identified, bytes: number): Promise<number> {
+  const [row] = await withStackDatabase((sql) =>
+    sql<[{ bytes: number }]>`
+      update storage.objects o set metadata = o.metadata || jsonb_build_object('size', ${bytes}::bigint)
+      from storage.objects before
+      where before.id = o.id and o.name = 'incoming/' || ${artifact_id}::text
+      returning (before.metadata ->> 'size')::float as bytes`
+  );
+  return row.bytes;
+}
+
 function movesOf(proxy: Proxy): Passing[] {
   return proxy.passed.filter(({ path }) => path.endsWith(MOVE));
 }
@@ -56,7 +95,9 @@ artifactTest(
     const slow = startSlowMoves();
     await using proxy = slow.proxy;
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
-    await commits([own, { owner: planner, artifact }], 3);
+    await commits([own, { owner: planner, artifact }], 1);
+    await waitLonger(artifact);
+    await commits([own, { owner: planner, artifact }], 2);
     assert.equal(slow.count(), 1);
     assert.deepEqual(await listed(planner), []);
 
@@ -70,26 +111,64 @@ artifactTest(
 );
 
 artifactTest(
-  "/commit after a move that has not ended in the longest time that it may take → moved again, 200",
+  "/commit whose move a gateway answers with 502 and drops → 202; waits 10 s and a second per MiB, then moves again, 200",
+  async ({ planner }) => {
+    for (
+      const { mebibytes, seconds } of [{ mebibytes: 0, seconds: 10 }, {
+        mebibytes: 90,
+        seconds: 100,
+      }]
+    ) {
+      const artifact = await registerAndUpload(planner, { key: `of ${mebibytes} MiB` });
+      const original = await resize(artifact, mebibytes * 1024 * 1024);
+      await using proxy = dropping(502);
+      await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+      await commits([own, { owner: planner, artifact }], 1);
+      assert.deepEqual(await waitForMove(artifact), { seconds, is_left: true });
+      await resize(artifact, original);
+      await endLease(artifact);
+      proxy.letPass();
+      const done = await commitBy(own, { owner: planner, artifact });
+      assert.equal(done.status, 200, JSON.stringify(done.body));
+      assert.equal(movesOf(proxy).length, 2);
+    }
+  },
+);
+
+artifactTest(
+  "/commit of an upload that another PUT has replaced by a larger one before the move → waits as long as that one needs",
   async ({ planner }) => {
     const artifact = await registerAndUpload(planner);
     const slow = startSlowMoves();
     await using proxy = slow.proxy;
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     await commits([own, { owner: planner, artifact }], 1);
-    const [lease] = await withStackDatabase((sql) =>
-      sql`select extract(epoch from lease_expires_at - now())::integer as seconds
-        from artifacts.verifications where artifact_id = ${artifact.artifact_id}`
-    );
-    // A minute for the commit, three for any move, and a second per MiB.
-    assert.ok(lease?.["seconds"] > 230 && lease?.["seconds"] <= 240, lease?.["seconds"]);
+    const original = await resize(artifact, 3600 * 1024 * 1024);
     await endLease(artifact);
-    proxy.letPass();
-    assert.equal((await commitBy(own, { owner: planner, artifact })).status, 200);
-    assert.equal(movesOf(proxy).length, 2);
+    await commits([own, { owner: planner, artifact }], 1);
+    assert.equal(slow.count(), 1);
+    await resize(artifact, original);
     await slow.end();
+    assert.equal((await commitBy(own, { owner: planner, artifact })).status, 200);
   },
 );
+
+for (const status of [521, 523]) {
+  artifactTest(
+    `/commit whose gateway says ${status}, that it did not reach Storage → 503, no lease; again → 200 at once`,
+    async ({ planner }) => {
+      const artifact = await registerAndUpload(planner);
+      await using proxy = dropping(status);
+      await using own = await startOwnFunction({ supabaseUrl: proxy.url });
+      const request = { owner: planner, artifact };
+      assertError(await commitBy(own, request), 503, "upstream_unavailable");
+      assert.deepEqual(await listed(planner), []);
+      assert.deepEqual(await objectsOf(artifact), [`incoming/${artifact.artifact_id}`]);
+      proxy.letPass();
+      assert.equal((await commitBy(own, request)).status, 200);
+    },
+  );
+}
 
 artifactTest(
   "kill -9 while Storage moves → 409 while the commit would wait, then 202, then 200; one move",
@@ -114,6 +193,8 @@ artifactTest(
     }
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     assertError(await commitBy(own, request), 409, "commit_in_progress");
+    const wait = await waitForMove(artifact);
+    await waitLonger(artifact);
     await withStackDatabase((sql) =>
       sql`update artifacts.verifications set move_awaited_until = now()
         where artifact_id = ${artifact.artifact_id}`
@@ -122,6 +203,7 @@ artifactTest(
     storage.open();
     await moved.promise;
     assert.equal((await commitBy(own, request)).status, 200);
+    assert.deepEqual(wait, { seconds: 10, is_left: false });
     assert.equal(movesOf(proxy).length, 1);
   },
 );
@@ -134,6 +216,7 @@ artifactTest(
     await using proxy = slow.proxy;
     await using own = await startOwnFunction({ supabaseUrl: proxy.url });
     await commits([own, { owner: planner, artifact }], 1);
+    await waitLonger(artifact);
     await age(artifact, { artifactHours: 27, progressHours: 0 });
     await sweepAll();
     await slow.end();

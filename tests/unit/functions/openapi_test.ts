@@ -188,3 +188,25 @@ Deno.test("a link in the document → 302 with a location and no body; errors as
 Deno.test("/psk/keys, which only psk:reencrypt calls → not in the document", () => {
   assert.ok(!JSON.stringify(DOCUMENTS).includes("psk/keys"));
 });
+
+/** What a browser's page has beside what this Deno has, as functions. */
+const OF_BROWSERS = ["open", "find", "focus", "blur", "moveTo", "moveBy", "scroll", "scrollTo"];
+
+/** What cannot be the name of a function at all, in strict mode. */
+const RESERVED = [
+  ...["arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger"],
+  ...["default", "delete", "do", "else", "enum", "eval", "export", "extends", "false", "finally"],
+  ...["for", "function", "if", "implements", "import", "in", "instanceof", "interface", "let"],
+  ...["new", "null", "package", "private", "protected", "public", "return", "static", "super"],
+  ...["switch", "this", "throw", "true", "try", "typeof", "undefined", "var", "void", "while"],
+  ...["with", "yield"],
+];
+
+Deno.test("an operationId, of which generators make a function → no name that JavaScript has already", () => {
+  const taken = new Set([...RESERVED, ...OF_BROWSERS, ...Object.getOwnPropertyNames(globalThis)]);
+  assert.ok(taken.has("fetch"));
+  const ids = Object.values(DOCUMENTS).flatMap(operationsOf)
+    .map(([, { operationId }]) => operationId);
+  assert.ok(ids.includes("fetchGrant"));
+  assert.deepEqual(ids.filter((id) => taken.has(id)), []);
+});

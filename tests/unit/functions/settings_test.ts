@@ -28,13 +28,16 @@ function environment(own: Record<string, string>): Environment {
 const PLATFORM_SETTINGS = {
   supabaseUrl: "https://project.supabase.co",
   serviceKey: "sb_secret_a",
-  operatorKeys: ["sb_secret_a", "sb_secret_b", "service.role.jwt"],
+  operatorKeys: ["sb_secret_a", "sb_secret_b"],
+  legacyKey: { key: "service.role.jwt", use: "refused" },
   publicKeys: ["sb_publishable_a", "anon.jwt"],
   publicSupabaseUrl: null,
   rateLimitRequestsPerMinute: 30_000,
   rateLimitRequestsAtOnce: 64,
   usageWriteSeconds: 60,
   mcpAllowedOrigins: null,
+  acceptLegacyKeys: false,
+  userOauthClientIds: null,
 };
 
 Deno.test("readArtifactsSettings() with what the platform gives → every key, and the defaults", () => {
@@ -72,7 +75,32 @@ Deno.test("readPlatformSettings() of a project with legacy keys alone → the se
   );
   assert.equal(settings.serviceKey, "service.role.jwt");
   assert.deepEqual(settings.operatorKeys, ["service.role.jwt"]);
+  assert.deepEqual(settings.legacyKey, { key: "service.role.jwt", use: "only_key" });
   assert.deepEqual(settings.publicKeys, ["anon.jwt"]);
+});
+
+Deno.test("readPlatformSettings() with ACCEPT_LEGACY_KEYS=true → the service_role key is the operator's beside the secret keys", () => {
+  const { operatorKeys, legacyKey } = readPlatformSettings(
+    environment({ ACCEPT_LEGACY_KEYS: " true " }),
+  );
+  assert.deepEqual(operatorKeys, ["sb_secret_a", "sb_secret_b", "service.role.jwt"]);
+  assert.deepEqual(legacyKey, { key: "service.role.jwt", use: "accepted" });
+});
+
+Deno.test("readPlatformSettings() where SUPABASE_SERVICE_ROLE_KEY is a secret key, or not set → no legacy key", () => {
+  for (const key of ["sb_secret_b", ""]) {
+    const settings = readPlatformSettings(environment({ SUPABASE_SERVICE_ROLE_KEY: key }));
+    assert.deepEqual(settings.operatorKeys, ["sb_secret_a", "sb_secret_b"]);
+    assert.equal(settings.legacyKey, null);
+  }
+});
+
+Deno.test("readPlatformSettings() with USER_OAUTH_CLIENT_IDS → these, in lower case", () => {
+  const ids = ["9A8b7c6d-5e4f-3a2b-1c0d-9e8f7a6b5c4d", "00000000-0000-4000-8000-000000000001"];
+  const { userOauthClientIds } = readPlatformSettings(
+    environment({ USER_OAUTH_CLIENT_IDS: ids.join(" , ") }),
+  );
+  assert.deepEqual(userOauthClientIds, ids.map((id) => id.toLowerCase()));
 });
 
 type BadValues = Readonly<Record<string, readonly string[]>>;
@@ -84,6 +112,13 @@ const BAD_PLATFORM_VALUES: BadValues = {
   RATE_LIMIT_REQUESTS_AT_ONCE: ["-1", "1.5"],
   USAGE_WRITE_SECONDS: ["-1", "3601", "a minute"],
   MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
+  ACCEPT_LEGACY_KEYS: ["yes", "1", "TRUE", "true,false"],
+  USER_OAUTH_CLIENT_IDS: [
+    "*",
+    "my-client",
+    "9a8b7c6d-5e4f-3a2b-1c0d-9e8f7a6b5c4d,",
+    "9a8b7c6d-5e4f-3a2b-1c0d-9e8f7a6b5c4d;00000000-0000-4000-8000-000000000001",
+  ],
   SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
   SUPABASE_PUBLISHABLE_KEYS: ["junk-that-must-not-be-told"],
 };

@@ -19,11 +19,11 @@ export interface paths {
   };
   "/fetch": {
     /** Exchange a grant token for a short-lived download URL. */
-    post: operations["fetch"];
+    post: operations["fetchGrant"];
   };
   "/open": {
     /** Get a short-lived download URL by one's own credential. */
-    post: operations["open"];
+    post: operations["openArtifact"];
   };
   "/grants": {
     /** The live grants that an agent has given, those that end first. */
@@ -47,7 +47,7 @@ export interface paths {
   };
   "/delete": {
     /** End an artifact, and with it its grants. */
-    post: operations["delete"];
+    post: operations["deleteArtifact"];
   };
   "/events": {
     /** What happened to an agent and what it did, oldest first. */
@@ -417,7 +417,7 @@ export interface operations {
       };
     };
   };
-  fetch: {
+  fetchGrant: {
     requestBody: {
       content: {
         "application/json": {
@@ -435,7 +435,7 @@ export interface operations {
       };
     };
   };
-  open: {
+  openArtifact: {
     requestBody: {
       content: {
         "application/json": {
@@ -445,6 +445,8 @@ export interface operations {
           key?: string;
           /** @description Whose key it is; default: the caller's. */
           agent_id?: string;
+          /** @description In bytes. A larger one is refused, and that counts as no download. */
+          max_size?: number;
         };
       };
     };
@@ -600,7 +602,7 @@ export interface operations {
       };
     };
   };
-  delete: {
+  deleteArtifact: {
     requestBody: {
       content: {
         "application/json": {
@@ -694,7 +696,7 @@ export interface operations {
             forgotten_events: number;
             /** @description What is left for the next call; 0: nothing. */
             remaining: number;
-            /** @description Objects that no artifact accounts for, kept and not counted in `remaining` because more than 5% are such, of those looked at and some 800 before them: the database may be older than the bucket. Look at them with `deno task fsck`, then send `remove_many_orphans`. */
+            /** @description Objects that no artifact accounts for, kept and not counted in `remaining` because they are more than 5% of the bucket: the database may be older than the bucket. Look at them with `deno task fsck`, then send `remove_many_orphans`. */
             orphans_held: number;
           };
         };
@@ -742,6 +744,11 @@ export interface operations {
             settings?: {
               [key: string]: number;
             };
+            /**
+             * @description Whether the service_role key is the operator's, where the platform gives one.
+             * @enum {string}
+             */
+            legacy_key?: "refused" | "accepted" | "only_key";
           };
         };
       };

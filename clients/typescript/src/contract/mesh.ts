@@ -518,6 +518,11 @@ export interface operations {
             settings?: {
               [key: string]: number;
             };
+            /**
+             * @description Whether the service_role key is the operator's, where the platform gives one.
+             * @enum {string}
+             */
+            legacy_key?: "refused" | "accepted" | "only_key";
           };
         };
       };

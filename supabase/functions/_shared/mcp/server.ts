@@ -9,7 +9,14 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { errorBody, errorEntry, ServiceError } from "../errors.ts";
-import type { McpCall, McpDefinition, ResourceDefinition, ToolAnswer } from "./definition.ts";
+import type {
+  McpCall,
+  McpDefinition,
+  ResourceDefinition,
+  ResourceLink,
+  ToolAnswer,
+} from "./definition.ts";
+import { escapedJson, visible } from "./escapes.ts";
 import { callTool, listTools, type LoadOperations } from "./tools.ts";
 
 /** What one message is served with. */
@@ -95,7 +102,7 @@ function addResources(server: Server, resources: ResourceDefinition, service: Mc
       throw protocolError(error, service);
     });
     return {
-      resources: [...page.resources],
+      resources: page.resources.map(shown),
       ...(page.nextCursor !== null && { nextCursor: page.nextCursor }),
     };
   });
@@ -112,10 +119,15 @@ function toolResult({ body, link }: ToolAnswer): CallToolResult {
   return {
     // Not as `structuredContent` too: a host that shows a model both shows it everything twice.
     content: [
-      { type: "text", text: JSON.stringify(body) },
-      ...(link === undefined ? [] : [{ type: "resource_link" as const, ...link }]),
+      { type: "text", text: escapedJson(body) },
+      ...(link === undefined ? [] : [{ type: "resource_link" as const, ...shown(link) }]),
     ],
   };
+}
+
+/** With a name that shows every character. It is for reading: the URI is what is sent back. */
+function shown<Named extends ResourceLink>(link: Named): Named {
+  return { ...link, name: visible(link.name) };
 }
 
 /** The body of an error as HTTP would have it. The log is told what happened. */

@@ -43,6 +43,9 @@ const health = z.object({
   time: sentTimestamp.optional().meta({ description: "The function's clock." }),
   settings: z.record(z.string(), z.int()).optional()
     .meta({ description: "The numbers among its settings, by the names of their variables." }),
+  legacy_key: z.enum(["refused", "accepted", "only_key"]).optional().meta({
+    description: "Whether the service_role key is the operator's, where the platform gives one.",
+  }),
 }).meta({ examples: [{ status: "ok" }] });
 
 /** The OpenAPI 3.1 document of a function, made from the schemas that validate its requests. */
@@ -110,7 +113,7 @@ function describe(path: string, operation: Operation, components: Components): o
   const { response, accepted, plainText } = operation;
   const isOpen = identification === "none";
   return {
-    operationId: operationId(path),
+    operationId: operation.operationId ?? wordsOf(path),
     tags: [tag],
     summary,
     description: describeInWords(operation),
@@ -162,6 +165,6 @@ function describeHealth(components: Components): object {
 }
 
 /** `/peer/register` → `peerRegister`. */
-function operationId(path: string): string {
+function wordsOf(path: string): string {
   return path.slice(1).replace(/[/_](.)/g, (_, letter: string) => letter.toUpperCase());
 }

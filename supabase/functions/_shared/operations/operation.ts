@@ -34,6 +34,11 @@ export interface Operation {
   readonly summary: string;
   /** What a caller has to know beyond the summary and the schemas. */
   readonly description?: string;
+  /**
+   * In the OpenAPI document, of which generators make the name of a function. Default: the path's
+   * words. To be given where JavaScript has that name already.
+   */
+  readonly operationId?: string;
   /** Which group of the OpenAPI document it belongs to. */
   readonly tag: string;
   /** Who may call it, for readers; the SQL function decides. The operator may call everything. */

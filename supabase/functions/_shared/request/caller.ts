@@ -40,12 +40,18 @@ export interface CallerArgument {
   readonly request_id: string;
 }
 
-type Credential = "operator" | "public" | "unknown";
+type Credential = "operator" | "public" | "legacy" | "unknown";
 
 /** Three parts; the last one may be empty, which is still a token, and no other credential. */
 const JWT = /^[^.]+\.[^.]+\.[^.]*$/;
 
 const AGENT_KEY = /^ak_[0-9a-f]{64}$/;
+
+const LEGACY_KEY_REFUSED = {
+  message:
+    "The legacy service_role key is refused here, because this project has secret keys. Send one of those, `sb_secret_…`, as `apikey`. The operator can allow the legacy key by ACCEPT_LEGACY_KEYS=true.",
+  details: { legacy_key: "refused" },
+};
 
 /**
  * Identifies the caller by its headers, in the order that the wire contract gives. Throws
@@ -63,7 +69,8 @@ export async function identifyCaller(
   return await verifyUserToken(credential.token, request, settings);
 }
 
-function readCredential(
+/** What the headers alone tell. Throws unauthenticated; a user's token is for Auth to judge. */
+export function readCredential(
   headers: Headers,
   settings: PlatformSettings,
 ): AgentCaller | OperatorCaller | UserToken {
@@ -87,10 +94,13 @@ function readCredential(
   const apikey = headers.get("apikey") ?? "";
   if (apikey !== "") credentials.push(classify(apikey, settings));
 
-  if (credentials.includes("unknown") || !credentials.includes("operator")) {
-    throw new ServiceError("unauthenticated");
+  if (credentials.includes("operator") && !credentials.includes("unknown")) {
+    return { kind: "operator" };
   }
-  return { kind: "operator" };
+  throw new ServiceError(
+    "unauthenticated",
+    credentials.includes("legacy") ? LEGACY_KEY_REFUSED : {},
+  );
 }
 
 /** `caller` as SQL functions take it. Null was not identified: a grant token is its credential. */
@@ -125,11 +135,17 @@ export function callerId(caller: Caller): string {
   }
 }
 
-function classify(credential: string, settings: PlatformSettings): Credential {
-  if (isOneOf(credential, settings.operatorKeys)) return "operator";
+function classify(
+  credential: string,
+  { operatorKeys, publicKeys, legacyKey }: PlatformSettings,
+): Credential {
+  if (isOneOf(credential, operatorKeys)) return "operator";
   // By its form too: a project can make publishable keys that this function was not given.
-  if (credential.startsWith("sb_publishable_") || isOneOf(credential, settings.publicKeys)) {
+  if (credential.startsWith("sb_publishable_") || isOneOf(credential, publicKeys)) {
     return "public";
   }
+  // Counts for as little as a public key, and no less: Supabase's gateways put it into the
+  // `authorization` of requests whose `apikey` is a secret key.
+  if (legacyKey !== null && isOneOf(credential, [legacyKey.key])) return "legacy";
   return "unknown";
 }

@@ -1,4 +1,4 @@
-import type { JWK } from "@supabase/auth-js";
+import type { JWK } from "@supabase/supabase-js";
 import { ServiceError } from "../errors.ts";
 import { fetchWithDeadline } from "../upstream/fetch.ts";
 

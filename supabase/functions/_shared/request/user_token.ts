@@ -1,5 +1,11 @@
 import { Buffer } from "node:buffer";
-import { AuthClient, isAuthApiError, isAuthRetryableFetchError, type JWK } from "@supabase/auth-js";
+import {
+  createClient,
+  isAuthApiError,
+  isAuthRetryableFetchError,
+  type SupabaseClient,
+  type UserResponse,
+} from "@supabase/supabase-js";
 import * as z from "zod";
 import { ServiceError } from "../errors.ts";
 import { agentId } from "../fields.ts";
@@ -11,8 +17,20 @@ import { SigningKeys } from "./signing_keys.ts";
 
 /** The project's Auth: what verifies tokens, and the keys that they are signed with. */
 interface ProjectAuth {
-  readonly client: InstanceType<typeof AuthClient>;
+  readonly client: SupabaseClient["auth"];
   readonly keys: SigningKeys;
+}
+
+interface DecodedToken {
+  readonly header: Readonly<Record<string, unknown>>;
+  readonly claims: unknown;
+}
+
+/** Which of the project's tokens are taken. */
+interface Taken {
+  readonly issuers: readonly string[];
+  /** Of OAuth clients. */
+  readonly clientIds: readonly string[];
 }
 
 const LAST_SECOND_OF_YEAR_9999 = 253_402_300_799;
@@ -28,6 +46,8 @@ const signedInUser = z.object({
   exp: z.number().min(0).max(LAST_SECOND_OF_YEAR_9999),
   nbf: z.number().optional(),
   is_anonymous: z.literal(false).optional(),
+  // The OAuth client that the token was issued to: aud and role are as in the user's own.
+  client_id: z.string().min(1).optional(),
 });
 
 const userWithAgent = z.object({ app_metadata: z.object({ agent_id: agentId }) });
@@ -36,6 +56,9 @@ const NOT_SIGNED_IN =
   "This is not the live token of a user who is signed in to this project. Sign in again.";
 const NO_AGENT =
   "This user is no agent: `app_metadata.agent_id` must name one. Where it was set just now, refresh the session.";
+
+const CLIENT_NOT_LISTED =
+  "This token was issued to an OAuth client that the operator has not listed in USER_OAUTH_CLIENT_IDS. Use the token of the user's own session.";
 
 const authOf = new WeakMap<PlatformSettings, ProjectAuth>();
 
@@ -52,29 +75,23 @@ export async function verifyUserToken(
   // decided by its signature; the issuer tells apart projects that sign with the same key.
   const issuers = [settings.supabaseUrl, publicOrigin(request, settings)]
     .map((origin) => `${origin}/auth/v1`);
-  const { header, claims } = decode(token);
+  const taken = { issuers, clientIds: settings.userOauthClientIds ?? [] };
+  const decoded = decode(token);
   // Not believed yet: what would be refused anyway is no reason to ask Auth.
-  readClaims(claims, issuers);
+  readClaims(decoded.claims, taken);
   const auth = authOf.get(settings) ?? connect(settings);
   authOf.set(settings, auth);
-  return readClaims(await verify(token, header, auth), issuers);
+  return readClaims(await verify(token, decoded, auth), taken);
 }
 
 function connect({ supabaseUrl, serviceKey }: PlatformSettings): ProjectAuth {
-  const url = `${supabaseUrl}/auth/v1`;
-  const headers = { apikey: serviceKey };
-  return {
-    client: new AuthClient({
-      url,
-      headers,
-      // It makes one call only: GET /user.
-      fetch: (input, init) => fetchWithDeadline("auth/user", input, init),
-      autoRefreshToken: false,
-      persistSession: false,
-      detectSessionInUrl: false,
-    }),
-    keys: new SigningKeys(`${url}/.well-known/jwks.json`, headers),
-  };
+  const { auth } = createClient(supabaseUrl, serviceKey, {
+    auth: { autoRefreshToken: false, persistSession: false, detectSessionInUrl: false },
+    // It makes one call only: GET /user.
+    global: { fetch: (input, init) => fetchWithDeadline("auth/user", input, init) },
+  });
+  const keysUrl = `${supabaseUrl}/auth/v1/.well-known/jwks.json`;
+  return { client: auth, keys: new SigningKeys(keysUrl, { apikey: serviceKey }) };
 }
 
 /**
@@ -83,21 +100,30 @@ function connect({ supabaseUrl, serviceKey }: PlatformSettings): ProjectAuth {
  */
 async function verify(
   token: string,
-  { alg, kid }: Readonly<Record<string, unknown>>,
+  { header: { alg, kid }, claims }: DecodedToken,
   { client, keys }: ProjectAuth,
 ): Promise<unknown> {
-  const jwks: { keys: JWK[] } = { keys: [] };
-  if (alg !== "HS256") {
-    // Without the key, getClaims would ask Auth about every token that somebody made up.
-    const isKnown = (alg === "ES256" || alg === "RS256") && typeof kid === "string";
-    const key = isKnown ? await keys.find(kid) : undefined;
-    if (key === undefined) throw refusal(NOT_SIGNED_IN);
-    jwks.keys.push(key);
+  if (alg === "HS256") {
+    const { user } = await verdictOf<UserResponse["data"]>(client.getUser(token));
+    // Whatever is between here and Auth, the answer has to be that to this token.
+    if (user?.id !== Object(claims).sub) throw refusal(NOT_SIGNED_IN);
+    return claims;
   }
+  // Without the key, getClaims would ask Auth about every token that somebody made up.
+  const isKnown = (alg === "ES256" || alg === "RS256") && typeof kid === "string";
+  const key = isKnown ? await keys.find(kid) : undefined;
+  if (key === undefined) throw refusal(NOT_SIGNED_IN);
+  return (await verdictOf(client.getClaims(token, { jwks: { keys: [key] } })))?.claims;
+}
+
+/** What supabase-js found out. Throws ServiceError. */
+async function verdictOf<Data>(
+  answer: Promise<{ readonly data: Data; readonly error: unknown }>,
+): Promise<Data> {
   try {
-    const { data, error } = await client.getClaims(token, { jwks });
+    const { data, error } = await answer;
     if (error !== null) throw error;
-    return data?.claims;
+    return data;
   } catch (error) {
     throw serviceErrorOf(error);
   }
@@ -116,9 +142,7 @@ function serviceErrorOf(error: unknown): ServiceError {
 }
 
 /** Header and claims as they are written. Nothing is verified. Throws unauthenticated. */
-function decode(
-  token: string,
-): { header: Readonly<Record<string, unknown>>; claims: unknown } {
+function decode(token: string): DecodedToken {
   try {
     const [header, claims] = token.split(".").slice(0, 2)
       .map((part) => JSON.parse(Buffer.from(part, "base64url").toString("utf8")));
@@ -130,13 +154,16 @@ function decode(
 }
 
 /** Throws unauthenticated. */
-function readClaims(claims: unknown, issuers: readonly string[]): UserCaller {
+function readClaims(claims: unknown, { issuers, clientIds }: Taken): UserCaller {
   const user = signedInUser.safeParse(claims).data;
   const now = Date.now() / 1000;
   if (user === undefined || !issuers.includes(user.iss) || user.exp <= now) {
     throw refusal(NOT_SIGNED_IN);
   }
   if (user.nbf !== undefined && user.nbf > now) throw refusal(NOT_SIGNED_IN);
+  if (user.client_id !== undefined && !clientIds.includes(user.client_id)) {
+    throw refusal(CLIENT_NOT_LISTED);
+  }
   const agent = userWithAgent.safeParse(claims).data;
   if (agent === undefined) throw refusal(NO_AGENT);
   return {

@@ -1,6 +1,7 @@
 import { RATE_LIMIT_VARIABLES } from "./rate_limits.ts";
 import {
   type Environment,
+  flag,
   integer,
   parseOrigin,
   readText,
@@ -24,6 +25,17 @@ export const PLATFORM_VARIABLES = {
     meaning: "The origins of web pages that may use MCP, comma-separated.",
     parse: (text) => text.split(",").map((origin) => parseOrigin("MCP_ALLOWED_ORIGINS", origin)),
   } satisfies Variable<readonly string[] | null>,
+  acceptLegacyKeys: flag({
+    name: "ACCEPT_LEGACY_KEYS",
+    default: false,
+    meaning: "Whether the legacy service_role key is the operator's beside secret keys.",
+  }),
+  userOauthClientIds: {
+    name: "USER_OAUTH_CLIENT_IDS",
+    default: null,
+    meaning: "The OAuth clients whose tokens stand for their users, comma-separated.",
+    parse: parseClientIds,
+  } satisfies Variable<readonly string[] | null>,
   ...RATE_LIMIT_VARIABLES,
   usageWriteSeconds: integer({
     name: "USAGE_WRITE_SECONDS",
@@ -34,6 +46,16 @@ export const PLATFORM_VARIABLES = {
   }),
 };
 
+/**
+ * A service_role key that leaked cannot be replaced, and the platform goes on giving it to the
+ * functions after the project has disabled it. So it is the operator's only where there is no
+ * secret key, or where ACCEPT_LEGACY_KEYS says so.
+ */
+interface LegacyKey {
+  readonly key: string;
+  readonly use: "refused" | "accepted" | "only_key";
+}
+
 /** What every function needs to know of the project. Read and checked once, when it starts. */
 export interface PlatformSettings extends SettingsOf<typeof PLATFORM_VARIABLES> {
   readonly supabaseUrl: string;
@@ -41,6 +63,8 @@ export interface PlatformSettings extends SettingsOf<typeof PLATFORM_VARIABLES> 
   readonly serviceKey: string;
   /** Every key that makes its holder the operator. */
   readonly operatorKeys: readonly string[];
+  /** The service_role key; null where there is none, or a secret key stands in its place. */
+  readonly legacyKey: LegacyKey | null;
   /** Publishable and anon keys: known to everybody, so they identify nobody. */
   readonly publicKeys: readonly string[];
 }
@@ -52,6 +76,8 @@ export function readPlatformSettings(environment: Environment): PlatformSettings
   const serviceRoleKey = readText("SUPABASE_SERVICE_ROLE_KEY", environment);
   const anonKey = readText("SUPABASE_ANON_KEY", environment);
   const serviceKey = secretKeys["default"] ?? Object.values(secretKeys)[0] ?? serviceRoleKey;
+  const settings = readVariables(PLATFORM_VARIABLES, environment);
+  const legacyKey = legacyKeyOf(serviceRoleKey, Object.values(secretKeys), settings);
   if (serviceKey === null) {
     throw new SettingsError(
       "SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY must be set; the platform gives them to every function.",
@@ -66,11 +92,33 @@ export function readPlatformSettings(environment: Environment): PlatformSettings
     serviceKey,
     operatorKeys: [
       ...Object.values(secretKeys),
-      ...(serviceRoleKey === null ? [] : [serviceRoleKey]),
+      ...(legacyKey === null || legacyKey.use === "refused" ? [] : [legacyKey.key]),
     ],
+    legacyKey,
     publicKeys: [...Object.values(publishableKeys), ...(anonKey === null ? [] : [anonKey])],
-    ...readVariables(PLATFORM_VARIABLES, environment),
+    ...settings,
   };
+}
+
+function legacyKeyOf(
+  key: string | null,
+  secretKeys: readonly string[],
+  { acceptLegacyKeys }: Pick<PlatformSettings, "acceptLegacyKeys">,
+): LegacyKey | null {
+  if (key === null || secretKeys.includes(key)) return null;
+  if (secretKeys.length === 0) return { key, use: "only_key" };
+  return { key, use: acceptLegacyKeys ? "accepted" : "refused" };
+}
+
+/** As Supabase Auth gives them: UUIDs. Throws SettingsError. */
+function parseClientIds(text: string): readonly string[] {
+  const ids = text.toLowerCase().split(",").map((id) => id.trim());
+  if (!ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))) {
+    throw new SettingsError(
+      "USER_OAUTH_CLIENT_IDS must be client ids, comma-separated, each such as 9a8b7c6d-5e4f-4a2b-8c0d-9e8f7a6b5c4d.",
+    );
+  }
+  return ids;
 }
 
 function readKeys(name: string, environment: Environment): Readonly<Record<string, string>> {

@@ -72,6 +72,20 @@ export function integer(
   };
 }
 
+/** True or false, in these words. */
+export function flag(declared: Omit<Variable<boolean>, "parse">): Variable<boolean> {
+  const { name } = declared;
+  return {
+    ...declared,
+    parse(text) {
+      if (text !== "true" && text !== "false") {
+        throw new SettingsError(`${name} must be true or false.`);
+      }
+      return text === "true";
+    },
+  };
+}
+
 /** Parses an http or https origin, with or without a slash at its end. Throws SettingsError. */
 export function parseOrigin(name: string, text: string): string {
   const url = URL.parse(text);

@@ -46,7 +46,7 @@ export async function readSmallText(allowed: Download, mcp: McpCall): Promise<st
 }
 
 /** Why a download is not inline. */
-export function refusalOf({ size }: Download): string {
+export function refusalOf({ size }: Pick<Download, "size">): string {
   return size > MAX_TEXT_BYTES
     ? `It has ${size} bytes. At most ${MAX_TEXT_BYTES} go inline.`
     : "It is no text in UTF-8.";

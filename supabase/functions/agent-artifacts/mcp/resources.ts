@@ -5,6 +5,7 @@ import type { download } from "../download.ts";
 import type { Artifact } from "../fields.ts";
 import { artifactUri, openRequestOf, URI_TEMPLATES } from "./artifact_uri.ts";
 import { readSmallText, refusalOf } from "./get.ts";
+import { MAX_TEXT_BYTES } from "./small_text.ts";
 
 interface OwnedPage {
   readonly artifacts: readonly Artifact[];
@@ -53,19 +54,26 @@ export const resources: ResourceDefinition = {
   async read(mcp, uri) {
     const request = openRequestOf(uri);
     if (request === null) return null;
-    const allowed = await mcp.run<z.output<typeof download>>("/open", request)
+    const upToWhatIsRead = { ...request, max_size: MAX_TEXT_BYTES };
+    const allowed = await mcp.run<z.output<typeof download>>("/open", upToWhatIsRead)
       .catch((error: unknown) => {
-        if (error instanceof ServiceError && error.code === "artifact_not_found") return null;
+        if (!(error instanceof ServiceError)) throw error;
+        if (error.code === "artifact_not_found") return null;
+        if (error.code === "limit_exceeded") throw notRead(error.details as { size: number });
         throw error;
       });
     if (allowed === null) return null;
     const text = await readSmallText(allowed, mcp);
     if (text !== null) return { text, mimeType: allowed.mime };
-    throw new ServiceError("invalid_request", {
-      message: `${refusalOf(allowed)} The tool get has the command that downloads it.`,
-    });
+    throw notRead(allowed);
   },
 };
+
+function notRead(refused: { readonly size: number }): ServiceError {
+  return new ServiceError("invalid_request", {
+    message: `${refusalOf(refused)} The tool get has the command that downloads it.`,
+  });
+}
 
 /** `owned:<position>` or `granted:<position>`: where the operation's own next page begins. */
 function partsOf(cursor: string): ["owned" | "granted", string] {

@@ -22,9 +22,10 @@ export function downloadCommand(
   path: string,
 ): string {
   const file = unlikeOption(path);
-  // Of no use beside `-o`, and a name that the owner has chosen.
+  // Without the name, which the owner has chosen, and `-o` makes of no use. A browser that the URL
+  // is given to still shows nothing: Storage answers `content-disposition: attachment`.
   const unnamed = new URL(url);
-  unnamed.searchParams.delete("download");
+  unnamed.searchParams.set("download", "");
   return `curl -sSf -o ${quoted(file)} ${quoted(unnamed.href)} && ` +
     `echo ${quoted(`${sha256}  ${file}`)} | sha256sum -c`;
 }

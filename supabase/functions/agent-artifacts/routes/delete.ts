@@ -13,6 +13,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End an artifact, and with it its grants.",
     description: "Deleting the current artifact of a key does not bring back the one before it.",
+    operationId: "deleteArtifact",
     tag: "Artifacts",
     callers: "the owner",
     effect: "replaces",

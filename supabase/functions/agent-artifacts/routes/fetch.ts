@@ -14,9 +14,11 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
   return defineOperation({
     summary: "Exchange a grant token for a short-lived download URL.",
     description: "Of a grant with `max_downloads` every answer counts, whoever gets it.",
+    operationId: "fetchGrant",
     tag: "Artifacts",
     callers: "whoever has the token",
-    effect: "reads",
+    // To the downloads of a grant that counts them.
+    effect: "adds",
     identification: "none",
     limitedBy: ({ grant_token }) => sha256Hex(grant_token),
     request: z.object({ grant_token: grantToken }),

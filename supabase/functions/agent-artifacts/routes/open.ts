@@ -13,6 +13,9 @@ const request = z.object({
   artifact_id: artifactId.optional(),
   key: key.optional(),
   agent_id: agentId.optional().meta({ description: "Whose key it is; default: the caller's." }),
+  max_size: z.int().min(0).optional().meta({
+    description: "In bytes. A larger one is refused, and that counts as no download.",
+  }),
 })
   .refine((input) => input.artifact_id !== undefined || input.key !== undefined, {
     path: ["artifact_id"],
@@ -33,9 +36,11 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     description: "Send `artifact_id`, or `key` for the artifact that the key names now: the " +
       "caller's own, or with `agent_id` another agent's. Where an agent has no other grant of it " +
       "than with `max_downloads`, every answer counts; not so to the owner.",
+    operationId: "openArtifact",
     tag: "Artifacts",
     callers: "the owner, an agent with a live grant",
-    effect: "reads",
+    // To the downloads of a grant that counts them.
+    effect: "adds",
     identification: "required",
     request,
     requestExample: { artifact_id: ARTIFACT_ID.examples[0] },
@@ -43,6 +48,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     errors: [
       "artifact_not_found",
       "artifact_not_committed",
+      "limit_exceeded",
       "artifact_expired",
       "grant_used_up",
     ],
@@ -51,6 +57,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
         artifact_id: input.artifact_id ?? null,
         key: input.key ?? null,
         agent_id: input.agent_id ?? null,
+        ...(input.max_size !== undefined && { max_size: input.max_size }),
       }, asking),
   });
 }

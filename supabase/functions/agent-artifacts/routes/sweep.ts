@@ -32,8 +32,7 @@ const response = z.object({
   }),
   orphans_held: z.int().meta({
     description: "Objects that no artifact accounts for, kept and not counted in `remaining` " +
-      "because more than 5% are such, of those looked at and some 800 before them: the " +
-      "database may be older than the bucket. " +
+      "because they are more than 5% of the bucket: the database may be older than the bucket. " +
       "Look at them with `deno task fsck`, then send `remove_many_orphans`.",
     examples: [0],
   }),

@@ -50,8 +50,11 @@ export interface ObjectStore {
   remove(paths: readonly string[]): Promise<string[]>;
 }
 
-/** A gateway's: it lost sight of Storage, which may not have noticed. 52x are Cloudflare's. */
-const LOST_SIGHT_STATUSES: ReadonlySet<number> = new Set([502, 504, 520, 521, 522, 523, 524]);
+/**
+ * A gateway's: it lost sight of Storage, which may not have noticed. 52x are Cloudflare's; 521 and
+ * 523 are not among these, because they say that Storage was never reached.
+ */
+const LOST_SIGHT_STATUSES: ReadonlySet<number> = new Set([502, 504, 520, 522, 524]);
 
 /** The longest that a URL lasts less than asked for: its end is a whole second. */
 const ROUNDING_SECONDS = 1;
