@@ -33,6 +33,7 @@ const PLATFORM_SETTINGS = {
   publicSupabaseUrl: null,
   rateLimitRequestsPerMinute: 30_000,
   rateLimitRequestsAtOnce: 64,
+  rateLimitAnonymousPerMinute: 600,
   usageWriteSeconds: 60,
   mcpAllowedOrigins: null,
 };
@@ -82,6 +83,7 @@ const BAD_PLATFORM_VALUES: BadValues = {
   PUBLIC_SUPABASE_URL: ["api.example.com", "https://api.example.com/path"],
   RATE_LIMIT_REQUESTS_PER_MINUTE: ["-1", "1000001", "100/s"],
   RATE_LIMIT_REQUESTS_AT_ONCE: ["-1", "1.5"],
+  RATE_LIMIT_ANONYMOUS_PER_MINUTE: ["-1", "1000001"],
   USAGE_WRITE_SECONDS: ["-1", "3601", "a minute"],
   MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
   SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],

@@ -1,9 +1,9 @@
-import { ServiceError } from "./errors.ts";
-import { isOneOf } from "./secrets.ts";
-import { PLATFORM_VARIABLES, type PlatformSettings } from "./settings/platform.ts";
-import type { Variables } from "./settings/variables.ts";
-import type { CallDatabase } from "./upstream/database.ts";
-import { VERSION } from "./version.ts";
+import { ServiceError } from "../errors.ts";
+import { isOperator } from "./address_limits.ts";
+import { PLATFORM_VARIABLES, type PlatformSettings } from "../settings/platform.ts";
+import type { Variables } from "../settings/variables.ts";
+import type { CallDatabase } from "../upstream/database.ts";
+import { VERSION } from "../version.ts";
 
 /** What a function's health is made of. */
 export interface HealthQuestion<Settings extends PlatformSettings> {
@@ -40,19 +40,6 @@ export async function answerHealth<Settings extends PlatformSettings>(
     if (cause instanceof ServiceError && cause.code === "misconfigured") throw cause;
     throw new ServiceError("upstream_unavailable", { cause });
   }
-}
-
-/**
- * Whether every credential of a request is the operator's. Health is anybody's to ask, so nobody is
- * refused, and no token is verified for it.
- */
-function isOperator(headers: Headers, { operatorKeys }: PlatformSettings): boolean {
-  const credentials = [
-    headers.get("apikey"),
-    headers.get("authorization")?.replace(/^bearer +/i, ""),
-  ].filter((credential) => typeof credential === "string");
-  return credentials.length > 0 &&
-    credentials.every((credential) => isOneOf(credential, operatorKeys));
 }
 
 /** By the names of their variables. Secrets are texts, so none is among the numbers. */
