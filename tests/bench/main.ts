@@ -5,9 +5,9 @@
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
- *   --only=<part>  one of throughput, fairness, waiting, growth, operator, maps, metrics, bytes,
- *                  cold, sizes; only prints. `operator` is the growth of the operator's commands
- *                  alone
+ *   --only=<part>  one of throughput, fairness, strangers, waiting, many-waits, growth, operator,
+ *                  maps, metrics, bytes, cold, sizes; only prints. `operator` is the growth of the
+ *                  operator's commands alone
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
@@ -18,7 +18,9 @@ import { CommandError } from "../../dev/command/command_error.ts";
 import { runCommand } from "../../dev/command/run_command.ts";
 import { fill } from "./fill/fill.ts";
 import type { Size } from "./fill/cast.ts";
-import { startBenchStack } from "./stack/bench_stack.ts";
+import { describeManyWaits, measureManyWaits } from "./limits/many_waits.ts";
+import { describeStrangers, measureStrangers } from "./limits/strangers.ts";
+import { DEFAULT_LIMITS, startBenchStack } from "./stack/bench_stack.ts";
 import { measureMetrics } from "./operator/metrics.ts";
 import { measureBytes } from "./parts/bytes.ts";
 import { measureAllColdStarts } from "./parts/cold_starts.ts";
@@ -35,6 +37,8 @@ import { goalsOf } from "./report/goals.ts";
 import { renderPerformance, renderScale, type RunDescription } from "./report/markdown.ts";
 
 const SMALL: Size = { artifacts: 1_000, peers: 100 };
+/** With as many agents as wait. */
+const LIMITED: Size = { artifacts: 1_000, peers: 400 };
 const SCALE_MARKS = ["<!-- bench -->", "<!-- /bench -->"] as const;
 
 async function bench(): Promise<void> {
@@ -67,6 +71,21 @@ async function bench(): Promise<void> {
   }
   if (wants("waiting")) {
     describeWaiting(await measureWaiting(small, { changes: quick ? 10 : 100 })).forEach(say);
+  }
+  if (wants("strangers") || wants("many-waits")) {
+    await using stack = await startBenchStack(DEFAULT_LIMITS);
+    await fill(stack.sql, LIMITED);
+    const limited: FilledStack = { stack, size: LIMITED };
+    if (wants("strangers")) {
+      const effort = quick ? { turns: 1, calls: 50 } : { turns: 3, calls: 100 };
+      describeStrangers(await measureStrangers(limited, effort)).forEach(say);
+    }
+    if (wants("many-waits")) {
+      const effort = quick
+        ? { waits: 1_500, keys: 50, changes: 10 }
+        : { waits: 10_000, keys: 313, changes: 30 };
+      describeManyWaits(await measureManyWaits(limited, effort)).forEach(say);
+    }
   }
   const coldStarts = wants("cold") && !quick ? await measureAllColdStarts(10) : null;
   for (const { deno, times } of coldStarts ?? []) say(`${deno} ${JSON.stringify([...times])}`);

@@ -34,6 +34,7 @@ const PLATFORM_SETTINGS = {
   rateLimitRequestsPerMinute: 30_000,
   rateLimitRequestsAtOnce: 64,
   rateLimitAnonymousPerMinute: 600,
+  waitsAtOnce: 1000,
   usageWriteSeconds: 60,
   mcpAllowedOrigins: null,
 };
@@ -84,6 +85,7 @@ const BAD_PLATFORM_VALUES: BadValues = {
   RATE_LIMIT_REQUESTS_PER_MINUTE: ["-1", "1000001", "100/s"],
   RATE_LIMIT_REQUESTS_AT_ONCE: ["-1", "1.5"],
   RATE_LIMIT_ANONYMOUS_PER_MINUTE: ["-1", "1000001"],
+  WAITS_AT_ONCE: ["0", "100001", "many"],
   USAGE_WRITE_SECONDS: ["-1", "3601", "a minute"],
   MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
   SUPABASE_SECRET_KEYS: ["sb_secret_a", "[]", '{"default": 1}', '{"default": ""}'],
