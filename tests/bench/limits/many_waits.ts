@@ -32,7 +32,7 @@ export interface ManyWaits {
   readonly otherAnswers: Readonly<Record<string, number>>;
   /** Of those who were held when a change was made, in milliseconds after its answer. */
   readonly told: { readonly count: number; readonly p50: number; readonly p99: number };
-  /** Those that were held and not told. */
+  /** Those that were held, not dismissed, and not told. */
   readonly missed: number;
   /** What the function had at most, and before anybody waited. */
   readonly mebibytes: number;
@@ -42,6 +42,7 @@ export interface ManyWaits {
 interface Waiting {
   readonly agentId: string;
   toldAfter: number | null;
+  isDismissed: boolean;
 }
 
 /** Lets so many requests wait in inboxes, evenly over the keys, and makes `changes` grants. */
@@ -87,7 +88,7 @@ export async function measureManyWaits(
     let after: string | undefined;
     let seconds = 0;
     while (!over.signal.aborted) {
-      const waiting: Waiting = { agentId, toldAfter: null };
+      const waiting: Waiting = { agentId, toldAfter: null, isDismissed: false };
       if (seconds > 0) underWay.get(agentId)!.add(waiting);
       const sentAt = performance.now();
       const answer = await ask(agentId, after === undefined ? {} : { after, wait_seconds: seconds })
@@ -112,6 +113,7 @@ export async function measureManyWaits(
         const isEarly = performance.now() - sentAt < (WAIT_SECONDS - 1) * 1000;
         if (seconds > 0 && !answer.hasNews && isEarly) {
           dismissed++;
+          waiting.isDismissed = true;
           await pause(1000 * (1 + Math.random()));
         }
         after = answer.latest;
@@ -172,7 +174,7 @@ export async function measureManyWaits(
     reset,
     otherAnswers,
     told: { count: told.length, p50: quantile(told, 0.5), p99: quantile(told, 0.99) },
-    missed: asked.length - told.length,
+    missed: asked.filter(({ toldAfter, isDismissed }) => toldAfter === null && !isDismissed).length,
     mebibytes: await mebibytesOf(pid, "VmHWM"),
     mebibytesBefore,
   };
