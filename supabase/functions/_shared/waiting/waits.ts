@@ -71,7 +71,6 @@ export class Waits {
     if (this.#isOver) return Promise.resolve("dismissed");
     return new Promise((resolve) => {
       const onGone = () => waiter.end("gone");
-      // No signals made of others: with thousands of waits, these would take most of the memory.
       const timer = setTimeout(() => waiter.end("over"), milliseconds);
       const waiter: Waiter = {
         wait,
