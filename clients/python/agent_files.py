@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import http.client
 import io
+import itertools
 import json
 import math
 import os
@@ -256,9 +257,11 @@ class AgentFiles:
         return self.call("delete", {"artifact_id": self._own_artifact(target)})
 
     def call(self, path: str, request: Json, *, retry_seconds: Optional[float] = None) -> Json:
-        """POSTs to any operation, and repeats what can succeed later."""
+        """POSTs to any operation, and repeats what can succeed later: without `wait_seconds`,
+        because a service that has no room for one more that waits still answers what there is."""
         seconds = self._retry_seconds if retry_seconds is None else retry_seconds
-        return _with_retries(lambda: self._call_once(path, request)[0], seconds)
+        requests = itertools.chain([request], itertools.repeat(_without_wait(request)))
+        return _with_retries(lambda: self._call_once(path, next(requests))[0], seconds)
 
     def _call_once(self, path: str, request: Json) -> Tuple[Json, Optional[float]]:
         """The answer and, of HTTP 202, after how many seconds to ask again."""
@@ -283,7 +286,7 @@ class AgentFiles:
     def _pages(self, path: str, request: Json) -> Iterator[Json]:
         page = self.call(path, {**request, "limit": 1000})
         yield page
-        rest = {name: value for name, value in request.items() if name != "wait_seconds"}
+        rest = _without_wait(request)
         while page["next_cursor"] is not None:
             page = self.call(path, {**rest, "limit": 1000, "cursor": page["next_cursor"]})
             yield page
@@ -505,6 +508,10 @@ def _download(url: str, start: int) -> Iterator[bytes]:
             known = max(0, known - len(chunk))
             if fresh:
                 yield fresh
+
+
+def _without_wait(request: Json) -> Json:
+    return {name: value for name, value in request.items() if name != "wait_seconds"}
 
 
 def _with_retries(attempt: Callable[[], _Answer], seconds: float) -> _Answer:

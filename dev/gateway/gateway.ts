@@ -31,12 +31,24 @@ export interface GatewayOptions {
 }
 
 /**
+ * How long a connection may rest. Longer than clients pause between two requests: with Node's 5
+ * seconds, a gateway that is busy resets connections that a client takes up again just then.
+ */
+const KEEP_ALIVE_MILLISECONDS = 75_000;
+
+/** How many connections may begin while the gateway is busy. The system resets those beyond. */
+const MAX_NOT_ACCEPTED = 4096;
+
+/**
  * Opens the stack's one public port, on loopback, with Supabase's four prefixes. Throws
  * CommandError.
  */
 export function startGateway(options: GatewayOptions): Promise<Gateway> {
   const connections = openConnections();
-  const server = createServer({ requestTimeout: 0 }, (request, response) => {
+  const server = createServer({
+    requestTimeout: 0,
+    keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+  }, (request, response) => {
     endWhenSilent(request, options);
     route(request, response, { ...options, connections });
   });
@@ -44,7 +56,7 @@ export function startGateway(options: GatewayOptions): Promise<Gateway> {
     server.once("error", (cause) => {
       reject(new CommandError(portRefusal(options.port, cause), { cause }));
     });
-    server.listen(options.port, "127.0.0.1", () => {
+    server.listen({ port: options.port, host: "127.0.0.1", backlog: MAX_NOT_ACCEPTED }, () => {
       const address = server.address();
       const port = address !== null && typeof address === "object" ? address.port : options.port;
       resolve({ port, stop: () => stop(server, connections) });

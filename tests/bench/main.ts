@@ -5,9 +5,9 @@
  *   --quick        a minute's version, which only prints
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
- *   --only=<part>  one of throughput, fairness, waiting, growth, operator, maps, metrics, bytes,
- *                  cold, sizes; only prints. `operator` is the growth of the operator's commands
- *                  alone
+ *   --only=<part>  one of throughput, fairness, strangers, waiting, many-waits, growth, operator,
+ *                  maps, metrics, bytes, cold, sizes; only prints. `operator` is the growth of the
+ *                  operator's commands alone
  *
  * Whatever is measured is appended to a file in the state directory as it comes.
  */
@@ -21,7 +21,9 @@ import { runCommand } from "../../dev/command/run_command.ts";
 import { stateDirectory } from "../../dev/state/state_directory.ts";
 import { fill } from "./fill/fill.ts";
 import type { Size } from "./fill/cast.ts";
-import { startBenchStack } from "./stack/bench_stack.ts";
+import { describeManyWaits, measureManyWaits } from "./limits/many_waits.ts";
+import { describeStrangers, measureStrangers } from "./limits/strangers.ts";
+import { DEFAULT_LIMITS, startBenchStack } from "./stack/bench_stack.ts";
 import { measureMetrics } from "./operator/metrics.ts";
 import { measureBytes } from "./parts/bytes.ts";
 import { measureAllColdStarts } from "./parts/cold_starts.ts";
@@ -39,6 +41,8 @@ import { goalsOf } from "./report/goals.ts";
 import { renderPerformance, renderScale, type RunDescription } from "./report/markdown.ts";
 
 const SMALL: Size = { artifacts: 1_000, peers: 100 };
+/** With as many agents as wait. */
+const LIMITED: Size = { artifacts: 1_000, peers: 400 };
 const SCALE_MARKS = ["<!-- bench -->", "<!-- /bench -->"] as const;
 
 async function bench(): Promise<void> {
@@ -93,6 +97,25 @@ async function bench(): Promise<void> {
   if (wants("waiting")) {
     for (const times of await measureWaiting(small, { changes: quick ? 10 : 100 })) {
       keep("waiting", times, describeWaiting(times));
+    }
+  }
+  if (wants("strangers") || wants("many-waits")) {
+    await using stack = await startBenchStack(DEFAULT_LIMITS);
+    await fill(stack.sql, LIMITED);
+    const limited: FilledStack = { stack, size: LIMITED };
+    if (wants("strangers")) {
+      const effort = quick ? { turns: 1, calls: 50 } : { turns: 3, calls: 100 };
+      const strangers = await measureStrangers(limited, effort);
+      figures.save("strangers", strangers);
+      describeStrangers(strangers).forEach(say);
+    }
+    if (wants("many-waits")) {
+      const effort = quick
+        ? { waits: 1_500, keys: 50, changes: 10 }
+        : { waits: 10_000, keys: 313, changes: 30 };
+      const waits = await measureManyWaits(limited, effort);
+      figures.save("many-waits", waits);
+      describeManyWaits(waits).forEach(say);
     }
   }
   const coldStarts = wants("cold") && !quick ? await measureAllColdStarts(10) : null;

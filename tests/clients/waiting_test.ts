@@ -13,7 +13,8 @@ function answering(...answers: object[]) {
     key: "ak_test",
     fetch: (_input, init) => {
       asked.push(JSON.parse(init!.body as string));
-      return Promise.resolve(Response.json(answers.shift()));
+      const answer = answers.shift();
+      return Promise.resolve(answer instanceof Response ? answer : Response.json(answer));
     },
   });
   return { files, asked };
@@ -71,6 +72,32 @@ Deno.test("events() → the pages that there are; with wait → on from the newe
   const waiting = answering(page("1", "p1", false), page("2", "p2", false));
   assert.equal((await take(waiting.files.events({ wait: true }), 2)).length, 2);
   assert.deepEqual(waiting.asked, [{}, { after: "p1", wait_seconds: 50 }]);
+});
+
+Deno.test("a wait that is refused with retry-after → asked again without waiting, then waited for again", async () => {
+  const refusal = () =>
+    Response.json(
+      { error: { code: "upstream_unavailable", message: "Full.", retryable: true } },
+      { status: 503, headers: { "retry-after": "1" } },
+    );
+  const grants = (...ids: string[]) => ids.map((grant_id) => ({ grant_id }));
+  const { files, asked } = answering(
+    { grants: [], latest: "p1", next_cursor: null },
+    refusal(),
+    { grants: grants("grant_1"), latest: "p2", next_cursor: null },
+    { grants: grants("grant_2"), latest: "p3", next_cursor: null },
+  );
+  const sentAt = performance.now();
+  const taken = await take(files.inbox({ wait: true }), 2);
+  assert.ok(performance.now() - sentAt >= 1000, "not before retry-after is over");
+  assert.deepEqual(taken.map(({ grant_id }) => grant_id), ["grant_1", "grant_2"]);
+  const limit = 1000;
+  assert.deepEqual(asked, [
+    { limit },
+    { limit, after: "p1", wait_seconds: 50 },
+    { limit, after: "p1" },
+    { limit, after: "p2", wait_seconds: 50 },
+  ]);
 });
 
 Deno.test("the SHA-256 where there is no node:crypto → the same", async () => {

@@ -4,7 +4,7 @@ import { cors } from "hono/cors";
 import { Hono } from "hono/quick";
 import { type Caller, callerArgument, identifyCaller } from "./request/caller.ts";
 import { createDatabase } from "./upstream/database.ts";
-import { eachMadeOnce, loadAll } from "./operations/made_once.ts";
+import { eachMadeOnce, madeOnce } from "./operations/made_once.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
 import type { Links } from "./links/link.ts";
 import type { McpDefinition } from "./mcp/definition.ts";
@@ -125,6 +125,9 @@ export function createApp<Settings extends PlatformSettings>(
   app.onError(async (error, context: AppContext) => {
     context.set("error", error);
     const known = error instanceof ServiceError ? error : new ServiceError("internal");
+    if (known.code === "rate_limited") {
+      await (await import("./request/hold_refusal.ts")).holdRefusal();
+    }
     const requestId = context.get("requestId");
     if (!context.get("isLink")) return errorResponse(known, requestId);
     const { linkErrorResponse } = await description.links!.loadService();
@@ -226,16 +229,6 @@ export function createApp<Settings extends PlatformSettings>(
       caller: callerArgument(await admit(context), context.get("requestId")),
     });
   });
-  app.get("/health", async (context) => {
-    context.set("path", "/health");
-    // Loaded by the first who asks: no other request should wait for it.
-    const { answerHealth } = await import("./health.ts");
-    const { variables, checkHealth } = description;
-    const { headers } = context.req.raw;
-    return Response.json(
-      await answerHealth({ headers, settings, variables, checkHealth, ...database }),
-    );
-  });
   app.get("/metrics", async (context) => {
     context.set("path", "/metrics");
     const caller = callerArgument(await admit(context), context.get("requestId"));
@@ -247,23 +240,17 @@ export function createApp<Settings extends PlatformSettings>(
     const stored = await readMetrics({ settings, ...database }, caller);
     return answerMetrics(stored, { name: description.name, processCounts });
   });
-  app.get("/openapi.json", async (context) => {
-    context.set("path", "/openapi.json");
+  const openPaths = madeOnce(async () => {
     // Loaded by the first who asks: no other request should wait for it.
-    const [{ openApiDocument }, { documentation }, describedOperations, describedLinks] =
-      await Promise.all([
-        import("./openapi/document.ts"),
-        description.loadDocumentation(),
-        loadAll(operations),
-        loadAll(links),
-      ]);
-    return Response.json(openApiDocument({
-      name: description.name,
-      documentation,
-      operations: describedOperations,
-      links: describedLinks,
-    }));
+    const { createOpenPaths } = await import("./open_paths/open_paths.ts");
+    return createOpenPaths({ description, settings, ...database, operations, links });
   });
+  for (const path of ["/health", "/openapi.json"] as const) {
+    app.get(path, async (context) => {
+      context.set("path", path);
+      return await (await openPaths())[path](context.req.raw);
+    });
+  }
   for (const path of ["/whoami", "/health", "/metrics", "/openapi.json"]) {
     app.all(path, methodNotAllowed("GET, OPTIONS"));
   }

@@ -71,7 +71,7 @@ const CATALOGUE = {
   rate_limited: {
     status: 429,
     message:
-      "Too many requests of this agent key, user or grant token; see `details`. Wait, then send the same request again.",
+      "Too many requests of this agent key, user, grant token or address; see `details`. Wait, then send the same request again.",
     retryAfterSeconds: 1,
   },
   internal: { status: 500, message: "Something went wrong here. The log has it under request_id." },

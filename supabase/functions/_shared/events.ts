@@ -35,7 +35,7 @@ interface Page {
 
 /** /events of one function: `types` are those of its group, `fields` what they have besides. */
 export function createEventsOperation(
-  { callDatabase, relayDatabase }: Platform,
+  platform: Platform,
   { types, fields, example, about }: {
     readonly types: readonly [string, ...string[]];
     readonly fields: z.ZodRawShape;
@@ -45,6 +45,7 @@ export function createEventsOperation(
     readonly about: string;
   },
 ): Operation {
+  const { callDatabase, relayDatabase } = platform;
   const type = z.enum(types, "Must be types of this function's events.");
   const event = z.object({ ...commonFields, type, ...fields }).meta({
     id: "Event",
@@ -87,14 +88,14 @@ export function createEventsOperation(
       };
       if (input.wait_seconds === 0) return await relayDatabase("list_events", question);
       const { answerWithNews } = await import("./waiting/answer_with_news.ts");
-      const page = await answerWithNews<Page>(callDatabase, {
+      const page = await answerWithNews<Page>(platform, {
         ask: () => callDatabase("list_events", question),
         hasNews: ({ events, more }) => more || events.length > 0,
         waitAfter: ({ latest }) => {
           const { agent_id, types } = question;
           return { kind: "events", caller, agent_id, types, after: latest };
         },
-      }, { seconds: input.wait_seconds, request, slot });
+      }, { seconds: input.wait_seconds, caller, request, slot });
       return Response.json(page);
     },
   });

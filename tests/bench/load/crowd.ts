@@ -6,8 +6,8 @@ import type { BenchRequest } from "./load.ts";
 export interface CrowdMember {
   readonly name: string;
   readonly connections: number;
-  /** The next request; each has its own number. */
-  readonly next: (number: number) => BenchRequest;
+  /** The next request; each has its own number. Without a body it is a GET. */
+  readonly next: (number: number) => Omit<BenchRequest, "body"> & { readonly body: object | null };
 }
 
 /** Answers of one member by their status; `failed` are those that never came. */
@@ -37,9 +37,9 @@ export async function besideCrowd<Result>(
     while (!isOver) {
       const { path, headers, body } = member.next(numbers.next().value!);
       const outcome = await request(`${origin}/functions/v1${path}`, {
-        method: "POST",
+        method: body === null ? "GET" : "POST",
         headers: { "content-type": "application/json", ...headers },
-        body: JSON.stringify(body),
+        body: body === null ? null : JSON.stringify(body),
         dispatcher: agent,
       }).then(async (answer) => {
         await answer.body.dump();

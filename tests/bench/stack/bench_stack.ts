@@ -29,14 +29,22 @@ const SETTINGS = {
 
 const RUN = fileURLToPath(new URL("./run.ts", import.meta.url));
 
-/** Starts a stack with an empty database, which is gone with it. */
-export async function startBenchStack(): Promise<BenchStack> {
+/** What leaves the limits on one caller as they are by default. */
+export const DEFAULT_LIMITS = {
+  RATE_LIMIT_REQUESTS_PER_MINUTE: "",
+  RATE_LIMIT_REQUESTS_AT_ONCE: "",
+};
+
+/** Starts a stack with an empty database, which is gone with it. `settings` go before SETTINGS. */
+export async function startBenchStack(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<BenchStack> {
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-bench-" });
   // Others may pass through: as root, PostgreSQL runs as another user.
   await chmod(stateDir, 0o711);
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", RUN],
-    env: { ...SETTINGS, STATE_DIR: stateDir, PORT: String(await freePort()) },
+    env: { ...SETTINGS, ...settings, STATE_DIR: stateDir, PORT: String(await freePort()) },
     stdin: "null",
     stdout: "piped",
   }).spawn();

@@ -84,17 +84,24 @@ export class Connection {
     return (await this.postOnce<Answer>(path, body, options)).answer;
   }
 
-  /** As `post`, with the status: an answer may be 202, which says to send the same again. */
+  /**
+   * As `post`, with the status: an answer may be 202, which says to send the same again. What did
+   * not succeed with `wait_seconds` is repeated without: a service that has no room for one more
+   * that waits still answers what there is.
+   */
   postOnce<Answer>(
     path: string,
     body: object,
     options: CallOptions = {},
   ): Promise<Answered<Answer>> {
-    const { wait_seconds } = body as { readonly wait_seconds?: number };
+    const { wait_seconds, ...rest } = body as { readonly wait_seconds?: number };
+    let isFirst = true;
     return this.#repeat(options, async (signal) => {
+      const [asked, seconds] = isFirst ? [body, wait_seconds] : [rest, undefined];
+      isFirst = false;
       const headers = { "content-type": "application/json" };
-      const request = { method: "POST", headers, body: JSON.stringify(body) };
-      const { text, ...answered } = await this.#send(path, request, signal, wait_seconds);
+      const request = { method: "POST", headers, body: JSON.stringify(asked) };
+      const { text, ...answered } = await this.#send(path, request, signal, seconds);
       return { ...answered, answer: parse<Answer>(answered.status, text) };
     });
   }

@@ -1,4 +1,4 @@
-import type { Caller } from "../request/caller.ts";
+import { type Caller, callerId } from "../request/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readJsonObject } from "../request/request_body.ts";
 import type { RateLimits, Slot } from "../request/rate_limits.ts";
@@ -6,6 +6,7 @@ import { runOperation } from "../operations/run_operation.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import type { McpDefinition } from "./definition.ts";
 import type { LoadOperations } from "./tools.ts";
+import { takeTurn } from "./turns.ts";
 
 /** What the pipeline of a function knows of a request to /mcp, and wants to know for its log. */
 export interface McpEndpoint {
@@ -36,6 +37,7 @@ export async function answerMcp(request: Request, endpoint: McpEndpoint): Promis
     import("./server.ts"),
     endpoint.loadMcp(),
   ]);
+  if (caller.kind !== "operator") await takeTurn(callerId(caller));
   const { operations, settings, requestId, rateLimits, noteError } = endpoint;
   return await serveMessage(request, message, {
     name: endpoint.name,

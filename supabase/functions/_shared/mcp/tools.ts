@@ -1,5 +1,6 @@
 import type { JSONObject } from "@modelcontextprotocol/server";
 import * as z from "zod";
+import { madeOnce } from "../operations/made_once.ts";
 import type { Effect, Operation } from "../operations/operation.ts";
 import { parseBody } from "../request/request_body.ts";
 import type { McpCall, McpDefinition, ToolAnswer, ToolDefinition } from "./definition.ts";
@@ -30,11 +31,25 @@ const ANNOTATIONS = {
   renews: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
 } as const satisfies Record<Effect, object>;
 
+/** By the operations that they are made of. */
+const listsOfTools = new WeakMap<LoadOperations, () => Promise<Tool[]>>();
+
 /**
- * Every operation that an agent can call, as a tool. Without output schemas: hosts put what a tool
- * declares into a model's context, and the answers are described by /openapi.json.
+ * Every operation that an agent can call, as a tool. Made once: it takes as long as serving many
+ * requests. Without output schemas: hosts put what a tool declares into a model's context, and the
+ * answers are described by /openapi.json.
  */
-export async function listTools(
+export function listTools(
+  operations: LoadOperations,
+  definition: McpDefinition,
+): Promise<Tool[]> {
+  const list = listsOfTools.get(operations) ??
+    madeOnce(() => describeTools(operations, definition));
+  listsOfTools.set(operations, list);
+  return list();
+}
+
+async function describeTools(
   operations: LoadOperations,
   definition: McpDefinition,
 ): Promise<Tool[]> {

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { ErrorCode } from "../errors.ts";
 import { sentTimestamp } from "../fields.ts";
 import type { Link } from "../links/link.ts";
+import { loadAll } from "../operations/made_once.ts";
 import type { Operation } from "../operations/operation.ts";
 import { Components } from "./components.ts";
 import {
@@ -48,8 +49,31 @@ const health = z.object({
   }),
 }).meta({ examples: [{ status: "ok" }] });
 
+/** The JSON of a function's document, with all that it needs loaded. */
+export async function writeOpenApiDocument(
+  { name, loadDocumentation, operations, links }: {
+    /** The function's. */
+    readonly name: string;
+    readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
+    readonly operations: ReadonlyMap<string, () => Promise<Operation>>;
+    readonly links: ReadonlyMap<string, () => Promise<Link>>;
+  },
+): Promise<string> {
+  const [{ documentation }, describedOperations, describedLinks] = await Promise.all([
+    loadDocumentation(),
+    loadAll(operations),
+    loadAll(links),
+  ]);
+  return JSON.stringify(openApiDocument({
+    name,
+    documentation,
+    operations: describedOperations,
+    links: describedLinks,
+  }));
+}
+
 /** The OpenAPI 3.1 document of a function, made from the schemas that validate its requests. */
-export function openApiDocument(
+function openApiDocument(
   { name, documentation, operations, links }: {
     /** The function's. */
     readonly name: string;
@@ -157,7 +181,7 @@ function describeHealth(components: Components): object {
     responses: {
       "200": jsonResponse("It does.", health, components),
       ...errorResponses(
-        ["method_not_allowed", "upstream_unavailable", "misconfigured"],
+        ["method_not_allowed", "rate_limited", "upstream_unavailable", "misconfigured"],
         components,
       ),
     },

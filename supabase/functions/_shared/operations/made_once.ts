@@ -1,20 +1,25 @@
 /**
- * By path, what gives what `make` makes of its module, when it is first asked for. What failed once
- * is tried again by the next request.
+ * Calls `make` when it is first asked, and gives everybody what that made. What failed is tried
+ * again by the next request.
  */
+export function madeOnce<Made>(make: () => Promise<Made>): () => Promise<Made> {
+  let made: Promise<Made> | undefined;
+  return () => {
+    if (made === undefined) {
+      made = make();
+      made.catch(() => made = undefined);
+    }
+    return made;
+  };
+}
+
+/** By path, what gives what `make` makes of its module, made once. */
 export function eachMadeOnce<Load, Made>(
   table: Readonly<Record<string, Load>>,
   make: (load: Load) => Promise<Made>,
 ): Map<string, () => Promise<Made>> {
   return new Map(
-    Object.entries(table).map(([path, load]) => {
-      let made: Promise<Made> | undefined;
-      return [path, () => {
-        made ??= make(load);
-        made.catch(() => made = undefined);
-        return made;
-      }];
-    }),
+    Object.entries(table).map(([path, load]) => [path, madeOnce(() => make(load))]),
   );
 }
 

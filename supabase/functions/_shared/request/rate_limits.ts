@@ -43,7 +43,10 @@ export class RateLimits {
 
   /** `now` is a clock in milliseconds that never goes back. */
   constructor(
-    settings: SettingsOf<typeof RATE_LIMIT_VARIABLES>,
+    settings: Pick<
+      SettingsOf<typeof RATE_LIMIT_VARIABLES>,
+      "rateLimitRequestsPerMinute" | "rateLimitRequestsAtOnce"
+    >,
     now: () => number = () => performance.now(),
   ) {
     this.#requestsPerMinute = settings.rateLimitRequestsPerMinute;

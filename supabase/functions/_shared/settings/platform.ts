@@ -37,6 +37,12 @@ export const PLATFORM_VARIABLES = {
     parse: parseClientIds,
   } satisfies Variable<readonly string[] | null>,
   ...RATE_LIMIT_VARIABLES,
+  waitsAtOnce: integer({
+    name: "WAITS_AT_ONCE",
+    default: 1000,
+    maximum: 100_000,
+    meaning: "The most requests that wait in one process at once.",
+  }),
   usageWriteSeconds: integer({
     name: "USAGE_WRITE_SECONDS",
     default: 60,

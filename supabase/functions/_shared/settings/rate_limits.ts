@@ -16,4 +16,11 @@ export const RATE_LIMIT_VARIABLES = {
     maximum: 1_000_000,
     meaning: "The most requests of one agent key, user or grant token at once; 0: no limit.",
   }),
+  rateLimitAnonymousPerMinute: integer({
+    name: "RATE_LIMIT_ANONYMOUS_PER_MINUTE",
+    default: 600,
+    minimum: 0,
+    maximum: 1_000_000,
+    meaning: "The most requests a minute of one address for what needs no credential; 0: no limit.",
+  }),
 };

@@ -1,5 +1,9 @@
+import type { Platform } from "../operations/operation.ts";
+import type { CallerArgument } from "../request/caller.ts";
 import type { Slot } from "../request/rate_limits.ts";
 import type { CallDatabase } from "../upstream/database.ts";
+import { Places } from "./places.ts";
+import { Questions } from "./questions.ts";
 import { type Wait, Waits } from "./waits.ts";
 
 /** What to ask, and what to wait for where the answer has nothing to tell. */
@@ -12,34 +16,55 @@ export interface Question<Answer> {
   readonly waitAfter: (answer: Answer) => Wait;
 }
 
+/** The places for those who wait, their own questions, and what asks for all of them. */
+interface Room {
+  readonly places: Places;
+  readonly questions: Questions;
+  readonly waits: Waits;
+}
+
 /** One per database, so that all operations of a function wait together. */
-const waitsOf = new WeakMap<CallDatabase, Waits>();
+const roomOf = new WeakMap<CallDatabase, Room>();
 
 /**
  * The answer with something to tell, as soon as there is one; the ordinary answer when the time is
  * over. It is always one that the database gave to this caller: whoever may not ask any more gets
- * the refusal. Where nobody listens any more, or the process has to end, it is the last one.
+ * the refusal. Where nobody listens any more, or the process has to end, it is the last one. Throws
+ * upstream_unavailable, before anything is asked, where as many wait as the process can hold.
  */
 export async function answerWithNews<Answer>(
-  callDatabase: CallDatabase,
+  { callDatabase, settings }: Platform,
   { ask, askAgain = ask, hasNews, waitAfter }: Question<Answer>,
-  { seconds, request, slot }: {
+  { seconds, caller, request, slot }: {
     readonly seconds: number;
+    readonly caller: CallerArgument;
     readonly request: Request;
     readonly slot: Slot;
   },
 ): Promise<Answer> {
-  const timeIsOver = AbortSignal.timeout(seconds * 1000);
-  const waits = waitsOf.get(callDatabase) ?? new Waits(callDatabase);
-  waitsOf.set(callDatabase, waits);
+  const endsAt = performance.now() + seconds * 1000;
+  const { places, questions, waits } = roomOf.get(callDatabase) ?? {
+    places: new Places(settings.waitsAtOnce),
+    questions: new Questions(),
+    waits: new Waits(callDatabase),
+  };
+  roomOf.set(callDatabase, { places, questions, waits });
 
-  let answer = await ask();
-  while (!hasNews(answer) && !timeIsOver.aborted) {
-    const signal = AbortSignal.any([timeIsOver, request.signal]);
-    // For up to 50 seconds the request does nothing, and is not counted among those at once.
-    const end = await slot.whileFree(() => waits.wait(waitAfter(answer), signal));
-    if (end === "dismissed" || request.signal.aborted) break;
-    answer = await askAgain();
+  const place = places.enter(caller);
+  try {
+    let answer = await questions.ask(ask);
+    while (!hasNews(answer)) {
+      const milliseconds = endsAt - performance.now();
+      if (milliseconds <= 0) break;
+      // For up to 50 seconds the request does nothing, and is not counted among those at once.
+      const end = await slot.whileFree(() =>
+        waits.wait(waitAfter(answer), { milliseconds, listener: request.signal, place })
+      );
+      if (end === "dismissed" || end === "gone") break;
+      answer = await questions.ask(askAgain);
+    }
+    return answer;
+  } finally {
+    place.leave();
   }
-  return answer;
 }

@@ -2,6 +2,7 @@ import { onProcessEnd } from "../process_end.ts";
 import type { CallerArgument } from "../request/caller.ts";
 import { recordInto, RequestRecord } from "../request/request_record.ts";
 import type { CallDatabase } from "../upstream/database.ts";
+import type { Place } from "./places.ts";
 
 /** What a request waits for, as the SQL function find_changes takes it. */
 export type Wait =
@@ -17,10 +18,10 @@ export type Wait =
   );
 
 /**
- * How a wait ends: there is something to tell; its signal was aborted; or it has to end now,
- * whatever there is.
+ * How a wait ends: there is something to tell; its time is over; nobody listens any more; or it has
+ * to end now, whatever there is.
  */
-export type WaitEnd = "changed" | "aborted" | "dismissed";
+export type WaitEnd = "changed" | "over" | "gone" | "dismissed";
 
 interface Waiter {
   wait: Wait;
@@ -40,9 +41,6 @@ const POLL_MILLISECONDS = 1000;
 /** How long answers may take to leave a process that ends. */
 const ANSWERING_MILLISECONDS = 1000;
 
-/** A key, or an agent's users, that waits more often than that at once loses its oldest wait. */
-const MAX_WAITS = 32;
-
 /**
  * Everybody who waits in this process. While somebody does, the database is asked once a second for
  * all of them.
@@ -60,23 +58,33 @@ export class Waits {
   }
 
   /** Resolves when the wait ends. Nothing is asked for it from then on. */
-  wait(wait: Wait, signal: AbortSignal): Promise<WaitEnd> {
-    if (signal.aborted) return Promise.resolve("aborted");
+  wait(
+    wait: Wait,
+    { milliseconds, listener, place }: {
+      readonly milliseconds: number;
+      /** Aborted when nobody listens any more. */
+      readonly listener: AbortSignal;
+      readonly place: Place;
+    },
+  ): Promise<WaitEnd> {
+    if (listener.aborted) return Promise.resolve("gone");
     if (this.#isOver) return Promise.resolve("dismissed");
-    this.#dismissOldestOf(wait.caller);
     return new Promise((resolve) => {
-      const onAbort = () => waiter.end("aborted");
+      const onGone = () => waiter.end("gone");
+      const timer = setTimeout(() => waiter.end("over"), milliseconds);
       const waiter: Waiter = {
         wait,
         end: (how) => {
           this.#waiters.delete(waiter);
-          signal.removeEventListener("abort", onAbort);
+          clearTimeout(timer);
+          listener.removeEventListener("abort", onGone);
           resolve(how);
         },
       };
-      signal.addEventListener("abort", onAbort);
+      listener.addEventListener("abort", onGone);
       this.#waiters.add(waiter);
-      if (!this.#isPolling) this.#poll();
+      if (!place.keep(() => waiter.end("dismissed"))) waiter.end("dismissed");
+      else if (!this.#isPolling) this.#poll();
     });
   }
 
@@ -116,14 +124,6 @@ export class Waits {
       console.error(JSON.stringify({ time: new Date().toISOString(), error: "no_poll", cause }));
     }
     this.#hasFailed = true;
-  }
-
-  #dismissOldestOf({ kind, key_hash, agent_id }: CallerArgument): void {
-    if (kind === "operator") return;
-    const own = [...this.#waiters].filter(({ wait: { caller } }) =>
-      caller.kind === kind && caller.key_hash === key_hash && caller.agent_id === agent_id
-    );
-    if (own.length >= MAX_WAITS) own[0]?.end("dismissed");
   }
 
   /** Whether there was anybody. */

@@ -42,7 +42,8 @@ const response = z.object({
     .meta({ description: "`after` of a later request.", examples: ["81234:81234:"] }),
 });
 
-export function createOperation({ callDatabase, relayDatabase }: Platform): Operation {
+export function createOperation(platform: Platform): Operation {
+  const { callDatabase, relayDatabase } = platform;
   return defineOperation({
     summary: "The live grants to an agent, newest first.",
     description: "It never shows a token: an agent opens what was granted to it with /open. With " +
@@ -81,11 +82,11 @@ export function createOperation({ callDatabase, relayDatabase }: Platform): Oper
       };
       if (input.wait_seconds === 0) return await relayDatabase("list_inbox", question);
       const { answerWithNews } = await import("../../_shared/waiting/answer_with_news.ts");
-      return await answerWithNews<z.output<typeof response>>(callDatabase, {
+      return await answerWithNews<z.output<typeof response>>(platform, {
         ask: () => callDatabase("list_inbox", question),
         hasNews: ({ grants }) => grants.length > 0,
         waitAfter: ({ latest }) => ({ kind: "inbox", ...whose, after: latest }),
-      }, { seconds: input.wait_seconds, request, slot });
+      }, { seconds: input.wait_seconds, caller, request, slot });
     },
   });
 }

@@ -35,7 +35,8 @@ interface Recorded {
   readonly config_version: number;
 }
 
-export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
+export function createOperation(platform: Platform<MeshSettings>): Operation {
+  const { callDatabase, settings } = platform;
   return defineOperation({
     summary: "Say that the agent is there.",
     description: "It counts when it arrives. With `config_version` and `wait_seconds` the answer " +
@@ -55,7 +56,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
       const { agent_id, last_seen, config_version } = input.wait_seconds === 0
         ? await record()
         : await (await import("../../_shared/waiting/answer_with_news.ts")).answerWithNews(
-          callDatabase,
+          platform,
           {
             ask: record,
             askAgain: () => callDatabase<Recorded>("read_heartbeat", whose),
@@ -66,7 +67,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
               version: config_version,
             }),
           },
-          { seconds: input.wait_seconds, request, slot },
+          { seconds: input.wait_seconds, caller, request, slot },
         );
       return {
         agent_id,

@@ -1,9 +1,9 @@
-import { ServiceError } from "./errors.ts";
-import { readCredential } from "./request/caller.ts";
-import { PLATFORM_VARIABLES, type PlatformSettings } from "./settings/platform.ts";
-import type { Variables } from "./settings/variables.ts";
-import type { CallDatabase } from "./upstream/database.ts";
-import { VERSION } from "./version.ts";
+import { ServiceError } from "../errors.ts";
+import { isOperator } from "./address_limits.ts";
+import { PLATFORM_VARIABLES, type PlatformSettings } from "../settings/platform.ts";
+import type { Variables } from "../settings/variables.ts";
+import type { CallDatabase } from "../upstream/database.ts";
+import { VERSION } from "../version.ts";
 
 /** What a function's health is made of. */
 export interface HealthQuestion<Settings extends PlatformSettings> {
@@ -40,15 +40,6 @@ export async function answerHealth<Settings extends PlatformSettings>(
     // Whatever the reason is, this instance cannot serve now.
     if (cause instanceof ServiceError && cause.code === "misconfigured") throw cause;
     throw new ServiceError("upstream_unavailable", { cause });
-  }
-}
-
-/** Whether the headers are the operator's. Refuses nobody: health is anybody's to ask. */
-function isOperator(headers: Headers, settings: PlatformSettings): boolean {
-  try {
-    return readCredential(headers, settings).kind === "operator";
-  } catch {
-    return false;
   }
 }
 

@@ -1,0 +1,113 @@
+import { ServiceError } from "../errors.ts";
+import type { CallerArgument } from "../request/caller.ts";
+
+/** A key, or an agent's users, that waits more often than that at once loses its oldest wait. */
+const MAX_PLACES_OF_ONE = 32;
+
+/** Random, so that those who were refused together do not come back together. */
+const SHORTEST_RETRY_SECONDS = 30;
+const LONGEST_RETRY_SECONDS = 60;
+
+/** A request's place among those that wait, from before its first question until its answer. */
+export interface Place {
+  /** Keeps the place from now on, of a caller whom the database knows. False: it is lost. */
+  keep(onLoss: () => void): boolean;
+  /** Again, or after a loss: does nothing. */
+  leave(): void;
+}
+
+/**
+ * The places of one process for requests that wait: each takes memory. They are shared out fairly:
+ * when all are taken, whoever has the most loses one to whoever has at least two fewer.
+ */
+export class Places {
+  readonly #maximum: number;
+  /** Oldest first. Of callers who have none, nothing is kept. */
+  readonly #byCaller = new Map<string, Set<OwnPlace>>();
+  #taken = 0;
+  #kept = 0;
+
+  constructor(maximum: number) {
+    this.#maximum = maximum;
+  }
+
+  /** Throws upstream_unavailable where there is no room. */
+  enter(caller: CallerArgument): Place {
+    const callerId = `${caller.kind} ${caller.key_hash ?? caller.agent_id ?? ""}`;
+    const own = this.#byCaller.get(callerId) ?? new Set();
+    if (own.size >= MAX_PLACES_OF_ONE && caller.kind !== "operator") oldestOf(own).lose();
+    else if (this.#taken >= this.#maximum && this.#mostOfOne().size <= own.size + 1) {
+      throw noRoom(this.#maximum);
+    }
+    const place = new OwnPlace({
+      keep: () => {
+        this.#kept++;
+        // Not before: anybody can make up a key that has no place yet.
+        while (this.#kept > this.#maximum) oldestOf(this.#mostOfOne()).lose();
+      },
+      free: (wasKept) => {
+        if (wasKept) this.#kept--;
+        this.#taken--;
+        own.delete(place);
+        if (own.size === 0) this.#byCaller.delete(callerId);
+      },
+    });
+    own.add(place);
+    this.#byCaller.set(callerId, own);
+    this.#taken++;
+    return place;
+  }
+
+  #mostOfOne(): ReadonlySet<OwnPlace> {
+    let most: ReadonlySet<OwnPlace> = new Set();
+    for (const places of this.#byCaller.values()) if (places.size > most.size) most = places;
+    return most;
+  }
+}
+
+class OwnPlace implements Place {
+  readonly #room: { readonly keep: () => void; readonly free: (wasKept: boolean) => void };
+  #state: "taken" | "kept" | "left" = "taken";
+  #onLoss = () => {};
+
+  constructor(room: { readonly keep: () => void; readonly free: (wasKept: boolean) => void }) {
+    this.#room = room;
+  }
+
+  keep(onLoss: () => void): boolean {
+    this.#onLoss = onLoss;
+    if (this.#state === "taken") {
+      this.#state = "kept";
+      this.#room.keep();
+    }
+    return this.#state === "kept";
+  }
+
+  lose(): void {
+    this.leave();
+    this.#onLoss();
+  }
+
+  leave(): void {
+    if (this.#state === "left") return;
+    const wasKept = this.#state === "kept";
+    this.#state = "left";
+    this.#room.free(wasKept);
+  }
+}
+
+/** Of one or more. */
+function oldestOf(places: ReadonlySet<OwnPlace>): OwnPlace {
+  const [oldest] = places;
+  return oldest!;
+}
+
+function noRoom(maximum: number): ServiceError {
+  const range = LONGEST_RETRY_SECONDS - SHORTEST_RETRY_SECONDS + 1;
+  return new ServiceError("upstream_unavailable", {
+    message:
+      "As many requests wait here as can. Send the same one without `wait_seconds`, or later.",
+    details: { limit: "waits_at_once", maximum },
+    retryAfterSeconds: SHORTEST_RETRY_SECONDS + Math.floor(Math.random() * range),
+  });
+}

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
+import type { CallerArgument } from "../../../supabase/functions/_shared/request/caller.ts";
+import { type Place, Places } from "../../../supabase/functions/_shared/waiting/places.ts";
+import { Questions } from "../../../supabase/functions/_shared/waiting/questions.ts";
+
+function agent(name: string): CallerArgument {
+  return { kind: "agent", key_hash: name, request_id: "test" };
+}
+
+/** Takes a place and keeps it. `isLost` says whether it was lost since. */
+function takePlace(places: Places, caller: CallerArgument) {
+  const place = places.enter(caller);
+  const taken = { place, isLost: false };
+  taken.isLost = !place.keep(() => taken.isLost = true);
+  return taken;
+}
+
+function assertNoRoom(enter: () => Place, maximum: number): void {
+  assert.throws(enter, (error) => {
+    assert.ok(error instanceof ServiceError);
+    assert.equal(error.code, "upstream_unavailable");
+    assert.deepEqual(error.details, { limit: "waits_at_once", maximum });
+    assert.ok(error.retryAfterSeconds! >= 1);
+    return true;
+  });
+}
+
+Deno.test("as many as there are places, each of another caller → the next is refused, nobody loses a place; room again when one leaves", () => {
+  const places = new Places(3);
+  const taken = ["a", "b", "c"].map((name) => takePlace(places, agent(name)));
+  assertNoRoom(() => places.enter(agent("d")), 3);
+  assertNoRoom(() => places.enter(agent("a")), 3);
+  taken[1]!.place.leave();
+  taken[1]!.place.leave();
+  const next = takePlace(places, agent("d"));
+  assertNoRoom(() => places.enter(agent("e")), 3);
+  assert.deepEqual([...taken, next].map(({ isLost }) => isLost), [false, false, false, false]);
+});
+
+Deno.test("all places taken, most of them by one caller → it loses its oldest ones to others, until none has two more", () => {
+  const places = new Places(4);
+  const greedy = Array.from({ length: 4 }, () => takePlace(places, agent("greedy")));
+  assertNoRoom(() => places.enter(agent("greedy")), 4);
+  const first = takePlace(places, agent("a"));
+  const second = takePlace(places, agent("a"));
+  assert.deepEqual(greedy.map(({ isLost }) => isLost), [true, true, false, false]);
+  assertNoRoom(() => places.enter(agent("a")), 4);
+  takePlace(places, agent("b"));
+  assert.deepEqual(
+    [...greedy, first, second].filter(({ isLost }) => isLost).length,
+    3,
+    "somebody had two",
+  );
+  assertNoRoom(() => places.enter(agent("greedy")), 4);
+});
+
+Deno.test("a caller whom the database does not know yet → takes nobody's place before it keeps its own", () => {
+  const places = new Places(2);
+  const greedy = [takePlace(places, agent("greedy")), takePlace(places, agent("greedy"))];
+  const strangers = ["x", "y", "z"].map((name) => places.enter(agent(name)));
+  for (const place of strangers) place.leave();
+  assert.deepEqual(greedy.map(({ isLost }) => isLost), [false, false]);
+  takePlace(places, agent("known"));
+  assert.deepEqual(greedy.map(({ isLost }) => isLost), [true, false]);
+});
+
+Deno.test("more than 32 places of one key → its oldest is lost, others keep theirs; the operator has more", () => {
+  const places = new Places(1000);
+  const other = takePlace(places, agent("other"));
+  const own = Array.from({ length: 34 }, () => takePlace(places, agent("own")));
+  assert.deepEqual(own.slice(0, 3).map(({ isLost }) => isLost), [true, true, false]);
+  const operator: CallerArgument = { kind: "operator", request_id: "test" };
+  const many = Array.from({ length: 100 }, () => takePlace(places, operator));
+  assert.equal([other, ...own.slice(2), ...many].some(({ isLost }) => isLost), false);
+});
+
+Deno.test("a place that is lost before it is kept → not kept, and free for others", () => {
+  const places = new Places(100);
+  const early = places.enter(agent("own"));
+  for (let number = 0; number < 32; number++) takePlace(places, agent("own"));
+  assert.equal(early.keep(() => assert.fail("nobody waits here")), false);
+  early.leave();
+});
+
+Deno.test("forty questions at once → sixteen are asked, the others in order as these end, however they end", async () => {
+  const questions = new Questions();
+  const asked: number[] = [];
+  const ends: (() => void)[] = [];
+  const answers = Array.from({ length: 40 }, (_, number) =>
+    questions.ask(() => {
+      asked.push(number);
+      return new Promise<number>((resolve, reject) =>
+        ends.push(() => number % 2 === 0 ? resolve(number) : reject(new Error("refused")))
+      );
+    }));
+  const settled = Promise.allSettled(answers);
+  for (let ended = 0; ended < 40; ended++) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    assert.equal(asked.length, Math.min(40, 16 + ended));
+    ends[ended]!();
+  }
+  assert.equal((await settled).filter(({ status }) => status === "fulfilled").length, 20);
+  assert.deepEqual(asked, Array.from({ length: 40 }, (_, number) => number));
+});
