@@ -1,22 +1,24 @@
 import * as z from "zod";
-import { agentId, limit, sentTimestamp, waitSeconds } from "./fields.ts";
+import { agentId, limit, sentAgentId, sentTimestamp, waitSeconds } from "./fields.ts";
 import { defineOperation, type Operation, type Platform } from "./operations/operation.ts";
 
 /** A place in the log of events. */
-const position = z.string()
-  .regex(/^\d{1,19}\.\d{1,18}$/, "Must be the latest of an earlier answer.");
+const POSITION = /^[0-9]{1,19}\.[0-9]{1,18}$/;
 
 /** The fields that every event has. */
 const commonFields = {
-  event_id: z.string(),
-  at: sentTimestamp,
+  event_id: z.string().meta({ description: "Identifies the event.", pattern: "^evt_[0-9]+$" }),
+  at: sentTimestamp.meta({ description: "When it happened." }),
   actor_kind: z.enum(["agent", "user", "operator", "grant_token"])
-    .meta({ description: "Who did it; `user`: a signed-in user who is the agent." }),
-  actor: z.string().nullable().meta({ description: "The agent that did it, if it was one." }),
+    .meta({
+      description: "What kind of caller did it; `user`: a person who is signed in as the agent.",
+    }),
+  actor: sentAgentId.nullable()
+    .meta({ description: "The agent that did it; null: no agent did." }),
   user_id: z.string().optional()
-    .meta({ description: "Which user it was. Other agents than `actor` are not told." }),
-  agent_id: z.string().nullable()
-    .meta({ description: "The agent whose access or whose thing it was." }),
+    .meta({ description: "The id of the user who did it. No agent but `actor` sees it." }),
+  agent_id: sentAgentId.nullable()
+    .meta({ description: "The agent whose property or access the event is about." }),
 };
 
 const COMMON_EXAMPLE = {
@@ -47,35 +49,42 @@ export function createEventsOperation(
 ): Operation {
   const { callDatabase, relayDatabase } = platform;
   const type = z.enum(types, "Must be types of this function's events.");
-  const event = z.object({ ...commonFields, type, ...fields }).meta({
+  const happened = type.meta({ description: "What happened." });
+  const event = z.object({ ...commonFields, type: happened, ...fields }).meta({
     id: "Event",
     examples: [{ ...COMMON_EXAMPLE, type: types[0], ...example }],
   });
   return defineOperation({
-    summary: "What happened to an agent and what it did, oldest first.",
-    description: `${about} Without \`after\` it is the newest page. Who goes on from \`latest\` ` +
-      "misses nothing and sees nothing twice. A page may be short, or empty, where there is `more`." +
-      " The operator may leave `agent_id` out, for the events of all agents.",
+    summary: "List what an agent did and what happened to it, oldest first.",
+    description:
+      `${about} Without \`after\`, the answer is the newest page. Send \`latest\` as the ` +
+      "next `after`: you miss no event, and get none twice. A page may be short or empty although " +
+      "`more` is true. The operator may leave `agent_id` out to get the events of all agents.",
     tag: "Events",
     callers: "the agent itself",
     effect: "reads",
     identification: "required",
     request: z.object({
-      agent_id: agentId.optional(),
-      after: position.optional()
+      agent_id: agentId.optional()
+        .meta({ description: "The agent whose events to list." }),
+      after: z.string().regex(POSITION, "Must be the latest of an earlier answer.").optional()
         .meta({ description: "The `latest` of an earlier answer.", examples: ["81234.0"] }),
       limit,
-      types: z.array(type).min(1, "Must name a type.").optional(),
+      types: z.array(type).min(1, "Must name a type.").optional()
+        .meta({ description: "Only events of these types." }),
       wait_seconds: waitSeconds,
     }),
     response: z.object({
       events: z.array(event),
-      latest: z.string().meta({
-        description: "`after` of the next request.",
+      latest: z.string().regex(POSITION).meta({
+        description: "The `after` of the next request.",
         examples: ["81240.0"],
       }),
       more: z.boolean()
-        .meta({ description: "Whether to send the next request at once.", examples: [false] }),
+        .meta({
+          description: "Whether to send the next request at once, because there is more.",
+          examples: [false],
+        }),
     }),
     errors: [],
     async handle({ input, caller, request, slot }) {

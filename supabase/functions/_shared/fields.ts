@@ -15,38 +15,48 @@ export const agentId = z.string()
   )
   .meta({ description: "An agent's identifier.", examples: ["planner"] });
 
+/** An agent in an answer. */
+export const sentAgentId = z.string().regex(AGENT_ID).meta({ examples: ["planner"] });
+
+/** The agent that an answer is about. */
+export const sentSubject = sentAgentId.meta({ description: "The agent that the answer is about." });
+
 /** Whom a request is about. The database checks that the operator named somebody. */
 export const subject = agentId.optional()
-  .meta({ description: "Required from the operator; an agent may only name itself." });
+  .meta({ description: "Required from the operator. An agent may only name itself." });
 
 const LIMIT_RULE = "Must be a whole number from 1 to 1000.";
-export const limit = z.int(LIMIT_RULE).min(1, LIMIT_RULE).max(1000, LIMIT_RULE).default(100);
+export const limit = z.int(LIMIT_RULE).min(1, LIMIT_RULE).max(1000, LIMIT_RULE).default(100)
+  .meta({ description: "The page size." });
 
 const WAIT_RULE = "Must be a whole number from 0 to 50.";
 export const waitSeconds = z.int(WAIT_RULE).min(0, WAIT_RULE).max(50, WAIT_RULE).default(0)
-  .meta({ description: "How long to wait where there is nothing to tell yet.", examples: [30] });
+  .meta({
+    description: "How many seconds to wait for something new.",
+    examples: [30],
+  });
 
-const TIMESTAMP = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|\+00:00)$/;
+const TIMESTAMP =
+  /^[0-9]{4}(?:-[0-9]{2}){2}T[0-9]{2}(?::[0-9]{2}){2}(?:\.([0-9]{1,9}))?(?:Z|\+00:00)$/;
+const TIMESTAMP_RULE = "Must be an ISO 8601 timestamp in UTC, such as 2026-01-31T09:30:00Z.";
 
 /** ISO 8601 in UTC. What comes out has milliseconds and `Z`; finer digits are cut off. */
 export const timestamp = z.string()
   // Before the transformation: what is said after it describes what comes out.
   .meta({ format: "date-time", examples: ["2026-02-07T09:30:00Z"] })
-  .refine(
-    (text) => normaliseTimestamp(text) !== null,
-    "Must be an ISO 8601 timestamp in UTC, such as 2026-01-31T09:30:00Z.",
-  )
+  .regex(TIMESTAMP, TIMESTAMP_RULE)
+  .refine((text) => normaliseTimestamp(text) !== null, TIMESTAMP_RULE)
   .transform((text) => normaliseTimestamp(text) ?? text);
 
 /** A timestamp as every answer has it. */
 export const sentTimestamp = z.string()
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+  .regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/)
   .meta({ format: "date-time", examples: ["2026-01-31T09:30:00.000Z"] });
 
 function normaliseTimestamp(text: string): string | null {
   const parts = TIMESTAMP.exec(text);
-  if (parts === null || parts[1] === "0000") return null;
-  const milliseconds = (parts[7] ?? "").slice(0, 3).padEnd(3, "0");
+  if (parts === null || text.startsWith("0000")) return null;
+  const milliseconds = (parts[1] ?? "").slice(0, 3).padEnd(3, "0");
   const normalised = `${text.slice(0, 19)}.${milliseconds}Z`;
   const instant = new Date(normalised);
   // Date makes March 2 of February 30: only what comes back unchanged is a date.

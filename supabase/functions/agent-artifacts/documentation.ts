@@ -4,13 +4,13 @@ import type { Documentation } from "../_shared/openapi/document.ts";
 export const documentation: Documentation = {
   title: "Agent artifacts",
   description:
-    "Hands files from agent to agent: the bytes are verified, and access ends when it is revoked. " +
-    "An agent registers a file, PUTs its bytes to the URL that it is given, and commits it; " +
-    "then it grants other agents access.",
+    "Agents hand files to each other. Every file is verified, and access ends when it is revoked. " +
+    "An agent registers a file, PUTs the bytes to the upload URL in the answer, and commits the " +
+    "file. Then it grants other agents access.",
   tags: {
-    Artifacts: "A file and its metadata. An artifact never changes its bytes.",
-    Grants: "Access of one agent to one artifact, until it expires or is revoked.",
-    Events: "What happened, to whom and by whom.",
-    Retention: "Removal of what has expired or was abandoned.",
+    Artifacts: "An artifact is a file and its metadata. Its bytes never change.",
+    Grants: "A grant gives one agent access to one artifact until it expires or is revoked.",
+    Events: "The log of what was done, by whom, and whom it affects.",
+    Retention: "Deletes expired and abandoned files.",
   },
 };

@@ -11,12 +11,16 @@ import { createObjectStore } from "./storage/object_store.ts";
 /** What /fetch and /open answer with. */
 export const download = z.object({
   url: z.url().meta({
-    description: "GET the bytes here until `expires_at`; supports Range. No credential is needed.",
+    description:
+      "GET the bytes from this URL until `expires_at`. It supports Range and needs no credential.",
     examples: [
       "https://project.supabase.co/storage/v1/object/sign/agent-artifacts/sealed/art?token=the-token&download=july.pdf",
     ],
   }),
-  expires_at: sentExpiry.meta({ examples: ["2026-01-31T09:31:00.000Z"] }),
+  expires_at: sentExpiry.meta({
+    description: "When `url` stops working.",
+    examples: ["2026-01-31T09:31:00.000Z"],
+  }),
   artifact_id: sentArtifactId,
   key: sentKey,
   mime: sentMime,

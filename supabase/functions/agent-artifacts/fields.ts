@@ -1,47 +1,54 @@
 /** The field rules of artifacts and grants, and the shapes that several operations answer with. */
 import * as z from "zod";
-import { sentTimestamp, wellFormedText } from "../_shared/fields.ts";
+import { sentAgentId, sentTimestamp, wellFormedText } from "../_shared/fields.ts";
 
 const MAX_KEY_BYTES = 1024;
 
-function byteLength(text: string): number {
-  return new TextEncoder().encode(text).byteLength;
+function hasFewBytes(text: string): boolean {
+  return new TextEncoder().encode(text).byteLength <= MAX_KEY_BYTES;
 }
 
-export const key = wellFormedText
-  .refine(
-    (text) => text !== "" && byteLength(text) <= MAX_KEY_BYTES,
-    `Must have 1 to ${MAX_KEY_BYTES} bytes of UTF-8.`,
-  )
-  .refine(
-    (text) => !/[\p{Cc}\\]/u.test(text),
-    "Must not contain control characters or backslashes.",
-  )
-  .refine(
-    (text) => text.split("/").every(isSegment),
-    "Must be segments joined by `/`, none of them empty, `.` or `..`.",
-  )
-  .meta({ description: "The agent's name for the artifact.", examples: ["reports/2026/july.pdf"] });
+/**
+ * /openapi.json has these patterns too, and clients in any language compile them. So they use no
+ * look-ahead, which RE2 lacks, and no Unicode classes, which Python lacks.
+ */
+const NO_SLASH = String.raw`[^/\\\x00-\x1f\x7f-\x9f]`;
+const NO_SLASH_OR_DOT = String.raw`[^./\\\x00-\x1f\x7f-\x9f]`;
+/** Not empty, not `.`, not `..`. */
+const SEGMENT = String.raw`(?:\.*${NO_SLASH_OR_DOT}${NO_SLASH}*|\.{3,})`;
+const KEY = new RegExp(`^${SEGMENT}(?:/${SEGMENT})*$`);
+/** The last segment may stop anywhere: nothing yet, or a dot that a longer name begins with. */
+const PREFIX = new RegExp(`^(?:${SEGMENT}/)*${NO_SLASH}*$`);
 
-export const prefix = wellFormedText
-  .refine(
-    (text) => byteLength(text) <= MAX_KEY_BYTES,
-    `Must have at most ${MAX_KEY_BYTES} bytes of UTF-8.`,
-  )
-  .refine(
-    (text) => !/[\p{Cc}\\]/u.test(text),
-    "Must not contain control characters or backslashes.",
-  )
-  .refine(
-    // The last segment may stop anywhere: nothing yet, or a dot that a longer name begins with.
-    (text) => text.split("/").slice(0, -1).every(isSegment),
-    "Must be the beginning of a key.",
-  )
-  .meta({ description: "What the keys begin with.", examples: ["reports/2026/"] });
+/** What the patterns refuse too, with a message of its own. */
+const visibleText = wellFormedText.refine(
+  (text) => !/[\p{Cc}\\]/u.test(text),
+  "Must not contain control characters or backslashes.",
+);
 
-function isSegment(segment: string): boolean {
-  return segment !== "" && segment !== "." && segment !== "..";
-}
+const KEY_LENGTH_RULE = `Must have 1 to ${MAX_KEY_BYTES} bytes of UTF-8.`;
+const PREFIX_LENGTH_RULE = `Must have at most ${MAX_KEY_BYTES} bytes of UTF-8.`;
+
+// JSON Schema counts characters, and every character has at least one byte: `max` never refuses
+// what has few bytes.
+export const key = visibleText
+  .min(1, KEY_LENGTH_RULE)
+  .max(MAX_KEY_BYTES, KEY_LENGTH_RULE)
+  .refine(hasFewBytes, KEY_LENGTH_RULE)
+  .regex(KEY, "Must be segments joined by `/`, none of them empty, `.` or `..`.")
+  .meta({
+    description: "The file's name: at most 1024 bytes of UTF-8, in segments joined by `/`.",
+    examples: ["reports/2026/july.pdf"],
+  });
+
+export const prefix = visibleText
+  .max(MAX_KEY_BYTES, PREFIX_LENGTH_RULE)
+  .refine(hasFewBytes, PREFIX_LENGTH_RULE)
+  .regex(PREFIX, "Must be the beginning of a key.")
+  .meta({
+    description: "The beginning of the files' names: at most 1024 bytes of UTF-8.",
+    examples: ["reports/2026/"],
+  });
 
 const RESTRICTED_NAME = "[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}";
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
@@ -54,12 +61,12 @@ const MEDIA_TYPE = new RegExp(
 export const mime = z.string()
   .max(255, "Must have at most 255 characters.")
   .regex(MEDIA_TYPE, "Must be a media type, such as application/pdf or text/plain; charset=utf-8.")
-  .meta({ examples: ["application/pdf"] });
+  .meta({ description: "The file's media type.", examples: ["application/pdf"] });
 
 const SHA256_EXAMPLE = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
 
 export const sha256 = z.string()
-  .meta({ description: "SHA-256 of the bytes.", examples: [SHA256_EXAMPLE] })
+  .meta({ description: "The SHA-256 digest of the file, in hex.", examples: [SHA256_EXAMPLE] })
   .regex(/^[0-9A-Fa-f]{64}$/, "Must be 64 hex digits.")
   .transform((text) => text.toLowerCase());
 
@@ -71,52 +78,82 @@ function nameOf(form: RegExp, described: { description: string; examples: string
   return wellFormedText.meta(described).transform((text) => form.test(text) ? text : "");
 }
 
-export const ARTIFACT_ID = {
-  description: "Names one content, which never changes.",
-  examples: ["art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"],
-};
-const GRANT_ID = {
-  description: "Names a grant, and gives access to nothing.",
-  examples: ["grant_0b7e4d1c9a2f48f6b3d5e6c7a8f90122"],
-};
-const GRANT_TOKEN = {
-  description: "The capability that /fetch and the link take. Whoever has it has the access.",
-  examples: ["g_qk0vXy3Jw7nRZb2LhT8sUe5CfA1dGmPiOo4NtK6WxYz"],
-};
+const ARTIFACT_ID = /^art_[0-9a-f]{32}$/;
+const GRANT_ID = /^grant_[0-9a-f]{32}$/;
+const GRANT_TOKEN = /^g_[A-Za-z0-9_-]{43}$/;
 
-export const artifactId = nameOf(/^art_[0-9a-f]{32}$/, ARTIFACT_ID);
-export const grantId = nameOf(/^grant_[0-9a-f]{32}$/, GRANT_ID);
-export const grantToken = nameOf(/^g_[A-Za-z0-9_-]{43}$/, GRANT_TOKEN);
+export const ARTIFACT_ID_EXAMPLE = "art_6f1c0a5be2d94c738e9b1d2f3a4c5b60";
+const GRANT_ID_EXAMPLE = "grant_0b7e4d1c9a2f48f6b3d5e6c7a8f90122";
+const GRANT_TOKEN_EXAMPLE = "g_qk0vXy3Jw7nRZb2LhT8sUe5CfA1dGmPiOo4NtK6WxYz";
+
+export const artifactId = nameOf(ARTIFACT_ID, {
+  description: "The artifact's id, `art_` and 32 hex digits.",
+  examples: [ARTIFACT_ID_EXAMPLE],
+});
+export const grantId = nameOf(GRANT_ID, {
+  description: "The grant's id, `grant_` and 32 hex digits.",
+  examples: [GRANT_ID_EXAMPLE],
+});
+export const grantToken = nameOf(GRANT_TOKEN, {
+  description: "A grant token, `g_` and 43 characters.",
+  examples: [GRANT_TOKEN_EXAMPLE],
+});
 
 /** The fields of an answer that several operations have. */
-export const sentArtifactId = z.string().meta(ARTIFACT_ID);
-export const sentGrantId = z.string().meta(GRANT_ID);
-export const sentGrantToken = z.string().meta(GRANT_TOKEN);
-export const sentGrantee = z.string().nullable()
-  .meta({ description: "Null: whoever has the token.", examples: ["builder"] });
-export const sentKey = z.string().meta({ examples: ["reports/2026/july.pdf"] });
-export const sentMime = z.string().meta({ examples: ["application/pdf"] });
-export const sentSize = z.int().meta({ description: "In bytes.", examples: [48_213] });
-export const sentSha256 = z.string().regex(/^[0-9a-f]{64}$/).meta({ examples: [SHA256_EXAMPLE] });
+export const sentArtifactId = z.string().regex(ARTIFACT_ID).meta({
+  description: "Identifies the artifact. An artifact's content never changes.",
+  examples: [ARTIFACT_ID_EXAMPLE],
+});
+export const sentGrantId = z.string().regex(GRANT_ID).meta({
+  description: "Identifies the grant. Nobody gets access by knowing it.",
+  examples: [GRANT_ID_EXAMPLE],
+});
+export const sentGrantToken = z.string().regex(GRANT_TOKEN)
+  .meta({ examples: [GRANT_TOKEN_EXAMPLE] });
+export const sentGrantee = sentAgentId.nullable().meta({
+  description: "The agent that has access; null: whoever has the token.",
+  examples: ["builder"],
+});
+export const sentKey = z.string().regex(KEY)
+  .meta({ description: "The file's name.", examples: ["reports/2026/july.pdf"] });
+export const sentMime = z.string().regex(MEDIA_TYPE)
+  .meta({ description: "The file's media type.", examples: ["application/pdf"] });
+export const sentSize = z.int().min(0)
+  .meta({ description: "The file's size in bytes.", examples: [48_213] });
+export const sentSha256 = z.string().regex(/^[0-9a-f]{64}$/).meta({
+  description: "The SHA-256 digest of the file, in lower-case hex.",
+  examples: [SHA256_EXAMPLE],
+});
 export const sentExpiry = sentTimestamp.meta({ examples: ["2026-02-07T09:30:00.000Z"] });
+/** What a request takes to go on from a page. */
+export const CURSOR = { description: "The previous page's `next_cursor`." };
 export const nextCursor = z.string().nullable().meta({
-  description: "The `cursor` of the next page; null: this is the last.",
+  description: "The `cursor` of the next page; null: this is the last page.",
   examples: [null],
 });
 
 export const artifact = z.object({
   artifact_id: sentArtifactId,
-  agent_id: z.string().meta({ examples: ["planner"] }),
+  agent_id: sentAgentId.meta({ description: "The agent that owns the artifact." }),
   key: sentKey,
   mime: sentMime,
   size: sentSize,
-  ttl_days: z.int().meta({ examples: [7] }),
-  sha256: sentSha256.nullable(),
-  state: z.enum(["pending", "committed", "superseded", "deleted"])
-    .meta({ examples: ["committed"] }),
-  created_at: sentTimestamp.meta({ examples: ["2026-01-31T09:29:58.120Z"] }),
-  committed_at: sentTimestamp.nullable(),
-  expires_at: sentExpiry.nullable(),
+  ttl_days: z.int().min(1)
+    .meta({ description: "How many days the artifact lasts after its commit.", examples: [7] }),
+  sha256: sentSha256.nullable().meta({
+    description: "The SHA-256 digest of the file, in lower-case hex; null before the commit.",
+  }),
+  state: z.enum(["pending", "committed", "superseded", "deleted"]).meta({
+    description: "`pending` until it is committed; `superseded` after its agent has committed " +
+      "another file under the same name.",
+    examples: ["committed"],
+  }),
+  created_at: sentTimestamp
+    .meta({ description: "When it was registered.", examples: ["2026-01-31T09:29:58.120Z"] }),
+  committed_at: sentTimestamp.nullable()
+    .meta({ description: "When it was committed; null before the commit." }),
+  expires_at: sentExpiry.nullable()
+    .meta({ description: "When it expires; null before the commit." }),
 }).meta({ id: "Artifact" });
 
 export type Artifact = z.output<typeof artifact>;

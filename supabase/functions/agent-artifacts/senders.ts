@@ -1,12 +1,15 @@
 /** What /inbox/block and /inbox/unblock take and answer. */
 import * as z from "zod";
-import { agentId, subject } from "../_shared/fields.ts";
+import { agentId, sentAgentId, subject } from "../_shared/fields.ts";
 
 export const namesSender = z.object({
   agent_id: subject,
-  from_agent: agentId.meta({ description: "The sender.", examples: ["spammer"] }),
+  from_agent: agentId.meta({
+    description: "The agent whose grants to hide or show.",
+    examples: ["spammer"],
+  }),
 });
 
 export const blockedSender = z.object({
-  from_agent: z.string().meta({ examples: ["spammer"] }),
+  from_agent: sentAgentId.meta({ description: "The sender.", examples: ["spammer"] }),
 });

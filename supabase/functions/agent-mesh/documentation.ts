@@ -3,14 +3,14 @@ import type { Documentation } from "../_shared/openapi/document.ts";
 /** What the OpenAPI document says of agent-mesh beside its operations. */
 export const documentation: Documentation = {
   title: "Agent mesh",
-  description: "Connects agents by WireGuard, port by port, where both sides agree. " +
-    "An agent registers as a peer, agrees to access rules with other agents, " +
-    "and polls for the configuration that follows from them.",
+  description: "Connects agents by WireGuard, one port at a time, if both sides agree. " +
+    "An agent registers as a peer and agrees to access rules with other agents. " +
+    "Then it polls for its configuration, which is made from these rules.",
   tags: {
-    Peers: "An agent's registration in the mesh: its public key and where it is reached.",
-    Rules: "Which agent may reach which port of which other. A rule needs the consent of both.",
-    Configuration: "What follows for one agent: a map of its peers, and a wg-quick configuration.",
-    Events: "What happened, to whom and by whom.",
-    PSKs: "One pre-shared key per pair of agents, encrypted at rest.",
+    Peers: "A peer is an agent's registration in the mesh: its public key and its endpoint.",
+    Rules: "A rule lets one agent reach a port of another. Both must agree to it.",
+    Configuration: "What one agent sees of the mesh, and its wg-quick configuration.",
+    Events: "The log of what was done, by whom, and whom it affects.",
+    PSKs: "Each pair of agents has one pre-shared key. It is encrypted at rest.",
   },
 };

@@ -1,12 +1,21 @@
 /** The field rules of the mesh, and the shapes that several operations answer with. */
 import * as z from "zod";
-import { agentId, sentTimestamp } from "../_shared/fields.ts";
+import { agentId, sentAgentId, sentTimestamp } from "../_shared/fields.ts";
 import type { Parsed } from "../_shared/wireguard/parsed.ts";
 
-/** A text that comes out as the value that `parse` makes of it. */
+/**
+ * A text that comes out as the value that `parse` makes of it. The pattern is for the document
+ * alone: it accepts whatever `parse` accepts, and refuses most of what it refuses.
+ */
 export function parsedBy<Value>(
   parse: (text: string) => Parsed<Value>,
-  described: { description: string; examples: string[] },
+  described: {
+    readonly description: string;
+    readonly examples: string[];
+    readonly pattern: string;
+    readonly minLength?: number;
+    readonly maxLength?: number;
+  },
 ) {
   return z.string().meta(described).transform((text, context) => {
     const parsed = parse(text);
@@ -18,14 +27,18 @@ export function parsedBy<Value>(
 
 const PORT_RULE = "Must be a whole number from 1 to 65535.";
 export const port = z.int(PORT_RULE).min(1, PORT_RULE).max(65_535, PORT_RULE)
-  .meta({ examples: [443] });
+  .meta({ description: "The port that may be reached.", examples: [443] });
 
-export const proto = z.enum(["tcp", "udp"], "Must be tcp or udp.");
+export const proto = z.enum(["tcp", "udp"], "Must be tcp or udp.")
+  .meta({ description: "The protocol of the port." });
+
+const FROM_AGENT = { description: "The agent that may connect.", examples: ["planner"] };
+const TO_AGENT = { description: "The agent whose port may be reached.", examples: ["builder"] };
 
 /** What names an access rule. */
 const namesRule = z.object({
-  from_agent: agentId,
-  to_agent: agentId.meta({ examples: ["builder"] }),
+  from_agent: agentId.meta(FROM_AGENT),
+  to_agent: agentId.meta(TO_AGENT),
   port,
   proto,
 });
@@ -38,29 +51,58 @@ export const ruleOfTwo = namesRule.refine(({ from_agent, to_agent }) => from_age
 
 export const PUBKEY_EXAMPLE = "aKZGuFqxzUrxCXcEJMvBbVQZdDAeYcGjcyAjJtuEQ3I=";
 
-export const sentConfigVersion = z.int().meta({
-  description: "Rises whenever the agent's configuration changes.",
+export const sentConfigVersion = z.int().min(0).meta({
+  description: "A counter that rises whenever the agent's configuration changes.",
   examples: [8],
+});
+
+export const sentPskVersion = z.int().min(0).meta({
+  description: "The version of the pair's PSK, which rises with each new PSK.",
+  examples: [2],
 });
 
 /** A rule as every answer has it. */
 export const rule = z.object({
-  from_agent: z.string().meta({ examples: ["planner"] }),
-  to_agent: z.string().meta({ examples: ["builder"] }),
+  from_agent: sentAgentId.meta(FROM_AGENT),
+  to_agent: sentAgentId.meta(TO_AGENT),
   port,
   proto,
 }).meta({ id: "Rule" });
 
+/** 32 bytes: the last digit has two bits more than they need, and these are 0. */
+export const PUBKEY_PATTERN = "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$";
+
+const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+/** An IPv4 address has the form of a name. */
+export const ENDPOINT_PATTERN = String
+  .raw`^(?:\[[0-9A-Fa-f:.]{2,45}\]|${LABEL}(?:\.${LABEL})*):[1-9][0-9]{0,4}$`;
+
+export const sentPubkey = z.string().meta({
+  description: "The agent's WireGuard public key.",
+  pattern: PUBKEY_PATTERN,
+  examples: [PUBKEY_EXAMPLE],
+});
+
+export const sentEndpoint = z.string().meta({
+  description: "Where the agent listens, as `<host>:<port>`.",
+  pattern: ENDPOINT_PATTERN,
+  examples: ["203.0.113.7:51820"],
+});
+
 export const peer = z.object({
-  agent_id: z.string().meta({ examples: ["planner"] }),
-  pubkey: z.string().meta({ examples: [PUBKEY_EXAMPLE] }),
-  endpoint: z.string().nullable().meta({ examples: ["203.0.113.7:51820"] }),
-  addresses: z.array(z.string()).meta({
-    description: "Its own tunnel addresses: IPv4, IPv6.",
+  agent_id: sentAgentId.meta({ description: "The agent that this peer belongs to." }),
+  pubkey: sentPubkey,
+  endpoint: sentEndpoint.nullable().meta({
+    description: "Where the agent listens, as `<host>:<port>`; null: other hosts cannot reach it.",
+  }),
+  addresses: z.array(z.string().meta({ pattern: "^[0-9a-f:.]{2,45}$" })).meta({
+    description: "The peer's tunnel addresses: one IPv4, one IPv6.",
     examples: [["10.213.0.1", "fd5a:3c1e:94b7::1"]],
   }),
-  last_seen: sentTimestamp.nullable().meta({ description: "When its last heartbeat came." }),
-  online: z.boolean().meta({ examples: [true] }),
-  registered_at: sentTimestamp,
-  updated_at: sentTimestamp,
+  last_seen: sentTimestamp.nullable()
+    .meta({ description: "When its last heartbeat arrived; null: it has sent none." }),
+  online: z.boolean()
+    .meta({ description: "Whether its last heartbeat is recent enough.", examples: [true] }),
+  registered_at: sentTimestamp.meta({ description: "When the agent joined the mesh." }),
+  updated_at: sentTimestamp.meta({ description: "When its registration last changed." }),
 }).meta({ id: "Peer" });

@@ -2,11 +2,11 @@
 
 export interface paths {
   "/register": {
-    /** Register a file under a key and get the URL to PUT its bytes to. */
+    /** Register a file under a name (`key`) and get the URL to upload it to. */
     post: operations["register"];
   };
   "/commit": {
-    /** Verify the uploaded bytes and make them the artifact's content, for good. */
+    /** Verify the uploaded bytes and make them the artifact's final content. */
     post: operations["commit"];
   };
   "/grant": {
@@ -22,51 +22,51 @@ export interface paths {
     post: operations["fetchGrant"];
   };
   "/open": {
-    /** Get a short-lived download URL by one's own credential. */
+    /** Get a short-lived download URL with your own credential. */
     post: operations["openArtifact"];
   };
   "/grants": {
-    /** The live grants that an agent has given, those that end first. */
+    /** List the live grants that an agent has given, the first to expire first. */
     post: operations["grants"];
   };
   "/inbox": {
-    /** The live grants to an agent, newest first. */
+    /** List the live grants to an agent, newest first. */
     post: operations["inbox"];
   };
   "/inbox/block": {
-    /** Keep the grants of a sender out of the inbox. */
+    /** Hide a sender's grants from the inbox. */
     post: operations["inboxBlock"];
   };
   "/inbox/unblock": {
-    /** Show the grants of a sender in the inbox again. */
+    /** Show a sender's grants in the inbox again. */
     post: operations["inboxUnblock"];
   };
   "/list": {
-    /** The current artifacts of an agent under a prefix, in byte order of key. */
+    /** List an agent's current artifacts whose names begin with a prefix, in byte order of name. */
     post: operations["list"];
   };
   "/delete": {
-    /** End an artifact, and with it its grants. */
+    /** Delete an artifact and end its grants. */
     post: operations["deleteArtifact"];
   };
   "/events": {
-    /** What happened to an agent and what it did, oldest first. */
+    /** List what an agent did and what happened to it, oldest first. */
     post: operations["events"];
   };
   "/sweep": {
-    /** End what is over, and remove the bytes of what has ended. */
+    /** Remove expired, deleted and abandoned files, and old events. */
     post: operations["sweep"];
   };
   "/whoami": {
-    /** Who the caller is to the service. */
+    /** Show who the service takes the caller for. */
     get: operations["whoami"];
   };
   "/health": {
-    /** Whether the database answers. */
+    /** Check whether the database answers. */
     get: operations["health"];
   };
   "/metrics": {
-    /** What there is and how the function does, in numbers for Prometheus. */
+    /** Get the metrics of the function and of what it stores, for Prometheus. */
     get: operations["metrics"];
   };
 }
@@ -74,39 +74,59 @@ export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     RegisteredArtifact: {
-      /** @description Names one content, which never changes. */
+      /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
+      /** @description The agent that owns the artifact. */
       agent_id: string;
+      /** @description The file's name. */
       key: string;
+      /** @description The file's media type. */
       mime: string;
-      /** @description In bytes. */
+      /** @description The file's size in bytes. */
       size: number;
+      /** @description How many days the artifact lasts after its commit. */
       ttl_days: number;
+      /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
-      /** @enum {string} */
+      /**
+       * @description `pending` until it is committed.
+       * @enum {string}
+       */
       state: "pending" | "committed" | "superseded" | "deleted";
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When it was registered.
+       */
       created_at: string;
+      /** @description When it was committed; null before the commit. */
       committed_at: string | null;
+      /** @description When it expires; null before the commit. */
       expires_at: string | null;
       /**
        * Format: uri
-       * @description PUT the bytes here until `upload_expires_at`; no credential is needed.
+       * @description PUT the bytes to this URL until `upload_expires_at`. It needs no credential.
        */
       upload_url: string;
-      /** @description The same for supabase-js: `storage.from(bucket).uploadToSignedUrl(path, token, body)`. */
+      /** @description The same upload for supabase-js: `storage.from(bucket).uploadToSignedUrl(path, token, body)`. */
       upload: {
+        /** @description The bucket in Storage. */
         bucket: string;
+        /** @description Where the upload goes in the bucket. */
         path: string;
+        /** @description Storage's token for this upload. */
         token: string;
       };
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When `upload_url` stops working.
+       */
       upload_expires_at: string;
     };
     Error: {
+      /** @description The error. */
       error: {
         /**
-         * @description Does not change between releases.
+         * @description What went wrong. Codes do not change between releases.
          * @enum {string}
          */
         code:
@@ -138,145 +158,218 @@ export interface components {
           | "internal"
           | "upstream_unavailable"
           | "misconfigured";
-        /** @description A sentence for a person. */
+        /** @description An explanation for people. */
         message: string;
-        /** @description Whether the same request can succeed later, unchanged. */
+        /** @description Whether the same request, unchanged, can succeed later. */
         retryable: boolean;
-        /** @description As in `x-request-id`, for the log. */
+        /** @description The answer's `x-request-id`, by which to find the request in the log. */
         request_id: string;
-        /** @description Facts for the caller's program; what they are depends on `code`. */
+        /** @description Details for programs. Their form depends on `code`. */
         details?: unknown;
       };
     };
     Artifact: {
-      /** @description Names one content, which never changes. */
+      /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
+      /** @description The agent that owns the artifact. */
       agent_id: string;
+      /** @description The file's name. */
       key: string;
+      /** @description The file's media type. */
       mime: string;
-      /** @description In bytes. */
+      /** @description The file's size in bytes. */
       size: number;
+      /** @description How many days the artifact lasts after its commit. */
       ttl_days: number;
+      /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
-      /** @enum {string} */
+      /**
+       * @description `pending` until it is committed; `superseded` after its agent has committed another file under the same name.
+       * @enum {string}
+       */
       state: "pending" | "committed" | "superseded" | "deleted";
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When it was registered.
+       */
       created_at: string;
+      /** @description When it was committed; null before the commit. */
       committed_at: string | null;
+      /** @description When it expires; null before the commit. */
       expires_at: string | null;
     };
     VerifyingArtifact: {
-      /** @description Names one content, which never changes. */
+      /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
+      /** @description The agent that owns the artifact. */
       agent_id: string;
+      /** @description The file's name. */
       key: string;
+      /** @description The file's media type. */
       mime: string;
-      /** @description In bytes. */
+      /** @description The file's size in bytes. */
       size: number;
+      /** @description How many days the artifact lasts after its commit. */
       ttl_days: number;
+      /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
-      /** @constant */
+      /**
+       * @description Send the same request again.
+       * @constant
+       */
       state: "verifying";
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When it was registered.
+       */
       created_at: string;
+      /** @description When it was committed; null before the commit. */
       committed_at: string | null;
+      /** @description When it expires; null before the commit. */
       expires_at: string | null;
+      /** @description How many bytes have been verified so far. */
       verified_bytes: number;
     };
     Grant: {
-      /** @description Names a grant, and gives access to nothing. */
+      /** @description Identifies the grant. Nobody gets access by knowing it. */
       grant_id: string;
-      /** @description Names one content, which never changes. */
+      /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description Null: whoever has the token. */
+      /** @description The agent that has access; null: whoever has the token. */
       to_agent: string | null;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When the grant expires.
+       */
       expires_at: string;
-      /** @description For /fetch and for the link, /d/<token>. Shown here and never again. */
+      /** @description For /fetch and for the link /d/<token>. Whoever has it has access to the file. It is never shown again. */
       token: string;
     };
     Download: {
       /**
        * Format: uri
-       * @description GET the bytes here until `expires_at`; supports Range. No credential is needed.
+       * @description GET the bytes from this URL until `expires_at`. It supports Range and needs no credential.
        */
       url: string;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When `url` stops working.
+       */
       expires_at: string;
-      /** @description Names one content, which never changes. */
+      /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
+      /** @description The file's name. */
       key: string;
+      /** @description The file's media type. */
       mime: string;
-      /** @description In bytes. */
+      /** @description The file's size in bytes. */
       size: number;
+      /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
     };
     GivenGrant: {
-      /** @description Names a grant, and gives access to nothing. */
+      /** @description Identifies the grant. Nobody gets access by knowing it. */
       grant_id: string;
-      /** @description Names one content, which never changes. */
+      /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
+      /** @description The file's name. */
       key: string;
-      /** @description Null: whoever has the token. */
+      /** @description The agent that has access; null: whoever has the token. */
       to_agent: string | null;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When it was granted.
+       */
       granted_at: string;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When the grant expires.
+       */
       expires_at: string;
-      /** @description How many it allows; null: any number. */
+      /** @description How many downloads it allows; null: any number. */
       max_downloads: number | null;
-      /** @description With `max_downloads`, how many of them were used. Without, how many there were by the token; what the agent opened by its own key is in /events. */
+      /** @description With `max_downloads`, how many downloads were used. Without it, how many the token was used for; /events shows what the agent opened with its own agent key. */
       downloads: number;
     };
     InboxEntry: {
-      /** @description Names a grant, and gives access to nothing. */
+      /** @description Identifies the grant. Nobody gets access by knowing it. */
       grant_id: string;
-      /** @description Names one content, which never changes. */
+      /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
+      /** @description The agent that gave the grant. */
       from_agent: string;
+      /** @description The file's name. */
       key: string;
+      /** @description The file's media type. */
       mime: string;
-      /** @description In bytes. */
+      /** @description The file's size in bytes. */
       size: number;
+      /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256: string;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When it was granted.
+       */
       granted_at: string;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When the grant expires.
+       */
       expires_at: string;
     };
     DeletedArtifact: {
-      /** @description Names one content, which never changes. */
+      /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
+      /** @description The agent that owns the artifact. */
       agent_id: string;
+      /** @description The file's name. */
       key: string;
+      /** @description The file's media type. */
       mime: string;
-      /** @description In bytes. */
+      /** @description The file's size in bytes. */
       size: number;
+      /** @description How many days the artifact lasts after its commit. */
       ttl_days: number;
+      /** @description The SHA-256 digest of the file, in lower-case hex; null before the commit. */
       sha256: string | null;
-      /** @constant */
+      /**
+       * @description It was deleted.
+       * @constant
+       */
       state: "deleted";
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When it was registered.
+       */
       created_at: string;
+      /** @description When it was committed; null before the commit. */
       committed_at: string | null;
+      /** @description When it expires; null before the commit. */
       expires_at: string | null;
     };
     Event: {
+      /** @description Identifies the event. */
       event_id: string;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
       at: string;
       /**
-       * @description Who did it; `user`: a signed-in user who is the agent.
+       * @description What kind of caller did it; `user`: a person who is signed in as the agent.
        * @enum {string}
        */
       actor_kind: "agent" | "user" | "operator" | "grant_token";
-      /** @description The agent that did it, if it was one. */
+      /** @description The agent that did it; null: no agent did. */
       actor: string | null;
-      /** @description Which user it was. Other agents than `actor` are not told. */
+      /** @description The id of the user who did it. No agent but `actor` sees it. */
       user_id?: string;
-      /** @description The agent whose access or whose thing it was. */
+      /** @description The agent whose property or access the event is about. */
       agent_id: string | null;
-      /** @enum {string} */
+      /**
+       * @description What happened.
+       * @enum {string}
+       */
       type:
         | "artifact.committed"
         | "artifact.registered"
@@ -287,29 +380,31 @@ export interface components {
         | "artifact.abandoned"
         | "grant.created"
         | "grant.revoked";
-      /** @description Names one content, which never changes. */
+      /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id?: string;
-      /** @description Names a grant, and gives access to nothing. */
+      /** @description Identifies the grant. Nobody gets access by knowing it. */
       grant_id?: string;
+      /** @description The agent that gave the grant. */
       from_agent?: string;
-      /** @description Not where the grant is for whoever has the token. */
+      /** @description The agent that has access. Missing if the grant is for whoever has the token. */
       to_agent?: string;
       /**
        * Format: date-time
-       * @description When the grant ends.
+       * @description When the grant expires.
        */
       expires_at?: string;
       /** @description How many downloads the grant allows. */
       max_downloads?: number;
+      /** @description The SHA-256 digest of the file, in lower-case hex. */
       sha256?: string;
-      /** @description How many reads the event stands for: at most one event a minute. */
+      /** @description How many reads this event stands for. Reads are logged once a minute at most. */
       reads?: number;
       /**
        * Format: date-time
-       * @description When the last of them was, where that is not `at`.
+       * @description When the last of these reads was, if later than `at`.
        */
       last_read_at?: string;
-      /** @description The artifact that the committed one took the place of. */
+      /** @description The artifact that the committed one replaced. */
       superseded?: string;
     };
   };
@@ -320,13 +415,15 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
-          /** @description The agent's name for the artifact. */
+          /** @description The file's name: at most 1024 bytes of UTF-8, in segments joined by `/`. */
           key: string;
+          /** @description The file's media type. */
           mime: string;
-          /** @description In bytes. */
+          /** @description The file's size in bytes. */
           size: number;
+          /** @description How many days to keep the file after its commit. */
           ttl_days: number;
         };
       };
@@ -344,9 +441,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Names one content, which never changes. */
+          /** @description The artifact's id, `art_` and 32 hex digits. */
           artifact_id: string;
-          /** @description SHA-256 of the bytes. */
+          /** @description The SHA-256 digest of the file, in hex. */
           sha256: string;
         };
       };
@@ -358,7 +455,7 @@ export interface operations {
           "application/json": components["schemas"]["Artifact"];
         };
       };
-      /** @description Not done yet: send the same request again. */
+      /** @description Not done yet. Send the same request again. */
       202: {
         content: {
           "application/json": components["schemas"]["VerifyingArtifact"];
@@ -370,13 +467,16 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Names one content, which never changes. */
+          /** @description The artifact's id, `art_` and 32 hex digits. */
           artifact_id: string;
-          /** @description Left out: for whoever has the token. */
+          /** @description The agent that gets access. Default: whoever has the token. */
           to_agent?: string;
-          /** Format: date-time */
+          /**
+           * Format: date-time
+           * @description When the grant expires.
+           */
           expires_at: string;
-          /** @description That many answers of /fetch, of /open and of the link together, then 410 `grant_used_up`. Left out: any number. */
+          /** @description How many answers of /fetch, /open and the link to allow together; then 410 `grant_used_up`. Default: any number. */
           max_downloads?: number;
         };
       };
@@ -394,12 +494,16 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Names one content, which never changes. */
+          /** @description The artifact's id, `art_` and 32 hex digits. */
           artifact_id?: string;
+          /** @description The agent whose access ends. */
           to_agent?: string | null;
-          /** @description Names a grant, and gives access to nothing. */
+          /** @description The grant's id, `grant_` and 32 hex digits. */
           grant_id?: string;
-          /** Format: date-time */
+          /**
+           * Format: date-time
+           * @description Ignored.
+           */
           expires_at?: string;
         };
       };
@@ -411,6 +515,7 @@ export interface operations {
           "application/json": {
             /** @description How many grants this call ended. */
             revoked: number;
+            /** @description The grants that this call ended. */
             grant_ids: string[];
           };
         };
@@ -421,7 +526,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description The capability that /fetch and the link take. Whoever has it has the access. */
+          /** @description A grant token, `g_` and 43 characters. */
           grant_token: string;
         };
       };
@@ -439,13 +544,13 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Names one content, which never changes. */
+          /** @description The artifact's id, `art_` and 32 hex digits. */
           artifact_id?: string;
-          /** @description The agent's name for the artifact. */
+          /** @description The file's name: at most 1024 bytes of UTF-8, in segments joined by `/`. */
           key?: string;
-          /** @description Whose key it is; default: the caller's. */
+          /** @description With `key`: the agent that owns the file. Default: the caller. */
           agent_id?: string;
-          /** @description In bytes. A larger one is refused, and that counts as no download. */
+          /** @description In bytes. A larger file is refused, which does not count as a download. */
           max_size?: number;
         };
       };
@@ -463,14 +568,18 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
           /** @description Only grants of this artifact. */
           artifact_id?: string;
           /** @description Only grants to this agent. */
           to_agent?: string;
-          /** @default 100 */
+          /**
+           * @description The page size.
+           * @default 100
+           */
           limit?: number;
+          /** @description The previous page's `next_cursor`. */
           cursor?: string;
         };
       };
@@ -481,7 +590,7 @@ export interface operations {
         content: {
           "application/json": {
             grants: components["schemas"]["GivenGrant"][];
-            /** @description The `cursor` of the next page; null: this is the last. */
+            /** @description The `cursor` of the next page; null: this is the last page. */
             next_cursor: string | null;
           };
         };
@@ -492,17 +601,21 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
-          /** @description Only grants of this agent. */
+          /** @description Only grants from this agent. */
           from_agent?: string;
           /** @description The `latest` of an earlier answer. */
           after?: string;
-          /** @default 100 */
+          /**
+           * @description The page size.
+           * @default 100
+           */
           limit?: number;
+          /** @description The previous page's `next_cursor`. */
           cursor?: string;
           /**
-           * @description How long to wait where there is nothing to tell yet.
+           * @description How many seconds to wait for something new.
            * @default 0
            */
           wait_seconds?: number;
@@ -515,9 +628,9 @@ export interface operations {
         content: {
           "application/json": {
             grants: components["schemas"]["InboxEntry"][];
-            /** @description The `cursor` of the next page; null: this is the last. */
+            /** @description The `cursor` of the next page; null: this is the last page. */
             next_cursor: string | null;
-            /** @description `after` of a later request. */
+            /** @description The `after` of the next request. */
             latest: string;
           };
         };
@@ -528,9 +641,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
-          /** @description The sender. */
+          /** @description The agent whose grants to hide or show. */
           from_agent: string;
         };
       };
@@ -540,8 +653,12 @@ export interface operations {
       200: {
         content: {
           "application/json": {
+            /** @description The sender. */
             from_agent: string;
-            /** @constant */
+            /**
+             * @description Its grants are hidden.
+             * @constant
+             */
             blocked: true;
           };
         };
@@ -552,9 +669,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
-          /** @description The sender. */
+          /** @description The agent whose grants to hide or show. */
           from_agent: string;
         };
       };
@@ -564,8 +681,12 @@ export interface operations {
       200: {
         content: {
           "application/json": {
+            /** @description The sender. */
             from_agent: string;
-            /** @constant */
+            /**
+             * @description Its grants are shown.
+             * @constant
+             */
             blocked: false;
           };
         };
@@ -576,15 +697,19 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
           /**
-           * @description What the keys begin with.
+           * @description The beginning of the files' names: at most 1024 bytes of UTF-8.
            * @default
            */
           prefix?: string;
-          /** @default 100 */
+          /**
+           * @description The page size.
+           * @default 100
+           */
           limit?: number;
+          /** @description The previous page's `next_cursor`. */
           cursor?: string;
         };
       };
@@ -595,7 +720,7 @@ export interface operations {
         content: {
           "application/json": {
             artifacts: components["schemas"]["Artifact"][];
-            /** @description The `cursor` of the next page; null: this is the last. */
+            /** @description The `cursor` of the next page; null: this is the last page. */
             next_cursor: string | null;
           };
         };
@@ -606,7 +731,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Names one content, which never changes. */
+          /** @description The artifact's id, `art_` and 32 hex digits. */
           artifact_id: string;
         };
       };
@@ -624,12 +749,16 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description An agent's identifier. */
+          /** @description The agent whose events to list. */
           agent_id?: string;
           /** @description The `latest` of an earlier answer. */
           after?: string;
-          /** @default 100 */
+          /**
+           * @description The page size.
+           * @default 100
+           */
           limit?: number;
+          /** @description Only events of these types. */
           types?: (
             | "artifact.committed"
             | "artifact.registered"
@@ -642,7 +771,7 @@ export interface operations {
             | "grant.revoked"
           )[];
           /**
-           * @description How long to wait where there is nothing to tell yet.
+           * @description How many seconds to wait for something new.
            * @default 0
            */
           wait_seconds?: number;
@@ -655,9 +784,9 @@ export interface operations {
         content: {
           "application/json": {
             events: components["schemas"]["Event"][];
-            /** @description `after` of the next request. */
+            /** @description The `after` of the next request. */
             latest: string;
-            /** @description Whether to send the next request at once. */
+            /** @description Whether to send the next request at once, because there is more. */
             more: boolean;
           };
         };
@@ -669,12 +798,12 @@ export interface operations {
       content: {
         "application/json": {
           /**
-           * @description The most artifacts to end, and objects to remove.
+           * @description The largest number of artifacts to end and of objects to remove.
            * @default 100
            */
           limit?: number;
           /**
-           * @description Also remove what would be counted in `orphans_held`.
+           * @description Also remove the objects that `orphans_held` counts.
            * @default false
            */
           remove_many_orphans?: boolean;
@@ -686,17 +815,17 @@ export interface operations {
       200: {
         content: {
           "application/json": {
-            /** @description Artifacts that ended: expired, or deleted before. */
+            /** @description How many artifacts were removed because they had expired or been deleted. */
             expired: number;
-            /** @description Artifacts that ended without ever being committed. */
+            /** @description How many artifacts were removed that had never been committed. */
             abandoned: number;
-            /** @description Objects removed that no artifact accounts for. */
+            /** @description How many objects were removed that belong to no artifact. */
             orphaned: number;
-            /** @description Events removed from the log, older than the operator keeps them. */
+            /** @description How many events were removed that were older than EVENTS_RETENTION_DAYS. */
             forgotten_events: number;
-            /** @description What is left for the next call; 0: nothing. */
+            /** @description How much is left for the next call. 0: nothing. */
             remaining: number;
-            /** @description Objects that no artifact accounts for, kept and not counted in `remaining` because they are more than 5% of the bucket: the database may be older than the bucket. Look at them with `deno task fsck`, then send `remove_many_orphans`. */
+            /** @description How many objects belong to no artifact but were kept, because they are more than 5% of the bucket: the database may be older than the bucket. They do not count in `remaining`. Look at them with `deno task fsck`, then send `remove_many_orphans`. */
             orphans_held: number;
           };
         };
@@ -705,20 +834,20 @@ export interface operations {
   };
   whoami: {
     responses: {
-      /** @description Who it is. */
+      /** @description Who the caller is. */
       200: {
         content: {
           "application/json": {
             /**
-             * @description `user`: a signed-in user who is that agent.
+             * @description What kind of caller it is; `user`: a person who is signed in as the agent.
              * @enum {string}
              */
             kind: "agent" | "user" | "operator";
-            /** @description Null for the operator. */
+            /** @description The agent that the caller is; null for the operator. */
             agent_id: string | null;
-            /** @description Of the agent key that the request was sent with; null where it was none. */
+            /** @description The id of the agent key that the request was sent with; null: it had none. */
             key_id: string | null;
-            /** @description When that key, or the user's token, ends; null: never. */
+            /** @description When this agent key or the user's token expires; null: never. */
             expires_at: string | null;
           };
         };
@@ -727,25 +856,28 @@ export interface operations {
   };
   health: {
     responses: {
-      /** @description It does. */
+      /** @description The database answers. */
       200: {
         content: {
           "application/json": {
-            /** @constant */
+            /**
+             * @description The function can serve.
+             * @constant
+             */
             status: "ok";
-            /** @description The release of the function. For the operator alone, as what follows. */
+            /** @description The function's release. Only the operator gets this and the following fields. */
             version?: string;
             /**
              * Format: date-time
              * @description The function's clock.
              */
             time?: string;
-            /** @description The numbers among its settings, by the names of their variables. */
+            /** @description Those of the function's settings that are numbers, by variable. */
             settings?: {
               [key: string]: number;
             };
             /**
-             * @description Whether the service_role key is the operator's, where the platform gives one.
+             * @description Whether the legacy service_role key is accepted as the operator's, if there is one.
              * @enum {string}
              */
             legacy_key?: "refused" | "accepted" | "only_key";
@@ -756,7 +888,7 @@ export interface operations {
   };
   metrics: {
     responses: {
-      /** @description The numbers. */
+      /** @description The metrics. */
       200: {
         content: {
           "text/plain": string;

@@ -2,23 +2,23 @@
 
 export interface paths {
   "/peer/register": {
-    /** Join the mesh, or change the pubkey or endpoint. */
+    /** Join the mesh, or change the public key or the endpoint. */
     post: operations["peerRegister"];
   };
   "/peer/heartbeat": {
-    /** Say that the agent is there. */
+    /** Report that the agent is online. */
     post: operations["peerHeartbeat"];
   };
   "/peer/remove": {
-    /** Leave the mesh: the peer, its rules and its PSKs are gone. */
+    /** Leave the mesh: the peer, its rules and its PSKs are deleted. */
     post: operations["peerRemove"];
   };
   "/netmap": {
-    /** What an agent sees: peers, active rules and requests. */
+    /** Show what an agent sees of the mesh: peers, active rules and requests. */
     post: operations["netmap"];
   };
   "/acl/put": {
-    /** Agree to an access rule; it is active once both of its agents have. */
+    /** Agree to an access rule. It is active once both of its agents have agreed. */
     post: operations["aclPut"];
   };
   "/acl/revoke": {
@@ -26,27 +26,27 @@ export interface paths {
     post: operations["aclRevoke"];
   };
   "/wg_config": {
-    /** The agent's wg-quick configuration; with `accept: text/plain`, nothing else. */
+    /** Get the agent's wg-quick configuration; with `accept: text/plain`, as plain text. */
     post: operations["wgConfig"];
   };
   "/psk/rotate": {
-    /** Replace the PSK of a pair; both then call /wg_config. */
+    /** Replace the PSK of a pair of agents. Both must then call /wg_config. */
     post: operations["pskRotate"];
   };
   "/events": {
-    /** What happened to an agent and what it did, oldest first. */
+    /** List what an agent did and what happened to it, oldest first. */
     post: operations["events"];
   };
   "/whoami": {
-    /** Who the caller is to the service. */
+    /** Show who the service takes the caller for. */
     get: operations["whoami"];
   };
   "/health": {
-    /** Whether the database answers. */
+    /** Check whether the database answers. */
     get: operations["health"];
   };
   "/metrics": {
-    /** What there is and how the function does, in numbers for Prometheus. */
+    /** Get the metrics of the function and of what it stores, for Prometheus. */
     get: operations["metrics"];
   };
 }
@@ -54,23 +54,34 @@ export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     Peer: {
+      /** @description The agent that this peer belongs to. */
       agent_id: string;
+      /** @description The agent's WireGuard public key. */
       pubkey: string;
+      /** @description Where the agent listens, as `<host>:<port>`; null: other hosts cannot reach it. */
       endpoint: string | null;
-      /** @description Its own tunnel addresses: IPv4, IPv6. */
+      /** @description The peer's tunnel addresses: one IPv4, one IPv6. */
       addresses: string[];
-      /** @description When its last heartbeat came. */
+      /** @description When its last heartbeat arrived; null: it has sent none. */
       last_seen: string | null;
+      /** @description Whether its last heartbeat is recent enough. */
       online: boolean;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When the agent joined the mesh.
+       */
       registered_at: string;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When its registration last changed.
+       */
       updated_at: string;
     };
     Error: {
+      /** @description The error. */
       error: {
         /**
-         * @description Does not change between releases.
+         * @description What went wrong. Codes do not change between releases.
          * @enum {string}
          */
         code:
@@ -102,31 +113,40 @@ export interface components {
           | "internal"
           | "upstream_unavailable"
           | "misconfigured";
-        /** @description A sentence for a person. */
+        /** @description An explanation for people. */
         message: string;
-        /** @description Whether the same request can succeed later, unchanged. */
+        /** @description Whether the same request, unchanged, can succeed later. */
         retryable: boolean;
-        /** @description As in `x-request-id`, for the log. */
+        /** @description The answer's `x-request-id`, by which to find the request in the log. */
         request_id: string;
-        /** @description Facts for the caller's program; what they are depends on `code`. */
+        /** @description Details for programs. Their form depends on `code`. */
         details?: unknown;
       };
     };
     Heartbeat: {
+      /** @description The agent that the answer is about. */
       agent_id: string;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When this heartbeat arrived.
+       */
       last_seen: string;
-      /** @constant */
+      /**
+       * @description The agent now counts as online.
+       * @constant
+       */
       online: true;
-      /** @description Where it differs from what runs, call /wg_config. */
+      /** @description If the agent runs another version, call /wg_config. */
       config_version: number;
-      /** @description When the next heartbeat is due. */
+      /** @description Send the next heartbeat after this many seconds. */
       heartbeat_interval_seconds: number;
     };
     Netmap: {
+      /** @description The agent that the answer is about. */
       agent_id: string;
-      /** @description Rises whenever the agent's configuration changes. */
+      /** @description A counter that rises whenever the agent's configuration changes. */
       config_version: number;
+      /** @description The agent's own peer, and those that share an active rule with it. */
       peers: components["schemas"]["VisiblePeer"][];
       /** @description The active rules that name the agent. */
       acls: components["schemas"]["Rule"][];
@@ -134,57 +154,86 @@ export interface components {
       acl_requests: components["schemas"]["RuleRequest"][];
     };
     VisiblePeer: {
+      /** @description The agent that this peer belongs to. */
       agent_id: string;
+      /** @description The agent's WireGuard public key. */
       pubkey: string;
+      /** @description Where the agent listens, as `<host>:<port>`; null: other hosts cannot reach it. */
       endpoint: string | null;
-      /** @description Its own tunnel addresses: IPv4, IPv6. */
+      /** @description The peer's tunnel addresses: one IPv4, one IPv6. */
       addresses: string[];
-      /** @description When its last heartbeat came. */
+      /** @description When its last heartbeat arrived; null: it has sent none. */
       last_seen: string | null;
+      /** @description Whether its last heartbeat is recent enough. */
       online: boolean;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When the agent joined the mesh.
+       */
       registered_at: string;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When its registration last changed.
+       */
       updated_at: string;
-      /** @description Whether it is the agent's own. */
+      /** @description Whether this is the agent's own peer. */
       self: boolean;
-      /** @description Null before the pair's first PSK, and for oneself. */
+      /** @description The version of the PSK that the two share; null before their first PSK, and in the agent's own entry. */
       psk_version: number | null;
-      /** @description What the peer last reported; null for oneself. */
+      /** @description The `config_version` that the peer last reported; null if it has reported none, and in the agent's own entry. */
       config_version_applied: number | null;
     };
     Rule: {
+      /** @description The agent that may connect. */
       from_agent: string;
+      /** @description The agent whose port may be reached. */
       to_agent: string;
+      /** @description The port that may be reached. */
       port: number;
-      /** @enum {string} */
+      /**
+       * @description The protocol of the port.
+       * @enum {string}
+       */
       proto: "tcp" | "udp";
     };
     RuleRequest: {
+      /** @description The agent that may connect. */
       from_agent: string;
+      /** @description The agent whose port may be reached. */
       to_agent: string;
+      /** @description The port that may be reached. */
       port: number;
-      /** @enum {string} */
+      /**
+       * @description The protocol of the port.
+       * @enum {string}
+       */
       proto: "tcp" | "udp";
       /** @description The agent that has not agreed yet. */
       waiting_for: string;
     };
     Event: {
+      /** @description Identifies the event. */
       event_id: string;
-      /** Format: date-time */
+      /**
+       * Format: date-time
+       * @description When it happened.
+       */
       at: string;
       /**
-       * @description Who did it; `user`: a signed-in user who is the agent.
+       * @description What kind of caller did it; `user`: a person who is signed in as the agent.
        * @enum {string}
        */
       actor_kind: "agent" | "user" | "operator" | "grant_token";
-      /** @description The agent that did it, if it was one. */
+      /** @description The agent that did it; null: no agent did. */
       actor: string | null;
-      /** @description Which user it was. Other agents than `actor` are not told. */
+      /** @description The id of the user who did it. No agent but `actor` sees it. */
       user_id?: string;
-      /** @description The agent whose access or whose thing it was. */
+      /** @description The agent whose property or access the event is about. */
       agent_id: string | null;
-      /** @enum {string} */
+      /**
+       * @description What happened.
+       * @enum {string}
+       */
       type:
         | "rule.requested"
         | "rule.activated"
@@ -195,24 +244,34 @@ export interface components {
         | "peer.appeared"
         | "peer.vanished"
         | "psk.rotated";
+      /** @description The agent that may connect. */
       from_agent?: string;
+      /** @description The agent whose port may be reached. */
       to_agent?: string;
+      /** @description The port that may be reached. */
       port?: number;
-      /** @enum {string} */
+      /**
+       * @description The protocol of the port.
+       * @enum {string}
+       */
       proto?: "tcp" | "udp";
-      /** @description Whom the agent sees from now on, or sees no more. */
+      /** @description The agent that became visible to the agent, or invisible. */
       peer?: string;
-      /** @description Of the agent's own registration, as is `endpoint`. */
+      /** @description The WireGuard public key that the agent registered. */
       pubkey?: string;
+      /** @description The endpoint that the agent registered, as `<host>:<port>`. */
       endpoint?: string;
+      /** @description One agent of the pair. */
       a?: string;
+      /** @description The other agent of the pair. */
       b?: string;
+      /** @description The version of the pair's PSK, which rises with each new PSK. */
       psk_version?: number;
-      /** @description How many changes of the same thing the event stands for; its type is the last one's. */
+      /** @description How many repeated changes this event stands for. Its type is that of the last one. */
       times?: number;
       /**
        * Format: date-time
-       * @description When the last of them was, where that is not `at`.
+       * @description When the last of these changes was, if later than `at`.
        */
       last_at?: string;
     };
@@ -224,13 +283,13 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
-          /** @description WireGuard public key: base64 of 32 bytes. */
+          /** @description The agent's WireGuard public key: 32 bytes in base64. */
           pubkey: string;
-          /** @description Null or left out: not reachable from outside, such as behind NAT. */
+          /** @description Where other hosts reach the agent. Null or left out: they cannot, for example because it is behind NAT. */
           endpoint?: string | null;
-          /** @description Where the host listens, if that is not the endpoint's port. */
+          /** @description The port that WireGuard listens on, if it is not the endpoint's. */
           listen_port?: number;
         };
       };
@@ -248,12 +307,12 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
-          /** @description The version that the agent runs now. */
+          /** @description The `config_version` of the configuration that the agent runs now. */
           config_version?: number;
           /**
-           * @description How long to wait for another version than `config_version`.
+           * @description How many seconds to wait for a `config_version` other than the one sent.
            * @default 0
            */
           wait_seconds?: number;
@@ -273,7 +332,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
         };
       };
@@ -283,8 +342,9 @@ export interface operations {
       200: {
         content: {
           "application/json": {
+            /** @description The agent that the answer is about. */
             agent_id: string;
-            /** @description False: there was no peer. */
+            /** @description False if the agent had no peer. */
             removed: boolean;
           };
         };
@@ -295,7 +355,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
         };
       };
@@ -313,12 +373,16 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description An agent's identifier. */
+          /** @description The agent that may connect. */
           from_agent: string;
-          /** @description An agent's identifier. */
+          /** @description The agent whose port may be reached. */
           to_agent: string;
+          /** @description The port that may be reached. */
           port: number;
-          /** @enum {string} */
+          /**
+           * @description The protocol of the port.
+           * @enum {string}
+           */
           proto: "tcp" | "udp";
         };
       };
@@ -328,16 +392,22 @@ export interface operations {
       200: {
         content: {
           "application/json": {
+            /** @description The agent that may connect. */
             from_agent: string;
+            /** @description The agent whose port may be reached. */
             to_agent: string;
+            /** @description The port that may be reached. */
             port: number;
-            /** @enum {string} */
+            /**
+             * @description The protocol of the port.
+             * @enum {string}
+             */
             proto: "tcp" | "udp";
-            /** @description Whether this call made it. */
+            /** @description Whether this call created the rule or request. */
             created: boolean;
-            /** @description Whether both have agreed. */
+            /** @description Whether both agents have agreed. */
             active: boolean;
-            /** @description The agent that has not agreed yet. */
+            /** @description The agent that has not agreed yet; null: both have. */
             waiting_for: string | null;
           };
         };
@@ -348,12 +418,16 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description An agent's identifier. */
+          /** @description The agent that may connect. */
           from_agent: string;
-          /** @description An agent's identifier. */
+          /** @description The agent whose port may be reached. */
           to_agent: string;
+          /** @description The port that may be reached. */
           port: number;
-          /** @enum {string} */
+          /**
+           * @description The protocol of the port.
+           * @enum {string}
+           */
           proto: "tcp" | "udp";
         };
       };
@@ -363,11 +437,18 @@ export interface operations {
       200: {
         content: {
           "application/json": {
+            /** @description The agent that may connect. */
             from_agent: string;
+            /** @description The agent whose port may be reached. */
             to_agent: string;
+            /** @description The port that may be reached. */
             port: number;
-            /** @enum {string} */
+            /**
+             * @description The protocol of the port.
+             * @enum {string}
+             */
             proto: "tcp" | "udp";
+            /** @description False if there was no such rule or request. */
             revoked: boolean;
           };
         };
@@ -378,12 +459,12 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description Required from the operator; an agent may only name itself. */
+          /** @description Required from the operator. An agent may only name itself. */
           agent_id?: string;
-          /** @description Where the agent keeps its private key. Default: /etc/wireguard/%i.key. */
+          /** @description The file with the agent's private key on its host. `%i` stands for the interface's name. Default: /etc/wireguard/%i.key. */
           private_key_file?: string;
           /**
-           * @description With none, the host itself has to enforce the access rules, and needs no nft. Where it has nft, what keeps the tunnel from carrying its own packets is loaded all the same.
+           * @description With `none`, the host itself must enforce the access rules, and nft is optional. If nft is there, it still keeps the tunnel from carrying its own packets.
            * @default nftables
            * @enum {string}
            */
@@ -396,10 +477,11 @@ export interface operations {
       200: {
         content: {
           "application/json": {
+            /** @description The agent that the answer is about. */
             agent_id: string;
-            /** @description Rises whenever the agent's configuration changes. */
+            /** @description A counter that rises whenever the agent's configuration changes. */
             config_version: number;
-            /** @description The text of /etc/wireguard/<interface>.conf. */
+            /** @description The content of /etc/wireguard/<interface>.conf. */
             config: string;
           };
           "text/plain": string;
@@ -411,9 +493,9 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description An agent's identifier. */
+          /** @description One agent of the pair. */
           a: string;
-          /** @description An agent's identifier. */
+          /** @description The other agent of the pair. */
           b: string;
         };
       };
@@ -423,10 +505,16 @@ export interface operations {
       200: {
         content: {
           "application/json": {
+            /** @description One agent of the pair. */
             a: string;
+            /** @description The other agent of the pair. */
             b: string;
+            /** @description The version of the pair's PSK, which rises with each new PSK. */
             psk_version: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the PSK was replaced.
+             */
             rotated_at: string;
           };
         };
@@ -437,12 +525,16 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          /** @description An agent's identifier. */
+          /** @description The agent whose events to list. */
           agent_id?: string;
           /** @description The `latest` of an earlier answer. */
           after?: string;
-          /** @default 100 */
+          /**
+           * @description The page size.
+           * @default 100
+           */
           limit?: number;
+          /** @description Only events of these types. */
           types?: (
             | "rule.requested"
             | "rule.activated"
@@ -455,7 +547,7 @@ export interface operations {
             | "psk.rotated"
           )[];
           /**
-           * @description How long to wait where there is nothing to tell yet.
+           * @description How many seconds to wait for something new.
            * @default 0
            */
           wait_seconds?: number;
@@ -468,9 +560,9 @@ export interface operations {
         content: {
           "application/json": {
             events: components["schemas"]["Event"][];
-            /** @description `after` of the next request. */
+            /** @description The `after` of the next request. */
             latest: string;
-            /** @description Whether to send the next request at once. */
+            /** @description Whether to send the next request at once, because there is more. */
             more: boolean;
           };
         };
@@ -479,20 +571,20 @@ export interface operations {
   };
   whoami: {
     responses: {
-      /** @description Who it is. */
+      /** @description Who the caller is. */
       200: {
         content: {
           "application/json": {
             /**
-             * @description `user`: a signed-in user who is that agent.
+             * @description What kind of caller it is; `user`: a person who is signed in as the agent.
              * @enum {string}
              */
             kind: "agent" | "user" | "operator";
-            /** @description Null for the operator. */
+            /** @description The agent that the caller is; null for the operator. */
             agent_id: string | null;
-            /** @description Of the agent key that the request was sent with; null where it was none. */
+            /** @description The id of the agent key that the request was sent with; null: it had none. */
             key_id: string | null;
-            /** @description When that key, or the user's token, ends; null: never. */
+            /** @description When this agent key or the user's token expires; null: never. */
             expires_at: string | null;
           };
         };
@@ -501,25 +593,28 @@ export interface operations {
   };
   health: {
     responses: {
-      /** @description It does. */
+      /** @description The database answers. */
       200: {
         content: {
           "application/json": {
-            /** @constant */
+            /**
+             * @description The function can serve.
+             * @constant
+             */
             status: "ok";
-            /** @description The release of the function. For the operator alone, as what follows. */
+            /** @description The function's release. Only the operator gets this and the following fields. */
             version?: string;
             /**
              * Format: date-time
              * @description The function's clock.
              */
             time?: string;
-            /** @description The numbers among its settings, by the names of their variables. */
+            /** @description Those of the function's settings that are numbers, by variable. */
             settings?: {
               [key: string]: number;
             };
             /**
-             * @description Whether the service_role key is the operator's, where the platform gives one.
+             * @description Whether the legacy service_role key is accepted as the operator's, if there is one.
              * @enum {string}
              */
             legacy_key?: "refused" | "accepted" | "only_key";
@@ -530,7 +625,7 @@ export interface operations {
   };
   metrics: {
     responses: {
-      /** @description The numbers. */
+      /** @description The metrics. */
       200: {
         content: {
           "text/plain": string;

@@ -38,14 +38,17 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
 ];
 
 const health = z.object({
-  status: z.literal("ok"),
+  status: z.literal("ok").meta({ description: "The function can serve." }),
   version: z.string().optional()
-    .meta({ description: "The release of the function. For the operator alone, as what follows." }),
+    .meta({
+      description: "The function's release. Only the operator gets this and the following fields.",
+    }),
   time: sentTimestamp.optional().meta({ description: "The function's clock." }),
   settings: z.record(z.string(), z.int()).optional()
-    .meta({ description: "The numbers among its settings, by the names of their variables." }),
+    .meta({ description: "Those of the function's settings that are numbers, by variable." }),
   legacy_key: z.enum(["refused", "accepted", "only_key"]).optional().meta({
-    description: "Whether the service_role key is the operator's, where the platform gives one.",
+    description:
+      "Whether the legacy service_role key is accepted as the operator's, if there is one.",
   }),
 }).meta({ examples: [{ status: "ok" }] });
 
@@ -97,7 +100,7 @@ function openApiDocument(
     tags: Object.entries({
       ...tags,
       Callers: "Who is calling.",
-      Health: "Whether the function can serve, and how it does.",
+      Health: "Whether the function can serve, and its metrics.",
     }).map(([name, description]) => ({ name, description })),
     paths: {
       ...paths,
@@ -110,19 +113,19 @@ function openApiDocument(
     },
     components: {
       securitySchemes: {
-        agentKey: { type: "http", scheme: "bearer", description: "An agent key, `ak_…`." },
+        agentKey: { type: "http", scheme: "bearer", description: "An agent key (`ak_…`)." },
         userToken: {
           type: "http",
           scheme: "bearer",
           bearerFormat: "JWT",
           description:
-            "The token of a signed-in user whose `app_metadata.agent_id` names an agent.",
+            "The access token of a signed-in user whose `app_metadata.agent_id` names an agent.",
         },
         secretKey: {
           type: "apiKey",
           in: "header",
           name: "apikey",
-          description: "The project's secret key: the operator.",
+          description: "The project's secret key. Its holder is the operator.",
         },
       },
       headers: HEADERS,
@@ -175,11 +178,11 @@ function describeHealth(components: Components): object {
   return {
     operationId: "health",
     tags: ["Health"],
-    summary: "Whether the database answers.",
-    description: "Who may call it: anybody. The operator is told more.",
+    summary: "Check whether the database answers.",
+    description: "The operator gets more details. Who may call it: anybody.",
     security: [],
     responses: {
-      "200": jsonResponse("It does.", health, components),
+      "200": jsonResponse("The database answers.", health, components),
       ...errorResponses(
         ["method_not_allowed", "rate_limited", "upstream_unavailable", "misconfigured"],
         components,

@@ -3,7 +3,7 @@ import type { Components } from "./components.ts";
 import { errorResponses, textResponse } from "./responses.ts";
 
 const metrics = z.string().meta({
-  description: "Prometheus' text format, version 0.0.4.",
+  description: "The Prometheus text format, version 0.0.4.",
   examples: [
     "# HELP agent_requests_total Requests that this process has answered.\n" +
     "# TYPE agent_requests_total counter\n" +
@@ -16,10 +16,10 @@ export function describeMetrics(components: Components): object {
   return {
     operationId: "metrics",
     tags: ["Health"],
-    summary: "What there is and how the function does, in numbers for Prometheus.",
+    summary: "Get the metrics of the function and of what it stores, for Prometheus.",
     description: "Who may call it: the operator.",
     responses: {
-      "200": textResponse("The numbers.", metrics, components),
+      "200": textResponse("The metrics.", metrics, components),
       ...errorResponses([
         "unauthenticated",
         "forbidden",

@@ -4,30 +4,30 @@ import type { Components } from "./components.ts";
 
 export const HEADERS = {
   RequestId: {
-    description: "The request's own, if that is a sane token; else one that is made here.",
+    description: "The request's own `x-request-id` if it is well-formed; otherwise a new one.",
     required: true,
     schema: { type: "string", pattern: "^[A-Za-z0-9._:-]{1,64}$" },
     example: "b3c1d2e4-5f60-4718-92a3-b4c5d6e7f809",
   },
   CacheControl: {
-    description: "Nothing is to be kept.",
+    description: "No answer may be cached.",
     required: true,
     schema: { type: "string", const: "no-store" },
     example: "no-store",
   },
   RetryAfter: {
-    description: "Seconds to wait before the same request is sent again. Where that can help.",
+    description: "How many seconds to wait before you send the same request again.",
     schema: { type: "integer", minimum: 0 },
     example: 2,
   },
   WwwAuthenticate: {
-    description: "The scheme of agent keys.",
+    description: "The authentication scheme.",
     required: true,
     schema: { type: "string", const: "Bearer" },
     example: "Bearer",
   },
   Allow: {
-    description: "The methods that the path answers.",
+    description: "The methods that the path supports.",
     required: true,
     schema: { type: "string" },
     example: "POST, OPTIONS",
@@ -53,14 +53,17 @@ const DETAILS: Partial<Record<ErrorCode, object>> = {
 const errorEnvelope = z.object({
   error: z.object({
     code: z.enum(ERROR_CODES as [ErrorCode, ...ErrorCode[]])
-      .meta({ description: "Does not change between releases." }),
-    message: z.string().meta({ description: "A sentence for a person." }),
+      .meta({ description: "What went wrong. Codes do not change between releases." }),
+    message: z.string().meta({ description: "An explanation for people." }),
     retryable: z.boolean()
-      .meta({ description: "Whether the same request can succeed later, unchanged." }),
-    request_id: z.string().meta({ description: "As in `x-request-id`, for the log." }),
+      .meta({ description: "Whether the same request, unchanged, can succeed later." }),
+    request_id: z.string().meta({
+      description: "The answer's `x-request-id`, by which to find the request in the log.",
+      pattern: HEADERS.RequestId.schema.pattern,
+    }),
     details: z.unknown().optional()
-      .meta({ description: "Facts for the caller's program; what they are depends on `code`." }),
-  }),
+      .meta({ description: "Details for programs. Their form depends on `code`." }),
+  }).meta({ description: "The error." }),
 }).meta({ id: "Error" });
 
 export function jsonResponse(description: string, body: z.ZodType, components: Components): object {
@@ -98,7 +101,7 @@ export function textOrJsonResponse(
 /** The 202 of a request that is to be sent again. */
 export function acceptedResponse(body: z.ZodType, components: Components): object {
   return {
-    ...jsonResponse("Not done yet: send the same request again.", body, components),
+    ...jsonResponse("Not done yet. Send the same request again.", body, components),
     headers: { ...COMMON_HEADERS, "retry-after": { ...HEADERS.RetryAfter, required: true } },
   };
 }
@@ -106,7 +109,7 @@ export function acceptedResponse(body: z.ZodType, components: Components): objec
 /** What every response of a link has besides. */
 const LINK_HEADERS = {
   "referrer-policy": {
-    description: "Nobody else is to learn the link.",
+    description: "The link is not sent to other sites.",
     required: true,
     schema: { type: "string", const: "no-referrer" },
   },
@@ -115,12 +118,12 @@ const LINK_HEADERS = {
 /** The answer of a link. */
 export function redirectResponse(): object {
   return {
-    description: "To the download.",
+    description: "Redirects to the download.",
     headers: {
       ...COMMON_HEADERS,
       ...LINK_HEADERS,
       location: {
-        description: "The download URL, which soon ends. Not where the method is HEAD.",
+        description: "The download URL, which expires soon. HEAD does not get it.",
         schema: { type: "string", format: "uri" },
       },
     },

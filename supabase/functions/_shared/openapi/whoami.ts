@@ -1,21 +1,27 @@
 import * as z from "zod";
-import { sentTimestamp } from "../fields.ts";
+import { sentAgentId, sentTimestamp } from "../fields.ts";
 import type { Components } from "./components.ts";
 import { errorResponses, jsonResponse } from "./responses.ts";
 
 /** What the SQL function describe_caller returns. */
 const whoami = z.object({
   kind: z.enum(["agent", "user", "operator"])
-    .meta({ description: "`user`: a signed-in user who is that agent." }),
-  agent_id: z.string().nullable()
-    .meta({ description: "Null for the operator.", examples: ["planner"] }),
+    .meta({
+      description: "What kind of caller it is; `user`: a person who is signed in as the agent.",
+    }),
+  agent_id: sentAgentId.nullable()
+    .meta({
+      description: "The agent that the caller is; null for the operator.",
+      examples: ["planner"],
+    }),
   key_id: z.string().nullable().meta({
-    description: "Of the agent key that the request was sent with; null where it was none.",
+    description: "The id of the agent key that the request was sent with; null: it had none.",
+    pattern: "^key_[0-9a-f]{32}$",
     examples: ["key_2f1c0a5be2d94c738e9b1d2f3a4c5b60"],
   }),
   expires_at: sentTimestamp.nullable()
     .meta({
-      description: "When that key, or the user's token, ends; null: never.",
+      description: "When this agent key or the user's token expires; null: never.",
       examples: [null],
     }),
 });
@@ -25,10 +31,10 @@ export function describeWhoami(components: Components): object {
   return {
     operationId: "whoami",
     tags: ["Callers"],
-    summary: "Who the caller is to the service.",
+    summary: "Show who the service takes the caller for.",
     description: "Who may call it: every agent; the operator.",
     responses: {
-      "200": jsonResponse("Who it is.", whoami, components),
+      "200": jsonResponse("Who the caller is.", whoami, components),
       ...errorResponses([
         "unauthenticated",
         "method_not_allowed",

@@ -9,11 +9,12 @@ import type { ArtifactsSettings } from "../settings.ts";
 export function createLink(platform: Platform<ArtifactsSettings>): Link {
   const { redeem } = createDownloads(platform);
   return {
-    summary: "Open a link: redirects to the download of what a grant token gives.",
+    summary:
+      "Follow a link: redirects to the download of the file that the grant token gives access to.",
     description:
-      "Of a grant with `max_downloads` every redirect counts. HEAD tells whether there " +
-      "would be one: it has no `location`, and does not count. An error is a page where the " +
-      "request prefers `text/html` to JSON.",
+      "If the grant has `max_downloads`, every redirect counts. HEAD answers as GET would, but " +
+      "without `location`, and does not count. Errors are HTML pages if the request prefers " +
+      "`text/html` to JSON.",
     tag: "Artifacts",
     callers: "whoever has the link",
     token: grantToken,

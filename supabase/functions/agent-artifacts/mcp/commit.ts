@@ -16,7 +16,7 @@ export const commitTool = defineTool({
   name: "commit",
   additions: z.object({
     to: z.array(agentId).max(MAX_GRANTEES, `Must have at most ${MAX_GRANTEES} agents.`).default([])
-      .meta({ description: "Agents to grant it to, for as long as it lasts." }),
+      .meta({ description: "The agents to grant it to, until it expires." }),
   }),
   async call({ run }, { given, added: { to } }) {
     const committed = await run<Committed>("/commit", given);

@@ -15,9 +15,9 @@ type Download = z.output<typeof download>;
 const additions = z.object({
   file: sandboxPath.optional()
     // Not the name that the owner has given it: a file of that name may be there, or be run.
-    .meta({ description: "Where the `command` saves it. Default: the artifact_id." }),
+    .meta({ description: "The path that the `command` saves it to. Default: the artifact_id." }),
   inline: z.boolean().default(false)
-    .meta({ description: "Answer with the text itself, where it is text of up to 16 KiB." }),
+    .meta({ description: "Return the content itself if it is text of up to 16 KiB." }),
 });
 
 /** /open or /fetch: both answer a download. */
@@ -27,7 +27,7 @@ export function getTool(
   return defineTool({
     name,
     summary,
-    description: "Run the command at once: its URL ends soon.",
+    description: "Run the command at once: its URL expires soon.",
     additions,
     async call(mcp, { given, added: { file, inline } }) {
       const allowed = await mcp.run<Download>(name === "get" ? "/open" : "/fetch", given);

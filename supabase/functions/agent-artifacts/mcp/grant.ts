@@ -7,8 +7,8 @@ export const grantTool = defineTool({
   name: "grant",
   additions: z.object({
     show_token: z.boolean().default(false).meta({
-      description: "Also answer the grant token. Whoever reads this conversation then has it. " +
-        "Needed without `to_agent`: the token is then the only access.",
+      description: "Also return the grant token. Anyone who reads this conversation then has it. " +
+        "Required without `to_agent`: the token is then the only access.",
     }),
   }),
   async call({ run }, { given, added: { show_token } }) {

@@ -19,21 +19,22 @@ const additions = z.object({
     )
     .optional()
     .meta({
-      description: "The whole content, up to 16 KiB: it is uploaded and committed at once.",
+      description: "The whole content, up to 16 KiB. It is uploaded and committed at once.",
     }),
   file: sandboxPath.default("FILE")
-    .meta({ description: "Where the file is, for the `command`. Default: FILE, to be replaced." }),
+    .meta({ description: "The file's path, for the `command`. Default: FILE, which you replace." }),
 });
 
 /** /register, and for a text the upload and /commit too. */
 export const putTool = defineTool({
   name: "put",
-  summary: "Put a file under a key: answers the command that uploads it, or takes a small text.",
+  summary:
+    "Put a file under a name (`key`): returns the command to upload it, or takes a small text.",
   description:
     "Run the command at once, then call commit. With `text`, the answer is the committed " +
-    "artifact, and `size` is not needed. Committing a second file under a key supersedes the " +
-    "first. Without `mime` it is text/plain for a text, else application/octet-stream; without " +
-    `\`ttl_days\`, ${DEFAULT_TTL_DAYS}.`,
+    "artifact, and `size` is not needed. Committing another file under the name supersedes the " +
+    "first. Defaults: `mime` is text/plain for a text, otherwise application/octet-stream; " +
+    `\`ttl_days\` is ${DEFAULT_TTL_DAYS}.`,
   // A text is committed too, and takes the place of what its key named before.
   effect: "renews",
   additions,

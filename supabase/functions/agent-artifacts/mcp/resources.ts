@@ -22,7 +22,7 @@ interface GrantedPage {
 
 type Page = Awaited<ReturnType<ResourceDefinition["list"]>>;
 
-const WHAT_IS_READ = "Texts of up to 16 KiB are read; the tool get has the rest.";
+const WHAT_IS_READ = "Only texts of up to 16 KiB can be read here; get downloads any file.";
 
 /** An agent's own artifacts, and behind them those that it was granted. */
 export const resources: ResourceDefinition = {
@@ -30,12 +30,12 @@ export const resources: ResourceDefinition = {
     {
       uriTemplate: URI_TEMPLATES.byId,
       name: "artifact",
-      description: `One content, which never changes. ${WHAT_IS_READ}`,
+      description: `An artifact, whose content never changes. ${WHAT_IS_READ}`,
     },
     {
       uriTemplate: URI_TEMPLATES.byKey,
       name: "key",
-      description: `The artifact that an agent's key names now. ${WHAT_IS_READ}`,
+      description: `The current artifact of an agent under a name (\`key\`). ${WHAT_IS_READ}`,
     },
   ],
 

@@ -61,8 +61,9 @@ type Verdict =
 
 const verifyingArtifact = artifact.extend({
   ...uncommitted,
-  state: z.literal("verifying"),
-  verified_bytes: z.int().meta({ examples: [32_768] }),
+  state: z.literal("verifying").meta({ description: "Send the same request again." }),
+  verified_bytes: z.int().min(0)
+    .meta({ description: "How many bytes have been verified so far.", examples: [32_768] }),
 }).meta({ id: "VerifyingArtifact" });
 
 export function createOperation(
@@ -70,11 +71,11 @@ export function createOperation(
 ): Operation {
   const store = createObjectStore(settings);
   return defineOperation({
-    summary: "Verify the uploaded bytes and make them the artifact's content, for good.",
-    description: "A large file is verified over several calls: the answer is 202 until the last. " +
-      "It is 202 with 0 `verified_bytes` while Storage is still moving the file. " +
-      "Where size or digest is wrong, the bytes are gone, the artifact stays `pending`, and its " +
-      "`upload_url` takes a new PUT while it lasts.",
+    summary: "Verify the uploaded bytes and make them the artifact's final content.",
+    description: "A large file takes several calls: send the same request again as long as the " +
+      "answer is 202. `verified_bytes` is 0 while Storage is still moving the file. " +
+      "If the size or the digest is wrong, the bytes are deleted and the artifact stays " +
+      "`pending`: PUT the right bytes to its `upload_url` until that expires.",
     tag: "Artifacts",
     callers: "the owner",
     effect: "replaces",

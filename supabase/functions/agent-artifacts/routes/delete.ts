@@ -6,13 +6,16 @@ import {
 } from "../../_shared/operations/operation.ts";
 import { artifact, artifactId } from "../fields.ts";
 
-const deletedArtifact = artifact.extend({ state: z.literal("deleted") })
+const deletedArtifact = artifact.extend({
+  state: z.literal("deleted").meta({ description: "It was deleted." }),
+})
   .meta({ id: "DeletedArtifact" });
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
-    summary: "End an artifact, and with it its grants.",
-    description: "Deleting the current artifact of a key does not bring back the one before it.",
+    summary: "Delete an artifact and end its grants.",
+    description:
+      "Deleting the current artifact under a name (`key`) does not restore the one before it.",
     operationId: "deleteArtifact",
     tag: "Artifacts",
     callers: "the owner",

@@ -1,8 +1,14 @@
 import * as z from "zod";
 import { createEventsOperation } from "../../_shared/events.ts";
 import type { Operation, Platform } from "../../_shared/operations/operation.ts";
-import { sentTimestamp } from "../../_shared/fields.ts";
-import { ARTIFACT_ID, sentArtifactId, sentExpiry, sentGrantId, sentSha256 } from "../fields.ts";
+import { sentAgentId, sentTimestamp } from "../../_shared/fields.ts";
+import {
+  ARTIFACT_ID_EXAMPLE,
+  sentArtifactId,
+  sentExpiry,
+  sentGrantId,
+  sentSha256,
+} from "../fields.ts";
 
 export const ARTIFACT_EVENT_TYPES = [
   "artifact.committed",
@@ -22,21 +28,27 @@ export function createOperation(platform: Platform): Operation {
     fields: {
       artifact_id: sentArtifactId.optional(),
       grant_id: sentGrantId.optional(),
-      from_agent: z.string().optional(),
-      to_agent: z.string().optional()
-        .meta({ description: "Not where the grant is for whoever has the token." }),
-      expires_at: sentExpiry.optional().meta({ description: "When the grant ends." }),
-      max_downloads: z.int().optional()
+      from_agent: sentAgentId.optional().meta({ description: "The agent that gave the grant." }),
+      to_agent: sentAgentId.optional().meta({
+        description:
+          "The agent that has access. Missing if the grant is for whoever has the token.",
+      }),
+      expires_at: sentExpiry.optional().meta({ description: "When the grant expires." }),
+      max_downloads: z.int().min(1).optional()
         .meta({ description: "How many downloads the grant allows." }),
       sha256: sentSha256.optional(),
-      reads: z.int().optional()
-        .meta({ description: "How many reads the event stands for: at most one event a minute." }),
+      reads: z.int().min(1).optional().meta({
+        description:
+          "How many reads this event stands for. Reads are logged once a minute at most.",
+      }),
       last_read_at: sentTimestamp.optional()
-        .meta({ description: "When the last of them was, where that is not `at`." }),
-      superseded: z.string().optional()
-        .meta({ description: "The artifact that the committed one took the place of." }),
+        .meta({ description: "When the last of these reads was, if later than `at`." }),
+      superseded: sentArtifactId.optional()
+        .meta({ description: "The artifact that the committed one replaced." }),
     },
-    example: { artifact_id: ARTIFACT_ID.examples[0] },
-    about: "Commits, reads and ends of its artifacts, what it read, and grants from and to it.",
+    example: { artifact_id: ARTIFACT_ID_EXAMPLE },
+    about:
+      "Shows when the agent's artifacts were committed, read and deleted, what the agent read, and " +
+      "its grants to and from others.",
   });
 }

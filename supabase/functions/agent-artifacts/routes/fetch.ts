@@ -13,7 +13,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
   const { redeem } = createDownloads(platform);
   return defineOperation({
     summary: "Exchange a grant token for a short-lived download URL.",
-    description: "Of a grant with `max_downloads` every answer counts, whoever gets it.",
+    description: "If the grant has `max_downloads`, every answer counts, whoever sent the request.",
     operationId: "fetchGrant",
     tag: "Artifacts",
     callers: "whoever has the token",

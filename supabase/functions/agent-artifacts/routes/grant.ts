@@ -20,12 +20,13 @@ const grantWithoutToken = z.object({
   grant_id: sentGrantId,
   artifact_id: sentArtifactId,
   to_agent: sentGrantee,
-  expires_at: sentExpiry,
+  expires_at: sentExpiry.meta({ description: "When the grant expires." }),
 });
 
 const response = grantWithoutToken.extend({
   token: sentGrantToken.meta({
-    description: "For /fetch and for the link, /d/<token>. Shown here and never again.",
+    description: "For /fetch and for the link /d/<token>. Whoever has it has access to the file. " +
+      "It is never shown again.",
   }),
 }).meta({ id: "Grant" });
 
@@ -39,10 +40,9 @@ export function createOperation(
   return defineOperation({
     summary:
       "Give another agent, or whoever has the link, access to an artifact until a given time.",
-    description: "The agent finds the grant in its /inbox and opens it with its own key. The " +
-      "token is for handing the access to somebody without an agent key: a program sends it to " +
-      "/fetch, a person opens the link /d/<token>. Without `to_agent` there is no other access " +
-      "than the token.",
+    description: "The agent finds the grant in its /inbox and opens it with its own agent key. " +
+      "The token gives access to somebody without an agent key: a program sends it to /fetch, a " +
+      "person opens the link /d/<token>. Without `to_agent`, the token is the only access.",
     tag: "Grants",
     callers: "the owner",
     effect: "adds",
@@ -50,13 +50,13 @@ export function createOperation(
     request: z.object({
       artifact_id: artifactId,
       to_agent: agentId.optional().meta({
-        description: "Left out: for whoever has the token.",
+        description: "The agent that gets access. Default: whoever has the token.",
         examples: ["builder"],
       }),
-      expires_at: timestamp,
+      expires_at: timestamp.meta({ description: "When the grant expires." }),
       max_downloads: maxDownloads.optional().meta({
-        description: "That many answers of /fetch, of /open and of the link together, then 410 " +
-          "`grant_used_up`. Left out: any number.",
+        description: "How many answers of /fetch, /open and the link to allow together; then " +
+          "410 `grant_used_up`. Default: any number.",
       }),
     }),
     response,

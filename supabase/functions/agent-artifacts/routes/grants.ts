@@ -7,6 +7,7 @@ import {
 } from "../../_shared/operations/operation.ts";
 import {
   artifactId,
+  CURSOR,
   nextCursor,
   sentArtifactId,
   sentExpiry,
@@ -20,13 +21,13 @@ const givenGrant = z.object({
   artifact_id: sentArtifactId,
   key: sentKey,
   to_agent: sentGrantee,
-  granted_at: sentTimestamp,
-  expires_at: sentExpiry,
-  max_downloads: z.int().nullable()
-    .meta({ description: "How many it allows; null: any number.", examples: [5] }),
-  downloads: z.int().meta({
-    description: "With `max_downloads`, how many of them were used. Without, how many there were " +
-      "by the token; what the agent opened by its own key is in /events.",
+  granted_at: sentTimestamp.meta({ description: "When it was granted." }),
+  expires_at: sentExpiry.meta({ description: "When the grant expires." }),
+  max_downloads: z.int().min(1).nullable()
+    .meta({ description: "How many downloads it allows; null: any number.", examples: [5] }),
+  downloads: z.int().min(0).meta({
+    description: "With `max_downloads`, how many downloads were used. Without it, how many the " +
+      "token was used for; /events shows what the agent opened with its own agent key.",
     examples: [2],
   }),
 }).meta({ id: "GivenGrant" });
@@ -35,10 +36,9 @@ const response = z.object({ grants: z.array(givenGrant), next_cursor: nextCursor
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
-    summary: "The live grants that an agent has given, those that end first.",
-    description:
-      "It never shows a token. A grant that was used up is among them until it ends. A " +
-      "page may be short, or empty, before the last.",
+    summary: "List the live grants that an agent has given, the first to expire first.",
+    description: "Tokens are never shown. A grant whose downloads are used up is listed until it " +
+      "expires. A page may be short or empty although there is a next one.",
     tag: "Grants",
     callers: "the agent itself",
     effect: "reads",
@@ -52,8 +52,8 @@ export function createOperation({ relayDatabase }: Platform): Operation {
       limit,
       cursor: z.string()
         // The end of the grant that the page before ended with, in microseconds, and its id.
-        .regex(/^\d{1,18}\.grant_[0-9a-f]{32}$/, "Must be the next_cursor of an earlier answer.")
-        .optional(),
+        .regex(/^[0-9]{1,18}\.grant_[0-9a-f]{32}$/, "Must be the next_cursor of an earlier answer.")
+        .optional().meta(CURSOR),
     }),
     response,
     errors: [],

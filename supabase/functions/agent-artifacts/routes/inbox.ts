@@ -1,11 +1,19 @@
 import * as z from "zod";
-import { agentId, limit, sentTimestamp, subject, waitSeconds } from "../../_shared/fields.ts";
+import {
+  agentId,
+  limit,
+  sentAgentId,
+  sentTimestamp,
+  subject,
+  waitSeconds,
+} from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import {
+  CURSOR,
   nextCursor,
   sentArtifactId,
   sentExpiry,
@@ -19,36 +27,32 @@ import {
 const inboxEntry = z.object({
   grant_id: sentGrantId,
   artifact_id: sentArtifactId,
-  from_agent: z.string().meta({ examples: ["planner"] }),
+  from_agent: sentAgentId.meta({ description: "The agent that gave the grant." }),
   key: sentKey,
   mime: sentMime,
   size: sentSize,
   sha256: sentSha256,
-  granted_at: sentTimestamp,
-  expires_at: sentExpiry,
+  granted_at: sentTimestamp.meta({ description: "When it was granted." }),
+  expires_at: sentExpiry.meta({ description: "When the grant expires." }),
 }).meta({ id: "InboxEntry" });
 
 /** The snapshot of the database that an inbox was read in. */
-const position = z.string()
-  .regex(
-    /^\d{1,19}:\d{1,19}:(?:\d{1,19}(?:,\d{1,19})*)?$/,
-    "Must be the latest of an earlier answer.",
-  );
+const POSITION = /^[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
 
 const response = z.object({
   grants: z.array(inboxEntry),
   next_cursor: nextCursor,
-  latest: z.string()
-    .meta({ description: "`after` of a later request.", examples: ["81234:81234:"] }),
+  latest: z.string().regex(POSITION)
+    .meta({ description: "The `after` of the next request.", examples: ["81234:81234:"] }),
 });
 
 export function createOperation(platform: Platform): Operation {
   const { callDatabase, relayDatabase } = platform;
   return defineOperation({
-    summary: "The live grants to an agent, newest first.",
-    description: "It never shows a token: an agent opens what was granted to it with /open. With " +
-      "`after` it shows what was granted since; who goes on from `latest` misses nothing. With " +
-      "`wait_seconds` it answers as soon as there is something to show.",
+    summary: "List the live grants to an agent, newest first.",
+    description: "Tokens are never shown: the agent opens a file with /open. `after` lists only " +
+      "what was granted since an earlier answer: send its `latest`, and you miss nothing. With " +
+      "`wait_seconds`, the answer comes as soon as there is a grant to list.",
     tag: "Grants",
     callers: "the agent itself",
     effect: "reads",
@@ -56,14 +60,14 @@ export function createOperation(platform: Platform): Operation {
     request: z.object({
       agent_id: subject.meta({ examples: ["builder"] }),
       from_agent: agentId.optional()
-        .meta({ description: "Only grants of this agent.", examples: ["planner"] }),
-      after: position.optional()
+        .meta({ description: "Only grants from this agent.", examples: ["planner"] }),
+      after: z.string().regex(POSITION, "Must be the latest of an earlier answer.").optional()
         .meta({ description: "The `latest` of an earlier answer.", examples: ["81230:81230:"] }),
       limit,
       cursor: z.string()
         // The grant that the page before ended with.
         .regex(/^grant_[0-9a-f]{32}$/, "Must be the next_cursor of an earlier answer.")
-        .optional(),
+        .optional().meta(CURSOR),
       wait_seconds: waitSeconds,
     }),
     response,

@@ -6,12 +6,18 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { artifact, key, nextCursor, prefix } from "../fields.ts";
+import { artifact, CURSOR, key, nextCursor, prefix } from "../fields.ts";
+
+const CURSOR_RULE = "Must be the next_cursor of an earlier answer.";
 
 /** The key that the page before ended with, in base64url. */
 const cursor = z.string()
+  .meta(CURSOR)
+  .regex(/^[A-Za-z0-9_-]+$/, CURSOR_RULE)
+  // Of the 1024 bytes of the longest key.
+  .max(1366, CURSOR_RULE)
   .transform((text) => decodeCursor(text))
-  .refine((lastKey) => lastKey !== null, "Must be the next_cursor of an earlier answer.");
+  .refine((lastKey) => lastKey !== null, CURSOR_RULE);
 
 const response = z.object({ artifacts: z.array(artifact), next_cursor: nextCursor });
 
@@ -22,8 +28,9 @@ interface Page {
 
 export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
-    summary: "The current artifacts of an agent under a prefix, in byte order of key.",
-    description: "Committed and not expired, one per key.",
+    summary:
+      "List an agent's current artifacts whose names begin with a prefix, in byte order of name.",
+    description: "One artifact per name (`key`): committed, neither superseded nor expired.",
     tag: "Artifacts",
     callers: "the agent itself",
     effect: "reads",
@@ -55,7 +62,7 @@ function encodeCursor(lastKey: string | null): string | null {
 
 function decodeCursor(text: string): string | null {
   // No base64 has such a length, and the platform's Deno (2.1) throws on it.
-  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return null;
+  if (text.length % 4 === 1) return null;
   const lastKey = Buffer.from(text, "base64url").toString("utf8");
   return encodeCursor(lastKey) === text && key.safeParse(lastKey).success ? lastKey : null;
 }

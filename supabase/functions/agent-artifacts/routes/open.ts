@@ -6,15 +6,16 @@ import {
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import { createDownloads, download } from "../download.ts";
-import { ARTIFACT_ID, artifactId, key } from "../fields.ts";
+import { ARTIFACT_ID_EXAMPLE, artifactId, key } from "../fields.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
 const request = z.object({
   artifact_id: artifactId.optional(),
   key: key.optional(),
-  agent_id: agentId.optional().meta({ description: "Whose key it is; default: the caller's." }),
+  agent_id: agentId.optional()
+    .meta({ description: "With `key`: the agent that owns the file. Default: the caller." }),
   max_size: z.int().min(0).optional().meta({
-    description: "In bytes. A larger one is refused, and that counts as no download.",
+    description: "In bytes. A larger file is refused, which does not count as a download.",
   }),
 })
   .refine((input) => input.artifact_id !== undefined || input.key !== undefined, {
@@ -32,10 +33,11 @@ const request = z.object({
 export function createOperation(platform: Platform<ArtifactsSettings>): Operation {
   const { open } = createDownloads(platform);
   return defineOperation({
-    summary: "Get a short-lived download URL by one's own credential.",
-    description: "Send `artifact_id`, or `key` for the artifact that the key names now: the " +
-      "caller's own, or with `agent_id` another agent's. Where an agent has no other grant of it " +
-      "than with `max_downloads`, every answer counts; not so to the owner.",
+    summary: "Get a short-lived download URL with your own credential.",
+    description:
+      "Send `artifact_id`, or the file's name (`key`) for the current artifact of that " +
+      "name: your own, or with `agent_id` another agent's. If all your grants of it have " +
+      "`max_downloads`, every answer counts. An owner's downloads do not count.",
     operationId: "openArtifact",
     tag: "Artifacts",
     callers: "the owner, an agent with a live grant",
@@ -43,7 +45,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
     effect: "adds",
     identification: "required",
     request,
-    requestExample: { artifact_id: ARTIFACT_ID.examples[0] },
+    requestExample: { artifact_id: ARTIFACT_ID_EXAMPLE },
     response: download,
     errors: [
       "artifact_not_found",

@@ -15,22 +15,30 @@ import type { ArtifactsSettings } from "../settings.ts";
 
 const response = artifact.extend({
   ...uncommitted,
-  state: artifact.shape.state.meta({ examples: ["pending"] }),
+  state: artifact.shape.state
+    .meta({ description: "`pending` until it is committed.", examples: ["pending"] }),
   upload_url: z.url().meta({
-    description: "PUT the bytes here until `upload_expires_at`; no credential is needed.",
+    description: "PUT the bytes to this URL until `upload_expires_at`. It needs no credential.",
     examples: [
       "https://project.supabase.co/storage/v1/object/upload/sign/agent-artifacts/incoming/art?token=the-token",
     ],
   }),
   upload: z.object({
-    bucket: z.string().meta({ examples: [BUCKET] }),
-    path: z.string().meta({ examples: ["incoming/art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"] }),
-    token: z.string().meta({ examples: ["the-token"] }),
+    bucket: z.string().meta({ description: "The bucket in Storage.", examples: [BUCKET] }),
+    path: z.string().meta({
+      description: "Where the upload goes in the bucket.",
+      examples: ["incoming/art_6f1c0a5be2d94c738e9b1d2f3a4c5b60"],
+    }),
+    token: z.string()
+      .meta({ description: "Storage's token for this upload.", examples: ["the-token"] }),
   }).meta({
-    description: "The same for supabase-js: `storage.from(bucket).uploadToSignedUrl(path, token, " +
-      "body)`.",
+    description: "The same upload for supabase-js: " +
+      "`storage.from(bucket).uploadToSignedUrl(path, token, body)`.",
   }),
-  upload_expires_at: sentTimestamp.meta({ examples: ["2026-01-31T11:29:58.000Z"] }),
+  upload_expires_at: sentTimestamp.meta({
+    description: "When `upload_url` stops working.",
+    examples: ["2026-01-31T11:29:58.000Z"],
+  }),
 }).meta({ id: "RegisteredArtifact" });
 
 export function createOperation(
@@ -42,13 +50,14 @@ export function createOperation(
     key,
     mime,
     size: z.int().min(0).max(settings.artifactsMaxSizeBytes)
-      .meta({ description: "In bytes.", examples: [48_213] }),
-    ttl_days: z.int().min(1).max(settings.artifactsMaxTtlDays).meta({ examples: [7] }),
+      .meta({ description: "The file's size in bytes.", examples: [48_213] }),
+    ttl_days: z.int().min(1).max(settings.artifactsMaxTtlDays)
+      .meta({ description: "How many days to keep the file after its commit.", examples: [7] }),
   });
 
   return defineOperation({
-    summary: "Register a file under a key and get the URL to PUT its bytes to.",
-    description: "Two artifacts may be registered under one key at once: the key points at the " +
+    summary: "Register a file under a name (`key`) and get the URL to upload it to.",
+    description: "Several artifacts may be registered under one name: the name belongs to the " +
       "one that is committed last.",
     tag: "Artifacts",
     callers: "the agent itself",

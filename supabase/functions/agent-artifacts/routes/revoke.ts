@@ -5,7 +5,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { ARTIFACT_ID, artifactId, grantId, sentGrantId } from "../fields.ts";
+import { ARTIFACT_ID_EXAMPLE, artifactId, grantId, sentGrantId } from "../fields.ts";
 
 const REQUIRED_WITHOUT_GRANT_ID = {
   message: "Required, unless grant_id is given.",
@@ -16,10 +16,10 @@ const REQUIRED_WITHOUT_GRANT_ID = {
 const request = z.object({
   artifact_id: artifactId.optional(),
   // Null as in the answer of /grant, for whoever has the token.
-  to_agent: agentId.nullish(),
+  to_agent: agentId.nullish().meta({ description: "The agent whose access ends." }),
   grant_id: grantId.optional(),
   // Taken so that the request of /grant can be sent as it is; it narrows nothing.
-  expires_at: timestamp.optional(),
+  expires_at: timestamp.optional().meta({ description: "Ignored." }),
 })
   .refine((input) => input.grant_id !== undefined || input.artifact_id !== undefined, {
     path: ["artifact_id"],
@@ -31,21 +31,21 @@ const request = z.object({
   });
 
 const response = z.object({
-  revoked: z.int().meta({ description: "How many grants this call ended.", examples: [1] }),
-  grant_ids: z.array(sentGrantId),
+  revoked: z.int().min(0).meta({ description: "How many grants this call ended.", examples: [1] }),
+  grant_ids: z.array(sentGrantId).meta({ description: "The grants that this call ended." }),
 });
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End one grant, or every live grant of an artifact to an agent.",
-    description: "Send `artifact_id` and `to_agent`, or `grant_id` alone. A request that begins " +
-      "after the answer is refused; a download URL that was issued before works until it ends.",
+    description: "Send `artifact_id` and `to_agent`, or `grant_id` alone. Later requests are " +
+      "refused. A download URL that was issued earlier works until it expires.",
     tag: "Grants",
     callers: "the owner",
     effect: "replaces",
     identification: "required",
     request,
-    requestExample: { artifact_id: ARTIFACT_ID.examples[0], to_agent: "builder" },
+    requestExample: { artifact_id: ARTIFACT_ID_EXAMPLE, to_agent: "builder" },
     response,
     errors: ["artifact_not_found", "grant_not_found"],
     handle({ input, caller }) {

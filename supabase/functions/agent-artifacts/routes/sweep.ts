@@ -10,30 +10,30 @@ import { createObjectStore } from "../storage/object_store.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
 const response = z.object({
-  expired: z.int().meta({
-    description: "Artifacts that ended: expired, or deleted before.",
+  expired: z.int().min(0).meta({
+    description: "How many artifacts were removed because they had expired or been deleted.",
     examples: [12],
   }),
-  abandoned: z.int().meta({
-    description: "Artifacts that ended without ever being committed.",
+  abandoned: z.int().min(0).meta({
+    description: "How many artifacts were removed that had never been committed.",
     examples: [1],
   }),
-  orphaned: z.int().meta({
-    description: "Objects removed that no artifact accounts for.",
+  orphaned: z.int().min(0).meta({
+    description: "How many objects were removed that belong to no artifact.",
     examples: [0],
   }),
-  forgotten_events: z.int().meta({
-    description: "Events removed from the log, older than the operator keeps them.",
+  forgotten_events: z.int().min(0).meta({
+    description: "How many events were removed that were older than EVENTS_RETENTION_DAYS.",
     examples: [0],
   }),
-  remaining: z.int().meta({
-    description: "What is left for the next call; 0: nothing.",
+  remaining: z.int().min(0).meta({
+    description: "How much is left for the next call. 0: nothing.",
     examples: [0],
   }),
-  orphans_held: z.int().meta({
-    description: "Objects that no artifact accounts for, kept and not counted in `remaining` " +
-      "because they are more than 5% of the bucket: the database may be older than the bucket. " +
-      "Look at them with `deno task fsck`, then send `remove_many_orphans`.",
+  orphans_held: z.int().min(0).meta({
+    description: "How many objects belong to no artifact but were kept, because they are more " +
+      "than 5% of the bucket: the database may be older than the bucket. They do not count in " +
+      "`remaining`. Look at them with `deno task fsck`, then send `remove_many_orphans`.",
     examples: [0],
   }),
 });
@@ -65,19 +65,19 @@ export function createOperation(
 ): Operation {
   const store = createObjectStore(settings);
   return defineOperation({
-    summary: "End what is over, and remove the bytes of what has ended.",
-    description: "One call takes a bounded step. Repeat it until 0 `remaining`.",
+    summary: "Remove expired, deleted and abandoned files, and old events.",
+    description: "Each call removes a limited number. Repeat it until `remaining` is 0.",
     tag: "Retention",
     callers: "the operator",
     effect: "replaces",
     identification: "required",
     request: z.object({
       limit: limit.meta({
-        description: "The most artifacts to end, and objects to remove.",
+        description: "The largest number of artifacts to end and of objects to remove.",
         examples: [1000],
       }),
       remove_many_orphans: z.boolean().default(false)
-        .meta({ description: "Also remove what would be counted in `orphans_held`." }),
+        .meta({ description: "Also remove the objects that `orphans_held` counts." }),
     }),
     response,
     errors: [],

@@ -1,43 +1,52 @@
 import * as z from "zod";
-import { subject } from "../../_shared/fields.ts";
+import { sentAgentId, sentSubject, subject } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import { RENDERING_REVISION } from "../config_version.ts";
-import { peer, port, rule, sentConfigVersion } from "../fields.ts";
+import { peer, port, rule, sentConfigVersion, sentPskVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
 const visiblePeer = peer.extend({
-  agent_id: z.string().meta({ examples: ["builder"] }),
-  self: z.boolean().meta({ description: "Whether it is the agent's own.", examples: [false] }),
-  psk_version: z.int().nullable()
-    .meta({ description: "Null before the pair's first PSK, and for oneself.", examples: [1] }),
-  config_version_applied: z.int().nullable()
-    .meta({ description: "What the peer last reported; null for oneself.", examples: [7] }),
+  agent_id: peer.shape.agent_id.meta({ examples: ["builder"] }),
+  self: z.boolean()
+    .meta({ description: "Whether this is the agent's own peer.", examples: [false] }),
+  psk_version: sentPskVersion.nullable().meta({
+    description: "The version of the PSK that the two share; null before their first PSK, and in " +
+      "the agent's own entry.",
+    examples: [1],
+  }),
+  config_version_applied: sentConfigVersion.nullable().meta({
+    description:
+      "The `config_version` that the peer last reported; null if it has reported none, " +
+      "and in the agent's own entry.",
+    examples: [7],
+  }),
 }).meta({ id: "VisiblePeer" });
 
 const ruleRequest = rule.extend({
   port: port.meta({ examples: [22] }),
-  waiting_for: z.string().meta({
+  waiting_for: sentAgentId.meta({
     description: "The agent that has not agreed yet.",
     examples: ["builder"],
   }),
 }).meta({ id: "RuleRequest" });
 
 const response = z.object({
-  agent_id: z.string().meta({ examples: ["planner"] }),
+  agent_id: sentSubject,
   config_version: sentConfigVersion,
-  peers: z.array(visiblePeer),
+  peers: z.array(visiblePeer)
+    .meta({ description: "The agent's own peer, and those that share an active rule with it." }),
   acls: z.array(rule).meta({ description: "The active rules that name the agent." }),
   acl_requests: z.array(ruleRequest).meta({ description: "The requests that name the agent." }),
 }).meta({ id: "Netmap" });
 
 export function createOperation({ relayDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
-    summary: "What an agent sees: peers, active rules and requests.",
-    description: "An agent sees itself and every peer that it shares an active rule with.",
+    summary: "Show what an agent sees of the mesh: peers, active rules and requests.",
+    description: "An agent sees itself and every peer that shares an active rule with it.",
     tag: "Configuration",
     callers: "the agent itself",
     effect: "reads",

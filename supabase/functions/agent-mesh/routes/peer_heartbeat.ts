@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { sentTimestamp, subject, waitSeconds } from "../../_shared/fields.ts";
+import { sentSubject, sentTimestamp, subject, waitSeconds } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -14,19 +14,24 @@ const VERSION_RULE = "Must be the config_version of a configuration.";
 const request = z.object({
   agent_id: subject,
   config_version: z.int(VERSION_RULE).min(0, VERSION_RULE).optional()
-    .meta({ description: "The version that the agent runs now.", examples: [7] }),
+    .meta({
+      description: "The `config_version` of the configuration that the agent runs now.",
+      examples: [7],
+    }),
   wait_seconds: waitSeconds
-    .meta({ description: "How long to wait for another version than `config_version`." }),
+    .meta({
+      description: "How many seconds to wait for a `config_version` other than the one sent.",
+    }),
 });
 
 const response = z.object({
-  agent_id: z.string().meta({ examples: ["planner"] }),
-  last_seen: sentTimestamp,
-  online: z.literal(true),
+  agent_id: sentSubject,
+  last_seen: sentTimestamp.meta({ description: "When this heartbeat arrived." }),
+  online: z.literal(true).meta({ description: "The agent now counts as online." }),
   config_version: sentConfigVersion
-    .meta({ description: "Where it differs from what runs, call /wg_config.", examples: [8] }),
-  heartbeat_interval_seconds: z.int()
-    .meta({ description: "When the next heartbeat is due.", examples: [30] }),
+    .meta({ description: "If the agent runs another version, call /wg_config.", examples: [8] }),
+  heartbeat_interval_seconds: z.int().min(1)
+    .meta({ description: "Send the next heartbeat after this many seconds.", examples: [30] }),
 }).meta({ id: "Heartbeat" });
 
 interface Recorded {
@@ -38,9 +43,9 @@ interface Recorded {
 export function createOperation(platform: Platform<MeshSettings>): Operation {
   const { callDatabase, settings } = platform;
   return defineOperation({
-    summary: "Say that the agent is there.",
-    description: "It counts when it arrives. With `config_version` and `wait_seconds` the answer " +
-      "comes as soon as the agent should run another version.",
+    summary: "Report that the agent is online.",
+    description: "A heartbeat counts when it arrives. With `config_version` and `wait_seconds`, " +
+      "the answer comes as soon as the agent should run another version.",
     tag: "Peers",
     callers: "the agent itself",
     effect: "sets",

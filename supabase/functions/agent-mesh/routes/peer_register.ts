@@ -7,18 +7,28 @@ import {
 } from "../../_shared/operations/operation.ts";
 import { formatEndpoint, parseEndpoint } from "../../_shared/wireguard/endpoint.ts";
 import { parsePublicKey } from "../../_shared/wireguard/key.ts";
-import { parsedBy, peer, port, PUBKEY_EXAMPLE } from "../fields.ts";
+import {
+  ENDPOINT_PATTERN,
+  parsedBy,
+  peer,
+  port,
+  PUBKEY_EXAMPLE,
+  PUBKEY_PATTERN,
+} from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 import { inTurn } from "../turns.ts";
 
 const pubkey = parsedBy(parsePublicKey, {
-  description: "WireGuard public key: base64 of 32 bytes.",
+  description: "The agent's WireGuard public key: 32 bytes in base64.",
+  pattern: PUBKEY_PATTERN,
   examples: [PUBKEY_EXAMPLE],
 });
 
 /** The database says whether an address lies in the mesh's own networks: it alone knows them. */
 const endpoint = parsedBy((text) => parseEndpoint(text, []), {
-  description: "<host>:<port>",
+  description: "`<host>:<port>`, an IPv6 host in brackets.",
+  pattern: ENDPOINT_PATTERN,
+  maxLength: 259,
   examples: ["203.0.113.7:51820", "[2001:db8::7]:51820"],
 });
 
@@ -26,18 +36,19 @@ const request = z.object({
   agent_id: subject,
   pubkey,
   endpoint: endpoint.nullish().meta({
-    description: "Null or left out: not reachable from outside, such as behind NAT.",
+    description: "Where other hosts reach the agent. Null or left out: they cannot, for example " +
+      "because it is behind NAT.",
   }),
   listen_port: port.optional().meta({
-    description: "Where the host listens, if that is not the endpoint's port.",
+    description: "The port that WireGuard listens on, if it is not the endpoint's.",
     examples: [51820],
   }),
 });
 
 export function createOperation({ relayDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
-    summary: "Join the mesh, or change the pubkey or endpoint.",
-    description: "An agent keeps the addresses that it is given here.",
+    summary: "Join the mesh, or change the public key or the endpoint.",
+    description: "The answer has the agent's tunnel addresses. They stay the same.",
     tag: "Peers",
     callers: "the agent itself",
     effect: "replaces",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { subject } from "../../_shared/fields.ts";
+import { sentSubject, subject } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -8,13 +8,13 @@ import {
 import { inTurn } from "../turns.ts";
 
 const response = z.object({
-  agent_id: z.string().meta({ examples: ["planner"] }),
-  removed: z.boolean().meta({ description: "False: there was no peer.", examples: [true] }),
+  agent_id: sentSubject,
+  removed: z.boolean().meta({ description: "False if the agent had no peer.", examples: [true] }),
 });
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
-    summary: "Leave the mesh: the peer, its rules and its PSKs are gone.",
+    summary: "Leave the mesh: the peer, its rules and its PSKs are deleted.",
     tag: "Peers",
     callers: "the agent itself",
     effect: "replaces",

@@ -8,13 +8,13 @@ import { requireEncryptionKeys } from "../encryption_keys.ts";
 import type { MeshSettings } from "../settings.ts";
 
 const response = z.object({
-  /** Newest first. An id tells nothing of its key. */
+  /** Newest first. An id reveals nothing of its encryption key. */
   key_ids: z.array(z.string()),
 });
 
 export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
-    summary: "Which keys the function can decrypt PSKs with, by their ids.",
+    summary: "List the ids of the encryption keys that the function can decrypt PSKs with.",
     tag: "PSKs",
     callers: "the operator",
     effect: "reads",

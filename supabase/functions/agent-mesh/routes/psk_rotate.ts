@@ -1,27 +1,31 @@
 import * as z from "zod";
-import { agentId, sentTimestamp } from "../../_shared/fields.ts";
+import { agentId, sentAgentId, sentTimestamp } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
+import { sentPskVersion } from "../fields.ts";
 import { inTurn } from "../turns.ts";
 
+const A = { description: "One agent of the pair.", examples: ["planner"] };
+const B = { description: "The other agent of the pair.", examples: ["builder"] };
+
 const response = z.object({
-  a: z.string().meta({ examples: ["planner"] }),
-  b: z.string().meta({ examples: ["builder"] }),
-  psk_version: z.int().meta({ examples: [2] }),
-  rotated_at: sentTimestamp,
+  a: sentAgentId.meta(A),
+  b: sentAgentId.meta(B),
+  psk_version: sentPskVersion,
+  rotated_at: sentTimestamp.meta({ description: "When the PSK was replaced." }),
 });
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
-    summary: "Replace the PSK of a pair; both then call /wg_config.",
+    summary: "Replace the PSK of a pair of agents. Both must then call /wg_config.",
     tag: "PSKs",
     callers: "either agent of the pair",
     effect: "renews",
     identification: "required",
-    request: z.object({ a: agentId, b: agentId.meta({ examples: ["builder"] }) }),
+    request: z.object({ a: agentId.meta(A), b: agentId.meta(B) }),
     response,
     errors: ["peer_not_found"],
     handle({ input, caller }) {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { sentAgentId } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -9,18 +10,24 @@ import type { MeshSettings } from "../settings.ts";
 import { inTurn } from "../turns.ts";
 
 const response = rule.extend({
-  created: z.boolean().meta({ description: "Whether this call made it.", examples: [true] }),
-  active: z.boolean().meta({ description: "Whether both have agreed.", examples: [false] }),
-  waiting_for: z.string().nullable()
-    .meta({ description: "The agent that has not agreed yet.", examples: ["builder"] }),
+  created: z.boolean().meta({
+    description: "Whether this call created the rule or request.",
+    examples: [true],
+  }),
+  active: z.boolean().meta({ description: "Whether both agents have agreed.", examples: [false] }),
+  waiting_for: sentAgentId.nullable()
+    .meta({
+      description: "The agent that has not agreed yet; null: both have.",
+      examples: ["builder"],
+    }),
 });
 
 export function createOperation({ relayDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
-    summary: "Agree to an access rule; it is active once both of its agents have.",
-    description: "Put by one agent alone it is a request, which gives nobody anything. The " +
-      "operator agrees for both. A request that the other agent declined by /acl/revoke cannot be " +
-      "made again for a day: the answer is as usual, and nothing is made.",
+    summary: "Agree to an access rule. It is active once both of its agents have agreed.",
+    description: "Until the other agent agrees, it is a request, which gives nobody access. The " +
+      "operator agrees for both. If the other agent has declined the request with /acl/revoke, it " +
+      "cannot be repeated for a day: the answer looks the same, but no request is created.",
     tag: "Rules",
     callers: "either agent of the rule",
     effect: "sets",

@@ -7,12 +7,15 @@ import {
 import { rule, ruleOfTwo } from "../fields.ts";
 import { inTurn } from "../turns.ts";
 
-const response = rule.extend({ revoked: z.boolean().meta({ examples: [true] }) });
+const response = rule.extend({
+  revoked: z.boolean()
+    .meta({ description: "False if there was no such rule or request.", examples: [true] }),
+});
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End an access rule, or a request for one, for both of its agents.",
-    description: "To have the rule again, both have to agree anew.",
+    description: "To restore the rule, both must agree again.",
     tag: "Rules",
     callers: "either agent of the rule",
     effect: "replaces",

@@ -1,6 +1,6 @@
 import { parseAccept } from "hono/utils/accept";
 import * as z from "zod";
-import { subject } from "../../_shared/fields.ts";
+import { sentSubject, subject } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -12,8 +12,16 @@ import { readConfiguration } from "../configuration.ts";
 import { parsedBy, sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
+/** Its segments may be empty or `.`, but not `..`. */
+const PRIVATE_KEY_FILE_PATTERN = String
+  .raw`^(?:/(?:\.*(?:[A-Za-z0-9_@-]|%i)(?:[A-Za-z0-9._@-]|%i)*|\.|\.{3,})?)+$`;
+
 const privateKeyFile = parsedBy(parsePrivateKeyFile, {
-  description: "Where the agent keeps its private key. Default: /etc/wireguard/%i.key.",
+  description: "The file with the agent's private key on its host. `%i` stands for the " +
+    "interface's name. Default: /etc/wireguard/%i.key.",
+  pattern: PRIVATE_KEY_FILE_PATTERN,
+  minLength: 2,
+  maxLength: 201,
   examples: ["/etc/wireguard/%i.key"],
 });
 
@@ -21,27 +29,28 @@ const request = z.object({
   agent_id: subject,
   private_key_file: privateKeyFile.optional(),
   firewall: z.enum(["nftables", "none"], "Must be nftables or none.").default("nftables").meta({
-    description: "With none, the host itself has to enforce the access rules, and needs no nft. " +
-      "Where it has nft, what keeps the tunnel from carrying its own packets is loaded all the same.",
+    description:
+      "With `none`, the host itself must enforce the access rules, and nft is optional. " +
+      "If nft is there, it still keeps the tunnel from carrying its own packets.",
   }),
 });
 
 const config = z.string().meta({
-  description: "The text of /etc/wireguard/<interface>.conf.",
+  description: "The content of /etc/wireguard/<interface>.conf.",
   examples: ["[Interface]\nAddress = 10.213.0.1/16\n"],
 });
 
 const response = z.object({
-  agent_id: z.string().meta({ examples: ["planner"] }),
+  agent_id: sentSubject,
   config_version: sentConfigVersion,
   config,
 });
 
 export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
-    summary: "The agent's wg-quick configuration; with `accept: text/plain`, nothing else.",
-    description: "It has the PSKs of the agent's pairs, and makes those that are still missing. " +
-      "The private key is the agent's own: the configuration names its file.",
+    summary: "Get the agent's wg-quick configuration; with `accept: text/plain`, as plain text.",
+    description: "The configuration contains the PSKs of the agent's pairs; missing ones are " +
+      "created. It names the file of the private key, which never leaves the agent's host.",
     tag: "Configuration",
     callers: "the agent itself",
     effect: "sets",

@@ -11,16 +11,18 @@ export function createOperation(
   { relayDatabase, settings }: Platform<ArtifactsSettings>,
 ): Operation {
   return defineOperation({
-    summary: "Keep the grants of a sender out of the inbox.",
+    summary: "Hide a sender's grants from the inbox.",
     description:
-      "They exist all the same, and can be opened by who knows the artifact. The sender " +
-      "does not learn of it.",
+      "The grants still exist: the agent can open the files that it knows of. The sender " +
+      "is not told.",
     tag: "Grants",
     callers: "the agent itself",
     effect: "sets",
     identification: "required",
     request: namesSender,
-    response: blockedSender.extend({ blocked: z.literal(true) }),
+    response: blockedSender.extend({
+      blocked: z.literal(true).meta({ description: "Its grants are hidden." }),
+    }),
     errors: ["limit_exceeded"],
     handle({ input, caller }) {
       return relayDatabase("block_sender", {

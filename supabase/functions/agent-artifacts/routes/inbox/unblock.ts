@@ -8,13 +8,15 @@ import { blockedSender, namesSender } from "../../senders.ts";
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
-    summary: "Show the grants of a sender in the inbox again.",
+    summary: "Show a sender's grants in the inbox again.",
     tag: "Grants",
     callers: "the agent itself",
     effect: "sets",
     identification: "required",
     request: namesSender,
-    response: blockedSender.extend({ blocked: z.literal(false) }),
+    response: blockedSender.extend({
+      blocked: z.literal(false).meta({ description: "Its grants are shown." }),
+    }),
     errors: [],
     handle({ input, caller }) {
       return relayDatabase("unblock_sender", {

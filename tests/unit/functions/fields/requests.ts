@@ -1,0 +1,112 @@
+/** The fields that requests take, as zod validates them and as the OpenAPI documents have them. */
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type * as z from "zod";
+import { Ajv2020 } from "ajv/2020";
+import addFormats from "ajv-formats";
+import { type FunctionName, readDocument } from "../../../../dev/clients/document.ts";
+import { PROJECT } from "../../../../dev/command/project.ts";
+import { readArtifactsSettings } from "../../../../supabase/functions/agent-artifacts/settings.ts";
+import type { Operation } from "../../../../supabase/functions/_shared/operations/operation.ts";
+
+export const FUNCTIONS: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
+
+/** A JSON Schema, as far as these tests look into one. */
+export interface FieldSchema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly description?: string;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly anyOf?: readonly FieldSchema[];
+  readonly items?: FieldSchema;
+  readonly properties?: Readonly<Record<string, FieldSchema>>;
+  readonly additionalProperties?: unknown;
+}
+
+export interface Field {
+  /** `/register: key`. */
+  readonly where: string;
+  readonly name: string;
+  /** What validates it. */
+  readonly zod: z.ZodType;
+  /** What the document says of it. */
+  readonly schema: FieldSchema;
+  /** Whether a value is valid by that schema alone. */
+  readonly fits: (value: unknown) => boolean;
+}
+
+export interface DescribedOperation {
+  readonly summary: string;
+  readonly parameters?: readonly { readonly name: string; readonly schema: FieldSchema }[];
+  readonly requestBody?: {
+    readonly content: { readonly "application/json": { readonly schema: FieldSchema } };
+  };
+  readonly responses: object;
+}
+
+export interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, FieldSchema>> };
+}
+
+export async function readOpenApi(name: FunctionName): Promise<OpenApiDocument> {
+  return await readDocument(name) as unknown as OpenApiDocument;
+}
+
+/** As a generated client compiles it: patterns with the flag `u`, formats checked. */
+export function validatorOf(schema: FieldSchema): (value: unknown) => boolean {
+  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+  addFormats.default(ajv);
+  return ajv.compile(schema);
+}
+
+/** Every field of every request of a function. */
+export async function readFields(name: FunctionName): Promise<Field[]> {
+  const { paths } = await readOpenApi(name);
+  const operations = await importOperations(name);
+  const listed = Object.entries(paths).filter(([, { post }]) => post !== undefined);
+  assert.ok(listed.length >= 9);
+  return listed.flatMap(([path, { post }]) => {
+    const { summary, requestBody } = post!;
+    const operation = operations.find((operation) => operation.summary === summary);
+    assert.ok(operation, `${path} is no operation of ${name}/routes`);
+    const { shape } = operation.request as z.ZodObject;
+    const { properties = {} } = requestBody!.content["application/json"].schema;
+    assert.deepEqual(Object.keys(properties).sort(), Object.keys(shape).sort(), path);
+    return Object.entries(properties).map(([field, schema]) => ({
+      where: `${path}: ${field}`,
+      name: field,
+      zod: shape[field] as z.ZodType,
+      schema,
+      fits: validatorOf(schema),
+    }));
+  });
+}
+
+/** The operations of a function, made of nothing but its settings: none of them is called. */
+async function importOperations(name: FunctionName): Promise<Operation[]> {
+  const routes = join(PROJECT, "supabase/functions", name, "routes");
+  const files = (await readdir(routes, { recursive: true })).filter((file) => file.endsWith(".ts"));
+  const settings = readArtifactsSettings(
+    new Map([
+      ["SUPABASE_URL", "http://127.0.0.1:1"],
+      ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_none"}'],
+    ]),
+  );
+  return await Promise.all(files.map(async (file) => {
+    const { createOperation } = await import(pathToFileURL(join(routes, file)).href);
+    return createOperation({ settings });
+  }));
+}
