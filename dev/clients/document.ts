@@ -33,14 +33,9 @@ export async function readDocument(
   variables: Readonly<Record<string, string>> = {},
 ): Promise<ContractDocument> {
   const environment = new Map([...ENVIRONMENT, ...Object.entries(variables)]);
-  const app = name === "agent-mesh" ? meshApp(environment) : artifactsApp(environment);
-  const { log } = console;
-  // The line of the request, which is for the log of a deployment.
-  console.log = () => {};
-  try {
-    const response = await app.fetch(new Request(`http://127.0.0.1/${name}/openapi.json`));
-    return await response.json();
-  } finally {
-    console.log = log;
-  }
+  // The line of the request would be for the log of a deployment, not for standard output.
+  const log = () => {};
+  const app = name === "agent-mesh" ? meshApp(environment, log) : artifactsApp(environment, log);
+  const response = await app.fetch(new Request(`http://127.0.0.1/${name}/openapi.json`));
+  return await response.json();
 }

@@ -5,7 +5,7 @@ import { type Asset, ASSETS, readAsset } from "./assets.ts";
 import { reasonOf } from "../command/command_error.ts";
 import { findEvents } from "../operator/reads/find_events.ts";
 import { callAsOperator } from "../operator/operator_call.ts";
-import { type Page, rowsOf } from "../operator/pages.ts";
+import { firstOf, type Page } from "../operator/pages.ts";
 import type { AgentRow, RefusalRow, UsageRow } from "../operator/reads/rows.ts";
 import { guard } from "./guard.ts";
 import { readShownAgent } from "./read/agent.ts";
@@ -18,6 +18,7 @@ import { page } from "./view/page.ts";
 const AGENTS_PER_PAGE = 50;
 const NEWEST_EVENTS = 50;
 const BUSIEST_AGENTS = 100;
+const NEWEST_REFUSALS = 100;
 /** How often the log is looked at while somebody watches. */
 const LOOK_MILLISECONDS = 1_000;
 
@@ -80,8 +81,8 @@ function createApp(
   });
   dashboard.get("/usage", async (context) => {
     const [usage, refusals] = await Promise.all([
-      Array.fromAsync(rowsOf<UsageRow>("list_usage", { limit: BUSIEST_AGENTS })),
-      Array.fromAsync(rowsOf<RefusalRow>("list_refusals", { limit: BUSIEST_AGENTS })),
+      firstOf<UsageRow>("list_busiest", { max_entries: BUSIEST_AGENTS }),
+      firstOf<RefusalRow>("list_newest_refusals", { max_entries: NEWEST_REFUSALS }),
     ]);
     return context.html(usageFragment({ usage, refusals }));
   });

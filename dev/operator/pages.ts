@@ -40,6 +40,15 @@ export async function* pagesOf<Row>(
   }
 }
 
+/** What an SQL function lists that has one page alone. Throws CommandError. */
+export async function firstOf<Row>(
+  functionName: string,
+  parameters: Readonly<Record<string, unknown>> & { readonly max_entries: number },
+): Promise<readonly Row[]> {
+  const { found } = await callAsOperator(functionName, parameters) as Pick<Page<Row>, "found">;
+  return found;
+}
+
 /** The rows of all pages. Throws CommandError. */
 export async function* rowsOf<Row>(
   functionName: string,

@@ -48,6 +48,24 @@ comment on table mesh.liveness is
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last said it runs.';
 
+create function mesh.is_online(liveness mesh.liveness, online_seconds integer) returns boolean
+language sql
+stable
+return coalesce(
+  (is_online.liveness).last_seen > now() - make_interval(secs => is_online.online_seconds), false
+);
+comment on function mesh.is_online(mesh.liveness, integer) is
+  'Whether a peer was seen within so many seconds.';
+
+create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
+language sql
+immutable
+return (lags.liveness).config_version_applied <> lags.version + lags.rendering_revision;
+comment on function mesh.lags(mesh.liveness, bigint, integer) is
+  'Whether a peer runs another configuration than the one that is due; null: it never said what it '
+  'runs. version is that of mesh.config_versions. What hosts are sent, and what they say they run, '
+  'is the sum of it and the rendering_revision of the functions.';
+
 create function mesh.map_entry(
   peer mesh.peers,
   lease mesh.address_leases,

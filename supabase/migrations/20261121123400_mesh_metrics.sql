@@ -18,16 +18,19 @@ create table mesh.censuses (
 comment on table mesh.censuses is
   'Peers by their states: as they were last counted, and as far as they are counted now.';
 comment on column mesh.censuses.behind is
-  'Those online that said they run another configuration than the one due.';
+  'Those online that said they run another configuration than the one that is due.';
 comment on column mesh.censuses.after_agent is 'Where the census under way goes on.';
 
-create function mesh.continue_census(online_seconds integer, max_peers integer) returns void
+create function mesh.continue_census(
+  online_seconds integer,
+  max_peers integer,
+  rendering_revision integer default 0
+) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  online_since constant timestamptz := now() - make_interval(secs => continue_census.online_seconds);
   under_way mesh.censuses;
   counted mesh.censuses;
   peers integer;
@@ -43,15 +46,16 @@ begin
   select c.* into under_way from mesh.censuses c where c.census = 'under way';
 
   select count(*), max(s.agent_id),
-    coalesce(under_way.online, 0) + count(*) filter (where s.last_seen > online_since),
-    coalesce(under_way.offline, 0) + count(*) filter (where s.last_seen <= online_since),
-    coalesce(under_way.never_seen, 0) + count(*) filter (where s.last_seen is null),
-    coalesce(under_way.behind, 0) + count(*) filter (
-      where s.last_seen > online_since and s.config_version_applied <> s.version
-    )
+    coalesce(under_way.online, 0) + count(*) filter (where s.online),
+    coalesce(under_way.offline, 0) + count(*) filter (where not s.online and s.was_seen),
+    coalesce(under_way.never_seen, 0) + count(*) filter (where not s.was_seen),
+    coalesce(under_way.behind, 0) + count(*) filter (where s.online and s.lags)
   into peers, counted.after_agent, counted.online, counted.offline, counted.never_seen, counted.behind
   from (
-    select l.agent_id, l.last_seen, l.config_version_applied, v.version
+    select l.agent_id,
+      l.last_seen is not null as was_seen,
+      mesh.is_online(l, continue_census.online_seconds) as online,
+      mesh.lags(l, v.version, continue_census.rendering_revision) as lags
     from mesh.liveness l
     join mesh.config_versions v on v.agent_id = l.agent_id
     where l.agent_id > coalesce(under_way.after_agent, '')
@@ -77,7 +81,7 @@ begin
       counted_at = excluded.counted_at;
 end
 $$;
-comment on function mesh.continue_census(integer, integer) is
+comment on function mesh.continue_census(integer, integer, integer) is
   'Counts the next max_peers peers, where the last census is older than a minute.';
 
 create function mesh.psk_counts()
@@ -104,7 +108,11 @@ $$;
 comment on function mesh.psk_counts() is
   'How many PSKs each encryption key encrypts, and when the oldest of them was made.';
 
-create function public.read_mesh_metrics(caller jsonb, online_seconds integer) returns json
+create function public.read_mesh_metrics(
+  caller jsonb,
+  online_seconds integer,
+  rendering_revision integer default 0
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -115,7 +123,9 @@ declare
   answer json;
 begin
   perform agents.authenticate_operator(read_mesh_metrics.caller);
-  perform mesh.continue_census(read_mesh_metrics.online_seconds, peers_per_call);
+  perform mesh.continue_census(
+    read_mesh_metrics.online_seconds, peers_per_call, read_mesh_metrics.rendering_revision
+  );
 
   select json_build_object(
     'peers', json_build_object(
@@ -153,6 +163,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.read_mesh_metrics(jsonb, integer) is
+comment on function public.read_mesh_metrics(jsonb, integer, integer) is
   'What agent-mesh says at /metrics: {peers, peers_behind, peers_counted_at, rules, psks}; times are '
-  'seconds since 1970, or null. Raises unauthenticated, forbidden.';
+  'seconds since 1970, or null. peers_behind are those of whom check_mesh, asked with the same '
+  'online_seconds and rendering_revision, says version_lags. Raises unauthenticated, forbidden.';

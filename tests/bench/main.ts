@@ -8,6 +8,8 @@
  *   --only=<part>  one of throughput, fairness, waiting, growth, operator, maps, metrics, bytes,
  *                  cold, sizes; only prints. `operator` is the growth of the operator's commands
  *                  alone
+ *
+ * Whatever is measured is appended to a file in the state directory as it comes.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
@@ -16,6 +18,7 @@ import { parseArgs } from "node:util";
 import { PROJECT } from "../../dev/command/project.ts";
 import { CommandError } from "../../dev/command/command_error.ts";
 import { runCommand } from "../../dev/command/run_command.ts";
+import { stateDirectory } from "../../dev/state/state_directory.ts";
 import { fill } from "./fill/fill.ts";
 import type { Size } from "./fill/cast.ts";
 import { startBenchStack } from "./stack/bench_stack.ts";
@@ -23,13 +26,14 @@ import { measureMetrics } from "./operator/metrics.ts";
 import { measureBytes } from "./parts/bytes.ts";
 import { measureAllColdStarts } from "./parts/cold_starts.ts";
 import { describeFairness, measureFairness } from "./parts/fairness.ts";
-import { measureGrowth } from "./parts/growth.ts";
+import { describeGrowth, measureGrowth } from "./parts/growth.ts";
 import { HUBS, measureLargeMaps } from "./parts/maps.ts";
 import type { FilledStack } from "./parts/operations.ts";
 import { measureSizes, measureTouched } from "./parts/sizes.ts";
 import { OPERATOR_READS } from "./operator/reads.ts";
-import { measureThroughput, OPERATIONS } from "./parts/throughput.ts";
+import { describeThroughput, measureThroughput, OPERATIONS } from "./parts/throughput.ts";
 import { describeWaiting, measureWaiting } from "./parts/waiting.ts";
+import { type BegunRun, Figures } from "./report/figures.ts";
 import { renderChart } from "./report/chart.ts";
 import { goalsOf } from "./report/goals.ts";
 import { renderPerformance, renderScale, type RunDescription } from "./report/markdown.ts";
@@ -47,6 +51,22 @@ async function bench(): Promise<void> {
   };
   const wants = (part: string) => only === undefined || only === part;
 
+  const largeSize: Size = { artifacts: size, peers, hubs: HUBS };
+  const begun: BegunRun = {
+    commit: await currentCommit(),
+    machine: `${cpus().length} cores (${cpus()[0]!.model.trim()})`,
+    load: { before: round(before) },
+    small: describeSize(SMALL),
+    large: describeSize(largeSize),
+  };
+  const figures = await Figures.open(stateDirectory(), begun);
+  say(`Figures are kept in ${figures.file}`);
+  /** Keeps a figure, and prints it. */
+  const keep = (part: string, figure: object, line: string) => {
+    figures.save(part, figure);
+    say(line);
+  };
+
   await using smallStack = await startBenchStack();
   const small: FilledStack = { stack: smallStack, size: SMALL };
   await fill(smallStack.sql, SMALL);
@@ -57,22 +77,30 @@ async function bench(): Promise<void> {
       turns: quick ? 1 : 3,
       callsOfOneClient: quick ? 30 : 100,
       callsOfSixteen: quick ? 160 : 480,
-    }, say)
+    }, (result) => keep("throughput", result, describeThroughput(result)))
     : null;
   const bytes = wants("bytes") ? await measureBytes(small, { mebibytes: 50, turns }) : null;
-  if (bytes !== null) say(JSON.stringify(bytes));
+  if (bytes !== null) keep("bytes", bytes, JSON.stringify(bytes));
   if (wants("fairness")) {
     const effort = quick ? { turns: 1, calls: 50 } : { turns: 3, calls: 100 };
-    describeFairness(await measureFairness(small, effort)).forEach(say);
+    const fairness = await measureFairness(small, effort);
+    figures.save("fairness", {
+      figures: fairness.figures,
+      answers: Object.fromEntries(fairness.answers),
+    });
+    describeFairness(fairness).forEach(say);
   }
   if (wants("waiting")) {
-    describeWaiting(await measureWaiting(small, { changes: quick ? 10 : 100 })).forEach(say);
+    for (const times of await measureWaiting(small, { changes: quick ? 10 : 100 })) {
+      keep("waiting", times, describeWaiting(times));
+    }
   }
   const coldStarts = wants("cold") && !quick ? await measureAllColdStarts(10) : null;
-  for (const { deno, times } of coldStarts ?? []) say(`${deno} ${JSON.stringify([...times])}`);
+  for (const { deno, times } of coldStarts ?? []) {
+    keep("cold", { deno, times: [...times] }, `${deno} ${JSON.stringify([...times])}`);
+  }
 
   if (!["growth", "operator", "maps", "metrics", "sizes"].some(wants)) return;
-  const largeSize: Size = { artifacts: size, peers, hubs: HUBS };
   await using largeStack = await startBenchStack();
   const large: FilledStack = { stack: largeStack, size: largeSize };
   say(`Filling with ${size} artifacts and ${peers} peers …`);
@@ -81,29 +109,29 @@ async function bench(): Promise<void> {
   // First, while every row is as it was filled.
   const sizes = wants("sizes") && !quick ? await measureSizes(large) : null;
   const touched = wants("sizes") && !quick ? await measureTouched(large) : null;
+  if (sizes && touched) figures.save("sizes", { sizes, touched });
   const growth = wants("growth") || wants("operator")
     ? await measureGrowth(
       only === "operator" ? OPERATOR_READS : OPERATIONS,
       { small, large },
       { turns: quick ? 1 : 5, calls: quick ? 10 : 30 },
-      say,
+      (result) => keep("growth", result, describeGrowth(result)),
     )
     : null;
   if (wants("metrics")) {
     const effort = quick ? { turns: 1, calls: 10 } : { turns: 5, calls: 30 };
-    for (const { operation, ratio, ...times } of await measureMetrics({ small, large }, effort)) {
-      say(`${operation}: ${JSON.stringify(times)}, ratio ${ratio.toFixed(2)} (goal ≤ 1.3)`);
+    for (const figure of await measureMetrics({ small, large }, effort)) {
+      const { operation, ratio, ...times } = figure;
+      const line = `${operation}: ${JSON.stringify(times)}, ratio ${ratio.toFixed(2)} (goal ≤ 1.3)`;
+      keep("metrics", figure, line);
     }
   }
   const maps = wants("maps") ? await measureLargeMaps(large, turns) : null;
-  if (maps !== null) say(JSON.stringify(maps));
+  if (maps !== null) keep("maps", maps, JSON.stringify(maps));
 
   const run: RunDescription = {
-    commit: await currentCommit(),
-    machine: `${cpus().length} cores (${cpus()[0]!.model.trim()})`,
+    ...begun,
     load: { before: round(before), highest: round(highest) },
-    small: describeSize(SMALL),
-    large: describeSize(largeSize),
   };
   if (throughput && bytes && growth && maps) {
     for (const { what, goal, figure, met } of goalsOf({ throughput, growth, maps, bytes })) {

@@ -192,6 +192,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "revoke_agent_key",
     "revoke_agent_keys",
     "schedule_sweep",
+    "settle_changes",
     "settle_reads",
   ]);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { SECRET_KEY } from "../conformance/client.ts";
+import { readDocument } from "../../dev/clients/document.ts";
 import { freePort } from "../../dev/processes/free_port.ts";
 import { runTask } from "../stack/stack_process.ts";
 
@@ -16,6 +17,31 @@ Deno.test("doctor where nobody listens → the faults with their remedies, exit 
   assert.match(output, /^ +→ See whether the project at /m);
   assert.match(output, /^Not healthy: 4 faults, 0 notes\.$/m);
   assert.ok(!output.includes(SECRET_KEY));
+});
+
+Deno.test("doctor --json, many times → standard output is one JSON document, and nothing else", async () => {
+  const environment = {
+    SUPABASE_URL: `http://127.0.0.1:${await freePort()}`,
+    SUPABASE_SECRET_KEY: SECRET_KEY,
+  };
+  for (let run = 0; run < 3; run++) {
+    const { code, output } = await runTask(DOCTOR, { args: ["--json"], environment });
+    assert.equal(code, 1);
+    assert.deepEqual(Object.keys(JSON.parse(output)), ["healthy", "findings"]);
+  }
+});
+
+Deno.test("the documents of both functions, read at once → nothing is printed, then or afterwards withheld", async () => {
+  const { log } = console;
+  const printed: unknown[] = [];
+  const spy = (line: unknown) => void printed.push(line);
+  console.log = spy;
+  try {
+    await Promise.all([readDocument("agent-artifacts"), readDocument("agent-mesh")]);
+    assert.deepEqual([printed, console.log === spy], [[], true]);
+  } finally {
+    console.log = log;
+  }
 });
 
 Deno.test("doctor with an option that it does not have → how it is called", async () => {

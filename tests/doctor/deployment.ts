@@ -26,7 +26,7 @@ export interface OtherFunction {
 export class Deployment implements AsyncDisposable {
   private constructor(readonly stack: Stack, readonly sql: postgres.Sql) {}
 
-  /** A whole stack, swept once. */
+  /** A whole stack, which is swept on a schedule, as far as it says itself. */
   static async open(): Promise<Deployment> {
     const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-doctor-" });
     // Others may pass through: as root, PostgreSQL runs as another user.
@@ -35,6 +35,7 @@ export class Deployment implements AsyncDisposable {
     const sql = postgres(stack.superuserDatabaseUrl, { max: 1, onnotice: () => {} });
     const deployment = new Deployment(stack, sql);
     await deployment.ask("/agent-artifacts/sweep");
+    await sql`update artifacts.sweeps set schedule = '*/2 * * * *'`;
     return deployment;
   }
 
@@ -61,9 +62,12 @@ export class Deployment implements AsyncDisposable {
   }
 
   /** What it finds through a gateway that answers some requests itself. */
-  async complaintsThrough(intercept: Intercept): Promise<Finding[]> {
+  async complaintsThrough(
+    intercept: Intercept,
+    connection: Partial<Connection> = {},
+  ): Promise<Finding[]> {
     await using proxy = startProxy(this.stack.url, intercept);
-    return await this.complaints({ SUPABASE_URL: proxy.url });
+    return await this.complaints({ ...connection, SUPABASE_URL: proxy.url });
   }
 
   /** What it finds where another instance of a function answers in place of the stack's own. */

@@ -76,13 +76,13 @@ const SETTINGS: readonly SettingFault[] = [
     message: /^agent-mesh takes the legacy service_role key for the operator's: .*rotated\.$/,
     remedy: /^Send a secret key in its place everywhere, then unset ACCEPT_LEGACY_KEYS: /,
   },
-  {
+  ...(["agent-artifacts", "agent-mesh"] as const).map((name): SettingFault => ({
     // The older key alone: that of the environment is not the one that the operator has.
-    setting: { name: "agent-artifacts", environment: { SUPABASE_SECRET_KEYS: "{}" } },
-    check: "agent-artifacts",
+    setting: { name, environment: { SUPABASE_SECRET_KEYS: "{}" } },
+    check: name,
     message: /^The function does not take SUPABASE_SECRET_KEY for the operator's\.$/,
     remedy: DEPLOY,
-  },
+  })),
 ];
 
 /** Fails unless this is the one complaint. */
@@ -237,10 +237,28 @@ Deno.test("the doctor of functions with one fault after the other → each alone
   });
 
   await test.step("a key that is not the project's → the key; nothing else is said of the database", async () => {
-    const complaints = await deployment.complaints({ SUPABASE_SECRET_KEY: "sb_secret_of_nobody" });
-    assert.equal(complaints[0]!.check, "secret key");
-    assert.match(complaints[0]!.remedy!, /^Set it to the secret key of the project at http/);
-    assert.ok(complaints.every(({ message }) => !message.includes("sb_secret")));
+    for (const SUPABASE_SECRET_KEY of ["sb_secret_of_nobody", deployment.stack.publishableKey]) {
+      const complaints = await deployment.complaints({ SUPABASE_SECRET_KEY });
+      assertOnly(complaints, {
+        check: "secret key",
+        message: /^The project does not take SUPABASE_SECRET_KEY \(HTTP 401, /,
+        remedy: /^Set it to the secret key of the project at http/,
+      });
+      assert.ok(!complaints[0]!.message.includes(SUPABASE_SECRET_KEY));
+    }
+  });
+
+  await test.step("a key that is not the project's, and a function that is not deployed → both", async () => {
+    const complaints = await deployment.complaintsThrough(
+      ({ path }) =>
+        path.startsWith("/functions/v1/agent-mesh/")
+          ? Response.json({ code: "NOT_FOUND", message: "Requested function was not found" }, {
+            status: 404,
+          })
+          : undefined,
+      { SUPABASE_SECRET_KEY: "sb_secret_of_nobody" },
+    );
+    assert.deepEqual(complaints.map(({ check }) => check), ["secret key", "agent-mesh"]);
   });
 
   await test.step("the legacy service_role key in place of the secret key → that it is refused, by both", async () => {

@@ -49,7 +49,11 @@ for (
   const [command, option, sentence] of [
     ["agent_list", ["--limit", "0"], /^--limit takes a number of rows\.$/],
     ["events", ["--since", "yesterday"], /^--since takes how long ago, such as 90m, 2h or 7d, /],
-    ["events", ["--type", "opened"], /^--type takes a type of events, such as artifact\.opened\.$/],
+    [
+      "events",
+      ["--type", "opened"],
+      /^--type takes a type of events, such as artifact\.opened\. There are: agent\.readmitted, /,
+    ],
     ["events", ["--refusals", "--follow"], /^--refusals goes with --agent and --since alone/],
     ["mesh", ["--rules", "--dot"], /^Choose one of --rules, --mermaid and --dot\.$/],
     [

@@ -1,5 +1,5 @@
 import { callAsOperator } from "../../operator/operator_call.ts";
-import { type PagesOptions, rowsOf } from "../../operator/pages.ts";
+import { firstOf, type PagesOptions, rowsOf } from "../../operator/pages.ts";
 import type {
   DescribedAgent,
   GrantRow,
@@ -50,7 +50,7 @@ export async function readShownAgent(agent_id: string): Promise<ShownAgent | nul
     rows<GrantRow>("list_all_grants", { parameters: { to_agent: agent_id } }),
     rows<RuleRow>("list_mesh_rules", { parameters: { agent_id } }),
     rows<UsageRow>("list_usage", { parameters: { agent_id, since } }),
-    rows<RefusalRow>("list_refusals", { parameters: { agent_id } }),
+    firstOf<RefusalRow>("list_newest_refusals", { agent_id, max_entries: SHOWN_ROWS }),
   ]);
   const grantsOf = Map.groupBy(given, ({ artifact_id }) => artifact_id);
   return { described, artifacts, grantsOf, received, rules, usage, refusals };

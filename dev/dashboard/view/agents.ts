@@ -25,16 +25,15 @@ export function agentsFragment(
   }</p>`;
 }
 
-/** What agents did today, those that asked most first, and what they were refused. */
+/** What agents did today and what they were refused, in the order in which they are given. */
 export function usageFragment(
   { usage, refusals }: {
     readonly usage: readonly UsageRow[];
     readonly refusals: readonly RefusalRow[];
   },
 ): Markup {
-  const busiest = usage.toSorted((one, other) => other.requests - one.requests);
   return html`${
-    table(busiest, {
+    table(usage, {
       none: "No agent has asked for anything today. What agents do is written once a minute.",
       columns: [
         { head: "agent", cell: (row) => agent(row.agent_id) },
@@ -48,12 +47,12 @@ export function usageFragment(
   }<h3>Refused in the last day</h3>${refusalsTable(refusals, { withAgent: true })}`;
 }
 
-/** What was refused, by hour, the newest first. */
+/** What was refused, by hour. */
 export function refusalsTable(
   refusals: readonly RefusalRow[],
   { withAgent }: { readonly withAgent: boolean },
 ): Markup {
-  return table(refusals.toReversed(), {
+  return table(refusals, {
     none: "Nothing.",
     columns: [
       ...(withAgent ? [{ head: "agent", cell: (row: RefusalRow) => agent(row.agent_id) }] : []),

@@ -1,6 +1,12 @@
 import { PUSH } from "../findings/remedies.ts";
 import type { Checkout, Migration } from "../facts/checkout.ts";
-import { type DatabaseFacts, type Facts, inspected } from "../facts/facts.ts";
+import {
+  type DatabaseFacts,
+  type Facts,
+  inspected,
+  mayNotInspect,
+  refusesSecretKey,
+} from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
 import { fault, type Finding, note, ok, orOk } from "../findings/finding.ts";
 
@@ -20,7 +26,8 @@ export function checkDatabase(facts: Facts): Finding[] {
   ];
 }
 
-function whyNotInspected({ inspection, url }: Facts): Finding {
+function whyNotInspected(facts: Facts): Finding {
+  const { inspection, url } = facts;
   if (NO_SUCH_FUNCTION.includes(fieldOf(inspection, "code"))) {
     return fault(
       "migrations",
@@ -28,7 +35,8 @@ function whyNotInspected({ inspection, url }: Facts): Finding {
       PUSH,
     );
   }
-  if (inspection.status === 401 || inspection.status === 403) {
+  if (mayNotInspect(facts)) return notCallable(["inspect_deployment"]);
+  if (refusesSecretKey(facts)) {
     return fault(
       "secret key",
       `The project does not take SUPABASE_SECRET_KEY (${wordsOf(inspection)}).`,
@@ -82,11 +90,15 @@ function checkOperations({ missing_operations }: DatabaseFacts): Finding[] {
   if (missing_operations.length === 0) {
     return [ok("SQL functions", "service_role can call all of them.")];
   }
-  return [fault(
+  return [notCallable(missing_operations)];
+}
+
+function notCallable(operations: readonly string[]): Finding {
+  return fault(
     "SQL functions",
-    `service_role cannot call ${listed(missing_operations)}: dropped, or not granted.`,
+    `service_role cannot call ${listed(operations)}: dropped, or not granted.`,
     "Run supabase/schemas/privileges.sql in the SQL editor; what it says is missing, the migrations make.",
-  )];
+  );
 }
 
 /** The functions trust whoever calls them to say who the caller is. */

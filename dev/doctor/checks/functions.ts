@@ -1,20 +1,26 @@
 import { isDeepStrictEqual } from "node:util";
 import { DEPLOY } from "../findings/remedies.ts";
 import { isRefusedLegacyKey } from "./legacy_key.ts";
-import type { Facts, FunctionFacts } from "../facts/facts.ts";
+import { type Facts, type FunctionFacts, refusesSecretKey } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
 import { fault, type Finding, ok } from "../findings/finding.ts";
 
 /** Whether each function is there, open to agents, healthy, and of this checkout. */
-export function checkFunctions({ functions, checkout }: Facts): Finding[] {
-  return functions.map((found) =>
-    findDeploymentFault(found) ?? findOtherRelease(found, checkout.version) ??
-      ok(found.name, `Healthy, and of this checkout (${checkout.version}).`)
-  );
+export function checkFunctions(facts: Facts): Finding[] {
+  const { version } = facts.checkout;
+  return facts.functions.map((found) => {
+    const fault = findDeploymentFault(found);
+    if (fault !== null) return fault;
+    if (refusesSecretKey(facts)) {
+      return ok(found.name, "Healthy. It tells the operator alone of which release it is.");
+    }
+    return findRefusal(found) ?? findOtherRelease(found, version) ??
+      ok(found.name, `Healthy, and of this checkout (${version}).`);
+  });
 }
 
-/** What keeps a function from answering this machine at all. */
-function findDeploymentFault({ name, openHealth, health, whoami }: FunctionFacts): Finding | null {
+/** What keeps a function from answering anybody. */
+function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | null {
   if (openHealth.status === 401) {
     return fault(
       name,
@@ -37,6 +43,11 @@ function findDeploymentFault({ name, openHealth, health, whoami }: FunctionFacts
         : "Look at the function's log, and whether the project is running.",
     );
   }
+  return null;
+}
+
+/** Where the project takes the secret key, and a function does not. */
+function findRefusal({ name, health, whoami }: FunctionFacts): Finding | null {
   if (isRefusedLegacyKey(whoami)) {
     return fault(
       name,

@@ -6,8 +6,11 @@ import { fault, type Finding, note, orOk } from "../findings/finding.ts";
 
 /** Whether the functions have keys for PSKs, and those that PSKs are encrypted under. */
 export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] {
-  if (functions.some(({ name, health }) => name === "agent-mesh" && health.status !== 200)) {
-    // Said of the function already, and it answers nothing else either.
+  if (
+    functions.some(({ name, health }) => name === "agent-mesh" && health.status !== 200) ||
+    pskKeys.status === 401
+  ) {
+    // Said of the function or of the secret key already.
     return [];
   }
   if (pskKeys.status !== 200) {

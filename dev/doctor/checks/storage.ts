@@ -1,4 +1,4 @@
-import { type Facts, settingsOf } from "../facts/facts.ts";
+import { type Facts, refusesSecretKey, settingsOf } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
 import { fault, type Finding, note, ok, orOk } from "../findings/finding.ts";
 
@@ -9,6 +9,7 @@ const DEFAULT_LIMIT_BYTES = 50 * 1024 ** 2;
 /** Whether the bucket is there, private, and takes what /register lets in. */
 export function checkStorage(facts: Facts): Finding[] {
   const { bucket } = facts;
+  if (refusesSecretKey(facts)) return [];
   if (fieldOf(bucket, "code") === "NoSuchBucket" || fieldOf(bucket, "statusCode") === "404") {
     return [fault(
       "bucket",
@@ -20,7 +21,7 @@ export function checkStorage(facts: Facts): Finding[] {
     return [fault(
       "bucket",
       `Storage cannot be asked: ${wordsOf(bucket)}.`,
-      "See whether the project is running, and whether the key is its secret key.",
+      "See whether the project is running.",
     )];
   }
   const findings: Finding[] = [];

@@ -4,12 +4,16 @@ import { fault, type Finding, note, ok } from "../findings/finding.ts";
 const HOUR_MILLISECONDS = 3_600_000;
 /** Who repeats it until nothing remains may do so daily; an hour of grace. */
 const PATIENCE_HOURS = 25;
-const SCHEDULE =
-  "Schedule it, or call /sweep from elsewhere: docs/retention.md, Schedule it. With pg_cron and pg_net: select public.schedule_sweep();";
+const WAYS =
+  "docs/retention.md, Schedule it. With pg_cron and pg_net: select public.schedule_sweep();";
+const SCHEDULE = `Schedule it, or call /sweep from elsewhere: ${WAYS}`;
+/** The database knows what pg_cron was given; what else calls /sweep again, it cannot know. */
+const SEE_WHO_SWEEPS =
+  `If nothing calls /sweep regularly, schedule it: ${WAYS} (The local stack sweeps by itself.)`;
 const LOOK =
   "select * from net._http_response order by id desc limit 5; says what it was answered.";
 
-/** Whether anybody sweeps: nothing that is over is removed otherwise. */
+/** Whether anybody sweeps, and will again: otherwise nothing that has ended is removed. */
 export function checkSweep(facts: Facts): Finding[] {
   const database = inspected(facts);
   if (database === null) return [];
@@ -28,7 +32,12 @@ export function checkSweep(facts: Facts): Finding[] {
     ];
   }
   const last = `The last sweep ended ${describe(silence)} ago`;
-  return [isLate ? fault("sweep", `${last}; ${schedule}.`, remedy) : ok("sweep", `${last}.`)];
+  if (isLate) return [fault("sweep", `${last}; ${schedule}.`, remedy)];
+  return [
+    sweep_schedule === null
+      ? note("sweep", `${last}; ${schedule}.`, SEE_WHO_SWEEPS)
+      : ok("sweep", `${last}; ${schedule}.`),
+  ];
 }
 
 function describe(milliseconds: number): string {

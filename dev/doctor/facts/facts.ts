@@ -91,6 +91,23 @@ export function inspected({ inspection }: Facts): DatabaseFacts | null {
   return inspection.status === 200 ? inspection.body as DatabaseFacts : null;
 }
 
+/** PostgreSQL's insufficient_privilege. */
+const NOT_GRANTED = "42501";
+
+/** The database knows the operator, and does not let service_role inspect it. */
+export function mayNotInspect({ inspection }: Facts): boolean {
+  return inspection.status === 403 && fieldOf(inspection, "code") === NOT_GRANTED;
+}
+
+/**
+ * Whether the project does not take the secret key. Then everything that only the operator is told
+ * is unknown, and no fault of its own.
+ */
+export function refusesSecretKey(facts: Facts): boolean {
+  const { status } = facts.inspection;
+  return status === 401 || status === 403 && !mayNotInspect(facts);
+}
+
 /** The settings of both functions, by the names of their variables; empty where they tell none. */
 export function settingsOf({ functions }: Facts): Readonly<Record<string, number>> {
   return Object.assign({}, ...functions.map(({ health }) => fieldOf(health, "settings") ?? {}));

@@ -1,9 +1,9 @@
 import { aligned, plain } from "../../../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../../command/command_error.ts";
 import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
 import { runOperatorCommand } from "../../command/operator_command.ts";
 import { findEvents } from "../reads/find_events.ts";
+import { nothingNames } from "../reads/known_agent.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { rowsOf } from "../pages.ts";
 import type { DescribedAgent, EventRow, UsageRow } from "../reads/rows.ts";
@@ -28,11 +28,7 @@ async function readShown(agent_id: string): Promise<Shown> {
     agent_id,
     ...await readMeshParameters(),
   }) as DescribedAgent | null;
-  if (agent === null) {
-    throw new CommandError(
-      `Nothing names an agent ${plain(agent_id)}. deno task agent:list shows those that are there.`,
-    );
-  }
+  if (agent === null) throw nothingNames(agent_id);
   const since = new Date(Date.now() - USAGE_DAYS * 86_400_000).toISOString().slice(0, 10);
   const usage = await Array.fromAsync(
     rowsOf<UsageRow>("list_usage", { parameters: { agent_id, since } }),

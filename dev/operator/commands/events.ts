@@ -5,14 +5,21 @@ import { eventCells } from "../output/event_cells.ts";
 import { limitOf, LIST_HELP, LIST_OPTIONS, showList } from "../output/list.ts";
 import { runOperatorCommand } from "../../command/operator_command.ts";
 import { sinceOf } from "../output/since.ts";
-import { type EventsQuestion, findEvents } from "../reads/find_events.ts";
+import { EVENT_TYPES } from "../reads/event_types.ts";
+import {
+  type EventsQuestion,
+  findEvents,
+  findNewestEvents,
+  type NewestEvents,
+  PAGE_SIZE,
+} from "../reads/find_events.ts";
+import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { EventRow, RefusalRow } from "../reads/rows.ts";
 
-/** The most events that one call is asked for. */
-const PAGE_SIZE = 1000;
-const TYPE = /^[a-z]+\.[a-z_]+$/;
 /** How often it is looked for new events. */
 const FOLLOW_MILLISECONDS = 1000;
+
+type Question = Required<Omit<EventsQuestion, "max_entries" | "before">>;
 
 interface Wanted {
   /** The most events; with `isFollowing`, those of before. */
@@ -20,30 +27,53 @@ interface Wanted {
   readonly isFollowing: boolean;
 }
 
-/** Throws CommandError. */
+/**
+ * From the question's beginning on, else the newest; says on standard error where it stopped short.
+ * Throws CommandError.
+ */
 async function* eventsOf(
-  question: Omit<EventsQuestion, "max_entries">,
+  { after, since, ...question }: Question,
   { limit, isFollowing }: Wanted,
 ): AsyncGenerator<EventRow> {
-  let after = question.after ?? null;
+  let position = after;
   let wanted = limit;
-  for (;;) {
+  if (after === null && since === null) {
+    const newest = await findNewestEvents(question, limit);
+    yield* newest.events;
+    if (newest.hasStopped) note(howFar(newest));
+    else if (newest.events.length === 0 && !isFollowing) note(NONE);
+    if (!isFollowing) return;
+    position = newest.latest;
+    wanted = 0;
+  }
+  for (let found = 0;;) {
     const page = await findEvents({
       ...question,
-      after,
+      since,
+      after: position,
       max_entries: isFollowing && wanted <= 0 ? PAGE_SIZE : Math.min(wanted, PAGE_SIZE),
     });
     yield* page.events;
-    after = page.latest;
+    position = page.latest;
+    found += page.events.length;
     wanted -= page.events.length;
     if (page.more && (wanted > 0 || isFollowing)) continue;
     if (!isFollowing) {
-      if (page.more) note(`There may be more: --after ${after}, or --all.`);
+      if (page.more) note(`There may be more: --after ${position}, or --all.`);
+      else if (found === 0) note(NONE);
       return;
     }
     wanted = 0;
     await new Promise((resolve) => setTimeout(resolve, FOLLOW_MILLISECONDS));
   }
+}
+
+const NONE = "No such event is on record.";
+
+function howFar({ events, lookedAt, lookedBackTo }: NewestEvents): string {
+  return `Found ${events.length} among the newest ${lookedAt} events, back to ${
+    instantCell(lookedBackTo)
+  }. To look further: --since or --all.`;
 }
 
 await runOperatorCommand({
@@ -77,6 +107,7 @@ await runOperatorCommand({
       if (values.artifact !== undefined || values.type !== undefined || values.follow) {
         throw new CommandError("--refusals goes with --agent and --since alone: they are counts.");
       }
+      if (agent_id !== null) await assertAgentIsNamed(agent_id);
       return await showList<RefusalRow>(output, {
         functionName: "list_refusals",
         parameters: { since, agent_id },
@@ -91,9 +122,14 @@ await runOperatorCommand({
         ],
       });
     }
-    if (values.type?.some((type) => !TYPE.test(type))) {
-      throw new CommandError("--type takes a type of events, such as artifact.opened.");
+    if (values.type?.some((type) => !EVENT_TYPES.includes(type))) {
+      throw new CommandError(
+        `--type takes a type of events, such as artifact.opened. There are: ${
+          EVENT_TYPES.toSorted().join(", ")
+        }.`,
+      );
     }
+    if (agent_id !== null) await assertAgentIsNamed(agent_id);
     const isFollowing = values.follow === true;
     const question = {
       since,

@@ -17,6 +17,10 @@ function inWords({ fault, ...facts }: FaultRow): string {
       return `runs version ${config_version_applied} of ${config_version}, last seen ${
         instantCell(String(facts["last_seen"]))
       }: see its agent's log`;
+    case "offline_lags":
+      return `ran version ${config_version_applied} of ${config_version} when it was last seen, ${
+        instantCell(String(facts["last_seen"]))
+      }: start its agent, or remove it`;
     case "rule_without_peer":
       return `has no peer, and a rule with ${other_agent_id}: register it, or revoke the rule`;
     case "endpoint_shared":
@@ -34,12 +38,10 @@ await runOperatorCommand({
   example: "deno task mesh:check",
   options: {},
   async run(_, output) {
-    const { rendering_revision } = await readMeshParameters();
+    const parameters = { ...await readMeshParameters() };
     let count = 0;
     async function* faults() {
-      for await (
-        const fault of rowsOf<FaultRow>("check_mesh", { parameters: { rendering_revision } })
-      ) {
+      for await (const fault of rowsOf<FaultRow>("check_mesh", { parameters })) {
         count++;
         yield fault;
       }

@@ -1,10 +1,16 @@
 import { callAsOperator } from "../operator_call.ts";
 import type { EventRow } from "./rows.ts";
 
+/** The most events that one call is asked for. */
+export const PAGE_SIZE = 1000;
+/** The most events that a search for the newest looks at, beside those that it finds. */
+const MOST_LOOKED_AT = 100_000;
+
 /** What the SQL function find_events is asked; what is left out does not narrow. */
 export interface EventsQuestion {
   readonly max_entries: number;
   readonly after?: string | null;
+  readonly before?: string | null;
   readonly since?: string | null;
   readonly agent_id?: string | null;
   readonly artifact_id?: string | null;
@@ -17,9 +23,51 @@ export interface EventsPage {
   readonly latest: string;
   /** Whether the next page is there already. */
   readonly more: boolean;
+  /** The `before` of the page of older events; null: there are none, or the page goes forwards. */
+  readonly earlier: string | null;
+  /** How many events the page looked at, of every type. */
+  readonly looked_at: number;
+  /** When the oldest of these happened. */
+  readonly looked_back_to: string | null;
+}
+
+/** The newest events, oldest first, and how far they were looked for. */
+export interface NewestEvents {
+  readonly events: readonly EventRow[];
+  /** From here on, nothing newer is missed. */
+  readonly latest: string;
+  readonly lookedAt: number;
+  readonly lookedBackTo: string | null;
+  /** Whether it stopped before it had found enough, with older events left to look at. */
+  readonly hasStopped: boolean;
 }
 
 /** Throws CommandError. */
 export async function findEvents(question: EventsQuestion): Promise<EventsPage> {
   return await callAsOperator("find_events", { ...question }) as EventsPage;
+}
+
+/** Goes back through the log, page by page, until `limit` events are found. Throws CommandError. */
+export async function findNewestEvents(
+  question: Pick<EventsQuestion, "agent_id" | "artifact_id" | "types">,
+  limit: number,
+): Promise<NewestEvents> {
+  const pages: EventsPage[] = [];
+  let [found, lookedAt] = [0, 0];
+  let before: string | null = null;
+  do {
+    const max_entries = Math.min(limit - found, PAGE_SIZE);
+    const page: EventsPage = await findEvents({ ...question, before, max_entries });
+    pages.push(page);
+    found += page.events.length;
+    lookedAt += page.looked_at;
+    before = page.earlier;
+  } while (before !== null && found < limit && lookedAt - found < MOST_LOOKED_AT);
+  return {
+    events: pages.toReversed().flatMap(({ events }) => events),
+    latest: pages[0]!.latest,
+    lookedAt,
+    lookedBackTo: pages.at(-1)!.looked_back_to,
+    hasStopped: before !== null && found < limit,
+  };
 }

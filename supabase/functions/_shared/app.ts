@@ -12,7 +12,7 @@ import type { Documentation } from "./openapi/document.ts";
 import type { Operations } from "./operations/operation.ts";
 import { RateLimits, type Slot, UNLIMITED } from "./request/rate_limits.ts";
 import { discardBody, readJsonObject } from "./request/request_body.ts";
-import { type EndedRequest, logRequest } from "./request/request_log.ts";
+import { type EndedRequest, type LogRequest, logRequest } from "./request/request_log.ts";
 import { requestPath } from "./request/request_path.ts";
 import { recordInto, RequestRecord } from "./request/request_record.ts";
 import { runOperation } from "./operations/run_operation.ts";
@@ -58,6 +58,8 @@ export interface AppDescription<Settings extends PlatformSettings> {
   readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
   /** What only MCP clients need, loaded with what serves them. */
   readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
+  /** What is done with each request that has ended. Default: one line of the log. */
+  readonly log?: LogRequest | undefined;
 }
 
 /** What scripts of other origins may read of an answer's headers. */
@@ -116,7 +118,7 @@ export function createApp<Settings extends PlatformSettings>(
       durationMilliseconds: performance.now() - startedAt,
       error: context.get("error"),
     };
-    logRequest(request);
+    (description.log ?? logRequest)(request);
     counting?.count(request);
   });
   app.options("*", cors({ origin: "*", allowMethods: ["POST", "GET", "OPTIONS"] }));

@@ -1,9 +1,10 @@
 import { createApp } from "../_shared/app.ts";
+import type { LogRequest } from "../_shared/request/request_log.ts";
 import type { Environment } from "../_shared/settings/variables.ts";
 import { ARTIFACTS_VARIABLES, readArtifactsSettings } from "./settings.ts";
 
 /** Hands files from agent to agent. What a path takes and gives stands in its file in `routes/`. */
-export function artifactsApp(environment: Environment) {
+export function artifactsApp(environment: Environment, log?: LogRequest) {
   return createApp({
     name: "agent-artifacts",
     readSettings: readArtifactsSettings,
@@ -36,5 +37,6 @@ export function artifactsApp(environment: Environment) {
     loadMetrics: () => import("./metrics.ts"),
     loadDocumentation: () => import("./documentation.ts"),
     loadMcp: () => import("./mcp/definition.ts"),
+    log,
   }, environment);
 }

@@ -1,9 +1,10 @@
 import { createApp } from "../_shared/app.ts";
+import type { LogRequest } from "../_shared/request/request_log.ts";
 import type { Environment } from "../_shared/settings/variables.ts";
 import { MESH_VARIABLES, readMeshSettings } from "./settings.ts";
 
 /** Private tunnels between agents. What a path takes and gives stands in its file in `routes/`. */
-export function meshApp(environment: Environment) {
+export function meshApp(environment: Environment, log?: LogRequest) {
   return createApp({
     name: "agent-mesh",
     readSettings: readMeshSettings,
@@ -24,5 +25,6 @@ export function meshApp(environment: Environment) {
     loadMetrics: () => import("./metrics.ts"),
     loadDocumentation: () => import("./documentation.ts"),
     loadMcp: () => import("./mcp.ts"),
+    log,
   }, environment);
 }

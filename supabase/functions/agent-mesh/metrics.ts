@@ -1,6 +1,7 @@
 import type { Platform } from "../_shared/operations/operation.ts";
 import type { CallerArgument } from "../_shared/request/caller.ts";
 import { gauge, type MetricFamily, samplesBy } from "../_shared/usage/exposition.ts";
+import { RENDERING_REVISION } from "./config_version.ts";
 import type { MeshSettings } from "./settings.ts";
 
 /** What read_mesh_metrics returns. Times are seconds since 1970, or null. */
@@ -23,6 +24,7 @@ export async function readMetrics(
   const stored = await callDatabase<Stored>("read_mesh_metrics", {
     caller,
     online_seconds: settings.meshOnlineSeconds,
+    rendering_revision: RENDERING_REVISION,
   });
   return [
     gauge(
@@ -32,7 +34,7 @@ export async function readMetrics(
     ),
     gauge(
       "agent_mesh_peers_behind",
-      "Peers online that said they run an older configuration than the one due.",
+      "Peers online that said they run another configuration than the one due.",
       stored.peers_behind,
     ),
     gauge(

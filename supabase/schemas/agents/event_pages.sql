@@ -22,8 +22,12 @@ $$;
 comment on function agents.artifact_events_after(text, xid8, bigint, integer) is
   'As events_after, of the events that are about an artifact.';
 
-create function agents.newest_artifact_events(artifact_id text, max_entries integer)
-returns setof agents.events
+create function agents.newest_artifact_events(
+  artifact_id text,
+  before_transaction xid8,
+  before_event bigint,
+  max_entries integer
+) returns setof agents.events
 language sql
 stable
 set search_path = ''
@@ -31,11 +35,13 @@ as $$
   select e.*
   from agents.events e
   where agents.artifact_of_event(e.object_id, e.details) = newest_artifact_events.artifact_id
+    and (e.transaction_id, e.event_id)
+      < (newest_artifact_events.before_transaction, newest_artifact_events.before_event)
     and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
   order by agents.artifact_of_event(e.object_id, e.details) desc, e.transaction_id desc, e.event_id desc
   limit newest_artifact_events.max_entries
 $$;
-comment on function agents.newest_artifact_events(text, integer) is
+comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
   'As newest_events, of the events that are about an artifact.';
 
 create function agents.position_before(instant timestamptz) returns text
@@ -92,6 +98,7 @@ create function agents.events_page(
   since timestamptz,
   max_entries integer,
   after text,
+  before text,
   is_for_operator boolean
 ) returns json
 language plpgsql
@@ -111,9 +118,24 @@ declare
   first_position constant text := coalesce(events_page.after, agents.position_before(events_page.since));
   after_transaction constant xid8 := split_part(first_position, '.', 1)::xid8;
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
-  is_newest_page constant boolean := first_position is null;
-  answer json;
+  goes_backwards constant boolean := first_position is null;
+  -- Behind everything that may be read yet.
+  horizon constant text := pg_snapshot_xmin(pg_current_snapshot()) || '.0';
+  last_position constant text := coalesce(events_page.before, horizon);
+  before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
+  before_event constant bigint := split_part(last_position, '.', 2)::bigint;
+  shown json;
+  ended_at text;
+  latest text;
+  more boolean;
+  looked_at bigint;
+  looked_back_to timestamptz;
 begin
+  if events_page.before is not null and not goes_backwards then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "before", "message": "Goes with neither after nor since."}]}';
+  end if;
   -- A position from before the database was restored into another may lie in this one's future.
   if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
     raise sqlstate 'PT422' using
@@ -126,22 +148,24 @@ begin
     from (
       -- Of these four, one is read.
       select n as event
-      from agents.newest_events(events_page.agent_id, entries_per_page) n
-      where is_newest_page and events_page.artifact_id is null
+      from agents.newest_events(events_page.agent_id, before_transaction, before_event, entries_per_page) n
+      where goes_backwards and events_page.artifact_id is null
       union all
       select n
-      from agents.newest_artifact_events(events_page.artifact_id, entries_per_page) n
-      where is_newest_page and events_page.artifact_id is not null
+      from agents.newest_artifact_events(
+        events_page.artifact_id, before_transaction, before_event, entries_per_page
+      ) n
+      where goes_backwards and events_page.artifact_id is not null
       union all
       select n
       from agents.events_after(events_page.agent_id, after_transaction, after_event, entries_per_page) n
-      where not is_newest_page and events_page.artifact_id is null
+      where not goes_backwards and events_page.artifact_id is null
       union all
       select n
       from agents.artifact_events_after(
         events_page.artifact_id, after_transaction, after_event, entries_per_page
       ) n
-      where not is_newest_page and events_page.artifact_id is not null
+      where not goes_backwards and events_page.artifact_id is not null
     ) e
   ), listed as (
     select w.event, w.place
@@ -154,24 +178,24 @@ begin
         )
       )
       and (events_page.is_for_operator or agents.is_shown(w.event, events_page.agent_id))
-    order by case when is_newest_page then -w.place else w.place end
+    order by case when goes_backwards then -w.place else w.place end
     -- One more than asked for tells whether there is a next page.
     limit events_page.max_entries + 1
   ), page as (
     select l.event, l.place
     from listed l
-    order by case when is_newest_page then -l.place else l.place end
+    order by case when goes_backwards then -l.place else l.place end
     limit events_page.max_entries
   ), ended as (
-    -- Behind the newest page there is nothing yet.
+    -- The last place that this page is about, where there is more beyond it.
     select case
-      when is_newest_page then null
-      when (select count(*) from listed) > events_page.max_entries then (select max(p.place) from page p)
-      when (select count(*) from walked) = entries_per_page then entries_per_page
+      when (select count(*) from listed) > events_page.max_entries
+        then (select case when goes_backwards then min(p.place) else max(p.place) end from page p)
+      when (select count(*) from walked) = entries_per_page
+        then case when goes_backwards then 1 else entries_per_page end
     end as place
   )
-  select json_build_object(
-    'events',
+  select
     (
       select coalesce(
         json_agg(
@@ -186,25 +210,43 @@ begin
       )
       from page p
     ),
-    'latest',
-    coalesce(
-      (
-        select (w.event).transaction_id || '.' || (w.event).event_id
-        from walked w
-        where w.place = ended.place
-      ),
-      pg_snapshot_xmin(pg_current_snapshot()) || '.0'
+    (
+      select (w.event).transaction_id || '.' || (w.event).event_id
+      from walked w
+      where w.place = ended.place
     ),
-    'more', ended.place is not null
-  ) into answer
-  from ended;
-  return answer;
+    l.count,
+    l.oldest
+  into shown, ended_at, looked_at, looked_back_to
+  from ended
+  cross join lateral (
+    select count(*) as count, min((w.event).occurred_at) as oldest
+    from walked w
+    where ended.place is null
+      or case when goes_backwards then w.place >= ended.place else w.place <= ended.place end
+  ) l;
+
+  -- Behind the newest page there is nothing yet.
+  latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
+  more := not goes_backwards and ended_at is not null;
+  if not events_page.is_for_operator then
+    return json_build_object('events', shown, 'latest', latest, 'more', more);
+  end if;
+  return json_build_object(
+    'events', shown,
+    'latest', latest,
+    'more', more,
+    'earlier', case when goes_backwards then ended_at end,
+    'looked_at', looked_at,
+    'looked_back_to', agents.iso_timestamp(looked_back_to)
+  );
 end
 $$;
-comment on function agents.events_page(text, text, text[], timestamptz, integer, text, boolean) is
+comment on function agents.events_page(text, text, text[], timestamptz, integer, text, text, boolean) is
   'The events that concern an agent (null: all) or are about an artifact (null: whatever), of these '
   'types (null: all), not older than `since`: the next after the position `after`, else the first '
-  'since `since`, else the newest. Oldest first. Raises invalid_request.';
+  'since `since`, else the newest before the position `before` (null: of all). Oldest first. Raises '
+  'invalid_request.';
 
 create function public.find_events(
   max_entries integer,
@@ -212,7 +254,8 @@ create function public.find_events(
   since timestamptz default null,
   agent_id text default null,
   artifact_id text default null,
-  types text[] default null
+  types text[] default null,
+  before text default null
 ) returns json
 language sql
 stable
@@ -221,14 +264,17 @@ set search_path = ''
 as $$
   select agents.events_page(
     find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, is_for_operator => true
+    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true
   )
 $$;
-comment on function public.find_events(integer, text, timestamptz, text, text, text[]) is
+comment on function public.find_events(integer, text, timestamptz, text, text, text[], text) is
   'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, agent_id '
-  '| null, …, other_agent_id, key_id, request_id}], latest, more}, oldest first, where what follows '
-  'agent_id is there as far as the event has it. agent_id: that concern this agent; artifact_id: '
-  'about this artifact; types: of these, such as artifact.opened; since: not older. Without `after` '
-  'and `since` it is the newest page. `latest` is the `after` of the next page, which is there at '
-  'once where `more` is true; a page may be short, or empty, before it. Who goes on from `latest` '
-  'misses nothing. Raises invalid_request.';
+  '| null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, looked_at, '
+  'looked_back_to | null}, oldest first, where what follows agent_id is there as far as the event '
+  'has it. agent_id: that concern this agent; artifact_id: about this artifact; types: of these, '
+  'such as artifact.opened; since: not older. Without `after` and `since` it is the newest page; '
+  '`earlier` is then the `before` of the page of older events, null where there are none. `latest` '
+  'is the `after` of the next page, which is there at once where `more` is true. A page may be '
+  'short, or empty, before the next or the earlier one: it has looked at `looked_at` events of '
+  'every type, the oldest of looked_back_to. Who goes on from `latest` misses nothing. Raises '
+  'invalid_request.';

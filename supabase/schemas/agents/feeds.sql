@@ -68,7 +68,12 @@ $$;
 comment on function agents.events_after(text, xid8, bigint, integer) is
   'The next events that concern an agent (null: all events) after a position, of every type.';
 
-create function agents.newest_events(agent_id text, max_entries integer) returns setof agents.events
+create function agents.newest_events(
+  agent_id text,
+  before_transaction xid8,
+  before_event bigint,
+  max_entries integer
+) returns setof agents.events
 language plpgsql
 stable
 set search_path = ''
@@ -80,7 +85,8 @@ begin
     return query
       select e.*
       from agents.events e
-      where e.transaction_id < horizon
+      where (e.transaction_id, e.event_id) < (newest_events.before_transaction, newest_events.before_event)
+        and e.transaction_id < horizon
       order by e.transaction_id desc, e.event_id desc
       limit newest_events.max_entries;
     return;
@@ -91,14 +97,18 @@ begin
       (
         select e.*
         from agents.events e
-        where e.subject_agent_id = newest_events.agent_id and e.transaction_id < horizon
+        where e.subject_agent_id = newest_events.agent_id
+          and (e.transaction_id, e.event_id) < (newest_events.before_transaction, newest_events.before_event)
+          and e.transaction_id < horizon
         order by e.subject_agent_id desc, e.transaction_id desc, e.event_id desc
         limit newest_events.max_entries
       )
       union all (
         select e.*
         from agents.events e
-        where e.other_agent_id = newest_events.agent_id and e.transaction_id < horizon
+        where e.other_agent_id = newest_events.agent_id
+          and (e.transaction_id, e.event_id) < (newest_events.before_transaction, newest_events.before_event)
+          and e.transaction_id < horizon
         order by e.other_agent_id desc, e.transaction_id desc, e.event_id desc
         limit newest_events.max_entries
       )
@@ -107,6 +117,7 @@ begin
         from agents.events e
         where e.actor_agent_id = newest_events.agent_id
           and e.actor_agent_id <> e.subject_agent_id
+          and (e.transaction_id, e.event_id) < (newest_events.before_transaction, newest_events.before_event)
           and e.transaction_id < horizon
         order by e.actor_agent_id desc, e.transaction_id desc, e.event_id desc
         limit newest_events.max_entries
@@ -116,8 +127,8 @@ begin
     limit newest_events.max_entries;
 end
 $$;
-comment on function agents.newest_events(text, integer) is
-  'The newest events that concern an agent (null: all events), of every type.';
+comment on function agents.newest_events(text, xid8, bigint, integer) is
+  'The newest events that concern an agent (null: all events) before a position, of every type.';
 
 create function agents.is_shown(event agents.events, agent_id text) returns boolean
 language sql
@@ -218,7 +229,8 @@ begin
     raise sqlstate 'PT403' using message = 'forbidden';
   end if;
   return agents.events_page(
-    subject, null, list_events.types, null, list_events.max_entries, list_events.after, is_for_operator => false
+    subject, null, list_events.types, null, list_events.max_entries, list_events.after, null,
+    is_for_operator => false
   );
 end
 $$;

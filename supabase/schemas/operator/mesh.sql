@@ -42,10 +42,10 @@ as $$
     'addresses', jsonb_build_array(host(a.ipv4), host(a.ipv6)),
     'registered_at', agents.iso_timestamp(p.registered_at),
     'last_seen', agents.iso_timestamp(l.last_seen),
-    'online', coalesce(l.last_seen > now() - make_interval(secs => describe_peers.online_seconds), false),
+    'online', mesh.is_online(l, describe_peers.online_seconds),
     'config_version', v.version + describe_peers.rendering_revision,
     'config_version_applied', l.config_version_applied,
-    'lags', l.config_version_applied <> v.version + describe_peers.rendering_revision,
+    'lags', mesh.lags(l, v.version, describe_peers.rendering_revision),
     'active_rules', c.active_rules,
     'requests', c.requests
   )

@@ -1,6 +1,11 @@
 -- What is wrong in the mesh, which `deno task mesh:check` prints.
 
-create function mesh.find_faults(agent_id text, version bigint) returns setof jsonb
+create function mesh.find_faults(
+  agent_id text,
+  version bigint,
+  online_seconds integer,
+  rendering_revision integer
+) returns setof jsonb
 language plpgsql
 stable
 set search_path = ''
@@ -41,10 +46,13 @@ begin
     return next jsonb_build_object(
       'fault', 'never_seen', 'registered_at', agents.iso_timestamp(peer.registered_at)
     );
-  elsif liveness.config_version_applied <> find_faults.version then
+  elsif mesh.lags(liveness, find_faults.version, find_faults.rendering_revision) then
     return next jsonb_build_object(
-      'fault', 'version_lags',
-      'config_version', find_faults.version,
+      'fault', case
+        when mesh.is_online(liveness, find_faults.online_seconds) then 'version_lags'
+        else 'offline_lags'
+      end,
+      'config_version', find_faults.version + find_faults.rendering_revision,
       'config_version_applied', liveness.config_version_applied,
       'last_seen', agents.iso_timestamp(liveness.last_seen)
     );
@@ -62,13 +70,15 @@ begin
   end if;
 end
 $$;
-comment on function mesh.find_faults(text, bigint) is
-  'What is wrong with one agent in the mesh, as check_mesh tells it; version is the one that is due.';
+comment on function mesh.find_faults(text, bigint, integer, integer) is
+  'What is wrong with one agent in the mesh, as check_mesh tells it; version is that of '
+  'mesh.config_versions.';
 
 create function public.check_mesh(
   max_entries integer,
   after text default '',
-  rendering_revision integer default 0
+  rendering_revision integer default 0,
+  online_seconds integer default 90
 ) returns json
 language sql
 stable
@@ -88,17 +98,19 @@ as $$
         json_agg(jsonb_build_object('agent_id', e.agent_id) || f.fault order by e.agent_id, f.number), '[]'
       )
       from examined e
-      cross join lateral mesh.find_faults(e.agent_id, e.version + check_mesh.rendering_revision)
-        with ordinality as f (fault, number)
+      cross join lateral mesh.find_faults(
+        e.agent_id, e.version, check_mesh.online_seconds, check_mesh.rendering_revision
+      ) with ordinality as f (fault, number)
     ),
     'next', (
       select case when count(*) = check_mesh.max_entries then max(e.agent_id) end from examined e
     )
   )
 $$;
-comment on function public.check_mesh(integer, text, integer) is
+comment on function public.check_mesh(integer, text, integer, integer) is
   'What is wrong with the max_entries agents of the mesh after the given one: {found: [{agent_id, '
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
-  'peer never came up), version_lags (config_version, config_version_applied, last_seen), '
+  'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
+  'is online, and counted by read_mesh_metrics), offline_lags (the same of a peer that is offline), '
   'rule_without_peer (other_agent_id; an active rule names the agent, and it has no peer), or '
   'endpoint_shared (endpoint, other_agent_id; another peer has it too).';

@@ -52,6 +52,46 @@ comment on function public.list_usage(integer, text, date, text) is
   '{found: [{agent_id, day, requests, refusals, artifacts, bytes, grants}], next: where the next '
   'page begins | null}, in the order of days. A minute behind.';
 
+create function public.list_busiest(max_entries integer) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object('found', coalesce(json_agg(to_jsonb(u) order by u.requests desc, u.agent_id), '[]'))
+  from (
+    select *
+    from agents.usage u
+    where u.day = (now() at time zone 'UTC')::date
+    order by u.day desc, u.requests desc
+    limit list_busiest.max_entries
+  ) u
+$$;
+comment on function public.list_busiest(integer) is
+  'What the agents used today (UTC) that asked most, those first: {found: as list_usage tells it}. A '
+  'minute behind.';
+
+create function agents.refusals_json(page agents.refusals[], newest_first boolean default false) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'agent_id', p.agent_id,
+        'hour', agents.iso_timestamp(p.hour),
+        'kind', p.kind,
+        'count', p.count
+      )
+      order by case when refusals_json.newest_first then p.hour end desc, p.hour, p.agent_id, p.kind
+    ),
+    '[]'
+  )
+  from unnest(refusals_json.page) p
+$$;
+comment on function agents.refusals_json(agents.refusals[], boolean) is 'Refusals as list_refusals tells them.';
+
 create function public.list_refusals(
   max_entries integer,
   after text default '',
@@ -94,21 +134,7 @@ begin
     );
   end if;
   return json_build_object(
-    'found', (
-      select coalesce(
-        json_agg(
-          json_build_object(
-            'agent_id', p.agent_id,
-            'hour', agents.iso_timestamp(p.hour),
-            'kind', p.kind,
-            'count', p.count
-          )
-          order by p.hour, p.agent_id, p.kind
-        ),
-        '[]'
-      )
-      from unnest(page) p
-    ),
+    'found', agents.refusals_json(page),
     'next', case
       when cardinality(page) = list_refusals.max_entries then concat_ws(
         ' ',
@@ -124,3 +150,37 @@ comment on function public.list_refusals(integer, text, timestamptz, text) is
   'How often agents, or one of them, were refused in each hour from that of `since` on, a day ago '
   'where it is null: {found: [{agent_id, hour, kind, count}], next: where the next page begins | '
   'null}, in the order of hours. `kind` is the error code. A minute behind.';
+
+create function public.list_newest_refusals(max_entries integer, agent_id text default null) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  first_hour constant timestamptz := date_trunc('hour', now() - interval '1 day', 'UTC');
+  page agents.refusals[];
+begin
+  if list_newest_refusals.agent_id is null then
+    page := array(
+      select f
+      from agents.refusals f
+      where f.hour >= first_hour
+      order by f.hour desc, f.agent_id desc, f.kind desc
+      limit list_newest_refusals.max_entries
+    );
+  else
+    page := array(
+      select f
+      from agents.refusals f
+      where f.agent_id = list_newest_refusals.agent_id and f.hour >= first_hour
+      order by f.agent_id desc, f.hour desc, f.kind desc
+      limit list_newest_refusals.max_entries
+    );
+  end if;
+  return json_build_object('found', agents.refusals_json(page, newest_first => true));
+end
+$$;
+comment on function public.list_newest_refusals(integer, text) is
+  'How often agents, or one of them, were refused in the hours since a day ago, the newest hours '
+  'first: {found: as list_refusals tells it}. A minute behind.';

@@ -15,10 +15,13 @@ app.get("/health", (context) => context.json({ status: "ok" }));
 app.post("/rpc/:name", async (context) => {
   const parameters = await context.req.json();
   const call = () => client.rpc(context.req.param("name"), parameters);
-  let { data, error } = await call();
+  let { data, error, status } = await call();
   // As the service does with what waited too long for a lock.
-  if (error?.code === "55P03") ({ data, error } = await call());
-  return error ? context.json(error, 500) : context.json(data);
+  if (error?.code === "55P03") ({ data, error, status } = await call());
+  if (error === null) return context.json(data);
+  // An agent has only so many changes at once, and this function has no queue for the others. The
+  // load generator repeats a 503.
+  return context.json(error, status === 503 ? 503 : 500);
 });
 
 app.post("/rpc-and-upload-url/:name", async (context) => {

@@ -6,6 +6,10 @@ declare module "autocannon" {
     headers: Record<string, string>;
     body: string;
   }
+  /** Of one request of one connection: what was put into it there is what its answer finds. */
+  interface RequestContext {
+    index?: number;
+  }
   interface Run extends PromiseLike<{ readonly duration: number }> {
     on(
       event: "response",
@@ -19,7 +23,8 @@ declare module "autocannon" {
     readonly timeout: number;
     readonly requests: readonly {
       readonly method: string;
-      readonly setupRequest: (request: SentRequest) => SentRequest;
+      readonly setupRequest: (request: SentRequest, context: RequestContext) => SentRequest;
+      readonly onResponse: (status: number, body: string, context: RequestContext) => void;
     }[];
   }): Run;
 }

@@ -17,19 +17,68 @@ export interface LoadResult {
   readonly p95: number;
   readonly elapsed: number;
   readonly perSecond: number;
+  /** How many were refused once with 503, and then answered. */
+  readonly repeated: number;
+}
+
+/** The answer that asks for the same request again. */
+const UNAVAILABLE = 503;
+/** How many in a hundred may be refused once; of fewer requests, one. */
+const MOST_REFUSED_PERCENT = 1;
+
+/** What one pass over requests was answered. */
+interface Pass {
+  /** Of the answers with 200, in milliseconds. */
+  readonly times: readonly number[];
+  readonly elapsed: number;
+  /** Where in `requests` those stand that were refused with 503. */
+  readonly refused: readonly number[];
+  /** Whether every request was answered with 200 or 503. */
+  readonly isComplete: boolean;
+  /** In words, for an error. */
+  readonly described: string;
 }
 
 /**
  * Sends every request once, by `clients` that each wait for an answer before they send the next.
- * Throws when one is not answered with 200.
+ * Those few that are refused with 503 are repeated, one by one: a client of the service would do
+ * the same. Throws when more of them are, or one twice, or when there is any other answer than 200.
  */
 export async function load(
   origin: string,
   requests: readonly BenchRequest[],
   clients: number,
 ): Promise<LoadResult> {
+  const first = await sendOnce(origin, requests, clients);
+  const { refused } = first;
+  const most = Math.ceil(requests.length * MOST_REFUSED_PERCENT / 100);
+  if (!first.isComplete || refused.length > most) throw new Error(first.described);
+  const passes = [first];
+  if (refused.length > 0) {
+    const again = await sendOnce(origin, refused.map((index) => requests[index]!), 1);
+    if (!again.isComplete || again.refused.length > 0) throw new Error(again.described);
+    passes.push(again);
+  }
+  const times = passes.flatMap((pass) => pass.times);
+  const elapsed = passes.reduce((sum, pass) => sum + pass.elapsed, 0);
+  return {
+    requests: requests.length,
+    p50: quantile(times, 0.5),
+    p95: quantile(times, 0.95),
+    elapsed,
+    perSecond: requests.length / elapsed * 1000,
+    repeated: refused.length,
+  };
+}
+
+async function sendOnce(
+  origin: string,
+  requests: readonly BenchRequest[],
+  clients: number,
+): Promise<Pass> {
   const times: number[] = [];
-  const refusals = new Map<number, number>();
+  const refused: number[] = [];
+  const failures = new Map<number, number>();
   let next = 0;
   const startedAt = performance.now();
   const run = autocannon({
@@ -39,35 +88,33 @@ export async function load(
     timeout: 120,
     requests: [{
       method: "POST",
-      setupRequest(request) {
-        const { path, headers, body } = requests[next++ % requests.length]!;
+      setupRequest(request, context) {
+        context.index = next++ % requests.length;
+        const { path, headers, body } = requests[context.index]!;
         request.path = path.startsWith("/rest/") ? path : `/functions/v1${path}`;
         request.headers = { "content-type": "application/json", ...headers };
         request.body = JSON.stringify(body);
         return request;
       },
+      onResponse(status, _body, { index }) {
+        if (status === UNAVAILABLE) refused.push(index!);
+      },
     }],
   });
   let lastAnswerAt = startedAt;
   run.on("response", (_client, status, _bytes, milliseconds) => {
-    times.push(milliseconds);
     lastAnswerAt = performance.now();
-    if (status !== 200) refusals.set(status, (refusals.get(status) ?? 0) + 1);
+    if (status === 200) times.push(milliseconds);
+    else failures.set(status, (failures.get(status) ?? 0) + 1);
   });
   await run;
-  if (refusals.size > 0 || times.length !== requests.length) {
-    throw new Error(
-      `${requests[0]!.path}: ${times.length} of ${requests.length} answers, of them ${
-        JSON.stringify(Object.fromEntries(refusals))
-      } refusals`,
-    );
-  }
-  const elapsed = lastAnswerAt - startedAt;
   return {
-    requests: requests.length,
-    p50: quantile(times, 0.5),
-    p95: quantile(times, 0.95),
-    elapsed,
-    perSecond: requests.length / elapsed * 1000,
+    times,
+    elapsed: lastAnswerAt - startedAt,
+    refused,
+    isComplete: times.length + refused.length === requests.length,
+    described: `${requests[0]!.path}: ${times.length} of ${requests.length} answered, refused: ${
+      JSON.stringify(Object.fromEntries(failures))
+    }`,
   };
 }

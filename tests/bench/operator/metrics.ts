@@ -8,8 +8,8 @@ const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
 export async function measureMetrics(
   { small, large }: { readonly small: FilledStack; readonly large: FilledStack },
   { turns, calls }: { readonly turns: number; readonly calls: number },
-): Promise<Growth[]> {
-  const results: Growth[] = [];
+): Promise<Omit<Growth, "repeated">[]> {
+  const results: Omit<Growth, "repeated">[] = [];
   for (const name of FUNCTIONS) {
     const times = { small: [] as number[], large: [] as number[] };
     for (let turn = 0; turn <= turns; turn++) {

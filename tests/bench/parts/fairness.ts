@@ -1,7 +1,7 @@
 /** What a bystander notices of five agents that abuse the service, beside five that do not. */
 import { agentKeyOf, artifactIdOf, HOARDER, OWNER, peerIdOf, READER } from "../fill/cast.ts";
 import { type AnswerCounts, besideCrowd, type CrowdMember } from "../load/crowd.ts";
-import { type BenchRequest, load } from "../load/load.ts";
+import { type BenchRequest, load, type LoadResult } from "../load/load.ts";
 import { median } from "../load/timing.ts";
 import type { FilledStack } from "./operations.ts";
 
@@ -17,6 +17,8 @@ export interface Fairness {
   readonly besideGoodNeighbours: number;
   readonly besideAbusers: number;
   readonly ratio: number;
+  /** How many of the bystander's requests were refused once. */
+  readonly repeated: number;
 }
 
 /** What members of both crowds were answered, summed over the turns. */
@@ -110,7 +112,7 @@ export async function measureFairness(
   { turns, calls }: { readonly turns: number; readonly calls: number },
 ): Promise<{ readonly figures: readonly Fairness[]; readonly answers: CrowdAnswers }> {
   const answers = new Map<string, Record<string, number>>();
-  const p50s = new Map<string, { good: number[]; abusers: number[] }>();
+  const p50s = new Map<string, { good: number[]; abusers: number[]; repeated: number }>();
   await preparePairs(filled);
   for (let turn = 0; turn < turns; turn++) {
     for (const [kind, crowd] of [["good", GOOD_NEIGHBOURS], ["abusers", ABUSERS]] as const) {
@@ -118,31 +120,33 @@ export async function measureFairness(
         { origin: filled.stack.url, crowd, warmUpMilliseconds: WARM_UP_MILLISECONDS },
         () => askAsBystander(filled, calls),
       );
-      for (const [operation, p50] of beside.result) {
-        const known = p50s.get(operation) ?? { good: [], abusers: [] };
+      for (const [operation, { p50, repeated }] of beside.result) {
+        const known = p50s.get(operation) ?? { good: [], abusers: [], repeated: 0 };
         known[kind].push(p50);
+        known.repeated += repeated;
         p50s.set(operation, known);
       }
       addUp(answers, beside.answers);
     }
   }
-  const figures = Array.from(p50s, ([operation, { good, abusers }]) => ({
+  const figures = Array.from(p50s, ([operation, { good, abusers, repeated }]) => ({
     operation,
     besideGoodNeighbours: median(good),
     besideAbusers: median(abusers),
     ratio: median(abusers) / median(good),
+    repeated,
   }));
   return { figures, answers };
 }
 
-/** The p50 of each operation, by one connection that waits for its answers. */
+/** Each operation, by one connection that waits for its answers. */
 async function askAsBystander(
   filled: FilledStack,
   calls: number,
-): Promise<ReadonlyMap<string, number>> {
-  const measured = new Map<string, number>();
+): Promise<ReadonlyMap<string, LoadResult>> {
+  const measured = new Map<string, LoadResult>();
   for (const { operation, request } of bystanders(filled)) {
-    measured.set(operation, (await load(filled.stack.url, Array(calls).fill(request), 1)).p50);
+    measured.set(operation, await load(filled.stack.url, Array(calls).fill(request), 1));
   }
   return measured;
 }
@@ -169,10 +173,11 @@ export function describeFairness(
   { figures, answers }: Awaited<ReturnType<typeof measureFairness>>,
 ): string[] {
   return [
-    ...figures.map(({ operation, besideGoodNeighbours, besideAbusers, ratio }) =>
+    ...figures.map(({ operation, besideGoodNeighbours, besideAbusers, ratio, repeated }) =>
       `${ratio <= MAX_RATIO ? "met        " : "falls short"}  a bystander's ${operation}: p50 ` +
       `${besideAbusers.toFixed(0)} ms beside abusers, ${besideGoodNeighbours.toFixed(0)} ms ` +
-      `beside good neighbours: ${ratio.toFixed(2)} (goal ≤ ${MAX_RATIO})`
+      `beside good neighbours: ${ratio.toFixed(2)} (goal ≤ ${MAX_RATIO})` +
+      (repeated === 0 ? "" : `, ${repeated} refused once`)
     ),
     ...Array.from(answers, ([name, counts]) => `${name}: ${JSON.stringify(counts)}`),
   ];

@@ -1,5 +1,5 @@
 /** The same calls on a small and on a large stack, in turns. */
-import { load } from "../load/load.ts";
+import { load, type LoadResult } from "../load/load.ts";
 import { median } from "../load/timing.ts";
 import { type BenchOperation, type FilledStack, requestsOf } from "./operations.ts";
 
@@ -9,51 +9,67 @@ export interface Growth {
   readonly small: number;
   readonly large: number;
   readonly ratio: number;
+  /** How many requests of all turns were refused once. */
+  readonly repeated: number;
 }
 
 export async function measureGrowth(
   operations: readonly BenchOperation[],
   { small, large }: { readonly small: FilledStack; readonly large: FilledStack },
   { turns, calls }: { readonly turns: number; readonly calls: number },
-  onProgress: (line: string) => void,
+  onResult: (result: Growth) => void,
 ): Promise<Growth[]> {
   const results: Growth[] = [];
   for (const operation of operations) {
-    const times = { small: [] as number[], large: [] as number[] };
-    await p50Of(small, operation, Math.min(5, calls));
-    await p50Of(large, operation, Math.min(5, calls));
+    const times = { small: [] as Timed[], large: [] as Timed[] };
+    await timesOf(small, operation, Math.min(5, calls));
+    await timesOf(large, operation, Math.min(5, calls));
     for (let turn = 0; turn < turns; turn++) {
-      times.small.push(await p50Of(small, operation, calls));
-      times.large.push(await p50Of(large, operation, calls));
+      times.small.push(await timesOf(small, operation, calls));
+      times.large.push(await timesOf(large, operation, calls));
     }
+    const [ofSmall, ofLarge] = [mediansOf(times.small), mediansOf(times.large)];
     const result = {
       operation: operation.name,
-      small: median(times.small),
-      large: median(times.large),
-      ratio: median(times.large) / median(times.small),
+      small: ofSmall.p50,
+      large: ofLarge.p50,
+      ratio: ofLarge.p50 / ofSmall.p50,
+      repeated: ofSmall.repeated + ofLarge.repeated,
     };
     results.push(result);
-    onProgress(
-      `${result.operation}: ${result.small.toFixed(1)} ms small, ${
-        result.large.toFixed(1)
-      } ms large, ratio ${result.ratio.toFixed(2)}`,
-    );
+    onResult(result);
   }
   return results;
 }
 
-async function p50Of(
+/** One line. */
+export function describeGrowth({ operation, small, large, ratio, repeated }: Growth): string {
+  return `${operation}: ${small.toFixed(1)} ms small, ${large.toFixed(1)} ms large, ratio ${
+    ratio.toFixed(2)
+  }` + (repeated === 0 ? "" : `, ${repeated} refused once`);
+}
+
+type Timed = Pick<LoadResult, "p50" | "repeated">;
+
+function mediansOf(all: readonly Timed[]): Timed {
+  return {
+    p50: median(all.map(({ p50 }) => p50)),
+    repeated: all.reduce((sum, { repeated }) => sum + repeated, 0),
+  };
+}
+
+async function timesOf(
   filled: FilledStack,
   operation: BenchOperation,
   asked: number,
-): Promise<number> {
+): Promise<Timed> {
   const count = Math.min(asked, operation.maxCalls ?? asked);
   const once = async (calls: number) => {
     const requests = requestsOf(filled, operation, await operation.calls(filled, calls));
-    return (await load(filled.stack.url, requests, 1)).p50;
+    return await load(filled.stack.url, requests, 1);
   };
   if (!operation.oneByOne) return await once(count);
-  const times: number[] = [];
+  const times: Timed[] = [];
   for (let call = 0; call < count; call++) times.push(await once(1));
-  return median(times);
+  return mediansOf(times);
 }

@@ -19,6 +19,8 @@ export interface Measured {
   readonly perSecond: number;
   /** Per request. */
   readonly cpu: CpuTime;
+  /** How many requests of all turns were refused once. */
+  readonly repeated: number;
 }
 
 export interface Throughput {
@@ -45,7 +47,7 @@ export const OPERATIONS: readonly BenchOperation[] = [
 export async function measureThroughput(
   filled: FilledStack,
   effort: Effort,
-  onProgress: (line: string) => void,
+  onResult: (result: Throughput) => void,
 ): Promise<Throughput[]> {
   const results: Throughput[] = [];
   for (
@@ -78,7 +80,7 @@ export async function measureThroughput(
           : median(service.map(({ perSecond }, turn) => perSecond / floor[turn]!.perSecond)),
       };
       results.push(result);
-      onProgress(describe(result));
+      onResult(result);
     }
   }
   return results;
@@ -93,9 +95,9 @@ async function runOnce(
   const requests = floor ? floorRequestsOf(operation, calls) : requestsOf(filled, operation, calls);
   const functionName = floor ? "bare" : operation.functionName;
   const before = await cpuTime(filled.stack, functionName);
-  const { p50, p95, perSecond } = await load(filled.stack.url, requests, clients);
+  const { p50, p95, perSecond, repeated } = await load(filled.stack.url, requests, clients);
   const after = await cpuTime(filled.stack, functionName);
-  return { p50, p95, perSecond, cpu: cpuPerRequest(before, after, requests.length) };
+  return { p50, p95, perSecond, repeated, cpu: cpuPerRequest(before, after, requests.length) };
 }
 
 function mediansOf(all: readonly Measured[]): Measured {
@@ -104,6 +106,7 @@ function mediansOf(all: readonly Measured[]): Measured {
     p50: of(({ p50 }) => p50),
     p95: of(({ p95 }) => p95),
     perSecond: of(({ perSecond }) => perSecond),
+    repeated: all.reduce((sum, { repeated }) => sum + repeated, 0),
     cpu: {
       function: of(({ cpu }) => cpu.function),
       gateway: of(({ cpu }) => cpu.gateway),
@@ -113,8 +116,13 @@ function mediansOf(all: readonly Measured[]): Measured {
   };
 }
 
-function describe({ operation, clients, service, ofFloor }: Throughput): string {
+/** One line. */
+export function describeThroughput(
+  { operation, clients, service, floor, ofFloor }: Throughput,
+): string {
+  const repeated = service.repeated + (floor?.repeated ?? 0);
   return `${operation}, ${clients} clients: p50 ${service.p50.toFixed(1)} ms, ` +
     `${service.perSecond.toFixed(0)}/s` +
-    (ofFloor === null ? "" : `, ${ofFloor.toFixed(2)} of the bare function's`);
+    (ofFloor === null ? "" : `, ${ofFloor.toFixed(2)} of the bare function's`) +
+    (repeated === 0 ? "" : `, ${repeated} refused once`);
 }

@@ -75,15 +75,13 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** One line for each kind of change. */
-export function describeWaiting(measured: readonly WaitingTimes[]): string[] {
-  return measured.map(({ what, told, p50, p99 }) =>
-    `${
-      p99 <= MAX_P99_MILLISECONDS ? "met        " : "falls short"
-    }  ${what}, ${WAITERS} waiters: ` +
+/** One line. */
+export function describeWaiting({ what, told, p50, p99 }: WaitingTimes): string {
+  return `${
+    p99 <= MAX_P99_MILLISECONDS ? "met        " : "falls short"
+  }  ${what}, ${WAITERS} waiters: ` +
     `told ${told} times, p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms ` +
-    `(goal ≤ ${MAX_P99_MILLISECONDS})`
-  );
+    `(goal ≤ ${MAX_P99_MILLISECONDS})`;
 }
 
 /** Lets 500 requests wait, and makes changes at random moments, one agent after the other. */

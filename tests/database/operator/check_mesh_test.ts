@@ -90,3 +90,43 @@ Deno.test("check_mesh after a peer and its rules were removed → nothing", asyn
   await beat("a");
   assert.deepEqual(await check(), []);
 });
+
+Deno.test("read_mesh_metrics and check_mesh of fifty peers of which five lag, one by the rendering revision → five, by both", async () => {
+  await own.mesh.startOver();
+  const parameters = { online_seconds: 90, rendering_revision: 2 };
+  const names = Array.from({ length: 50 }, (_, index) => `peer-${10 + index}`);
+  for (const agent of names) await own.mesh.register(agent);
+  // What the functions sent them is the version of the state with their revision added.
+  await own.mesh.owner`
+    update mesh.liveness l set last_seen = now(), config_version_applied = v.version + 2
+    from mesh.config_versions v where v.agent_id = l.agent_id`;
+  await own.mesh.owner`
+    update mesh.liveness l set config_version_applied = l.config_version_applied - case l.agent_id
+      when 'peer-10' then 2 else 1 end
+    where l.agent_id between 'peer-10' and 'peer-14'`;
+  // The metric counts neither a peer that is offline nor one that never said what it runs.
+  await own.mesh.owner`
+    update mesh.liveness l set last_seen = now() - interval '1 hour', config_version_applied = 1
+    where l.agent_id = 'peer-20'`;
+  await own.mesh.owner`
+    update mesh.liveness l set config_version_applied = null where l.agent_id = 'peer-21'`;
+
+  const faults = await check(parameters);
+  const { peers_behind } = await own.mesh.call<{ peers_behind: number }>("read_mesh_metrics", {
+    caller: { kind: "operator", request_id: "test" },
+    ...parameters,
+  });
+  const behind = ["peer-10", "peer-11", "peer-12", "peer-13", "peer-14"];
+  assert.deepEqual(
+    faults.map(({ agent_id, fault }) => [agent_id, fault]),
+    [...behind.map((agent) => [agent, "version_lags"]), ["peer-20", "offline_lags"]],
+  );
+  assert.equal(peers_behind, behind.length);
+  const { found } = await own.mesh.call<{
+    found: { agent_id: string; online: boolean; lags: boolean | null }[];
+  }>("list_peers", { max_entries: 100, ...parameters });
+  assert.deepEqual(
+    found.filter(({ online, lags }) => online && lags).map(({ agent_id }) => agent_id),
+    behind,
+  );
+});

@@ -18,6 +18,9 @@ interface Page {
   }[];
   readonly latest: string;
   readonly more: boolean;
+  readonly earlier: string | null;
+  readonly looked_at: number;
+  readonly looked_back_to: string | null;
 }
 
 /** Ten events an hour, of the planner's and the builder's in turns, some about one artifact. */
@@ -125,6 +128,66 @@ Deno.test("find_events without a beginning → the newest, oldest first, and a p
       key_id,
     ]]);
     assert.equal(newest.events[0]!.request_id, OPERATOR.request_id);
+  });
+});
+
+Deno.test("find_events backwards, before the `earlier` of the page before, of any agent, artifact and type → all that the log has of it, newest page first, once, and how far it looked", async (t) => {
+  await withProjectDatabase({}, async (sql) => {
+    await fillLog(sql);
+    const questions: Record<string, unknown>[] = [
+      {},
+      { agent_id: "planner" },
+      { artifact_id: ARTIFACT },
+      { types: "{artifact.opened}" },
+      { types: "{key.created}" },
+      { artifact_id: ARTIFACT, agent_id: "planner", types: "{artifact.opened}" },
+    ];
+    for (const question of questions) {
+      await t.step(JSON.stringify(question), async () => {
+        const expected = (await findAll(sql, { ...question, after: "0.0" }, 5_000))
+          .map(({ event_id }) => event_id);
+        for (const size of [97, 5_000]) {
+          const found: string[] = [];
+          let before: string | null = null;
+          let looked_at = 0;
+          let oldest = new Date().toISOString();
+          do {
+            const page: Page = await callAsService<Page>(sql, "find_events", {
+              ...question,
+              max_entries: size,
+              before,
+            });
+            assert.ok(page.events.length <= size && page.looked_at <= size + 1_000);
+            assert.deepEqual(page.more, false);
+            found.unshift(...page.events.map(({ event_id }) => event_id));
+            looked_at += page.looked_at;
+            if (page.looked_back_to !== null) {
+              assert.ok(page.looked_back_to < oldest);
+              oldest = page.looked_back_to;
+            }
+            before = page.earlier;
+          } while (before !== null);
+          assert.deepEqual(found, expected);
+          const [{ count }] = await sql<[{ count: number }]>`
+            select count(*)::integer from agents.events e
+            where (${question["agent_id"] as string ?? null}::text is null
+                or subject_agent_id = ${question["agent_id"] as string ?? null}
+                or ${question["artifact_id"] as string ?? null}::text is not null)
+              and (${question["artifact_id"] as string ?? null}::text is null
+                or details ->> 'artifact_id' = ${question["artifact_id"] as string ?? null})`;
+          assert.equal(looked_at, count);
+        }
+      });
+    }
+  });
+});
+
+Deno.test("find_events after and before a position → invalid_request", async () => {
+  await withProjectDatabase({}, async (sql) => {
+    await assert.rejects(
+      callAsService(sql, "find_events", { max_entries: 1, after: "0.0", before: "9.0" }),
+      /invalid_request/,
+    );
   });
 });
 

@@ -3,6 +3,8 @@ import { artifactIdOf, GRANTEE, HOARDER, OWNER, POPULAR, RENAMER } from "../../b
 import { call, HUB, PEER, type PlannedCall } from "./planned_call.ts";
 
 const PAGE = { max_entries: 100 };
+/** A position behind all events. */
+const LATER = "9000000000000000000.0";
 const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString();
 /** A few looks into indexes for each entry of a page. */
 const A_FEW_EACH = { rows: 3_000, pages: 5_000 };
@@ -28,11 +30,22 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   }),
   call("list_usage", { ...PAGE, after: "" }, { bounds: { rows: 400, pages: 800 } }),
   call("list_usage", { ...PAGE, agent_id: PEER }, { circumstances: "of an agent" }),
+  call("list_busiest", PAGE, { bounds: { rows: 400, pages: 800 } }),
+  call("list_newest_refusals", PAGE, { bounds: { rows: 400, pages: 800 } }),
+  call("list_newest_refusals", { ...PAGE, agent_id: PEER }, { circumstances: "of an agent" }),
   call("list_refusals", PAGE, { bounds: { rows: 400, pages: 800 } }),
   call("list_refusals", { ...PAGE, agent_id: PEER }, { circumstances: "of an agent" }),
   call("find_events", PAGE, { bounds: { rows: 1_000, pages: 2_000 } }),
   call("find_events", { ...PAGE, types: "{artifact.opened}", since: YESTERDAY }, {
     circumstances: "since a time",
+    bounds: ONE_WALK,
+  }),
+  call("find_events", { ...PAGE, types: "{artifact.opened}", before: LATER }, {
+    circumstances: "before a position",
+    bounds: ONE_WALK,
+  }),
+  call("find_events", { ...PAGE, agent_id: HOARDER, types: "{artifact.opened}", before: LATER }, {
+    circumstances: "of an agent, before a position",
     bounds: ONE_WALK,
   }),
   call("find_events", { ...PAGE, agent_id: HOARDER }, {

@@ -17,6 +17,9 @@ export interface EndedRequest extends Readonly<RequestRecord> {
   readonly error: unknown;
 }
 
+/** What is done with each request that has ended. */
+export type LogRequest = (request: EndedRequest) => void;
+
 /** Writes one JSON line for a request that has ended. */
 export function logRequest(request: EndedRequest): void {
   const { ids } = request;

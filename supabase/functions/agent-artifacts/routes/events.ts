@@ -4,7 +4,7 @@ import type { Operation, Platform } from "../../_shared/operations/operation.ts"
 import { sentTimestamp } from "../../_shared/fields.ts";
 import { ARTIFACT_ID, sentArtifactId, sentExpiry, sentGrantId, sentSha256 } from "../fields.ts";
 
-const TYPES = [
+export const ARTIFACT_EVENT_TYPES = [
   "artifact.committed",
   "artifact.registered",
   "artifact.opened",
@@ -18,7 +18,7 @@ const TYPES = [
 
 export function createOperation(platform: Platform): Operation {
   return createEventsOperation(platform, {
-    types: TYPES,
+    types: ARTIFACT_EVENT_TYPES,
     fields: {
       artifact_id: sentArtifactId.optional(),
       grant_id: sentGrantId.optional(),

@@ -4,7 +4,7 @@ import type { Operation, Platform } from "../../_shared/operations/operation.ts"
 import { sentTimestamp } from "../../_shared/fields.ts";
 import { port, proto } from "../fields.ts";
 
-const TYPES = [
+export const MESH_EVENT_TYPES = [
   "rule.requested",
   "rule.activated",
   "rule.revoked",
@@ -18,7 +18,7 @@ const TYPES = [
 
 export function createOperation(platform: Platform): Operation {
   return createEventsOperation(platform, {
-    types: TYPES,
+    types: MESH_EVENT_TYPES,
     fields: {
       from_agent: z.string().optional(),
       to_agent: z.string().optional(),

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { SUPABASE_URL } from "../conformance/client.ts";
+import { withStackDatabase } from "../database/connection.ts";
+import { startDashboard } from "../../dev/dashboard/server.ts";
+
+/** Before every other name, and after. */
+const QUIET = "00-quiet-";
+const BUSY = "zz-busy-of-today";
+
+/** The text of the fragment "Today". */
+async function readToday(): Promise<string> {
+  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
+  try {
+    return await (await fetch(`${dashboard.url}usage`)).text();
+  } finally {
+    await dashboard.stop();
+  }
+}
+
+Deno.test("Today, where the busiest agent and the newest refusal come after hundreds of others → they are shown first", async () => {
+  await withStackDatabase(async (sql) => {
+    try {
+      await sql`
+        insert into agents.usage (agent_id, day, requests, refusals, artifacts, bytes, grants)
+        select n.agent_id, (now() at time zone 'UTC')::date, n.requests, 0, 0, 0, 0
+        from (
+          select ${QUIET} || i as agent_id, 1 as requests from generate_series(1, 300) i
+          union all select ${BUSY}, 1000000
+        ) n`;
+      await sql`
+        insert into agents.refusals (agent_id, hour, kind, count)
+        select ${QUIET} || i, date_trunc('hour', now() - interval '20 hours', 'UTC'), 'forbidden', 1
+        from generate_series(1, 300) i
+        union all select ${BUSY}, date_trunc('hour', now(), 'UTC'), 'rate_limited', 7`;
+      const [usage, refusals] = (await readToday()).split("Refused in the last day");
+      for (const fragment of [usage!, refusals!]) {
+        const shown = Array.from(fragment.matchAll(/(?:zz-busy-of-today|00-quiet-\d+)(?=<)/g));
+        assert.equal(shown.length, 100);
+        assert.equal(shown[0]![0], BUSY);
+      }
+    } finally {
+      await sql`delete from agents.usage where agent_id = ${BUSY} or agent_id like ${QUIET + "%"}`;
+      await sql`
+        delete from agents.refusals where agent_id = ${BUSY} or agent_id like ${QUIET + "%"}`;
+    }
+  });
+});
