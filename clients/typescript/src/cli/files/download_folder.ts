@@ -71,7 +71,7 @@ export async function downloadGrant(
 
 function noFreeName(folder: string, cause: unknown): Error {
   const because = cause instanceof Error ? `: ${cause.message}` : ".";
-  return new Error(`There is no free name for it in ${folder}${because}`, { cause });
+  return new Error(`No free file name in ${folder}${because}`, { cause });
 }
 
 /**
@@ -135,7 +135,7 @@ async function assertRoom({ path, name }: HeldFolder, size: number): Promise<voi
     bsize: 0,
   }));
   if (blocks === 0 || bavail * bsize >= size) return;
-  throw new Error(`It has ${inBytes(size)}, for which there is no room in ${name}. Make room.`);
+  throw new Error(`${name} does not have ${inBytes(size)} of free space. Make room.`);
 }
 
 /** The verified bytes, asked for when the first is read. */
