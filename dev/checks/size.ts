@@ -13,9 +13,9 @@ const LIMITS = {
   /** Of those that every cold start loads; about a tenth more than the larger function has. */
   startBytes: 72 * 1024,
   /**
-   * Of all files of its npm packages. A quarter are the MCP SDK's, another supabase-js's; most of
-   * both are source maps. The platform's limit for a bundle is 20 MB, and what is uploaded is compressed
-   * (the CLI does so by Brotli): of these files, gzip leaves 5 MB.
+   * Of all files of its npm packages. A quarter are the MCP SDK's, another quarter supabase-js's,
+   * and most of both are source maps. The platform's limit for a bundle is 20 MB, and what is
+   * uploaded is compressed (the CLI does so by Brotli).
    */
   packageBytes: 25 * 1024 ** 2,
 };

@@ -1,5 +1,6 @@
 import { keepRunning } from "../processes/keep_running.ts";
-import { applyMigrations } from "./migrations.ts";
+import { CommandError } from "../command/command_error.ts";
+import { applyMigrations, findForeignMigration } from "./migrations.ts";
 import { preparePlatform } from "./platform.ts";
 import { openCluster, startPostgres, SUPERUSER } from "./cluster.ts";
 import type { ProcessRecords } from "../state/process_records.ts";
@@ -22,7 +23,7 @@ export interface Database {
 
 /**
  * Starts PostgreSQL with Supabase's roles and schemas, and applies the project's migrations. Throws
- * CommandError.
+ * CommandError. A database that another schema made stays as it is.
  */
 export async function startDatabase(options: DatabaseOptions): Promise<Database> {
   const { keys, durable, onProgress, records } = options;
@@ -57,16 +58,18 @@ export async function startDatabase(options: DatabaseOptions): Promise<Database>
 
   try {
     await preparePlatform(url(SUPERUSER), keys.databasePassword);
-    const applied = await applyMigrations({
-      databaseUrl: url("postgres"),
-      ...(options.migrationsDirectory === undefined
-        ? {}
-        : { directory: options.migrationsDirectory }),
-    });
+    const migrations = { databaseUrl: url("postgres"), directory: options.migrationsDirectory };
+    const foreign = await findForeignMigration(migrations);
+    if (foreign !== null) throw new CommandError(otherSchema(options.stateDir, foreign));
+    const applied = await applyMigrations(migrations);
     for (const file of applied) onProgress(`Applied migration ${file}`);
   } catch (cause) {
     await server.stop();
     throw cause;
   }
   return { url, stop: () => server.stop() };
+}
+
+function otherSchema(stateDir: string, foreign: string): string {
+  return `The database in ${stateDir} was made by another schema (this checkout does not have the migration ${foreign} as it was applied): run \`deno task reset\`, which deletes the database, files and keys, or start the checkout that made it.`;
 }

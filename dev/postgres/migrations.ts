@@ -1,25 +1,13 @@
 import postgres from "postgres";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { CommandError, reasonOf } from "../command/command_error.ts";
-
-/** The project's migrations. */
-export const MIGRATIONS_DIRECTORY = new URL("../../supabase/migrations/", import.meta.url);
+import { digestOfMigration, type MigrationFile, readMigrationFiles } from "./migration_files.ts";
 
 export interface MigrationOptions {
   /** As the role that migrates a hosted project: `postgres`. */
   readonly databaseUrl: string;
-  readonly directory?: string | URL;
+  /** Default: the project's own migrations. */
+  readonly directory?: string | URL | undefined;
 }
-
-interface Migration {
-  readonly file: string;
-  readonly version: string;
-  readonly name: string;
-}
-
-// The same rule as the Supabase CLI's; it passes over other files too.
-const MIGRATION_FILE = /^([0-9]+)_(.*)\.sql$/;
 
 /**
  * Applies every migration that the database has no record of, in order, each in one transaction
@@ -27,8 +15,7 @@ const MIGRATION_FILE = /^([0-9]+)_(.*)\.sql$/;
  * Throws CommandError.
  */
 export async function applyMigrations(options: MigrationOptions): Promise<string[]> {
-  const directory = pathOf(options.directory ?? MIGRATIONS_DIRECTORY);
-  const migrations = await listMigrations(directory);
+  const migrations = await readMigrationFiles(options.directory);
   const sql = postgres(options.databaseUrl, { max: 1, onnotice: () => {} });
   const applied: string[] = [];
   try {
@@ -39,7 +26,7 @@ export async function applyMigrations(options: MigrationOptions): Promise<string
       if (known.has(migration.version)) continue;
       // One migration's `set` is not the next one's.
       await sql`reset all`;
-      await applyMigration(sql, { migration, directory });
+      await applyMigration(sql, migration);
       applied.push(migration.file);
     }
     if (applied.length > 0) await sql`notify pgrst, 'reload schema'`;
@@ -49,13 +36,36 @@ export async function applyMigrations(options: MigrationOptions): Promise<string
   return applied;
 }
 
-async function listMigrations(directory: string): Promise<Migration[]> {
-  const migrations: Migration[] = [];
-  for (const file of (await readdir(directory)).sort()) {
-    const [, version, name] = MIGRATION_FILE.exec(file) ?? [];
-    if (version !== undefined && name !== undefined) migrations.push({ file, version, name });
+/**
+ * The first migration that was applied to the database and that the directory does not have, or has
+ * with another name or text: `<version>_<name>`. Such a database was made by another schema, and no
+ * migration leads from there to here. Null if there is no such migration. Changes nothing.
+ */
+export async function findForeignMigration(options: MigrationOptions): Promise<string | null> {
+  const migrations = await readMigrationFiles(options.directory);
+  const own = new Map(migrations.map(({ version, name, text }) => [
+    version,
+    { name, digest: digestOfMigration(text) },
+  ]));
+  const sql = postgres(options.databaseUrl, { max: 1, onnotice: () => {} });
+  try {
+    const [table] = await sql<{ name: string | null }[]>`
+      select to_regclass('supabase_migrations.schema_migrations')::text as name`;
+    if (!table?.name) return null;
+    const records = await sql<{ version: string; name: string | null; text: string }[]>`
+      select version, name, coalesce(array_to_string(statements, ''), '') as text
+      from supabase_migrations.schema_migrations
+      order by version collate "C"`;
+    for (const { version, name, text } of records) {
+      const migration = own.get(version);
+      if (migration?.name !== name || migration.digest !== digestOfMigration(text)) {
+        return `${version}_${name}`;
+      }
+    }
+    return null;
+  } finally {
+    await sql.end();
   }
-  return migrations;
 }
 
 /** The Supabase CLI's own table, so that it sees what was applied here. */
@@ -73,21 +83,16 @@ async function createRecords(sql: postgres.Sql): Promise<void> {
 
 async function applyMigration(
   sql: postgres.Sql,
-  { migration, directory }: { migration: Migration; directory: string },
+  { file, version, name, text }: MigrationFile,
 ): Promise<void> {
-  const text = await readFile(join(directory, migration.file), "utf8");
   try {
     await sql.begin(async (transaction) => {
       await transaction.unsafe(text);
       await transaction`
         insert into supabase_migrations.schema_migrations (version, name, statements)
-        values (${migration.version}, ${migration.name}, ${[text]})`;
+        values (${version}, ${name}, ${[text]})`;
     });
   } catch (cause) {
-    throw new CommandError(`Migration ${migration.file} failed: ${reasonOf(cause)}.`, { cause });
+    throw new CommandError(`Migration ${file} failed: ${reasonOf(cause)}.`, { cause });
   }
-}
-
-function pathOf(directory: string | URL): string {
-  return directory instanceof URL ? decodeURIComponent(directory.pathname) : directory;
 }

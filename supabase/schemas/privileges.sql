@@ -82,39 +82,14 @@ exception when insufficient_privilege then
 end
 $$;
 
--- `public` may hold functions of others: these are ours. None is overloaded, so its name is enough.
+-- `public` may hold functions of others: these are ours, each in one of two lists. None is
+-- overloaded, so its name is enough.
 do $$
 declare
   operation regproc;
-  -- What the operator alone calls may wait as long as the project lets a call last. Everything else
-  -- is called for agents: whoever waits for a lock holds a connection that others need, so after a
-  -- second it gives up (55P03), and the function answers that it may be sent again.
-  patient constant regproc[] := array[
-    'public.create_agent_key',
-    'public.create_agent_keys',
-    'public.revoke_agent_key',
-    'public.revoke_agent_keys',
-    'public.end_artifacts',
-    'public.count_surplus_uploads',
-    'public.find_dead_objects',
-    'public.forget_ended',
-    'public.settle_reads',
-    'public.settle_changes',
-    'public.forget_events',
-    'public.forget_usage',
-    'public.schedule_sweep',
-    'public.reencrypt_psks',
-    'public.remove_agent',
-    'public.readmit_agent'
-  ];
-begin
-  foreach operation in array array[
-    'public.create_agent_key',
-    'public.revoke_agent_key',
-    'public.revoke_agent_keys',
-    'public.forget_events',
-    'public.settle_reads',
-    'public.settle_changes',
+  -- Called for agents, or only reading. A call that waits for a lock holds a connection that others
+  -- need. So these give up after a second (55P03), and the caller is told to retry.
+  impatient constant regproc[] := array[
     'public.describe_caller',
     'public.check_operator',
     'public.check_health',
@@ -137,11 +112,6 @@ begin
     'public.check_grant_token',
     'public.return_download',
     'public.open_artifact',
-    'public.end_artifacts',
-    'public.count_surplus_uploads',
-    'public.find_dead_objects',
-    'public.forget_ended',
-    'public.schedule_sweep',
     'public.list_artifacts_without_bytes',
     'public.list_objects_without_artifact',
     'public.list_shares_of_artifacts',
@@ -156,21 +126,17 @@ begin
     'public.store_psks',
     'public.rotate_psk',
     'public.list_psks_to_reencrypt',
-    'public.reencrypt_psks',
     'public.register_peer',
     'public.read_netmap',
     'public.read_wg_config',
     'public.list_events',
     'public.find_changes',
-    'public.remove_agent',
     'public.record_usage',
-    'public.forget_usage',
     'public.read_artifacts_metrics',
     'public.read_mesh_metrics',
     'public.find_events',
     'public.list_agents',
     'public.read_agent',
-    'public.create_agent_keys',
     'public.list_usage',
     'public.list_busiest',
     'public.list_refusals',
@@ -179,13 +145,33 @@ begin
     'public.list_peers',
     'public.list_mesh_rules',
     'public.check_mesh',
-    'public.inspect_deployment',
+    'public.inspect_deployment'
+  ];
+  -- What the operator alone calls may wait as long as the project lets a call last.
+  patient constant regproc[] := array[
+    'public.create_agent_key',
+    'public.create_agent_keys',
+    'public.revoke_agent_key',
+    'public.revoke_agent_keys',
+    'public.end_artifacts',
+    'public.count_surplus_uploads',
+    'public.find_dead_objects',
+    'public.forget_ended',
+    'public.settle_reads',
+    'public.settle_changes',
+    'public.forget_events',
+    'public.forget_usage',
+    'public.schedule_sweep',
+    'public.reencrypt_psks',
+    'public.remove_agent',
     'public.readmit_agent'
-  ]::regproc[] loop
+  ];
+begin
+  foreach operation in array impatient || patient loop
     execute format('revoke all on function %s from public, anon, authenticated', operation);
     execute format('grant execute on function %s to service_role', operation);
     -- A function that is not volatile takes no lock that another could hold against it.
-    if operation <> all (patient)
+    if operation = any (impatient)
       and (select f.provolatile from pg_catalog.pg_proc f where f.oid = operation) = 'v'
     then
       execute format('alter function %s set lock_timeout = %L', operation, '1s');

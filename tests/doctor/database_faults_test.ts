@@ -16,23 +16,39 @@ interface DatabaseFault {
 const DOCTOR = "dev/doctor/main.ts";
 const RECORDS = "supabase_migrations.schema_migrations";
 
+const OTHER_SCHEMA = {
+  check: "migrations",
+  message:
+    /^The database was made by another schema: \d{14}_release was applied with another name or text\.$/,
+  remedy: /^No migration leads from there to this checkout: .* deno task reset\)$/,
+};
+
 const FAULTS: readonly DatabaseFault[] = [
   {
     fault: "a migration was not applied",
-    put: `update ${RECORDS} set version = '0' || version where name = 'privileges'`,
-    mend: `update ${RECORDS} set version = substr(version, 2) where name = 'privileges'`,
+    put: `update ${RECORDS} set version = '0' || version where name = 'release'`,
+    mend: `update ${RECORDS} set version = substr(version, 2) where name = 'release'`,
     check: "migrations",
-    message: /^Not applied yet: \d{14}_privileges\.$/,
+    message: /^Not applied yet: \d{14}_release\.$/,
     remedy: /^npx supabase@[\d.]+ db push --remote /,
   },
   {
     fault: "a migration was applied with another text",
-    put: `update ${RECORDS} set statements[1] = '-- ' || statements[1] where name = 'mesh_peers'`,
-    mend:
-      `update ${RECORDS} set statements[1] = substr(statements[1], 4) where name = 'mesh_peers'`,
-    check: "migrations",
-    message: /^Applied from another checkout, with another text: \d{14}_mesh_peers\.$/,
-    remedy: /^Run the doctor of the checkout that was deployed; /,
+    put: `update ${RECORDS} set statements[1] = '-- ' || statements[1] where name = 'release'`,
+    mend: `update ${RECORDS} set statements[1] = substr(statements[1], 4) where name = 'release'`,
+    ...OTHER_SCHEMA,
+  },
+  {
+    fault: "a database of before the squash: a migration for each file, and one function less",
+    put: `update ${RECORDS} set name = 'agents', statements = '{create schema agents}'
+        where name = 'release';
+      insert into ${RECORDS} values ('20261121120100', '{create table agents.events ()}', 'agents_events');
+      alter function public.list_inbox rename to list_inbox_before`,
+    mend: `alter function public.list_inbox_before rename to list_inbox;
+      delete from ${RECORDS} where name = 'agents_events';
+      update ${RECORDS} r set name = before.name, statements = before.statements
+      from records_before before where before.version = r.version`,
+    ...OTHER_SCHEMA,
   },
   {
     fault: "nobody may read which migrations were applied",
@@ -159,6 +175,7 @@ const FAULTS: readonly DatabaseFault[] = [
 Deno.test("the doctor of a database with one fault after the other → each alone, with its remedy; mended → nothing", async (test) => {
   await using deployment = await Deployment.open();
   assert.deepEqual(await deployment.complaints(), []);
+  await deployment.sql.unsafe(`create temporary table records_before as select * from ${RECORDS}`);
   await test.step("deno task doctor → every check on a line, exit code 0; --json → the same", async () => {
     const environment = { ...deployment.connection };
     const { code, output, errors } = await runTask(DOCTOR, { environment });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { applyMigrations } from "../../dev/postgres/migrations.ts";
+import { applyMigrations, findForeignMigration } from "../../dev/postgres/migrations.ts";
 import { createProjectDatabase, type DefaultPrivileges } from "../../dev/postgres/platform.ts";
 import { openStateDirectory } from "./stack_process.ts";
 
@@ -70,6 +70,38 @@ Deno.test("applyMigrations with one that fails halfway → leaves nothing of it,
   assert.deepEqual([...tables], [{ tablename: "good" }]);
   const records = await database.sql`select version from supabase_migrations.schema_migrations`;
   assert.deepEqual([...records], [{ version: "1" }]);
+});
+
+Deno.test("findForeignMigration → the first record that the directory does not have; none of a database without records, which stays so", async () => {
+  await using database = await openDatabase();
+  await using directory = await openStateDirectory();
+  const write = (file: string, text: string) => writeFile(join(directory.path, file), text);
+  const options = { databaseUrl: database.url, directory: directory.path };
+  await write("1_one.sql", "select 1;\n\nselect 2;\n");
+  await write("2_two.sql", "select 3;");
+  assert.equal(await findForeignMigration(options), null);
+  const schemas = await database.sql`
+    select from pg_namespace where nspname = 'supabase_migrations'`;
+  assert.equal(schemas.length, 0);
+
+  await applyMigrations(options);
+  await write("3_not_applied_yet.sql", "select 4;");
+  assert.equal(await findForeignMigration(options), null);
+  // As the Supabase CLI records the first one.
+  await database.sql`
+    update supabase_migrations.schema_migrations set statements = '{select 1,select 2}'
+    where version = '1'`;
+  assert.equal(await findForeignMigration(options), null);
+
+  await write("2_two.sql", "select 5;");
+  assert.equal(await findForeignMigration(options), "2_two");
+  await write("2_two.sql", "select 3;");
+  await database.sql`
+    insert into supabase_migrations.schema_migrations values ('10', '{select 6}', 'ten')`;
+  assert.equal(await findForeignMigration(options), "10_ten");
+  await database.sql`
+    update supabase_migrations.schema_migrations set name = 'first' where version = '1'`;
+  assert.equal(await findForeignMigration(options), "1_first");
 });
 
 for (const [defaultPrivileges, granted] of [["older", true], ["newer", false]] as const) {

@@ -8,7 +8,7 @@ import {
   refusesSecretKey,
 } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
-import { fault, type Finding, note, ok, orOk } from "../findings/finding.ts";
+import { fault, type Finding, note, ok } from "../findings/finding.ts";
 
 /** PostgreSQL's, where PostgREST has not noticed yet that a function is gone. */
 const UNDEFINED_FUNCTION = "42883";
@@ -19,6 +19,11 @@ const NO_SUCH_FUNCTION: readonly unknown[] = ["PGRST202", UNDEFINED_FUNCTION];
 export function checkDatabase(facts: Facts): Finding[] {
   const database = inspected(facts);
   if (database === null) return [whyNotInspected(facts)];
+  const foreign = findForeignMigrations(database, facts.checkout);
+  if (foreign.length > 0) {
+    // Functions that are missing are then those of the other schema: nothing mends them one by one.
+    return [reportForeignMigrations(foreign), ...checkOutsiders(database)];
+  }
   return [
     ...checkMigrations(database, facts.checkout),
     ...checkOperations(database),
@@ -50,6 +55,31 @@ function whyNotInspected(facts: Facts): Finding {
   );
 }
 
+/**
+ * The migrations of this checkout whose version was applied with another name or text. A project in
+ * use has migrations of its own, and those that are newer than this checkout's look the same: what
+ * they did to our functions shows in the other checks.
+ */
+function findForeignMigrations({ migrations }: DatabaseFacts, checkout: Checkout): Migration[] {
+  const applied = new Map(migrations?.map((migration) => [migration.version, migration]));
+  return checkout.migrations.filter((migration) => {
+    const record = applied.get(migration.version);
+    if (record === undefined) return false;
+    return record.name !== migration.name ||
+      record.digest !== null && record.digest !== migration.digest;
+  });
+}
+
+function reportForeignMigrations(foreign: readonly Migration[]): Finding {
+  return fault(
+    "migrations",
+    `The database was made by another schema: ${
+      listed(foreign.map(fileOf))
+    } was applied with another name or text.`,
+    "No migration leads from there to this checkout: run the doctor of the checkout that was deployed and stay with it, or deploy this one to a new project (the local stack: deno task reset)",
+  );
+}
+
 function checkMigrations({ migrations }: DatabaseFacts, checkout: Checkout): Finding[] {
   if (migrations === null) {
     return [note(
@@ -58,32 +88,20 @@ function checkMigrations({ migrations }: DatabaseFacts, checkout: Checkout): Fin
       `Apply them by the Supabase CLI, which keeps records: ${PUSH}`,
     )];
   }
-  const applied = new Map(migrations.map((migration) => [migration.version, migration]));
+  const applied = new Set(migrations.map(({ version }) => version));
   const missing = checkout.migrations.filter(({ version }) => !applied.has(version));
-  const others = checkout.migrations.filter((migration) => isOther(migration, applied));
-  const findings: Finding[] = [];
   if (missing.length > 0) {
-    findings.push(fault("migrations", `Not applied yet: ${listed(missing.map(fileOf))}.`, PUSH));
+    return [fault("migrations", `Not applied yet: ${listed(missing.map(fileOf))}.`, PUSH)];
   }
-  if (others.length > 0) {
-    findings.push(fault(
-      "migrations",
-      `Applied from another checkout, with another text: ${listed(others.map(fileOf))}.`,
-      "Run the doctor of the checkout that was deployed; a database from before the first release is carried over, as docs/deployment.md says.",
-    ));
-  }
-  // A project in use has migrations of its own, and those that are newer than this checkout's look
-  // the same: what they did to our functions shows in the other checks.
   const own = checkout.migrations.length;
-  return orOk(findings, "migrations", `All ${own} are applied, as this checkout has them.`);
-}
-
-/** Whether a migration was applied under this version with another name or text. */
-function isOther(migration: Migration, applied: ReadonlyMap<string, Migration>): boolean {
-  const record = applied.get(migration.version);
-  if (record === undefined) return false;
-  return record.name !== migration.name ||
-    record.digest !== null && record.digest !== migration.digest;
+  return [
+    ok(
+      "migrations",
+      own === 1
+        ? `The one migration of this checkout is applied.`
+        : `All ${own} migrations of this checkout are applied.`,
+    ),
+  ];
 }
 
 function checkOperations({ missing_operations }: DatabaseFacts): Finding[] {

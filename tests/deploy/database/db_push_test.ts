@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import type postgres from "postgres";
 import { copyProject } from "../../../dev/deploy/pack.ts";
 import { runSupabase } from "../../../dev/deploy/supabase_cli.ts";
 import { readCheckout } from "../../../dev/doctor/facts/checkout.ts";
+import { readMigrationFiles } from "../../../dev/postgres/migration_files.ts";
 import { applyMigrations } from "../../../dev/postgres/migrations.ts";
 import { findLintServer, openLintDatabase } from "./lint_database.ts";
 import { openProjectDatabase } from "./project_database.ts";
@@ -14,12 +16,17 @@ const PROJECT_SCHEMAS = ["public", "agents", "artifacts", "mesh"];
 async function readDeployment(sql: postgres.Sql) {
   const records = await sql`
     select version, name from supabase_migrations.schema_migrations order by version`;
-  const functions = await sql`
+  return { records: [...records], functions: await readFunctions(sql) };
+}
+
+async function readFunctions(sql: postgres.Sql) {
+  return [
+    ...await sql`
     select p.oid::regprocedure::text as name, p.proacl::text as privileges, p.prosrc as source
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where n.nspname in ${sql(PROJECT_SCHEMAS)}
-    order by 1`;
-  return { records: [...records], functions: [...functions] };
+    order by 1`,
+  ];
 }
 
 Deno.test("supabase db push, twice, to an empty older project → every migration once, recorded and built as the local stack does", async () => {
@@ -36,7 +43,7 @@ Deno.test("supabase db push, twice, to an empty older project → every migratio
 
   const first = await push();
   assert.equal(first.code, 0, first.output);
-  for (const file of files) assert.match(first.output, new RegExp(`Applying migration ${file}`));
+  assert.deepEqual(first.output.match(/(?<=Applying migration )\S+\.sql/g), files);
   const deployment = await readDeployment(pushed.sql);
   assert.deepEqual(deployment, await readDeployment(applied.sql));
   assert.equal(deployment.records.length, files.length);
@@ -50,6 +57,26 @@ Deno.test("supabase db push, twice, to an empty older project → every migratio
   assert.equal(second.code, 0, second.output);
   assert.match(second.output, /Remote database is up to date/);
   assert.deepEqual(await readDeployment(pushed.sql), deployment);
+});
+
+Deno.test("supabase db push of a migration that fails at its end, to an older project → nothing of it stays", async () => {
+  await using directory = await openTemporaryDirectory();
+  await using pushed = await openProjectDatabase();
+  await copyProject(directory.path);
+  const [file] = await readMigrationFiles();
+  const path = join(directory.path, "supabase", "migrations", file!.file);
+  await Deno.writeTextFile(path, `${file!.text}\nselect 1 / 0;\n`);
+  const before = await readFunctions(pushed.sql);
+  const { code, output } = await runSupabase(["db", "push", "--db-url", pushed.url], {
+    projectDirectory: directory.path,
+    homeDirectory: directory.path,
+  });
+  assert.equal(code, 1, output);
+  assert.match(output, /division by zero/);
+  assert.deepEqual(await readFunctions(pushed.sql), before);
+  const schemas = await pushed.sql`
+    select nspname from pg_namespace where nspname in ${pushed.sql(PROJECT_SCHEMAS)}`;
+  assert.deepEqual(schemas.map(({ nspname }) => nspname), ["public"]);
 });
 
 // A later migration may have broken an earlier function. Beside `db lint`, because that runs on

@@ -19,12 +19,6 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
     reason: "The CLI builds a database of the migrations in a Docker container.",
   },
   {
-    what: "docs/deployment.md, A database from before the first release, 1",
-    begins: "psql",
-    reason:
-      "It takes the history of the project: tests/deploy/database/upgrade_test.ts runs both scripts.",
-  },
-  {
     what: "docs/development.md, With supabase start, 2",
     begins: "npx supabase@3.1.0 start",
     reason: "The CLI's own stack runs in Docker containers.",

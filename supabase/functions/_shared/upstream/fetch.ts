@@ -15,8 +15,11 @@ export function serviceHeaders({ serviceKey }: PlatformSettings): Record<string,
   return { apikey: serviceKey, authorization: `Bearer ${serviceKey}` };
 }
 
-/** Calls that change nothing, so that a second one does no harm. */
-const REPEATABLE: ReadonlySet<string> = new Set([
+/**
+ * Calls that change nothing, so that a second one does no harm. A test compares them with the SQL
+ * functions that are not volatile.
+ */
+export const REPEATABLE: ReadonlySet<string> = new Set([
   "auth/jwks",
   "auth/user",
   "object/upload/sign",

@@ -1,0 +1,40 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The project's migrations. */
+export const MIGRATIONS_DIRECTORY = new URL("../../supabase/migrations/", import.meta.url);
+
+export interface MigrationFile {
+  /** `<version>_<name>.sql`. */
+  readonly file: string;
+  readonly version: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+// The same rule as the Supabase CLI's; it passes over other files too.
+const MIGRATION_FILE = /^([0-9]+)_(.*)\.sql$/;
+
+/** The migrations of a directory, in the order in which they are applied. */
+export async function readMigrationFiles(
+  directory: string | URL = MIGRATIONS_DIRECTORY,
+): Promise<MigrationFile[]> {
+  const path = directory instanceof URL ? fileURLToPath(directory) : directory;
+  const files = (await readdir(path)).sort();
+  return await Promise.all(files.flatMap((file) => {
+    const [, version, name] = MIGRATION_FILE.exec(file) ?? [];
+    if (version === undefined || name === undefined) return [];
+    return [readFile(join(path, file), "utf8").then((text) => ({ file, version, name, text }))];
+  }));
+}
+
+/**
+ * The MD5 of a migration without white space and semicolons. Two digests are equal if the texts
+ * are, whether a whole file was recorded or the statements that the Supabase CLI cuts it into.
+ * `inspect_deployment` computes the same.
+ */
+export function digestOfMigration(text: string): string {
+  return createHash("md5").update(text.replaceAll(/[ \t\r\n;]/g, "")).digest("hex");
+}

@@ -1,0 +1,11 @@
+import { VERSION } from "../../supabase/functions/_shared/version.ts";
+import { PROJECT } from "../command/project.ts";
+import { runCommand } from "../command/run_command.ts";
+import { recordRelease } from "./releases.ts";
+
+await runCommand(async () => {
+  const added = await recordRelease(PROJECT, VERSION);
+  console.log(
+    `Recorded ${VERSION} in supabase/releases.json: ${added.join(", ") || "no migration"}.`,
+  );
+});

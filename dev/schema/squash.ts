@@ -1,0 +1,50 @@
+import { readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { CommandError } from "../command/command_error.ts";
+import { PROJECT } from "../command/project.ts";
+import { runCommand } from "../command/run_command.ts";
+import { readReleases } from "./releases.ts";
+import { readSchemaFiles } from "./schema_files.ts";
+
+/**
+ * The file of the one migration until the first release. Its version stays the same, so that two
+ * branches change one file, and a database that has an earlier text of it shows as such.
+ */
+export const RELEASE_MIGRATION = "20261121120000_release.sql";
+
+/**
+ * Writes the migration that makes the whole schema in an empty project, in place of all that are
+ * there. Throws CommandError, with nothing changed, once there is a release: then its migrations
+ * have been applied somewhere.
+ */
+export async function squashMigrations(project: string): Promise<void> {
+  const [release] = await readReleases(project);
+  if (release !== undefined) {
+    throw new CommandError(
+      `${release.version} is released, and databases have applied its migrations: write a new migration instead (CONTRIBUTING.md, Changing the schema).`,
+    );
+  }
+  const directory = join(project, "supabase", "migrations");
+  const text = await renderMigration(project);
+  for (const file of await readdir(directory)) {
+    if (file.endsWith(".sql")) await rm(join(directory, file));
+  }
+  await writeFile(join(directory, RELEASE_MIGRATION), text);
+}
+
+/** The text of the one migration: every schema file, in order. Throws CommandError. */
+export async function renderMigration(project: string): Promise<string> {
+  const files = (await readSchemaFiles(project)).map(({ path, text }) =>
+    `-- ${path}\n\n${text.trimEnd()}\n`
+  );
+  return `-- Written by \`deno task schema:squash\` from supabase/schemas/: edit it there.\n\n${
+    files.join("\n")
+  }`;
+}
+
+if (import.meta.main) {
+  await runCommand(async () => {
+    await squashMigrations(PROJECT);
+    console.log(`Wrote supabase/migrations/${RELEASE_MIGRATION}.`);
+  });
+}
