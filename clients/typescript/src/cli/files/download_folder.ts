@@ -126,10 +126,10 @@ async function sha256OfFile(path: string): Promise<string> {
   }
 }
 
-/** Throws where the file system says that it has less room than that. */
+/** Throws if the file system reports less free space than that. */
 async function assertRoom({ path, name }: HeldFolder, size: number): Promise<void> {
   const { blocks, bavail, bsize } = await statfs(path).catch(() => ({
-    // What cannot be asked is not refused; nor is what some network file systems answer.
+    // If the file system does not tell, nothing is refused. Some network file systems answer 0.
     blocks: 0,
     bavail: 0,
     bsize: 0,

@@ -84,7 +84,7 @@ function result(body: object): CallToolResult {
   return { content: [{ type: "text", text: escapedJson(body) }] };
 }
 
-/** Tells a host that has asked for it how far a transfer is, so that it goes on waiting. */
+/** Reports a transfer's progress to a host that asked for it, so that the host keeps waiting. */
 function progressNotices(
   { _meta, notify }: Pick<ServerContext["mcpReq"], "_meta" | "notify">,
 ): ToolCall["onProgress"] {
