@@ -10,10 +10,11 @@ export type Catalogue = ReadonlyMap<string, string>;
 const OWN_SCHEMAS = ["agents", "artifacts", "mesh"];
 
 /**
- * Reads everything that the project defines: schemas, tables, columns, domains, constraints,
- * indexes, sequences, functions and triggers, each with its owner, privileges and comment. Nothing
- * in it depends on the order in which things were made: neither the place of a column in its table
- * nor the order of grants.
+ * Reads everything that the project defines: schemas, tables, composite types, columns, domains,
+ * constraints, indexes, sequences, functions and triggers, each with its owner, privileges and
+ * comment. Nothing in it depends on the order in which things were made: neither the place of a
+ * column in its table nor the order of grants. Only in a composite type do places count: rows of it
+ * are made by them.
  */
 export async function readCatalogue(
   sql: postgres.Sql | postgres.TransactionSql,
@@ -46,7 +47,7 @@ export async function readCatalogue(
       ) as definition
     from own_schemas n
     union all
-    select format('%s %s', case c.relkind when 'S' then 'sequence' when 'i' then 'index' else 'table' end, c.oid::regclass),
+    select format('%s %s', case c.relkind when 'S' then 'sequence' when 'i' then 'index' when 'c' then 'type' else 'table' end, c.oid::regclass),
       concat_ws(
         E'\\n',
         pg_get_indexdef(i.indexrelid),
@@ -59,7 +60,8 @@ export async function readCatalogue(
         ${property("row level security", "c.relrowsecurity")},
         ${property("row level security, forced", "c.relforcerowsecurity")},
         ${property("persistence", "c.relpersistence")},
-        ${property("comment", "obj_description(c.oid, 'pg_class')")}
+        ${property("comment", "obj_description(c.oid, 'pg_class')")},
+        ${property("comment", "obj_description(c.reltype, 'pg_type')")}
       )
     from relations c
     left join pg_index i on i.indexrelid = c.oid
@@ -75,12 +77,13 @@ export async function readCatalogue(
         ${property("default", "pg_get_expr(d.adbin, d.adrelid)")},
         ${privileges("a.attacl", "'c'", "c.relowner")},
         ${property("options", "a.attoptions")},
-        ${property("comment", "col_description(c.oid, a.attnum)")}
+        ${property("comment", "col_description(c.oid, a.attnum)")},
+        ${property("place in the type", "case when c.relkind = 'c' then a.attnum end")}
       )
     from relations c
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-    where c.relkind = 'r'
+    where c.relkind in ('r', 'c')
     union all
     select format('domain %s', t.oid::regtype),
       concat_ws(

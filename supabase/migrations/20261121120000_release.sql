@@ -1685,11 +1685,12 @@ comment on column artifacts.grants.transaction_id is
   'What tells which grants were made since an earlier look: those that its snapshot did not see. '
   'Times cannot tell, because grants are not committed in the order of granted_at.';
 
-create function artifacts.live_grants(artifact_id text, instant timestamptz) returns setof artifacts.grants
+create function artifacts.live_grants(artifact_id text, instant timestamptz)
+returns table (grant_id text, to_agent agents.agent_id, live_until timestamptz)
 language sql
 stable
 begin atomic
-  select g.*
+  select g.grant_id, g.to_agent, g.live_until
   from artifacts.grants g
   -- One range of grants_by_artifact, written so that no other index is searched for it: for
   -- live_until alone the planner might take grants_by_end, which has the grants of all artifacts.
@@ -1974,7 +1975,8 @@ begin
     where g.to_agent = use_grant.agent_id
     -- First what costs nothing, and the longest of it; then what ends first. In one order for
     -- everybody: a grant whose last download somebody else took stays locked.
-    order by is_limited, case when d.max_downloads is null then g.live_until end desc, g.live_until, g.grant_id
+    order by is_limited, case when d.max_downloads is null then g.live_until end desc,
+      g.live_until, g.grant_id collate "C"
   loop
     continue when candidate.is_used_up;
     if not candidate.is_limited or artifacts.count_download(candidate.grant_id) then
@@ -2060,7 +2062,23 @@ comment on table artifacts.totals is
   'have a row, those that ended in the last 30 days included; and what it has uploaded beyond what '
   'it registered.';
 
-create function artifacts.count_totals(agent_id text) returns artifacts.totals
+-- A type of its own: whatever makes a row of artifacts.totals by hand, by a cast or as what a
+-- function returns, fails as soon as the table has another column.
+create type artifacts.share as (
+  agent_id agents.agent_id,
+  pending bigint,
+  committed bigint,
+  superseded bigint,
+  pending_bytes bigint,
+  committed_bytes bigint,
+  superseded_bytes bigint,
+  grants bigint,
+  surplus_bytes bigint
+);
+comment on type artifacts.share is
+  'What some rows of an agent come to in artifacts.totals; negative: what is taken away.';
+
+create function artifacts.count_totals(agent_id text) returns artifacts.share
 language sql
 stable
 set search_path = ''
@@ -2083,6 +2101,18 @@ as $$
 $$;
 comment on function artifacts.count_totals(text) is
   'What the totals of an agent should be. It reads all of its rows: for fsck, and for tests.';
+
+create function artifacts.kept_share(totals artifacts.totals) returns artifacts.share
+language sql
+immutable
+return case
+  when totals.agent_id is not null then row(
+    totals.agent_id, totals.pending, totals.committed, totals.superseded, totals.pending_bytes,
+    totals.committed_bytes, totals.superseded_bytes, totals.grants, totals.surplus_bytes
+  )::artifacts.share
+end;
+comment on function artifacts.kept_share(artifacts.totals) is
+  'The totals of an agent, to be compared with what its rows come to.';
 
 create table artifacts.project_totals (
   shard integer primary key,
@@ -2112,13 +2142,16 @@ return case
 end;
 comment on function artifacts.shard() is 'Which row of project_totals this transaction adds to.';
 
-create function artifacts.add_to_totals(changes artifacts.totals[]) returns void
+create function artifacts.add_to_totals(changes artifacts.share[]) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
 begin
-  insert into artifacts.totals as t
+  insert into artifacts.totals as t (
+    agent_id, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
+    surplus_bytes
+  )
   select c.agent_id, sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
     sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
   from unnest(add_to_totals.changes) c
@@ -2142,7 +2175,10 @@ begin
     return;
   end if;
 
-  insert into artifacts.project_totals as p
+  insert into artifacts.project_totals as p (
+    shard, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
+    surplus_bytes
+  )
   select artifacts.shard(), sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
     sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
   from unnest(add_to_totals.changes) c
@@ -2161,11 +2197,11 @@ begin
       surplus_bytes = p.surplus_bytes + excluded.surplus_bytes;
 end
 $$;
-comment on function artifacts.add_to_totals(artifacts.totals[]) is
+comment on function artifacts.add_to_totals(artifacts.share[]) is
   'Adds these numbers, which may be negative, to the totals of their agents and of the project.';
 
 create function artifacts.share_in_totals(artifact artifacts.artifacts, sign integer)
-returns artifacts.totals
+returns artifacts.share
 language sql
 immutable
 return row(
@@ -2181,7 +2217,7 @@ return row(
     then sign * artifact.size_bytes else 0 end,
   0,
   sign * coalesce(artifact.surplus_bytes, 0)
-)::artifacts.totals;
+)::artifacts.share;
 comment on function artifacts.share_in_totals(artifacts.artifacts, integer) is
   'What one artifact adds to the totals of its agent (sign 1), or takes away (sign -1).';
 
@@ -2190,7 +2226,7 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  changes artifacts.totals[] := array[]::artifacts.totals[];
+  changes artifacts.share[] := array[]::artifacts.share[];
 begin
   -- Each operation has only the transition tables that it can have.
   if tg_op <> 'INSERT' then
@@ -2223,11 +2259,11 @@ as $$
 begin
   if tg_op = 'INSERT' then
     perform artifacts.add_to_totals(
-      array(select row(n.from_agent, 0, 0, 0, 0, 0, 0, 1, 0)::artifacts.totals from new_rows n)
+      array(select row(n.from_agent, 0, 0, 0, 0, 0, 0, 1, 0)::artifacts.share from new_rows n)
     );
   else
     perform artifacts.add_to_totals(
-      array(select row(o.from_agent, 0, 0, 0, 0, 0, 0, -1, 0)::artifacts.totals from old_rows o)
+      array(select row(o.from_agent, 0, 0, 0, 0, 0, 0, -1, 0)::artifacts.share from old_rows o)
     );
   end if;
   return null;
@@ -4450,14 +4486,14 @@ security invoker
 set search_path = ''
 as $$
   with examined as (
-    select t.*
+    select t.agent_id, artifacts.kept_share(t) as share
     from artifacts.totals t
     where t.agent_id > list_totals.after
     order by t.agent_id
     limit list_totals.max_entries
   )
   select json_build_object(
-    'found', coalesce(json_agg(e order by e.agent_id), '[]'),
+    'found', coalesce(json_agg(e.share order by e.agent_id), '[]'),
     'next', case when count(*) = list_totals.max_entries then max(e.agent_id) end
   )
   from examined e
@@ -4473,7 +4509,7 @@ security invoker
 set search_path = ''
 as $$
   with examined as (
-    select named.agent_id, to_jsonb(t) as kept, to_jsonb(c) as counted
+    select named.agent_id, to_jsonb(artifacts.kept_share(t)) as kept, to_jsonb(c) as counted
     from unnest(list_wrong_totals.agent_ids) as named (agent_id)
     left join artifacts.totals t on t.agent_id = named.agent_id
     cross join lateral artifacts.count_totals(named.agent_id) c
@@ -6124,15 +6160,24 @@ comment on function public.register_peer(jsonb, text, text, text, inet, integer,
 -- text always belong together. Where a PSK is still to be made, it calls store_psks with one and
 -- renders what that returns: whichever side was first, both get the same.
 
-create function mesh.rules_that_name(agent_id text, active boolean) returns setof mesh.rules
+create function mesh.rules_that_name(agent_id text, active boolean)
+returns table (
+  from_agent agents.agent_id,
+  to_agent agents.agent_id,
+  port integer,
+  proto text,
+  waiting_for text
+)
 language sql
 stable
 begin atomic
   -- No rule names the same agent twice, so none comes twice.
-  select r.* from mesh.rules r
+  select r.from_agent, r.to_agent, r.port, r.proto, mesh.waiting_for(r)
+  from mesh.rules r
   where r.from_agent = rules_that_name.agent_id and r.active = rules_that_name.active
   union all
-  select r.* from mesh.rules r
+  select r.from_agent, r.to_agent, r.port, r.proto, mesh.waiting_for(r)
+  from mesh.rules r
   where r.to_agent = rules_that_name.agent_id and r.active = rules_that_name.active;
 end;
 comment on function mesh.rules_that_name(text, boolean) is
@@ -6190,7 +6235,9 @@ begin
       where p.agent_id = any (named)
     ),
     'acls', (
-      select coalesce(json_agg(r order by r.from_agent, r.to_agent, r.proto, r.port), '[]')
+      select coalesce(
+        json_agg(r order by r.from_agent, r.to_agent, r.proto collate "C", r.port), '[]'
+      )
       from (
         select i.from_agent, i.to_agent, i.port, i.proto
         from mesh.rules_that_name(subject, active => true) i
@@ -6198,14 +6245,7 @@ begin
     ),
     'acl_requests', (
       select coalesce(
-        json_agg(
-          json_build_object(
-            'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto,
-            'waiting_for', mesh.waiting_for(r)
-          )
-          order by r.from_agent, r.to_agent, r.proto, r.port
-        ),
-        '[]'
+        json_agg(r order by r.from_agent, r.to_agent, r.proto collate "C", r.port), '[]'
       )
       from mesh.rules_that_name(subject, active => false) r
     )
@@ -8144,6 +8184,21 @@ comment on function public.create_agent_keys(jsonb, integer) is
 
 -- What agents asked for and were refused, in the order of time.
 
+create function agents.usage_json(used agents.usage) returns json
+language sql
+stable
+return json_build_object(
+  'agent_id', used.agent_id,
+  'day', used.day,
+  'requests', used.requests,
+  'refusals', used.refusals,
+  'artifacts', used.artifacts,
+  'bytes', used.bytes,
+  'grants', used.grants
+);
+comment on function agents.usage_json(agents.usage) is
+  'What an agent used on one day, as the operator sees it.';
+
 create function public.list_usage(
   max_entries integer,
   after text default '',
@@ -8182,7 +8237,8 @@ begin
   end if;
   return json_build_object(
     'found', (
-      select coalesce(json_agg(to_jsonb(p) order by p.day, p.agent_id), '[]') from unnest(page) p
+      select coalesce(json_agg(agents.usage_json(p) order by p.day, p.agent_id), '[]')
+      from unnest(page) p
     ),
     'next', case
       when cardinality(page) = list_usage.max_entries
@@ -8202,14 +8258,18 @@ stable
 security invoker
 set search_path = ''
 as $$
-  select json_build_object('found', coalesce(json_agg(to_jsonb(u) order by u.requests desc, u.agent_id), '[]'))
+  select json_build_object(
+    'found', coalesce(
+      json_agg(agents.usage_json(b.used) order by (b.used).requests desc, (b.used).agent_id), '[]'
+    )
+  )
   from (
-    select *
+    select u as used
     from agents.usage u
     where u.day = (now() at time zone 'UTC')::date
     order by u.day desc, u.requests desc
     limit list_busiest.max_entries
-  ) u
+  ) b
 $$;
 comment on function public.list_busiest(integer) is
   'What the agents used today (UTC) that asked most, those first: {found: as list_usage tells it}. A '

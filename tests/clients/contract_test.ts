@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CONTRACTS, contractTypes } from "../../dev/clients/contract.ts";
 import { type ContractDocument, readDocument } from "../../dev/clients/document.ts";
@@ -69,5 +69,19 @@ Deno.test("a contract in which properties are called otherwise → the client do
     for (const [, , property] of RENAMED) assert.match(errors, new RegExp(`'${property}'`));
   } finally {
     await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("every operation of both documents → sent by the client", async () => {
+  const source = join(PROJECT, "clients/typescript/src");
+  const files = (await readdir(source, { recursive: true }))
+    .filter((file) => file.endsWith(".ts") && !/^(?:contract|cli)\//.test(file));
+  const code = (await Promise.all(files.map((file) => readFile(join(source, file), "utf8"))))
+    .join();
+  for (const { name } of CONTRACTS) {
+    const { paths } = await readDocument(name);
+    const operations = Object.keys(paths).filter((path) => "post" in paths[path]!);
+    assert.ok(operations.length > 8, operations.join());
+    assert.deepEqual(operations.filter((path) => !code.includes(`"${path}"`)), [], name);
   }
 });

@@ -13,6 +13,7 @@ import {
   assertError,
   assertInvalid,
   type JsonObject,
+  listedOperations,
   post,
   PUBLISHABLE_KEY,
   SECRET_KEY,
@@ -103,6 +104,11 @@ artifactTest(
     await leavesUnchanged([planner, builder], async () => {
       for (const artifact_id of [artifact.artifact_id, `art_${"0".repeat(32)}`, "no such form"]) {
         const bodies: Record<string, object> = {
+          sweep: {},
+          events: { agent_id: planner.id },
+          grants: { agent_id: planner.id },
+          "inbox/block": { agent_id: builder.id, from_agent: planner.id },
+          "inbox/unblock": { agent_id: builder.id, from_agent: planner.id },
           register: { agent_id: planner.id, key: "k", mime: "a/b", size: 0, ttl_days: 1 },
           commit: { artifact_id, sha256: "0".repeat(64) },
           grant: { artifact_id, to_agent: builder.id, expires_at: "2999-01-01T00:00:00Z" },
@@ -112,6 +118,12 @@ artifactTest(
           list: { agent_id: planner.id },
           delete: { artifact_id },
         };
+        // To /fetch, the grant token is the credential.
+        const operations = await listedOperations("agent-artifacts");
+        assert.deepEqual(
+          Object.keys(bodies).sort(),
+          operations.filter((path) => path !== "fetch").sort(),
+        );
         for (const [name, body] of Object.entries(bodies)) {
           assertUnauthenticated(await post(`/agent-artifacts/${name}`, { as, body }));
         }

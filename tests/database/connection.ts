@@ -48,6 +48,14 @@ export async function withProjectDatabase(
   }
 }
 
+/** By which the superuser opens further sessions of the database that `sql` is connected to. */
+export async function urlOf(sql: postgres.Sql): Promise<string> {
+  const [row] = await sql<[{ name: string }]>`select current_database() as name`;
+  const url = new URL(SUPERUSER_URL);
+  url.pathname = `/${row.name}`;
+  return url.href;
+}
+
 /**
  * Calls an SQL function as PostgREST does: as service_role, with named arguments, for its one JSON
  * value.

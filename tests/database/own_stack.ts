@@ -23,7 +23,10 @@ export interface OwnStack {
   ask<AnswerBody>(path: string, body?: unknown): Promise<AnswerBody>;
 }
 
-export async function withOwnStack(run: (own: OwnStack) => Promise<void>): Promise<void> {
+export async function withOwnStack(
+  run: (own: OwnStack) => Promise<void>,
+  { functionNames = ["agent-artifacts"] }: { readonly functionNames?: readonly string[] } = {},
+): Promise<void> {
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-sweep-" });
   try {
     // Others may pass through: as root, PostgreSQL runs as another user.
@@ -32,7 +35,7 @@ export async function withOwnStack(run: (own: OwnStack) => Promise<void>): Promi
       port: 0,
       stateDir,
       durable: false,
-      functionNames: ["agent-artifacts"],
+      functionNames,
     });
     const sql = postgres(stack.superuserDatabaseUrl, { max: 2, onnotice: () => {} });
     try {

@@ -10,6 +10,7 @@ import {
   send,
 } from "../conformance/client.ts";
 import { arrangeValidRequests } from "../mutations/valid_requests.ts";
+import { operationsOfApps } from "../faults/points/code.ts";
 import { agentsIn, isIdentified, keyIn, sent } from "./requests.ts";
 import { newName, signIn } from "./signed_in.ts";
 
@@ -23,6 +24,15 @@ async function end(agents: readonly Agent[]): Promise<void> {
 function verdictOf({ status, body }: Answer): string {
   return `${status} ${(body["error"] as { code?: string } | undefined)?.code ?? ""}`;
 }
+
+Deno.test("the valid requests, which mutations begin with too → one of every operation at least", async () => {
+  const requests = await arrangeValidRequests();
+  const paths = requests.map(({ path }) => path.replace(/\/d\/.+$/, "/d/:grant_token"));
+  // Nothing that is sent to /health means anything.
+  const operations = operationsOfApps().filter((path) => !path.endsWith("/health"));
+  assert.deepEqual([...new Set(paths)].sort(), operations);
+  await end(await agentsIn(requests.filter(isIdentified)));
+});
 
 Deno.test("every operation of an agent by a user who is that agent → 200, as by its key", async (test) => {
   const requests = (await arrangeValidRequests()).filter(isIdentified)

@@ -126,14 +126,14 @@ security invoker
 set search_path = ''
 as $$
   with examined as (
-    select t.*
+    select t.agent_id, artifacts.kept_share(t) as share
     from artifacts.totals t
     where t.agent_id > list_totals.after
     order by t.agent_id
     limit list_totals.max_entries
   )
   select json_build_object(
-    'found', coalesce(json_agg(e order by e.agent_id), '[]'),
+    'found', coalesce(json_agg(e.share order by e.agent_id), '[]'),
     'next', case when count(*) = list_totals.max_entries then max(e.agent_id) end
   )
   from examined e
@@ -149,7 +149,7 @@ security invoker
 set search_path = ''
 as $$
   with examined as (
-    select named.agent_id, to_jsonb(t) as kept, to_jsonb(c) as counted
+    select named.agent_id, to_jsonb(artifacts.kept_share(t)) as kept, to_jsonb(c) as counted
     from unnest(list_wrong_totals.agent_ids) as named (agent_id)
     left join artifacts.totals t on t.agent_id = named.agent_id
     cross join lateral artifacts.count_totals(named.agent_id) c

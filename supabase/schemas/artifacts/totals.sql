@@ -20,7 +20,23 @@ comment on table artifacts.totals is
   'have a row, those that ended in the last 30 days included; and what it has uploaded beyond what '
   'it registered.';
 
-create function artifacts.count_totals(agent_id text) returns artifacts.totals
+-- A type of its own: whatever makes a row of artifacts.totals by hand, by a cast or as what a
+-- function returns, fails as soon as the table has another column.
+create type artifacts.share as (
+  agent_id agents.agent_id,
+  pending bigint,
+  committed bigint,
+  superseded bigint,
+  pending_bytes bigint,
+  committed_bytes bigint,
+  superseded_bytes bigint,
+  grants bigint,
+  surplus_bytes bigint
+);
+comment on type artifacts.share is
+  'What some rows of an agent come to in artifacts.totals; negative: what is taken away.';
+
+create function artifacts.count_totals(agent_id text) returns artifacts.share
 language sql
 stable
 set search_path = ''
@@ -43,6 +59,18 @@ as $$
 $$;
 comment on function artifacts.count_totals(text) is
   'What the totals of an agent should be. It reads all of its rows: for fsck, and for tests.';
+
+create function artifacts.kept_share(totals artifacts.totals) returns artifacts.share
+language sql
+immutable
+return case
+  when totals.agent_id is not null then row(
+    totals.agent_id, totals.pending, totals.committed, totals.superseded, totals.pending_bytes,
+    totals.committed_bytes, totals.superseded_bytes, totals.grants, totals.surplus_bytes
+  )::artifacts.share
+end;
+comment on function artifacts.kept_share(artifacts.totals) is
+  'The totals of an agent, to be compared with what its rows come to.';
 
 create table artifacts.project_totals (
   shard integer primary key,
@@ -72,13 +100,16 @@ return case
 end;
 comment on function artifacts.shard() is 'Which row of project_totals this transaction adds to.';
 
-create function artifacts.add_to_totals(changes artifacts.totals[]) returns void
+create function artifacts.add_to_totals(changes artifacts.share[]) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
 begin
-  insert into artifacts.totals as t
+  insert into artifacts.totals as t (
+    agent_id, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
+    surplus_bytes
+  )
   select c.agent_id, sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
     sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
   from unnest(add_to_totals.changes) c
@@ -102,7 +133,10 @@ begin
     return;
   end if;
 
-  insert into artifacts.project_totals as p
+  insert into artifacts.project_totals as p (
+    shard, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
+    surplus_bytes
+  )
   select artifacts.shard(), sum(c.pending), sum(c.committed), sum(c.superseded), sum(c.pending_bytes),
     sum(c.committed_bytes), sum(c.superseded_bytes), sum(c.grants), sum(c.surplus_bytes)
   from unnest(add_to_totals.changes) c
@@ -121,11 +155,11 @@ begin
       surplus_bytes = p.surplus_bytes + excluded.surplus_bytes;
 end
 $$;
-comment on function artifacts.add_to_totals(artifacts.totals[]) is
+comment on function artifacts.add_to_totals(artifacts.share[]) is
   'Adds these numbers, which may be negative, to the totals of their agents and of the project.';
 
 create function artifacts.share_in_totals(artifact artifacts.artifacts, sign integer)
-returns artifacts.totals
+returns artifacts.share
 language sql
 immutable
 return row(
@@ -141,7 +175,7 @@ return row(
     then sign * artifact.size_bytes else 0 end,
   0,
   sign * coalesce(artifact.surplus_bytes, 0)
-)::artifacts.totals;
+)::artifacts.share;
 comment on function artifacts.share_in_totals(artifacts.artifacts, integer) is
   'What one artifact adds to the totals of its agent (sign 1), or takes away (sign -1).';
 
@@ -150,7 +184,7 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  changes artifacts.totals[] := array[]::artifacts.totals[];
+  changes artifacts.share[] := array[]::artifacts.share[];
 begin
   -- Each operation has only the transition tables that it can have.
   if tg_op <> 'INSERT' then
@@ -183,11 +217,11 @@ as $$
 begin
   if tg_op = 'INSERT' then
     perform artifacts.add_to_totals(
-      array(select row(n.from_agent, 0, 0, 0, 0, 0, 0, 1, 0)::artifacts.totals from new_rows n)
+      array(select row(n.from_agent, 0, 0, 0, 0, 0, 0, 1, 0)::artifacts.share from new_rows n)
     );
   else
     perform artifacts.add_to_totals(
-      array(select row(o.from_agent, 0, 0, 0, 0, 0, 0, -1, 0)::artifacts.totals from old_rows o)
+      array(select row(o.from_agent, 0, 0, 0, 0, 0, 0, -1, 0)::artifacts.share from old_rows o)
     );
   end if;
   return null;

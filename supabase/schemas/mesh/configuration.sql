@@ -3,15 +3,24 @@
 -- text always belong together. Where a PSK is still to be made, it calls store_psks with one and
 -- renders what that returns: whichever side was first, both get the same.
 
-create function mesh.rules_that_name(agent_id text, active boolean) returns setof mesh.rules
+create function mesh.rules_that_name(agent_id text, active boolean)
+returns table (
+  from_agent agents.agent_id,
+  to_agent agents.agent_id,
+  port integer,
+  proto text,
+  waiting_for text
+)
 language sql
 stable
 begin atomic
   -- No rule names the same agent twice, so none comes twice.
-  select r.* from mesh.rules r
+  select r.from_agent, r.to_agent, r.port, r.proto, mesh.waiting_for(r)
+  from mesh.rules r
   where r.from_agent = rules_that_name.agent_id and r.active = rules_that_name.active
   union all
-  select r.* from mesh.rules r
+  select r.from_agent, r.to_agent, r.port, r.proto, mesh.waiting_for(r)
+  from mesh.rules r
   where r.to_agent = rules_that_name.agent_id and r.active = rules_that_name.active;
 end;
 comment on function mesh.rules_that_name(text, boolean) is
@@ -69,7 +78,9 @@ begin
       where p.agent_id = any (named)
     ),
     'acls', (
-      select coalesce(json_agg(r order by r.from_agent, r.to_agent, r.proto, r.port), '[]')
+      select coalesce(
+        json_agg(r order by r.from_agent, r.to_agent, r.proto collate "C", r.port), '[]'
+      )
       from (
         select i.from_agent, i.to_agent, i.port, i.proto
         from mesh.rules_that_name(subject, active => true) i
@@ -77,14 +88,7 @@ begin
     ),
     'acl_requests', (
       select coalesce(
-        json_agg(
-          json_build_object(
-            'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto,
-            'waiting_for', mesh.waiting_for(r)
-          )
-          order by r.from_agent, r.to_agent, r.proto, r.port
-        ),
-        '[]'
+        json_agg(r order by r.from_agent, r.to_agent, r.proto collate "C", r.port), '[]'
       )
       from mesh.rules_that_name(subject, active => false) r
     )

@@ -1,5 +1,20 @@
 -- What agents asked for and were refused, in the order of time.
 
+create function agents.usage_json(used agents.usage) returns json
+language sql
+stable
+return json_build_object(
+  'agent_id', used.agent_id,
+  'day', used.day,
+  'requests', used.requests,
+  'refusals', used.refusals,
+  'artifacts', used.artifacts,
+  'bytes', used.bytes,
+  'grants', used.grants
+);
+comment on function agents.usage_json(agents.usage) is
+  'What an agent used on one day, as the operator sees it.';
+
 create function public.list_usage(
   max_entries integer,
   after text default '',
@@ -38,7 +53,8 @@ begin
   end if;
   return json_build_object(
     'found', (
-      select coalesce(json_agg(to_jsonb(p) order by p.day, p.agent_id), '[]') from unnest(page) p
+      select coalesce(json_agg(agents.usage_json(p) order by p.day, p.agent_id), '[]')
+      from unnest(page) p
     ),
     'next', case
       when cardinality(page) = list_usage.max_entries
@@ -58,14 +74,18 @@ stable
 security invoker
 set search_path = ''
 as $$
-  select json_build_object('found', coalesce(json_agg(to_jsonb(u) order by u.requests desc, u.agent_id), '[]'))
+  select json_build_object(
+    'found', coalesce(
+      json_agg(agents.usage_json(b.used) order by (b.used).requests desc, (b.used).agent_id), '[]'
+    )
+  )
   from (
-    select *
+    select u as used
     from agents.usage u
     where u.day = (now() at time zone 'UTC')::date
     order by u.day desc, u.requests desc
     limit list_busiest.max_entries
-  ) u
+  ) b
 $$;
 comment on function public.list_busiest(integer) is
   'What the agents used today (UTC) that asked most, those first: {found: as list_usage tells it}. A '

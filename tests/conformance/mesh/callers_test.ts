@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { assertUnauthenticated, UNKNOWN_AGENT_KEY } from "../credentials.ts";
-import { type Agent, assertError, operatorRpc, post, PUBLISHABLE_KEY } from "../client.ts";
+import {
+  type Agent,
+  assertError,
+  listedOperations,
+  operatorRpc,
+  post,
+  PUBLISHABLE_KEY,
+} from "../client.ts";
 import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "../mesh_cast.ts";
+
+/** What only a command of the operator asks, and the OpenAPI document leaves out. */
+const UNLISTED = "psk/keys";
 
 /** A well-formed request to every path, about two agents. */
 function requestsAbout(one: Agent, other: Agent): Record<string, object> {
@@ -14,8 +24,19 @@ function requestsAbout(one: Agent, other: Agent): Record<string, object> {
     "acl/put": ruleBetween(one, other, { port: 22 }),
     "acl/revoke": ruleBetween(one, other),
     "psk/rotate": { a: one.id, b: other.id },
+    "events": { agent_id: one.id },
+    [UNLISTED]: {},
   };
 }
+
+meshTest("every path of /openapi.json → among those that the tests here ask", async ({ alice }) => {
+  const listed = await listedOperations("agent-mesh");
+  assert.ok(listed.length > 8, listed.join());
+  assert.deepEqual(
+    Object.keys(requestsAbout(alice, alice)).sort(),
+    [...listed, UNLISTED].sort(),
+  );
+});
 
 meshTest(
   "every path without a live credential → 401, and nothing changes",

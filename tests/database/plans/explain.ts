@@ -129,7 +129,7 @@ async function callAndRollBack(
   }
 }
 
-function literal(value: unknown): string {
+export function literal(value: unknown): string {
   if (value === null) return "null";
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   return `'${text.replaceAll("'", "''")}'`;

@@ -51,6 +51,8 @@ Deno.test("readCatalogue() sees a change of each kind", async () => {
     "schema mesh": "grant usage on schema mesh to anon",
     "table artifacts.grants": "alter table artifacts.grants disable row level security",
     "table mesh.settings": "reset role; alter table mesh.settings owner to supabase_admin",
+    "type artifacts.share": "comment on type artifacts.share is 'x'",
+    "column artifacts.share.added": "alter type artifacts.share add attribute added text",
     "trigger networks_change_only_without_peers of mesh.settings":
       "alter table mesh.settings disable trigger networks_change_only_without_peers",
     "policy everybody of mesh.rules": "create policy everybody on mesh.rules",

@@ -68,6 +68,14 @@ Deno.test("the documentation's tables → every path once, with who may call it;
   );
 });
 
+Deno.test("the operation that /openapi.json leaves out → /psk/keys alone, which a command asks", async () => {
+  const operations = (await Promise.all(FUNCTIONS.map(readOperations))).flat();
+  assert.deepEqual(
+    operations.filter(({ operation }) => operation.isUnlisted).map(({ path }) => path),
+    ["/psk/keys"],
+  );
+});
+
 Deno.test("the operation without identification → /fetch alone, whose token is its credential", async () => {
   const operations = (await Promise.all(FUNCTIONS.map(readOperations))).flat();
   assert.deepEqual(

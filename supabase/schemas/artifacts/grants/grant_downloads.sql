@@ -76,7 +76,8 @@ begin
     where g.to_agent = use_grant.agent_id
     -- First what costs nothing, and the longest of it; then what ends first. In one order for
     -- everybody: a grant whose last download somebody else took stays locked.
-    order by is_limited, case when d.max_downloads is null then g.live_until end desc, g.live_until, g.grant_id
+    order by is_limited, case when d.max_downloads is null then g.live_until end desc,
+      g.live_until, g.grant_id collate "C"
   loop
     continue when candidate.is_used_up;
     if not candidate.is_limited or artifacts.count_download(candidate.grant_id) then

@@ -49,11 +49,12 @@ comment on column artifacts.grants.transaction_id is
   'What tells which grants were made since an earlier look: those that its snapshot did not see. '
   'Times cannot tell, because grants are not committed in the order of granted_at.';
 
-create function artifacts.live_grants(artifact_id text, instant timestamptz) returns setof artifacts.grants
+create function artifacts.live_grants(artifact_id text, instant timestamptz)
+returns table (grant_id text, to_agent agents.agent_id, live_until timestamptz)
 language sql
 stable
 begin atomic
-  select g.*
+  select g.grant_id, g.to_agent, g.live_until
   from artifacts.grants g
   -- One range of grants_by_artifact, written so that no other index is searched for it: for
   -- live_until alone the planner might take grants_by_end, which has the grants of all artifacts.

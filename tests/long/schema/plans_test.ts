@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { fill } from "../bench/fill/fill.ts";
-import { withProjectDatabase } from "../database/connection.ts";
-import { HUB } from "../database/plans/planned_call.ts";
-import { complaintsIn } from "../database/plans/complaints.ts";
-import { fillLog } from "../database/plans/log_rows.ts";
-import { fillOrphans } from "../database/plans/orphan_rows.ts";
+import { fill } from "../../bench/fill/fill.ts";
+import { withProjectDatabase } from "../../database/connection.ts";
+import { HUB } from "../../database/plans/planned_call.ts";
+import { complaintsIn } from "../../database/plans/complaints.ts";
+import { fillLog } from "../../database/plans/log_rows.ts";
+import { fillOrphans } from "../../database/plans/orphan_rows.ts";
 
 Deno.test("each SQL function, in tables of 100,000 rows → reads ranges of indexes, and a bounded number of rows and pages", async () => {
   await withProjectDatabase({}, async (sql) => {

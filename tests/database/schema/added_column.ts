@@ -1,0 +1,18 @@
+import type postgres from "postgres";
+
+/** The project's tables, as `schema.table`. */
+export async function tablesOf(sql: postgres.Sql): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select c.oid::regclass::text as name
+    from pg_class c
+    where c.relkind = 'r' and c.relnamespace::regnamespace::text in ('agents', 'artifacts', 'mesh')
+    order by 1`;
+  return rows.map(({ name }) => name);
+}
+
+/** As a migration of the next release may, while everything runs: a column that may be null. */
+export async function addColumnToEveryTable(sql: postgres.Sql): Promise<void> {
+  for (const table of await tablesOf(sql)) {
+    await sql.unsafe(`alter table ${table} add column added text`);
+  }
+}
