@@ -5,7 +5,7 @@
     for grant in files.inbox(wait=True):
         files.get(grant["artifact_id"], "received.txt")
 
-What operations answer comes as the dictionaries that they answer. Errors are AgentError.
+Methods return an operation's JSON answer as a dictionary. Errors are AgentError.
 """
 
 import contextlib
@@ -46,26 +46,26 @@ _Answer = TypeVar("_Answer")
 _CHUNK_BYTES = 256 * 1024
 # Longer than a function may take to answer (150 s), so that its answer is never missed.
 _ANSWER_SECONDS = 160
-# The same for an answer that is waited for, beyond the wait: a dead connection is found sooner.
+# The same after a wait has ended. Shorter, so that a dead connection is found sooner.
 _ANSWER_AFTER_WAIT_SECONDS = 30
 _IDLE_SECONDS = 60
-# What a commit waits for at most: Storage takes minutes to move gigabytes.
+# How long a commit is retried at least: Storage needs minutes to move gigabytes.
 _COMMIT_RETRY_SECONDS = 900
 _WAIT_SECONDS = 50
 _POLL_SECONDS = 2
 _UPLOADS = 4
-# Statuses of gateways and of Storage that pass: 544 and 546 are Supabase's own.
+# Temporary statuses of gateways and Storage. 544 and 546 are Supabase's own.
 _PASSING = {408, 423, 425, 429, 500, 502, 503, 504, 544, 546}
-# A grant ends with its artifact, if not before.
+# A grant ends with its artifact at the latest.
 _AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z"
 _ARTIFACT_ID = re.compile(r"art_[0-9a-f]{32}")
 _GRANT_TOKEN = re.compile(r"g_[A-Za-z0-9_-]{43}")
 
 
 class AgentError(Exception):
-    """What went wrong: `code` is the service's, or `network_error`, `unexpected_answer`,
+    """An error. `code` is the service's, or `network_error`, `unexpected_answer`,
     `upload_refused`, `source_size_mismatch`, `download_broken`, `download_mismatch`.
-    `status` is the HTTP status, 0 where nothing answered. `retryable` says whether the same call
+    `status` is the HTTP status, or 0 if nothing answered. `retryable` says whether the same call
     can succeed later, unchanged."""
 
     def __init__(
@@ -89,8 +89,8 @@ class AgentError(Exception):
 
 
 class AgentFiles:
-    """An agent's files, and those that other agents grant it. `agent_id` names the agent where the
-    key does not: for the operator."""
+    """An agent's files, and those granted to it. `key` is an agent key, a user's token or, for the
+    operator, the project's secret key. Only the operator has to give `agent_id`."""
 
     def __init__(
         self,
@@ -102,11 +102,11 @@ class AgentFiles:
     ) -> None:
         key = key.strip()
         if not re.fullmatch(r"[\x21-\x7e]+", key):
-            # Without the key: http.client would repeat it in its error.
-            raise ValueError("The key is empty, or has characters that no key has.")
+            # Checked here, because http.client would repeat the credential in its error.
+            raise ValueError("`key` is empty, or has characters that no credential has.")
         parts = urllib.parse.urlsplit(url)
         self._base = f"{parts.scheme}://{parts.netloc}/functions/v1/agent-artifacts"
-        # Supabase's gateways take keys of their own, `sb_…`, in `apikey` alone.
+        # Supabase's gateways accept their own `sb_…` keys only in `apikey`.
         self._headers = (
             {"apikey": key} if key.startswith("sb_") else {"authorization": f"Bearer {key}"}
         )
@@ -123,8 +123,8 @@ class AgentFiles:
         mime: str = "application/octet-stream",
         on_progress: Optional[Progress] = None,
     ) -> Json:
-        """Registers, uploads, commits and grants a file: bytes, a path, or a file that can be
-        sought. Returns the artifact, with its `grants`."""
+        """Uploads a file under the name `key`, and grants it to the agents in `to`. `source` is
+        bytes, a path, or a seekable file object. Returns the artifact, with its `grants`."""
         if isinstance(source, (str, os.PathLike)):
             with open(source, "rb") as file:
                 return self.put(
@@ -151,18 +151,18 @@ class AgentFiles:
         from_agent: Optional[str] = None,
         on_progress: Optional[Progress] = None,
     ) -> Json:
-        """Downloads an artifact, by its id, its key or a grant token. A path gets the file once
-        every byte is verified; a file object gets the bytes as they come, and counts for nothing
-        where this raises. Returns the metadata."""
+        """Downloads an artifact by its id, its name (`key`) or a grant token. A file appears at a
+        path only after every byte is verified. A file object gets the bytes as they arrive; if
+        this raises, discard them. Returns the metadata."""
         opened = self._open(target, from_agent)
         if not _ARTIFACT_ID.fullmatch(opened["artifact_id"]):
-            # Callers make names of files from it.
+            # Callers use it in file names.
             raise AgentError(
                 "unexpected_answer",
                 "The service answered with an artifact id that cannot be one.",
                 status=200,
             )
-        # The same content, whatever the key names meanwhile.
+        # The same content, even if the `key` names another one by now.
         again = target if _GRANT_TOKEN.fullmatch(target) else opened["artifact_id"]
         if not isinstance(destination, (str, os.PathLike)):
             self._receive(opened, again, destination, on_progress or _nobody)
@@ -184,8 +184,8 @@ class AgentFiles:
     def inbox(
         self, *, wait: bool = False, from_agent: Optional[str] = None
     ) -> Iterator[Json]:
-        """The live grants to the agent, newest first; with `wait`, then each new one as it comes.
-        A deployment that does not wait is asked every two seconds."""
+        """Yields the live grants to the agent, newest first. With `wait`, it then yields each new
+        grant. A deployment that cannot wait is polled every two seconds."""
         shown: Set[str] = set()
         after: Optional[str] = None
         request: Json = {**self._own, **({"from_agent": from_agent} if from_agent else {})}
@@ -196,7 +196,7 @@ class AgentFiles:
             sent_at = time.monotonic()
             asked = {**request, **waits}
             for page in self._pages("inbox", asked):
-                # Of the first page: what comes while the others are read is newer.
+                # The first page's: grants made while the other pages are read are newer.
                 position = position or page.get("latest")
                 for grant in page["grants"]:
                     seen.add(grant["grant_id"])
@@ -210,12 +210,12 @@ class AgentFiles:
                 shown = seen
                 time.sleep(_POLL_SECONDS)
             elif waits and not seen and time.monotonic() - sent_at < 1:
-                # It ended at once, as when a process ends or a key waits too often.
+                # The wait ended at once: the process ended, or this agent key waits too often.
                 time.sleep(random.uniform(1, 2))
             after = position
 
     def list(self, prefix: str = "") -> Iterator[Json]:
-        """The current artifact of each of the agent's keys, in byte order of the keys."""
+        """Yields the agent's current artifacts, in byte order of their `key`."""
         for page in self._pages("list", {**self._own, "prefix": prefix}):
             yield from page["artifacts"]
 
@@ -227,7 +227,8 @@ class AgentFiles:
         expires_at: Optional[str] = None,
         max_downloads: Optional[int] = None,
     ) -> Json:
-        """Gives an agent access to an artifact of the caller's; None: whoever has the token."""
+        """Gives an agent access to one of your artifacts. `to_agent=None` makes a grant for anyone
+        who has its token."""
         terms = {"to_agent": to_agent, "max_downloads": max_downloads}
         return self.call("grant", {
             "artifact_id": self._own_artifact(target),
@@ -242,29 +243,29 @@ class AgentFiles:
         expires_at: Optional[str] = None,
         max_downloads: Optional[int] = None,
     ) -> Json:
-        """Makes a URL that a person can open to download an artifact of the caller's: the grant,
+        """Makes a URL with which a person can download one of your artifacts. Returns the grant,
         with its `url`."""
         grant = self.share(target, None, expires_at=expires_at, max_downloads=max_downloads)
         return {**grant, "url": f"{self._base}/d/{grant['token']}"}
 
     def unshare(self, target: str, agent: str) -> Json:
-        """Ends every live grant of an artifact to an agent."""
+        """Ends all live grants of an artifact to an agent."""
         artifact_id = self._own_artifact(target)
         return self.call("revoke", {"artifact_id": artifact_id, "to_agent": agent})
 
     def remove(self, target: str) -> Json:
-        """Ends an artifact and its grants."""
+        """Deletes an artifact and ends its grants."""
         return self.call("delete", {"artifact_id": self._own_artifact(target)})
 
     def call(self, path: str, request: Json, *, retry_seconds: Optional[float] = None) -> Json:
-        """POSTs to any operation, and repeats what can succeed later: without `wait_seconds`,
-        because a service that has no room for one more that waits still answers what there is."""
+        """Calls any operation. Temporary errors are retried, without `wait_seconds`: a service that
+        has no room for another waiting request still answers one that does not wait."""
         seconds = self._retry_seconds if retry_seconds is None else retry_seconds
         requests = itertools.chain([request], itertools.repeat(_without_wait(request)))
         return _with_retries(lambda: self._call_once(path, next(requests))[0], seconds)
 
     def _call_once(self, path: str, request: Json) -> Tuple[Json, Optional[float]]:
-        """The answer and, of HTTP 202, after how many seconds to ask again."""
+        """Returns the answer and, for HTTP 202, the seconds after which to ask again."""
         headers = {**self._headers, "content-type": "application/json"}
         body = json.dumps(request).encode()
         seconds = _ANSWER_SECONDS
@@ -295,7 +296,7 @@ class AgentFiles:
         if _ARTIFACT_ID.fullmatch(target):
             return target
         found = self.call("list", {**self._own, "prefix": target, "limit": 1})["artifacts"]
-        # In byte order, a key comes before everything that it is the beginning of.
+        # In byte order, a name comes before all longer names that begin with it.
         if found and found[0]["key"] == target:
             return str(found[0]["artifact_id"])
         raise _not_found()
@@ -312,7 +313,7 @@ class AgentFiles:
             issues = (error.details or {}).get("issues", []) if error.status == 422 else []
             if not any(issue["path"] == "artifact_id" for issue in issues):
                 raise
-        # A deployment that opens artifacts by their ids alone.
+        # This deployment can open artifacts only by their ids.
         if from_agent is None:
             return self._open(self._own_artifact(target), None)
         for grant in self.inbox(from_agent=from_agent):
@@ -334,7 +335,7 @@ class AgentFiles:
             try:
                 return self._commit(artifact_id, sha256, size, on_progress)
             except AgentError as error:
-                # What a broken upload leaves; the URL takes another one.
+                # The upload was broken. The URL accepts another one.
                 if error.code not in ("upload_missing", "size_mismatch", "checksum_mismatch"):
                     raise
                 if attempt == _UPLOADS:
@@ -351,11 +352,11 @@ class AgentFiles:
             if again_after is None:
                 return answer
             on_progress("verify", answer["verified_bytes"], size)
-            # Storage may be moving the file, which the service ends in time.
+            # Storage may still be moving the file. The service limits how long that takes.
             time.sleep(again_after)
 
     def _give_up(self, artifact_id: str) -> None:
-        """What is not to come is taken back, so that it does not count against the limits."""
+        """Deletes an artifact that will not be uploaded: it would count against limits."""
         try:
             self.call("delete", {"artifact_id": artifact_id}, retry_seconds=0)
         except AgentError:
@@ -388,7 +389,7 @@ class AgentFiles:
                 if time.monotonic() + pause > deadline:
                     raise
                 time.sleep(pause)
-                # The URL has run out. Another one may count as another download.
+                # The URL has expired. A new one may count as another download.
                 if error.status == 400:
                     url = self._open(again, None)["url"]
         if digest.hexdigest() != opened["sha256"]:
@@ -396,7 +397,7 @@ class AgentFiles:
 
 
 class _Exchange:
-    """One request on a connection of its own. What breaks it is a `network_error`."""
+    """One request on its own connection. If the connection breaks, it raises `network_error`."""
 
     def __init__(
         self, method: str, url: str, headers: Json, body: Any, timeout: float
@@ -416,7 +417,7 @@ class _Exchange:
             try:
                 self._connection.request(*self._request)
             except (BrokenPipeError, ConnectionResetError):
-                # Who refuses a body may have answered before it was sent.
+                # A server that refuses the body may have answered before all of it was sent.
                 pass
             return self._connection.getresponse()
         except BaseException as error:
@@ -432,8 +433,8 @@ class _Exchange:
 
 
 def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
-    """PUTs a file and returns its SHA-256. That something lies there already is no error: the
-    answer to an earlier PUT was lost, and the commit decides."""
+    """Uploads a file and returns its SHA-256. It is no error if an upload is already there: the
+    answer to an earlier PUT was lost, and /commit decides whether the bytes are right."""
     digest = hashlib.sha256()
     file.seek(0)
     unreadable: List[OSError] = []
@@ -442,7 +443,7 @@ def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
         passed = 0
         while True:
             try:
-                # One byte too many is enough to see that the file grew.
+                # One extra byte is enough to notice that the file grew.
                 chunk = file.read(min(_CHUNK_BYTES, size - passed + 1))
             except OSError as error:
                 unreadable.append(error)
@@ -451,7 +452,7 @@ def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
             if passed > size or (not chunk and passed < size):
                 raise AgentError(
                     "source_size_mismatch",
-                    "The source has another size than it had at first.",
+                    "The size of the source has changed.",
                     details={"expected": size, "actual": passed},
                 )
             if not chunk:
@@ -466,7 +467,7 @@ def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
         with _Exchange("PUT", url, headers, body, _ANSWER_SECONDS * 2) as answer:
             text = answer.read()
             said = _parse(text)
-            # Storage answers HTTP 400 to almost everything; the body has the status that is meant.
+            # Storage answers almost every error with HTTP 400. The body has the real status.
             meant = int(said.get("statusCode", answer.status))
             is_there = said.get("error") == "Duplicate" or said.get("code") == "KeyAlreadyExists"
             if answer.status >= 300 and not is_there:
@@ -487,7 +488,7 @@ def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
 
 
 def _download(url: str, start: int) -> Iterator[bytes]:
-    """The bytes behind a URL from one on."""
+    """Yields the bytes behind a URL, from `start` on."""
     headers = {"accept-encoding": "identity", **({"range": f"bytes={start}-"} if start else {})}
     with _Exchange("GET", url, headers, None, _IDLE_SECONDS) as answer:
         if answer.status >= 300:
@@ -495,10 +496,10 @@ def _download(url: str, start: int) -> Iterator[bytes]:
                 "download_broken",
                 f"Storage answered HTTP {answer.status} to the download.",
                 status=answer.status,
-                # 400: the URL has run out.
+                # 400: the URL has expired.
                 retryable=answer.status == 400 or answer.status in _PASSING,
             )
-        # Who does not know ranges begins at the beginning.
+        # A server without support for ranges starts at the beginning.
         known = 0 if answer.status == 206 else start
         while True:
             chunk = answer.read(_CHUNK_BYTES)
@@ -515,7 +516,7 @@ def _without_wait(request: Json) -> Json:
 
 
 def _with_retries(attempt: Callable[[], _Answer], seconds: float) -> _Answer:
-    """Until so many seconds after the first failure, which may have taken long itself."""
+    """Retries until `seconds` after the end of the first failure, which may itself take long."""
     deadline = math.inf
     failures = 0
     while True:
@@ -532,7 +533,7 @@ def _with_retries(attempt: Callable[[], _Answer], seconds: float) -> _Answer:
 
 
 def _pause_seconds(failures: int, retry_after: float) -> float:
-    """As long as the service asks for, or longer: random, so that those who failed together part."""
+    """At least as long as the service asks for. Random, so that clients do not retry together."""
     longest = min(10, 0.25 * 2 ** min(failures, 10))
     return max(retry_after, random.uniform(longest / 2, longest))
 
@@ -554,7 +555,7 @@ def _error_of(answer: http.client.HTTPResponse, text: bytes) -> AgentError:
         )
     return AgentError(
         "unexpected_answer",
-        f"The service's address answered HTTP {answer.status}, and not as the service does.",
+        f"The address answered HTTP {answer.status}, but not in the service's format.",
         retryable=answer.status in _PASSING,
         **common,
     )
@@ -581,10 +582,10 @@ def _not_found() -> AgentError:
 def _mismatch(opened: Json) -> AgentError:
     return AgentError(
         "download_mismatch",
-        "What was downloaded is not what was committed. Throw it away, and get it again.",
+        "The downloaded bytes are not the committed ones. Discard them, and download again.",
         details={"expected_size": opened["size"], "expected_sha256": opened["sha256"]},
     )
 
 
 def _nobody(_phase: str, _bytes: int, _size: int) -> None:
-    """Who asks for no progress."""
+    """Ignores progress."""

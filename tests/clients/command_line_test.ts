@@ -7,7 +7,7 @@ import { SUPABASE_URL } from "../conformance/client.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { Desk } from "./desk.ts";
 
-Deno.test("agent put, inbox --download, again → the file, then that it was there; nothing is overwritten", async () => {
+Deno.test("agent put, inbox --download, again → the file, then that it is already there; nothing is overwritten", async () => {
   await using planner = await Desk.of("planner");
   await using builder = await Desk.of("builder");
   await writeFile(planner.path("plan.txt"), "first");
@@ -17,7 +17,7 @@ Deno.test("agent put, inbox --download, again → the file, then that it was the
   const download = ["inbox", "--download", "received"];
   const path = join("received", planner.agent.id, "plan.txt");
   assert.equal((await builder.run(download)).output, `${path}  5 B\n`);
-  assert.equal((await builder.run(download)).output, `${path}  5 B  (was there)\n`);
+  assert.equal((await builder.run(download)).output, `${path}  5 B  (already there)\n`);
   await writeFile(builder.path(path), "mine");
   const [again] = await builder.json<{ path: string; is_new: boolean }>(...download);
   assert.equal(again!.is_new, true);
@@ -171,7 +171,7 @@ Deno.test("agent mesh allow, requests, status, hosts, config → what the agent 
   });
   const rule = `other-${id} ${id} 443/tcp`;
   const put = await planner.run(["mesh", "allow", ...rule.split(" ")]);
-  assert.equal(put.output, `It waits for other-${id}.\n`);
+  assert.equal(put.output, `The rule waits for other-${id} to agree.\n`);
   const requests = await planner.run(["mesh", "requests"]);
   assert.equal(requests.output, `other-${id}\tagent mesh allow ${rule}\n`);
   assert.match((await planner.run(["mesh"])).output, /0 rules, 1 requests$/m);

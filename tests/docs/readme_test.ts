@@ -3,8 +3,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { awaitNothingLeft, openStateDirectory, readEnvironment } from "../stack/stack_process.ts";
 import { freePort } from "../../dev/processes/free_port.ts";
-import { documentedBlock } from "./blocks/documentation.ts";
+import { PROJECT } from "../../dev/command/project.ts";
+import { drawHandOver, pictureFile, THEMES, transcribed } from "../../dev/pictures/hand_over.ts";
+import { documentedBlock, readPage } from "./blocks/documentation.ts";
 import { Terminal } from "./blocks/terminal.ts";
+
+const ARTIFACT_ID = /art_[0-9a-f]{32}/;
 
 Deno.test("README, the first command → Ready, the env file, and after Ctrl-C nothing left", async () => {
   const [start, test, ...others] =
@@ -26,14 +30,29 @@ Deno.test("README, the first command → Ready, the env file, and after Ctrl-C n
   assert.deepEqual(others, []);
 });
 
-Deno.test("README, Hand over a file → builder has what planner put", async () => {
+Deno.test("README, Hand over a file → builder has what planner put, as the picture shows it", async () => {
   // Agents are shared by all tests of a run, so planner and builder get keys here and nothing else.
   await using terminal = await Terminal.open();
   const printed = await terminal.paste(
-    await documentedBlock("README.md, Hand over a file, 1"),
+    transcribed(await documentedBlock("README.md, Hand over a file, 1")),
   );
   assert.match(printed, /^art_[0-9a-f]{32} {2}plan\.txt {2}33 B {2}for builder$/m);
   assert.match(printed, /^received\/planner\/plan\.txt {2}33 B$/m);
   const received = await readFile(join(terminal.home, "received/planner/plan.txt"), "utf8");
   assert.equal(received, "First the cellar, then the roof.\n");
+
+  for (const theme of THEMES) {
+    const picture = await readFile(join(PROJECT, pictureFile(theme)), "utf8");
+    const [shownId] = picture.match(ARTIFACT_ID)!;
+    assert.equal(drawHandOver(printed.replace(ARTIFACT_ID, shownId), theme), picture);
+  }
+});
+
+Deno.test("README, the picture of the hand-over → by the reader's theme, and with words for readers who cannot see it", async () => {
+  const readme = await readPage("README.md");
+  const [picture = ""] = readme.match(/^<picture>$.*?^<\/picture>$/ms) ?? [];
+  const files = Array.from(picture.matchAll(/src(?:set)?="([^"]+)"/g), ([, file]) => file);
+  assert.deepEqual(files, [pictureFile("dark"), pictureFile("light")]);
+  assert.match(picture, /<source media="\(prefers-color-scheme: dark\)"/);
+  assert.match(picture, / alt="[^"]{20,}"/);
 });

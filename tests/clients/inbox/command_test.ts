@@ -30,7 +30,7 @@ async function assertAllArrived(folder: string, artifactId: string): Promise<voi
   );
 }
 
-Deno.test("agent inbox --download where a sender has taken every name → all arrives, of everybody; again → it was there", async () => {
+Deno.test("agent inbox --download where a sender has taken every name → all arrives, of everybody; again → it is already there", async () => {
   const [mallory, planner] = [await agentFiles("mallory"), await agentFiles("planner")];
   await using builder = await Desk.of("builder");
   const to = [builder.agent.id];
@@ -49,7 +49,7 @@ Deno.test("agent inbox --download where a sender has taken every name → all ar
   const before = await namesBelow(received);
   const again = await builder.run(DOWNLOAD);
   assert.equal(again.code, 0, again.errors);
-  assert.equal(again.output.match(/\(was there\)$/gm)?.length, 5);
+  assert.equal(again.output.match(/\(already there\)$/gm)?.length, 5);
   assert.deepEqual(await namesBelow(received), before);
 });
 

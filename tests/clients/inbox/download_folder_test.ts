@@ -42,7 +42,7 @@ Deno.test("inbox --download of a key below another key's file → another name, 
   }));
 
 for (const isTakenBy of ["files", "folders"]) {
-  Deno.test(`inbox --download where ${isTakenBy} have every name that can be known → under a random one; again → it was there`, () =>
+  Deno.test(`inbox --download where ${isTakenBy} have every name that can be known → under a random one; again → it is already there`, () =>
     inFolder(async (folder) => {
       const names = ["plan.txt", "plan.12345678.txt", ARTIFACT_ID];
       for (const name of names) {
@@ -69,7 +69,10 @@ for (const isTakenBy of ["files", "folders"]) {
 Deno.test("inbox --download of more than there is room for → refused, and nothing is asked for", () =>
   inFolder(async (folder) => {
     const service = new FakeService();
-    await assert.rejects(download(folder, { size: 2 ** 52 }, service), /there is no room in/);
+    await assert.rejects(
+      download(folder, { size: 2 ** 52 }, service),
+      /does not have .* of free space/,
+    );
     assert.equal(service.asked, 0);
     assert.deepEqual(await namesBelow(folder), ["planner"]);
   }));
@@ -81,7 +84,7 @@ Deno.test("inbox --download where no file can be made → refused, and nothing i
     await writeFile(join(folder, "planner"), "mine");
     await assert.rejects(
       download(folder, {}, service),
-      /no free name.*planner is a link or a file/,
+      /No free file name.*planner is a link or a file/,
     );
     assert.equal(service.asked, 0);
     assert.equal(await readFile(join(folder, "planner"), "utf8"), "mine");

@@ -26,7 +26,7 @@ Deno.test("inbox --download from an agent whose folder is a link → refused, sa
     for (const key of ["plan.txt", "deep/er/plan.txt"]) {
       await assert.rejects(
         download(folder, { key }, service),
-        /no free name.*planner is a link or a file, where a folder has to be\. Move it away/,
+        /No free file name.*planner is a link or a file, but must be a folder\. Move it away/,
       );
     }
     assert.equal(service.asked, 0);
@@ -45,7 +45,7 @@ Deno.test("inbox --download with a link to another agent's folder → not follow
   inFolder(async (folder) => {
     await mkdir(join(folder, "builder"), { recursive: true });
     await symlink("builder", join(folder, "planner"));
-    await assert.rejects(download(folder, { key: "new/plan.txt" }), /no free name/);
+    await assert.rejects(download(folder, { key: "new/plan.txt" }), /No free file name/);
     assert.deepEqual(await namesBelow(join(folder, "builder")), []);
   }));
 
@@ -102,7 +102,7 @@ Deno.test("inbox --download while the agent's folder becomes a link and a folder
 function assertIsOfAFolder(error: unknown): void {
   const { message, code } = error as { message: string; code?: string };
   assert.ok(
-    ["ENOENT", "ENOTDIR", "ELOOP"].includes(code!) || message.includes("no free name"),
+    ["ENOENT", "ENOTDIR", "ELOOP"].includes(code!) || message.includes("No free file name"),
     message,
   );
 }

@@ -87,10 +87,10 @@ Deno.test("a folder, a pipe, nothing → refused at once", async () => {
   const { root } = folders;
   await mkdir(folders.in("root/plans"));
   await new Deno.Command("mkfifo", { args: [folders.in("root/pipe")] }).output();
-  await assert.rejects(root.openFile("plans"), /plans is no file/);
-  await assert.rejects(root.openFile("pipe"), /pipe is no file/);
+  await assert.rejects(root.openFile("plans"), /plans is not a file/);
+  await assert.rejects(root.openFile("pipe"), /pipe is not a file/);
   await assert.rejects(root.openFile("nothing"), { code: "ENOENT" });
-  await assert.rejects(Root.open(folders.in("nowhere")), /There is no folder/);
+  await assert.rejects(Root.open(folders.in("nowhere")), /is not a folder/);
 });
 
 Deno.test("a file that was opened by a link which is gone by now → refused by where it lies itself", async () => {

@@ -6,7 +6,7 @@ import { UsageError } from "./exit_codes.ts";
 import { readLogin } from "./login_file.ts";
 import { Output } from "./terminal/output.ts";
 
-/** What a verb works with. */
+/** What a verb needs to run. */
 export class Context {
   readonly output: Output;
   /** Aborted by Ctrl-C and SIGTERM. */
@@ -17,7 +17,7 @@ export class Context {
     this.signal = signal;
   }
 
-  /** The agent's files, as AGENT_URL and AGENT_KEY say, else the login. Throws UsageError. */
+  /** The agent's files, by AGENT_URL and AGENT_KEY, or else the login. Throws UsageError. */
   async files(): Promise<AgentFiles> {
     return new AgentFiles(await this.connection());
   }
@@ -32,7 +32,7 @@ export class Context {
       ? { url: AGENT_URL, key: AGENT_KEY, agentId: undefined }
       : { ...await readLogin(), ...(AGENT_KEY && { key: AGENT_KEY, agentId: undefined }) };
     if (AGENT_URL && new URL(AGENT_URL).origin !== new URL(url).origin) {
-      throw new UsageError("The login is for another address than AGENT_URL: set AGENT_KEY, too.");
+      throw new UsageError("The login is for another address than AGENT_URL. Set AGENT_KEY, too.");
     }
     return { url, key, agentId: AGENT_ID || agentId, signal: this.signal };
   }

@@ -1,26 +1,26 @@
 import { AgentError } from "../http/agent_error.ts";
 
-/** What a script can tell apart. The page about the command line has the same table. */
+/** docs/command-line.md has the same table. */
 export const EXIT = {
-  /** Something that nobody foresaw, or the files of this machine. */
+  /** Unexpected error, or a problem with this machine's files. */
   failed: 1,
-  /** The command was not written as it has to be. */
+  /** Wrong usage. */
   usage: 2,
-  /** 401, 403: the key is missing, wrong or not allowed to. */
+  /** 401, 403: the agent key is missing, wrong or not allowed. */
   refusedCaller: 3,
-  /** 404, 410: it is not there, or no more. */
+  /** 404, 410: not found, or no longer there. */
   notThere: 4,
-  /** 400, 409, 413, 422: the service refuses this request. */
+  /** 400, 409, 413, 422: the service refused the request. */
   refusedRequest: 5,
-  /** Nothing answered, or not now: the same command can succeed later. */
+  /** The service is unavailable: the same command can succeed later. */
   unavailable: 6,
-  /** The bytes are not what they should be. */
+  /** The bytes are wrong. */
   wrongBytes: 7,
   /** Ctrl-C, as shells count it. */
   interrupted: 130,
 } as const;
 
-/** The command was not written as it has to be. */
+/** The command is used wrongly. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

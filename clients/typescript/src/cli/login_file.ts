@@ -4,21 +4,21 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { UsageError } from "./exit_codes.ts";
 
-/** Where the service is, and as whom it is called. */
+/** The service's address, and the credential to call it with. */
 export interface Login {
   readonly url: string;
   readonly key: string;
-  /** Where the key does not tell: the operator's, or a deployment from before /whoami. */
+  /** Set if `key` does not tell: the operator's, or on a deployment older than /whoami. */
   readonly agentId?: string | undefined;
 }
 
-/** The XDG base directories' place for settings. */
+/** Below the XDG base directory for settings. */
 export function loginFile(): string {
   const settings = process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config");
   return join(settings, "agent", "login.json");
 }
 
-/** Throws UsageError where there is none, or others may read it. */
+/** Throws UsageError if there is no login, or if other users can read it. */
 export async function readLogin(): Promise<Login> {
   const file = loginFile();
   let text: string;
@@ -30,18 +30,18 @@ export async function readLogin(): Promise<Login> {
   }
   const { mode } = await stat(file);
   if (process.platform !== "win32" && (mode & 0o077) !== 0) {
-    throw new UsageError(`Others can read ${file}. Run: chmod 600 ${file}`);
+    throw new UsageError(`Other users can read ${file}. Run: chmod 600 ${file}`);
   }
   return JSON.parse(text);
 }
 
-/** Writes the file so that at no moment anybody else can read it. */
+/** Writes the file so that other users can read it at no moment. */
 export async function writeLogin(login: Login): Promise<void> {
   const file = loginFile();
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const written = `${file}.${process.pid}`;
   await writeFile(written, JSON.stringify(login, null, 2) + "\n", { mode: 0o600 });
-  // The mode given above counts for a new file only.
+  // `mode` above applies only to a new file.
   await chmod(written, 0o600);
   await rename(written, file);
 }

@@ -3,8 +3,8 @@ import process from "node:process";
 import { EXIT } from "./exit_codes.ts";
 import { runAgent } from "./run.ts";
 
-// Who reads the output may go away. Whoever writes then is told, and need not be told twice.
+// If the reader of the output goes away, the write itself reports it: once is enough.
 process.stdout.on("error", () => {});
 process.exitCode = await runAgent(process.argv.slice(2));
-// A read of standard input that nobody answers would keep the process.
+// A pending read of standard input would keep the process alive.
 if (process.exitCode === EXIT.interrupted) process.exit();

@@ -38,7 +38,7 @@ async function runCommand(
     return 0;
   } catch (error) {
     if (interruption.signal.aborted) return EXIT.interrupted;
-    // Who reads the output has seen enough.
+    // The reader of the output has closed it.
     if ((error as NodeJS.ErrnoException)?.code === "EPIPE") return 0;
     process.stderr.write(
       json ? `${JSON.stringify(errorJson(error))}\n` : `${sentenceOf(error, verb)}\n`,

@@ -3,13 +3,13 @@ import { type Command, defineCommand } from "../command.ts";
 import { UsageError } from "../exit_codes.ts";
 
 export const events: Command = defineCommand({
-  summary: "Show what happened to the agent's things, and what it did.",
+  summary: "Show what happened to the agent's files, and what it did.",
   usage: "[--follow] [--mesh] [--type TYPE]… [--after POSITION]",
   help: {
-    follow: "go on, and wait for what comes",
-    mesh: "of the mesh; default: of the files",
-    type: "only of this type; may be given again",
-    after: "only what happened since this position",
+    follow: "keep running, and show new events",
+    mesh: "events of the mesh; default: of the files",
+    type: "only events of this type; can be repeated",
+    after: "only events after this position",
   },
   example: "agent events --follow",
   options: {
@@ -19,7 +19,7 @@ export const events: Command = defineCommand({
     after: { type: "string" },
   },
   async run({ positionals, values }, context) {
-    if (positionals.length > 0) throw new UsageError("It takes options only.");
+    if (positionals.length > 0) throw new UsageError("This verb takes only options.");
     const group = values.mesh ? await context.mesh() : await context.files();
     const isEndless = values.follow === true;
     const found = group.events({

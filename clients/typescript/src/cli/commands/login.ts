@@ -7,22 +7,26 @@ import { note } from "../terminal/output.ts";
 import { readSecret } from "../terminal/read_secret.ts";
 
 export const login: Command = defineCommand({
-  summary: "Keep the service's URL and the agent's key on this machine.",
-  usage: "--url URL [--agent AGENT]   (the key is asked for, or read from standard input)",
+  summary: "Store the service's URL and the agent key on this machine.",
+  usage: "--url URL [--agent AGENT]   (asks for the agent key, or reads it from standard input)",
   help: {
     url: "the project's origin, such as https://<ref>.supabase.co",
-    agent: "the agent's identifier, where the key does not tell it",
+    agent: "the agent's identifier, if the agent key does not tell it",
   },
   example: "agent login --url https://<ref>.supabase.co < key.txt",
   options: { url: { type: "string" }, agent: { type: "string" } },
   async run({ values, positionals }, { output, signal }) {
-    if (positionals.length > 0) throw new UsageError("A key does not belong on a command line.");
+    if (positionals.length > 0) {
+      throw new UsageError(
+        "Do not pass the agent key as an argument: it is read from the terminal or standard input.",
+      );
+    }
     if (values.url === undefined || !URL.canParse(values.url)) {
-      throw new UsageError("Name the service with --url.");
+      throw new UsageError("Give the service's address with --url.");
     }
     const url = new URL(values.url).origin;
     const key = await readSecret("Agent key: ");
-    if (key === "") throw new UsageError("There was no key.");
+    if (key === "") throw new UsageError("The agent key is empty.");
     const agentId = values.agent;
     const files = new AgentFiles({ url, key, agentId, retrySeconds: 10, signal });
     const known = await check(files);
@@ -35,7 +39,7 @@ export const login: Command = defineCommand({
   },
 });
 
-/** Whether the key is live. A deployment from before /whoami is asked for a file instead. */
+/** Checks the agent key. A deployment older than /whoami is asked for a file instead. */
 async function check(files: AgentFiles): Promise<string | null> {
   try {
     return (await files.whoami()).agent_id;

@@ -17,16 +17,16 @@ const PARTS: Readonly<Record<string, Part>> = {
 };
 
 export const mesh: Command = defineCommand({
-  summary: "See the agent's part in the mesh, and agree to rules.",
+  summary: "Show the agent's view of the mesh, and agree to rules.",
   usage: "status | requests | hosts | config [-o FILE] | allow FROM TO PORT[/udp] | revoke …",
-  help: { out: "where the configuration goes (-o), readable by its owner alone" },
+  help: { out: "write the configuration to this file (-o), which only its owner can read" },
   example: "agent mesh allow builder planner 443   # builder may reach port 443 of planner\n" +
-    "agent mesh requests                    # what waits for the other side, or for this one\n" +
+    "agent mesh requests                    # rules that wait for you or for the other side\n" +
     "agent mesh config -o /etc/wireguard/mesh0.conf",
   options: { out: { type: "string", short: "o" } },
   async run({ positionals: [part = "status", ...args], values }, context) {
     const run = PARTS[part];
-    if (run === undefined) throw new UsageError(`There is no ${part}.`);
+    if (run === undefined) throw new UsageError(`There is no mesh verb ${part}.`);
     await run(args, context, { ...(values.out !== undefined && { out: values.out }) });
   },
 });

@@ -1,7 +1,7 @@
 import { type Command, defineCommand } from "../command.ts";
 
 export const whoami: Command = defineCommand({
-  summary: "Show whom the key stands for.",
+  summary: "Show which agent you are.",
   usage: "",
   help: {},
   example: "agent whoami",

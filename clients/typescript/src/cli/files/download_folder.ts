@@ -71,7 +71,7 @@ export async function downloadGrant(
 
 function noFreeName(folder: string, cause: unknown): Error {
   const because = cause instanceof Error ? `: ${cause.message}` : ".";
-  return new Error(`There is no free name for it in ${folder}${because}`, { cause });
+  return new Error(`No free file name in ${folder}${because}`, { cause });
 }
 
 /**
@@ -126,16 +126,16 @@ async function sha256OfFile(path: string): Promise<string> {
   }
 }
 
-/** Throws where the file system says that it has less room than that. */
+/** Throws if the file system reports less free space than that. */
 async function assertRoom({ path, name }: HeldFolder, size: number): Promise<void> {
   const { blocks, bavail, bsize } = await statfs(path).catch(() => ({
-    // What cannot be asked is not refused; nor is what some network file systems answer.
+    // If the file system does not tell, nothing is refused. Some network file systems answer 0.
     blocks: 0,
     bavail: 0,
     bsize: 0,
   }));
   if (blocks === 0 || bavail * bsize >= size) return;
-  throw new Error(`It has ${inBytes(size)}, for which there is no room in ${name}. Make room.`);
+  throw new Error(`${name} does not have ${inBytes(size)} of free space. Make room.`);
 }
 
 /** The verified bytes, asked for when the first is read. */

@@ -4,18 +4,18 @@ import type { NamedArtifact } from "../../transfer/target.ts";
 import { UsageError } from "../exit_codes.ts";
 
 export const path: z.ZodString = z.string().min(1)
-  .meta({ description: "Within the folder of this server." });
+  .meta({ description: "Inside this server's folder." });
 
 export const agents: z.ZodArray<z.ZodString> = z.array(z.string()).min(1).max(100);
 
 export const waitSeconds: z.ZodDefault<z.ZodNumber> = z.number().int().min(0).max(50).default(0)
-  .meta({ description: "How long to wait where there is nothing to tell yet." });
+  .meta({ description: "How long to wait if nothing is new yet." });
 
 /** One artifact, by either of its names. */
 export const artifactFields: ArtifactFields = {
   artifact_id: z.string().optional(),
   key: z.string().optional()
-    .meta({ description: "Instead of artifact_id: its owner's name for it." }),
+    .meta({ description: "Instead of artifact_id: the name that its owner gave it." }),
 };
 
 interface ArtifactFields {
@@ -32,7 +32,7 @@ export function artifactOf(
 ): NamedArtifact {
   if (artifact_id !== undefined && key === undefined) return { artifactId: artifact_id };
   if (key === undefined || artifact_id !== undefined) {
-    throw new UsageError("Give an artifact_id or a key.");
+    throw new UsageError("Give either artifact_id or key.");
   }
   return { key, ...(from_agent !== undefined && { agentId: from_agent }) };
 }

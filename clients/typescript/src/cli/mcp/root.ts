@@ -10,7 +10,7 @@ export class OutsideRootError extends Error {
   override readonly name = "OutsideRootError";
 
   constructor(path: string) {
-    super(`${path} is not in the folder that files may be read from and written to.`);
+    super(`${path} is not in the folder that this server may read and write.`);
   }
 }
 
@@ -44,7 +44,7 @@ export class Root {
   static async open(path: string): Promise<Root> {
     const real = await realpath(path).catch(() => null);
     if (real === null || !(await stat(real)).isDirectory()) {
-      throw new UsageError(`There is no folder ${path}.`);
+      throw new UsageError(`${path} is not a folder.`);
     }
     return new Root(real, resolve(path), await realpath(loginFile()).catch(() => null));
   }
@@ -58,7 +58,7 @@ export class Root {
     const file = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       await this.assertHolds(file, real);
-      if (!(await file.stat()).isFile()) throw new Error(`${path} is no file.`);
+      if (!(await file.stat()).isFile()) throw new Error(`${path} is not a file.`);
       return file;
     } catch (error) {
       await file.close();

@@ -59,7 +59,7 @@ export function plain(text: string): string {
   return text.replaceAll(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
-/** Text about what was done, for a person: on standard error, where it is in no pipe's way. */
+/** Writes text for a person to standard error, so that it does not end up in a pipe. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -6,7 +6,7 @@ const DOING = { upload: "uploading", verify: "verifying", download: "downloading
 const BAR_COLUMNS = 24;
 const MILLISECONDS_BETWEEN = 100;
 
-/** Draws how far a transfer is on a terminal, and nothing where standard error is none. */
+/** Draws a transfer's progress on standard error, if that is a terminal. */
 export class ProgressBar implements Disposable {
   readonly #name: string;
   readonly #isShown: boolean;

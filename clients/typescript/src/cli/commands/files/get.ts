@@ -9,12 +9,12 @@ import { ProgressBar } from "../../terminal/progress_bar.ts";
 const STANDARD_OUTPUT = "-";
 
 export const get: Command = defineCommand({
-  summary: "Get a file by its artifact id, its key or a grant token.",
+  summary: "Download a file by its artifact id, its name (key) or a grant token.",
   usage: "ARTIFACT|KEY|TOKEN [-o FILE|-] [--from AGENT] [--force]",
   help: {
-    out: "where to (-o); default: the last part of its key; - is standard output",
-    from: "whose key it is; default: the agent's own",
-    force: "take the place of a file that is there",
+    out: "the target file (-o); default: the last part of the file's name; - is standard output",
+    from: "the owner of the file; default: the agent itself",
+    force: "replace an existing file",
   },
   example: "agent get plans/house.txt --from planner -o house.txt",
   options: {
@@ -23,7 +23,7 @@ export const get: Command = defineCommand({
     force: { type: "boolean" },
   },
   async run({ positionals, values }, context) {
-    const named = onlyOne(positionals, "artifact, key or grant token");
+    const named = onlyOne(positionals, "artifact id, file or grant token");
     const target = values.from === undefined ? named : { key: named, agentId: values.from };
     const files = await context.files();
     using bar = new ProgressBar(named, context.output);
@@ -32,8 +32,8 @@ export const get: Command = defineCommand({
     if (values.out === STANDARD_OUTPUT) {
       for await (const chunk of got.body as unknown as AsyncIterable<Uint8Array>) {
         await write(chunk).catch((cause) => {
-          // Not the end of a list that was read far enough: nobody knows whether these are right.
-          throw new Error("Who reads the output went away before its last byte.", { cause });
+          // Unlike a list, part of a file is of no use: its bytes are not verified.
+          throw new Error("The reader of the output closed it before its last byte.", { cause });
         });
       }
       return;
@@ -58,5 +58,5 @@ function isThere(path: string): Promise<boolean> {
 }
 
 function taken(path: string): string {
-  return `${plain(path)} is there already. Name another file with -o, or add --force.`;
+  return `${plain(path)} already exists. Choose another file with -o, or add --force.`;
 }

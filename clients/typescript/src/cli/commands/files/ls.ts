@@ -9,7 +9,7 @@ export const ls: Command = defineCommand({
   example: "agent ls plans/",
   options: {},
   async run({ positionals }, context) {
-    if (positionals.length > 1) throw new UsageError("Name one prefix, or none.");
+    if (positionals.length > 1) throw new UsageError("Give one prefix at most.");
     const files = await context.files();
     await context.output.rows(files.list({ prefix: positionals[0] ?? "" }), {
       heads: ["KEY", "SIZE", "COMMITTED", "EXPIRES", "ARTIFACT"],

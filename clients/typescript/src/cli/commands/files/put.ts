@@ -17,18 +17,18 @@ import { ProgressBar } from "../../terminal/progress_bar.ts";
 const STANDARD_INPUT = "-";
 
 export const put: Command = defineCommand({
-  summary: "Put files, and give other agents access.",
+  summary: "Upload files, and give other agents access.",
   usage: "FILE… [--key KEY] [--to AGENT]… [--ttl DAYS] [--mime TYPE] [--link [--max-downloads N]]",
   help: {
-    key: "the name for it; with a / at its end, what the names begin with",
-    to: "an agent that gets access; may be given again",
-    ttl: "how many days it lasts; default: 7",
-    mime: "its media type; default: what the name's ending says",
-    link: "make a link too, by which a person downloads it",
+    key: "the file's name in the service; if it ends in /, a prefix for the file's own name",
+    to: "an agent that gets access; can be repeated",
+    ttl: "how many days the file lasts; default: 7",
+    mime: "the media type; default: by the file extension",
+    link: "also make a link with which a person can download it",
     "max-downloads": SHARING_HELP["max-downloads"],
   },
   example: "agent put house.txt --key plans/house.txt --to builder\n" +
-    "agent put drawings/ --to builder       # a folder goes as a tar, its listing first\n" +
+    "agent put drawings/ --to builder       # a folder is sent as a tar\n" +
     "make report | agent put - --key report.txt",
   options: {
     key: { type: "string" },
@@ -42,7 +42,7 @@ export const put: Command = defineCommand({
     const paths = atLeastOne(positionals, "file");
     if (paths.length > 1 && values.key !== undefined && !values.key.endsWith("/")) {
       throw new UsageError(
-        "For several files, --key is what their keys begin with, and ends in /.",
+        "For several files, --key must be a prefix that ends in /.",
       );
     }
     const { link = false, "max-downloads": downloads } = values;
@@ -85,7 +85,7 @@ async function prepare(
     : { key: itsKey, source: { path }, ...nothingToRemove };
 }
 
-/** Standard input in a file, because its size has to be known before. */
+/** Standard input in a file, because its size must be known first. */
 async function keepInput(signal: AbortSignal): Promise<Omit<Upload, "key">> {
   const folder = await mkdtemp(join(tmpdir(), "agent-put-"));
   const remove = () => rm(folder, { recursive: true, force: true });

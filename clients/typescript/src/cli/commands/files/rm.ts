@@ -2,7 +2,7 @@ import { atLeastOne, type Command, defineCommand } from "../../command.ts";
 import { plain } from "../../terminal/output.ts";
 
 export const rm: Command = defineCommand({
-  summary: "Delete files; every access to them ends.",
+  summary: "Delete files, and all access to them.",
   usage: "ARTIFACT|KEY…",
   help: {},
   example: "agent rm plans/house.txt",

@@ -10,7 +10,7 @@ export async function showStatus(_args: readonly string[], context: Context): Pr
   await context.output.rows(each(netmap.peers), {
     heads: ["AGENT", "ADDRESS", "ONLINE", "LAST SEEN", "ENDPOINT"],
     cells: (peer) => [
-      peer.self ? `${peer.agent_id} (this one)` : peer.agent_id,
+      peer.self ? `${peer.agent_id} (you)` : peer.agent_id,
       peer.addresses[0] ?? "",
       peer.online ? "yes" : "no",
       peer.last_seen ?? "never",
@@ -28,7 +28,7 @@ export async function showStatus(_args: readonly string[], context: Context): Pr
     ].join("\n"));
 }
 
-/** What waits for a side to agree, with the command that agrees. */
+/** Requests that one side has not agreed to, with the command that agrees. */
 export async function showRequests(_args: readonly string[], context: Context): Promise<void> {
   const { acl_requests } = await (await context.mesh()).netmap();
   await context.output.rows(each(acl_requests), {
@@ -47,7 +47,7 @@ export async function showHosts(_args: readonly string[], context: Context): Pro
     addresses.map((address) => ({ address, name: agent_id }))
   );
   for (const host of hosts) {
-    // Not every identifier is a host name (RFC 1123); what is none becomes a comment.
+    // An identifier that is not a host name (RFC 1123) becomes a comment.
     const mark = isHostName(host.name) ? "" : "# ";
     await context.output.value(host, () => `${mark}${plain(host.address)}\t${plain(host.name)}`);
   }

@@ -8,7 +8,9 @@ export async function allowRule(args: readonly string[], context: Context): Prom
   await context.output.value(
     put,
     ({ active, waiting_for }) =>
-      active ? "The rule is active." : `It waits for ${plain(waiting_for ?? "the other side")}.`,
+      active
+        ? "The rule is active."
+        : `The rule waits for ${plain(waiting_for ?? "the other side")} to agree.`,
   );
 }
 
@@ -25,7 +27,9 @@ function parseRule(args: readonly string[]): MeshRequest<"/acl/put"> {
   const [from_agent, to_agent, target = "", ...rest] = args;
   const [, port, proto = "tcp"] = /^([0-9]{1,5})(?:\/(tcp|udp))?$/.exec(target) ?? [];
   if (!from_agent || !to_agent || port === undefined || rest.length > 0) {
-    throw new UsageError("Write who may reach whom where, such as: builder planner 443/tcp");
+    throw new UsageError(
+      "Name the agent that may connect, the one it may reach, and a port: builder planner 443/tcp.",
+    );
   }
   return { from_agent, to_agent, port: Number(port), proto: proto as "tcp" | "udp" };
 }

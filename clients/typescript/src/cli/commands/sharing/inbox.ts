@@ -11,12 +11,12 @@ import { InboxDownloads } from "./inbox_downloads.ts";
 const MINUTES_BETWEEN_TRIES = 5;
 
 export const inbox: Command = defineCommand({
-  summary: "List what other agents granted, or download it.",
+  summary: "List the files that other agents granted, or download them.",
   usage: "[--from AGENT] [--follow] [--download DIR]",
   help: {
-    from: "only what this agent granted",
-    follow: "go on, and wait for what comes",
-    download: "into DIR/<agent>/<key>; files that are there stay as they are",
+    from: "only files granted by this agent",
+    follow: "keep running, and handle each new file as it is granted",
+    download: "save to DIR/<agent>/<key>; existing files are not changed",
   },
   example: "agent inbox --follow --download received",
   options: {
@@ -25,7 +25,7 @@ export const inbox: Command = defineCommand({
     download: { type: "string" },
   },
   async run({ positionals, values }, context) {
-    if (positionals.length > 0) throw new UsageError("It takes options only.");
+    if (positionals.length > 0) throw new UsageError("This verb takes only options.");
     const isEndless = values.follow === true;
     const files = await context.files();
     const ended = new AbortController();
@@ -38,7 +38,7 @@ export const inbox: Command = defineCommand({
       if (values.download === undefined) await list(grants, isEndless, context);
       else await download(files, grants, { folder: values.download, isEndless, context });
     } finally {
-      // A request that still waits for grants would keep the process.
+      // A request that still waits for grants would keep the process alive.
       ended.abort();
     }
   },
@@ -56,8 +56,8 @@ async function download(
   // Without the folder, every grant would fail.
   await mkdir(folder, { recursive: true });
   const whatNow = isEndless
-    ? `It is tried again every ${MINUTES_BETWEEN_TRIES} minutes.`
-    : "The same command tries it again.";
+    ? `Retried every ${MINUTES_BETWEEN_TRIES} minutes.`
+    : "To retry, run the same command again.";
   const downloads = new InboxDownloads(files, context, { folder, whatNow });
   const all = isEndless
     ? andAgain(grants, downloads.again, { seconds: MINUTES_BETWEEN_TRIES * 60 })

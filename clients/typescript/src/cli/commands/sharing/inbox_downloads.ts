@@ -47,7 +47,7 @@ export class InboxDownloads {
     await output.value(
       { ...grant, path: downloaded.path, is_new: downloaded.isNew },
       ({ path, size, is_new }) =>
-        `${plain(path)}  ${inBytes(size)}${is_new ? "" : "  (was there)"}`,
+        `${plain(path)}  ${inBytes(size)}${is_new ? "" : "  (already there)"}`,
     );
   }
 
@@ -72,7 +72,7 @@ export class InboxDownloads {
   }
 
   #fail(grant: InboxEntry, error: unknown): void {
-    // It was taken back, or is over: that is no failure.
+    // The grant was revoked or has ended: not a failure.
     const isGone = error instanceof AgentError && [404, 410].includes(error.status) &&
       error.code !== "download_broken";
     const mayBeHad = !(error instanceof AgentError) || error.retryable;

@@ -2,7 +2,8 @@ import { type Command, defineCommand, onlyOne } from "../../command.ts";
 import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "./options.ts";
 
 export const link: Command = defineCommand({
-  summary: "Make a link by which a person downloads a file. Whoever has it has the access.",
+  summary:
+    "Make a link with which a person can download a file. Anyone who has the link can use it.",
   usage: "ARTIFACT|KEY [--ttl DAYS | --expires TIME] [--max-downloads N]",
   help: SHARING_HELP,
   example: "agent link plans/house.txt --ttl 2 --max-downloads 1",

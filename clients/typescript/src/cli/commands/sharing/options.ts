@@ -1,4 +1,4 @@
-/** What `share`, `link` and `put --link` take of an access. */
+/** The options of `share`, `link` and `put --link`. */
 import type { ShareOptions } from "../../../agent_files.ts";
 import { daysOf } from "../../command.ts";
 import { UsageError } from "../../exit_codes.ts";
@@ -13,8 +13,8 @@ export const SHARING_OPTIONS = {
 
 export const SHARING_HELP = {
   ttl: "how many days the access lasts; default: as long as the file",
-  expires: "instead of --ttl: when it ends, such as 2026-12-31T18:00:00Z",
-  "max-downloads": "how many downloads it gives; default: any number",
+  expires: "instead of --ttl: when the access ends, such as 2026-12-31T18:00:00Z",
+  "max-downloads": "how many downloads are allowed; default: any number",
 };
 
 /** The access that the options name. Throws UsageError. */

@@ -8,14 +8,14 @@ export const share: Command = defineCommand({
   usage: "ARTIFACT|KEY AGENT… [--ttl DAYS | --expires TIME] [--max-downloads N] [--show-token]",
   help: {
     ...SHARING_HELP,
-    "show-token": "show the grant's token too: whoever has it has the access",
+    "show-token": "also show the grant token; anyone who has it can use it",
   },
   example: "agent share plans/house.txt builder --ttl 2",
   options: { ...SHARING_OPTIONS, "show-token": { type: "boolean" } },
   async run({ positionals, values }, context) {
     const [target, ...agents] = positionals;
     if (target === undefined || agents.length === 0) {
-      throw new UsageError("Name the file, and at least one agent.");
+      throw new UsageError("Name the file and at least one agent.");
     }
     const sharing = sharingOf(values);
     const files = await context.files();

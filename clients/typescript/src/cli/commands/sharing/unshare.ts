@@ -3,7 +3,7 @@ import { UsageError } from "../../exit_codes.ts";
 import { plain } from "../../terminal/output.ts";
 
 export const unshare: Command = defineCommand({
-  summary: "Take the access to a file away from agents.",
+  summary: "Take access to a file away from agents.",
   usage: "ARTIFACT|KEY AGENT…",
   help: {},
   example: "agent unshare plans/house.txt builder",
@@ -11,7 +11,7 @@ export const unshare: Command = defineCommand({
   async run({ positionals }, context) {
     const [target, ...agents] = positionals;
     if (target === undefined || agents.length === 0) {
-      throw new UsageError("Name the file, and at least one agent.");
+      throw new UsageError("Name the file and at least one agent.");
     }
     const files = await context.files();
     for (const agent of agents) {

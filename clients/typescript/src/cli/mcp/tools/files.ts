@@ -6,13 +6,13 @@ import { defineTool, type Tool } from "../tool.ts";
 const DAY_MILLISECONDS = 86_400_000;
 
 const after = z.string().optional()
-  .meta({ description: "The `latest` of an earlier answer: only what is newer." });
+  .meta({ description: "The `latest` of an earlier answer: return only what is newer." });
 
 const accessFields = {
   days: z.number().int().min(1).max(36_500).optional()
-    .meta({ description: "How long. Default: as long as the file." }),
+    .meta({ description: "How many days the access lasts. Default: as long as the file." }),
   max_downloads: z.number().int().min(1).max(1000).optional()
-    .meta({ description: "How many downloads it gives. Default: any number." }),
+    .meta({ description: "How many downloads are allowed. Default: any number." }),
 };
 
 function accessOf(
@@ -27,11 +27,12 @@ function accessOf(
 export const FILE_TOOLS: readonly Tool[] = [
   defineTool({
     name: "inbox",
-    description: "What other agents have granted, newest first. With `wait_seconds` it answers " +
-      "as soon as there is something; to wait for the next one, give `after`.",
+    description:
+      "Files that other agents have granted you, newest first. With `wait_seconds`, it " +
+      "answers as soon as there is one. To wait for the next one, give `after`.",
     effect: "reads",
     input: z.object({
-      from_agent: z.string().optional().meta({ description: "Only grants of this agent." }),
+      from_agent: z.string().optional().meta({ description: "Only files granted by this agent." }),
       after,
       limit: z.number().int().optional(),
       wait_seconds: waitSeconds,
@@ -54,10 +55,12 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "list",
-    description: "Your own files, in the order of their keys.",
+    description: "Your own files, in the order of their `key`.",
     effect: "reads",
     input: z.object({
-      prefix: z.string().default("").meta({ description: "What the keys begin with." }),
+      prefix: z.string().default("").meta({
+        description: "Only files whose `key` begins with this.",
+      }),
       limit: z.number().int().min(1).max(1000).default(100),
     }),
     async call({ prefix, limit }, { files, signal }) {
@@ -72,14 +75,15 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "share",
-    description: "Give agents access to a file of your own.",
+    description: "Give agents access to one of your files.",
     effect: "adds",
     input: z.object({
       ...artifactFields,
       to: agents,
       ...accessFields,
       show_tokens: z.boolean().default(false).meta({
-        description: "Also answer the grant tokens. Whoever reads this conversation has them then.",
+        description:
+          "Also return the grant tokens. Anyone who reads this conversation can use them.",
       }),
     }),
     async call({ to, show_tokens, ...given }, { files, signal }) {
@@ -95,8 +99,9 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "link",
-    description: "Make a URL by which a person without an account downloads a file of your own. " +
-      "Whoever has it has the access, as has whoever reads this conversation.",
+    description:
+      "Make a URL with which a person without an account can download one of your files. " +
+      "Anyone who has the URL or reads this conversation can use it.",
     effect: "adds",
     input: z.object({ ...artifactFields, ...accessFields }),
     async call(given, { files, signal }) {
@@ -107,7 +112,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "unshare",
-    description: "Take the access to a file of your own away from agents.",
+    description: "Take access to one of your files away from agents.",
     effect: "replaces",
     input: z.object({ ...artifactFields, from: agents }),
     async call({ from, ...named }, { files, signal }) {
@@ -120,7 +125,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "delete",
-    description: "End a file of your own, and every access to it.",
+    description: "Delete one of your files, and all access to it.",
     effect: "replaces",
     input: z.object(artifactFields),
     async call(named, { files, signal }) {
@@ -132,8 +137,8 @@ export const FILE_TOOLS: readonly Tool[] = [
     defineTool({
       name: isBlocked ? "inbox_block" : "inbox_unblock",
       description: isBlocked
-        ? "Keep what an agent grants out of the inbox. It does not learn of it."
-        : "Show again in the inbox what an agent grants.",
+        ? "Hide an agent's grants from your inbox. The agent is not told."
+        : "Show an agent's grants in your inbox again.",
       effect: "sets",
       input: z.object({ from_agent: z.string() }),
       async call({ from_agent }, { files, signal }) {
@@ -152,7 +157,7 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: "whoami",
-    description: "Whom the key of this server stands for.",
+    description: "Which agent you are.",
     effect: "reads",
     input: z.object({}),
     call: (_given, { files, signal }) => files.whoami({ signal }),

@@ -1,0 +1,31 @@
+/**
+ * Runs the README's hand-over on the local stack, which has to be new, and draws what it printed:
+ *
+ *   deno run --allow-all dev/pictures/draw_hand_over.ts
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../command/project.ts";
+import { runProgram } from "../processes/run_program.ts";
+import { drawHandOver, pictureFile, THEMES, transcribed } from "./hand_over.ts";
+
+/** Runs tasks with this Deno. Each takes INIT_CWD, if it is set, for the folder of the files. */
+const NPX =
+  `unset INIT_CWD; npx() { '${Deno.execPath()}' task --quiet --cwd '${PROJECT}' "\${@:4}"; }\n`;
+
+const readme = await readFile(join(PROJECT, "README.md"), "utf8");
+const [, block] = /^## Hand over a file\n.*?^```sh\n(.*?)^```$/ms.exec(readme)!;
+const folder = await Deno.makeTempDir();
+try {
+  const { code, output, errors } = await runProgram("bash", {
+    args: ["-e", "-o", "pipefail", "-c", NPX + transcribed(block!)],
+    cwd: folder,
+    env: { STATE_DIR: Deno.env.get("STATE_DIR") ?? join(PROJECT, ".local") },
+  });
+  if (code !== 0) throw new Error(errors);
+  for (const theme of THEMES) {
+    await writeFile(join(PROJECT, pictureFile(theme)), drawHandOver(output, theme));
+  }
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
