@@ -1,4 +1,4 @@
-import { runProgram } from "../dev/processes/run_program.ts";
+import { runProgram } from "../local/processes/run_program.ts";
 
 /**
  * Whether tests that need a program are left out, because this machine has none; it then says so.

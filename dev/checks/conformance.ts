@@ -1,6 +1,6 @@
 import { runConformance } from "./conformance_run.ts";
-import { runCommand } from "../command/run_command.ts";
-import { readConnection } from "../operator/operator_call.ts";
+import { runCommand } from "../../local/command/run_command.ts";
+import { readConnection } from "../../operator/operator_call.ts";
 import { addCounts, describeCounts } from "./test_counts.ts";
 
 /** Keys that a deployment may have. The checks that need a missing one are skipped. */

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { runCommand } from "../command/run_command.ts";
+import { runCommand } from "../../local/command/run_command.ts";
 import { addCounts, describeCounts, type TestCounts } from "./test_counts.ts";
 
 const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
-import { CommandError } from "../command/command_error.ts";
-import { runCommand } from "../command/run_command.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { runCommand } from "../../local/command/run_command.ts";
 import { type Dependencies, readDependencies } from "../deploy/npm_packages.ts";
 import { type PackedFunction, packFunctions } from "../deploy/pack.ts";
 

@@ -1,12 +1,12 @@
 import { chmod, readFile, rm } from "node:fs/promises";
-import { isFree } from "../processes/free_port.ts";
-import { findProcessesWith } from "../processes/find_processes.ts";
+import { isFree } from "../../local/processes/free_port.ts";
+import { findProcessesWith } from "../../local/processes/find_processes.ts";
 import { findSecretsInLogs } from "./log_secrets.ts";
-import { removePostgresHome } from "../postgres/home.ts";
-import { stopRequest } from "../processes/stop_request.ts";
-import { stateFiles } from "../state/state_files.ts";
-import { type Stack, stackEnvironment, startStack } from "../stack/stack.ts";
-import { runCommand } from "../command/run_command.ts";
+import { removePostgresHome } from "../../local/postgres/home.ts";
+import { stopRequest } from "../../local/processes/stop_request.ts";
+import { stateFiles } from "../../local/state/state_files.ts";
+import { type Stack, stackEnvironment, startStack } from "../../local/stack/stack.ts";
+import { runCommand } from "../../local/command/run_command.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
 
 /**

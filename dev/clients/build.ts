@@ -1,9 +1,9 @@
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
-import { CommandError } from "../command/command_error.ts";
-import { PROJECT } from "../command/project.ts";
-import { runCommand } from "../command/run_command.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { runCommand } from "../../local/command/run_command.ts";
 
 const SOURCE = join(PROJECT, "clients/typescript/src");
 const TARGET = join(PROJECT, "clients/typescript/dist");

@@ -1,7 +1,7 @@
 import openapiTypescript, { astToString } from "openapi-typescript";
 import ts from "typescript";
-import { runProgram } from "../processes/run_program.ts";
-import type { ContractDocument } from "./document.ts";
+import { runProgram } from "../../local/processes/run_program.ts";
+import type { ContractDocument } from "../../operator/doctor/facts/openapi_document.ts";
 
 /** The functions whose contract the TypeScript client is typed by, and where its types are. */
 export const CONTRACTS = [

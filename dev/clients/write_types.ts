@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../command/project.ts";
-import { runCommand } from "../command/run_command.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { runCommand } from "../../local/command/run_command.ts";
 import { CONTRACTS, contractTypes } from "./contract.ts";
-import { readDocument } from "./document.ts";
+import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 
 /** Writes the types that the TypeScript client has of the contract. A test compares them. */
 await runCommand(async () => {

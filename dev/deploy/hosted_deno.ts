@@ -1,4 +1,4 @@
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../local/command/command_error.ts";
 import { locatePackageFile } from "./package_file.ts";
 
 /** What the platform's edge runtime is compatible with. */

@@ -1,8 +1,6 @@
-import { CommandError } from "../command/command_error.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { SUPABASE_CLI_VERSION } from "../../operator/doctor/findings/supabase_cli_version.ts";
 import { locatePackageFile } from "./package_file.ts";
-
-/** The one that README and docs name. */
-export const SUPABASE_CLI_VERSION = "3.1.0";
 
 export interface CliOptions {
   /** Has the `supabase` folder. The CLI writes its notes there. */

@@ -5,8 +5,8 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../command/project.ts";
-import { runProgram } from "../processes/run_program.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { runProgram } from "../../local/processes/run_program.ts";
 import { drawHandOver, pictureFile, THEMES, transcribed } from "./hand_over.ts";
 
 /** Runs tasks with this Deno. Each takes INIT_CWD, if it is set, for the folder of the files. */

@@ -1,10 +1,10 @@
 import postgres from "postgres";
-import { CommandError, reasonOf } from "../command/command_error.ts";
-import { applyMigrations } from "../postgres/migrations.ts";
-import { createProjectDatabase } from "../postgres/platform.ts";
+import { CommandError, reasonOf } from "../../local/command/command_error.ts";
+import { applyMigrations } from "../../local/postgres/migrations.ts";
+import { createProjectDatabase } from "../../local/postgres/platform.ts";
 import { type Catalogue, readCatalogue } from "./catalogue.ts";
 import { compareCatalogues } from "./differences.ts";
-import { readSchemaFiles } from "./schema_files.ts";
+import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
 
 /**
  * Builds one database from the migrations and one from the schema files, on a cluster that runs,

@@ -1,10 +1,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../command/command_error.ts";
-import { runCommand } from "../command/run_command.ts";
-import { openCluster, startPostgres, SUPERUSER } from "../postgres/cluster.ts";
-import { removePostgresHome } from "../postgres/home.ts";
-import { preparePlatform } from "../postgres/platform.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { runCommand } from "../../local/command/run_command.ts";
+import { openCluster, startPostgres, SUPERUSER } from "../../local/postgres/cluster.ts";
+import { removePostgresHome } from "../../local/postgres/home.ts";
+import { preparePlatform } from "../../local/postgres/platform.ts";
 import { compareSchema } from "./comparison.ts";
 
 /**

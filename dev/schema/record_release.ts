@@ -1,6 +1,6 @@
 import { VERSION } from "../../supabase/functions/_shared/version.ts";
-import { PROJECT } from "../command/project.ts";
-import { runCommand } from "../command/run_command.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { runCommand } from "../../local/command/run_command.ts";
 import { recordRelease } from "./releases.ts";
 
 await runCommand(async () => {

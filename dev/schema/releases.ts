@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../command/command_error.ts";
-import { PROJECT } from "../command/project.ts";
-import { type MigrationFile, readMigrationFiles } from "../postgres/migration_files.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { type MigrationFile, readMigrationFiles } from "../../local/postgres/migration_files.ts";
 
 /** A release, and the migrations that it added. */
 export interface Release {

@@ -1,10 +1,10 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandError } from "../command/command_error.ts";
-import { PROJECT } from "../command/project.ts";
-import { runCommand } from "../command/run_command.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { runCommand } from "../../local/command/run_command.ts";
 import { readReleases } from "./releases.ts";
-import { readSchemaFiles } from "./schema_files.ts";
+import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
 
 /**
  * The file of the one migration until the first release. Its version stays the same, so that two

@@ -1077,6 +1077,207 @@ as $$
 $$;
 comment on function public.check_health() is 'Answers when the database does; what /health calls.';
 
+-- schemas/agents/usage.sql
+
+-- What agents ask and how often they are refused. The functions count in memory; each of their
+-- processes writes what it counted once a minute (record_usage). So all of this is a minute behind,
+-- and approximate: what a process had not written when it was killed is lost.
+
+create table agents.key_uses (
+  key_id text collate "C" primary key,
+  last_used_at timestamptz not null,
+
+  constraint a_use_is_of_a_key foreign key (key_id) references agents.keys (key_id) on delete cascade
+)
+-- Room for the new version of each row beside the old one: no index is on what changes.
+with (fillfactor = 50);
+comment on table agents.key_uses is
+  'When each agent key was last used, to about a minute. Apart from keys, so that a use is as small '
+  'as can be. A key that was never used has no row.';
+
+create table agents.usage (
+  agent_id agents.agent_id not null,
+  day date not null,
+  requests bigint not null,
+  refusals bigint not null,
+  artifacts bigint not null,
+  bytes bigint not null,
+  grants bigint not null,
+
+  primary key (agent_id, day)
+);
+comment on table agents.usage is
+  'One row per agent and day (UTC) on which it asked for something. Requests that were refused count '
+  'as requests too.';
+comment on column agents.usage.refusals is 'The sum of agents.refusals.';
+comment on column agents.usage.artifacts is
+  'How many artifacts the agent held, committed or superseded, when it was last active that day.';
+comment on column agents.usage.bytes is 'The registered bytes of these artifacts.';
+comment on column agents.usage.grants is
+  'How many grants it had given then, those that ended in the 30 days before included.';
+
+create index usage_by_day on agents.usage (day, agent_id);
+-- Who asked most. Because of this index a row is not updated in place. Rows are written once a
+-- minute, so that costs little.
+create index usage_by_requests on agents.usage (day, requests);
+
+create table agents.refusals (
+  agent_id agents.agent_id not null,
+  hour timestamptz not null,
+  kind text collate "C" not null,
+  count bigint not null,
+
+  primary key (agent_id, hour, kind),
+  constraint hour_is_a_full_hour check (hour = date_trunc('hour', hour, 'UTC')),
+  constraint kind_is_an_error_code check (kind ~ '^[a-z_]{1,40}$')
+)
+with (fillfactor = 50);
+comment on table agents.refusals is
+  'How often an agent was refused: by a key that is over (unauthenticated), for what is not its own '
+  '(forbidden, artifact_not_found, grant_not_found, peer_not_found), or because it asked too often '
+  '(rate_limited). One row per agent, hour and kind, so that probing shows and fills nothing up.';
+comment on column agents.refusals.kind is 'The error code.';
+
+create index refusals_by_hour on agents.refusals (hour, agent_id, kind);
+
+create function agents.reported_uses(entries jsonb)
+returns table (key_id text, agent_id text, used_at timestamptz, requests bigint, refusals jsonb)
+language sql
+stable
+set search_path = ''
+as $$
+  select k.key_id, coalesce(k.agent_id::text collate "C", e.agent_id collate "C"), u.used_at, e.requests,
+    e.refusals
+  from jsonb_to_recordset(reported_uses.entries)
+    as e (key_hash text, agent_id text, seconds_ago double precision, requests bigint, refusals jsonb)
+  cross join lateral (
+    -- By this clock alone. Nothing is held back for a day.
+    select now() - make_interval(secs => least(greatest(e.seconds_ago, 0), 86400)) as used_at
+  ) u
+  -- One look into the index per entry. A key that is over is still somebody's.
+  left join lateral (
+    select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
+  ) k on true
+  where coalesce(k.agent_id, e.agent_id) is not null
+$$;
+comment on function agents.reported_uses(jsonb) is
+  'The entries of record_usage that are somebody''s. What was sent with a key that never was one is '
+  'left out, so that nobody fills tables without a key.';
+
+create function public.record_usage(entries jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  answer json;
+begin
+  -- Each in the same order for every process that writes at the same time.
+  insert into agents.key_uses as u (key_id, last_used_at)
+  select r.key_id collate "C", max(r.used_at)
+  from agents.reported_uses(record_usage.entries) r
+  -- A refused credential is no use of it.
+  where r.key_id is not null and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
+  group by 1
+  order by 1
+  on conflict on constraint key_uses_pkey do update
+  set last_used_at = greatest(u.last_used_at, excluded.last_used_at);
+
+  insert into agents.usage as u (agent_id, day, requests, refusals, artifacts, bytes, grants)
+  select r.agent_id, r.day, r.requests, r.refusals,
+    coalesce(t.committed + t.superseded, 0), coalesce(t.committed_bytes + t.superseded_bytes, 0),
+    coalesce(t.grants, 0)
+  from (
+    select i.agent_id collate "C" as agent_id, (i.used_at at time zone 'UTC')::date as day,
+      sum(i.requests) as requests,
+      sum((select coalesce(sum(n.value::bigint), 0) from jsonb_each_text(i.refusals) n)) as refusals
+    from agents.reported_uses(record_usage.entries) i
+    group by 1, 2
+  ) r
+  left join lateral (
+    select s.* from artifacts.totals s where s.agent_id = r.agent_id limit 1
+  ) t on true
+  order by r.agent_id, r.day
+  on conflict on constraint usage_pkey do update
+  set requests = u.requests + excluded.requests,
+      refusals = u.refusals + excluded.refusals,
+      artifacts = excluded.artifacts,
+      bytes = excluded.bytes,
+      grants = excluded.grants;
+
+  insert into agents.refusals as f (agent_id, hour, kind, count)
+  select r.agent_id collate "C", date_trunc('hour', r.used_at, 'UTC'), n.key collate "C",
+    sum(n.value::bigint)
+  from agents.reported_uses(record_usage.entries) r
+  cross join lateral jsonb_each_text(r.refusals) n
+  group by 1, 2, 3
+  order by 1, 2, 3
+  on conflict on constraint refusals_pkey do update set count = f.count + excluded.count;
+
+  select coalesce(
+    json_object_agg(e.key_hash, json_build_object('agent_id', k.agent_id, 'key_id', k.key_id)), '{}'
+  ) into answer
+  from jsonb_to_recordset(record_usage.entries) as e (key_hash text, is_unknown boolean)
+  cross join lateral (
+    select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
+  ) k
+  where e.is_unknown;
+  return json_build_object('callers', answer);
+end
+$$;
+comment on function public.record_usage(jsonb) is
+  'Adds up what a process of a function counted: entries is [{key_hash, or agent_id where no key '
+  'was used, seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests are '
+  'all that were sent, the refused ones included. Returns {callers: {<key_hash>: {agent_id, '
+  'key_id}}} for those whose is_unknown is true and whose key was made here.';
+
+create function public.forget_usage(caller jsonb, retention_days integer, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  kept_since timestamptz := now() - make_interval(days => forget_usage.retention_days);
+  first_day constant date := (kept_since at time zone 'UTC')::date;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(forget_usage.caller);
+
+  -- By their places, which nobody changes while they are locked.
+  delete from agents.usage u
+  where u.ctid = any (array(
+    select d.ctid
+    from agents.usage d
+    where d.day < first_day
+    order by d.day
+    limit forget_usage.max_entries
+    for update skip locked
+  ));
+  delete from agents.refusals f
+  where f.ctid = any (array(
+    select d.ctid
+    from agents.refusals d
+    where d.hour < kept_since
+    order by d.hour
+    limit forget_usage.max_entries
+    for update skip locked
+  ));
+
+  select count(*) into remaining
+  from (
+    (select from agents.usage u where u.day < first_day order by u.day limit 1000)
+    union all
+    (select from agents.refusals f where f.hour < kept_since order by f.hour limit 1000)
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.forget_usage(jsonb, integer, integer) is
+  'Deletes what was counted more than so many days ago, at most max_entries days and hours of '
+  'agents. Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';
+
 -- schemas/artifacts/artifacts.sql
 
 -- Artifacts. An artifact is one immutable content; `key` is the name that moves.
@@ -6520,7 +6721,7 @@ comment on function public.read_mesh_metrics(jsonb, integer, integer) is
   'seconds since 1970, or null. peers_behind are those of whom check_mesh, asked with the same '
   'online_seconds and rendering_revision, says version_lags. Raises unauthenticated, forbidden.';
 
--- schemas/agents/feeds.sql
+-- schemas/changes/feeds.sql
 
 -- What an agent reads of the event log: what was done to its things, and what it did.
 --
@@ -6763,7 +6964,7 @@ comment on function public.list_events(jsonb, text, text[], integer, text) is
   'after the `latest` of an earlier answer; without one, the newest page. A page may be short, or '
   'empty, where there are more. Raises forbidden, invalid_request.';
 
--- schemas/agents/event_pages.sql
+-- schemas/changes/event_pages.sql
 
 -- Pages of the event log: what /events answers with, and what the operator's commands read.
 
@@ -7046,7 +7247,7 @@ comment on function public.find_events(integer, text, timestamptz, text, text, t
   'every type, the oldest of looked_back_to. Who goes on from `latest` misses nothing. Raises '
   'invalid_request.';
 
--- schemas/agents/waits.sql
+-- schemas/changes/waits.sql
 
 -- Requests that wait for something to happen. A process of a function asks once a second, for all
 -- that wait in it, which of them have something to tell. Those then ask for their answer as ever.
@@ -7163,7 +7364,7 @@ comment on function public.find_changes(jsonb) is
   'version}, {kind: "events", caller, agent_id, types, after}]. The others go on from the positions '
   'in the answer. Authenticates nobody: those with something to tell ask for it themselves.';
 
--- schemas/agents/removals.sql
+-- schemas/operator/removals.sql
 
 -- Removing an agent: ending everything by which it has access, or gives it.
 
@@ -7336,207 +7537,6 @@ comment on function public.remove_agent(text, boolean, integer) is
   'agent are refused from then on, until readmit_agent. Ends at most '
   'max_entries grants and artifacts each, so that no agent holds too much for one call: while '
   'remaining is true, call it again. Returns how many of each it ended. Idempotent.';
-
--- schemas/agents/usage.sql
-
--- What agents ask and how often they are refused. The functions count in memory; each of their
--- processes writes what it counted once a minute (record_usage). So all of this is a minute behind,
--- and approximate: what a process had not written when it was killed is lost.
-
-create table agents.key_uses (
-  key_id text collate "C" primary key,
-  last_used_at timestamptz not null,
-
-  constraint a_use_is_of_a_key foreign key (key_id) references agents.keys (key_id) on delete cascade
-)
--- Room for the new version of each row beside the old one: no index is on what changes.
-with (fillfactor = 50);
-comment on table agents.key_uses is
-  'When each agent key was last used, to about a minute. Apart from keys, so that a use is as small '
-  'as can be. A key that was never used has no row.';
-
-create table agents.usage (
-  agent_id agents.agent_id not null,
-  day date not null,
-  requests bigint not null,
-  refusals bigint not null,
-  artifacts bigint not null,
-  bytes bigint not null,
-  grants bigint not null,
-
-  primary key (agent_id, day)
-);
-comment on table agents.usage is
-  'One row per agent and day (UTC) on which it asked for something. Requests that were refused count '
-  'as requests too.';
-comment on column agents.usage.refusals is 'The sum of agents.refusals.';
-comment on column agents.usage.artifacts is
-  'How many artifacts the agent held, committed or superseded, when it was last active that day.';
-comment on column agents.usage.bytes is 'The registered bytes of these artifacts.';
-comment on column agents.usage.grants is
-  'How many grants it had given then, those that ended in the 30 days before included.';
-
-create index usage_by_day on agents.usage (day, agent_id);
--- Who asked most. Because of this index a row is not updated in place. Rows are written once a
--- minute, so that costs little.
-create index usage_by_requests on agents.usage (day, requests);
-
-create table agents.refusals (
-  agent_id agents.agent_id not null,
-  hour timestamptz not null,
-  kind text collate "C" not null,
-  count bigint not null,
-
-  primary key (agent_id, hour, kind),
-  constraint hour_is_a_full_hour check (hour = date_trunc('hour', hour, 'UTC')),
-  constraint kind_is_an_error_code check (kind ~ '^[a-z_]{1,40}$')
-)
-with (fillfactor = 50);
-comment on table agents.refusals is
-  'How often an agent was refused: by a key that is over (unauthenticated), for what is not its own '
-  '(forbidden, artifact_not_found, grant_not_found, peer_not_found), or because it asked too often '
-  '(rate_limited). One row per agent, hour and kind, so that probing shows and fills nothing up.';
-comment on column agents.refusals.kind is 'The error code.';
-
-create index refusals_by_hour on agents.refusals (hour, agent_id, kind);
-
-create function agents.reported_uses(entries jsonb)
-returns table (key_id text, agent_id text, used_at timestamptz, requests bigint, refusals jsonb)
-language sql
-stable
-set search_path = ''
-as $$
-  select k.key_id, coalesce(k.agent_id::text collate "C", e.agent_id collate "C"), u.used_at, e.requests,
-    e.refusals
-  from jsonb_to_recordset(reported_uses.entries)
-    as e (key_hash text, agent_id text, seconds_ago double precision, requests bigint, refusals jsonb)
-  cross join lateral (
-    -- By this clock alone. Nothing is held back for a day.
-    select now() - make_interval(secs => least(greatest(e.seconds_ago, 0), 86400)) as used_at
-  ) u
-  -- One look into the index per entry. A key that is over is still somebody's.
-  left join lateral (
-    select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
-  ) k on true
-  where coalesce(k.agent_id, e.agent_id) is not null
-$$;
-comment on function agents.reported_uses(jsonb) is
-  'The entries of record_usage that are somebody''s. What was sent with a key that never was one is '
-  'left out, so that nobody fills tables without a key.';
-
-create function public.record_usage(entries jsonb) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  answer json;
-begin
-  -- Each in the same order for every process that writes at the same time.
-  insert into agents.key_uses as u (key_id, last_used_at)
-  select r.key_id collate "C", max(r.used_at)
-  from agents.reported_uses(record_usage.entries) r
-  -- A refused credential is no use of it.
-  where r.key_id is not null and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
-  group by 1
-  order by 1
-  on conflict on constraint key_uses_pkey do update
-  set last_used_at = greatest(u.last_used_at, excluded.last_used_at);
-
-  insert into agents.usage as u (agent_id, day, requests, refusals, artifacts, bytes, grants)
-  select r.agent_id, r.day, r.requests, r.refusals,
-    coalesce(t.committed + t.superseded, 0), coalesce(t.committed_bytes + t.superseded_bytes, 0),
-    coalesce(t.grants, 0)
-  from (
-    select i.agent_id collate "C" as agent_id, (i.used_at at time zone 'UTC')::date as day,
-      sum(i.requests) as requests,
-      sum((select coalesce(sum(n.value::bigint), 0) from jsonb_each_text(i.refusals) n)) as refusals
-    from agents.reported_uses(record_usage.entries) i
-    group by 1, 2
-  ) r
-  left join lateral (
-    select s.* from artifacts.totals s where s.agent_id = r.agent_id limit 1
-  ) t on true
-  order by r.agent_id, r.day
-  on conflict on constraint usage_pkey do update
-  set requests = u.requests + excluded.requests,
-      refusals = u.refusals + excluded.refusals,
-      artifacts = excluded.artifacts,
-      bytes = excluded.bytes,
-      grants = excluded.grants;
-
-  insert into agents.refusals as f (agent_id, hour, kind, count)
-  select r.agent_id collate "C", date_trunc('hour', r.used_at, 'UTC'), n.key collate "C",
-    sum(n.value::bigint)
-  from agents.reported_uses(record_usage.entries) r
-  cross join lateral jsonb_each_text(r.refusals) n
-  group by 1, 2, 3
-  order by 1, 2, 3
-  on conflict on constraint refusals_pkey do update set count = f.count + excluded.count;
-
-  select coalesce(
-    json_object_agg(e.key_hash, json_build_object('agent_id', k.agent_id, 'key_id', k.key_id)), '{}'
-  ) into answer
-  from jsonb_to_recordset(record_usage.entries) as e (key_hash text, is_unknown boolean)
-  cross join lateral (
-    select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
-  ) k
-  where e.is_unknown;
-  return json_build_object('callers', answer);
-end
-$$;
-comment on function public.record_usage(jsonb) is
-  'Adds up what a process of a function counted: entries is [{key_hash, or agent_id where no key '
-  'was used, seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests are '
-  'all that were sent, the refused ones included. Returns {callers: {<key_hash>: {agent_id, '
-  'key_id}}} for those whose is_unknown is true and whose key was made here.';
-
-create function public.forget_usage(caller jsonb, retention_days integer, max_entries integer) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  kept_since timestamptz := now() - make_interval(days => forget_usage.retention_days);
-  first_day constant date := (kept_since at time zone 'UTC')::date;
-  remaining integer;
-begin
-  perform agents.authenticate_operator(forget_usage.caller);
-
-  -- By their places, which nobody changes while they are locked.
-  delete from agents.usage u
-  where u.ctid = any (array(
-    select d.ctid
-    from agents.usage d
-    where d.day < first_day
-    order by d.day
-    limit forget_usage.max_entries
-    for update skip locked
-  ));
-  delete from agents.refusals f
-  where f.ctid = any (array(
-    select d.ctid
-    from agents.refusals d
-    where d.hour < kept_since
-    order by d.hour
-    limit forget_usage.max_entries
-    for update skip locked
-  ));
-
-  select count(*) into remaining
-  from (
-    (select from agents.usage u where u.day < first_day order by u.day limit 1000)
-    union all
-    (select from agents.refusals f where f.hour < kept_since order by f.hour limit 1000)
-  ) later;
-  return json_build_object('remaining', remaining);
-end
-$$;
-comment on function public.forget_usage(jsonb, integer, integer) is
-  'Deletes what was counted more than so many days ago, at most max_entries days and hours of '
-  'agents. Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';
 
 -- schemas/operator/mesh.sql
 

@@ -1,7 +1,7 @@
 /** The dashboard as a person sees it, and what the things of agents can do to it. */
 import assert from "node:assert/strict";
 import { plain } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { startDashboard } from "../../dev/dashboard/server.ts";
+import { startDashboard } from "../../operator/dashboard/server.ts";
 import { artifactTest, grant, publish } from "../conformance/artifacts.ts";
 import { askUntil } from "../conformance/ask_until.ts";
 import { type Agent, operatorRpc, SUPABASE_URL } from "../conformance/client.ts";

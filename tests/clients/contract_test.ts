@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CONTRACTS, contractTypes } from "../../dev/clients/contract.ts";
-import { type ContractDocument, readDocument } from "../../dev/clients/document.ts";
-import { PROJECT } from "../../dev/command/project.ts";
+import {
+  type ContractDocument,
+  readDocument,
+} from "../../operator/doctor/facts/openapi_document.ts";
+import { PROJECT } from "../../local/command/project.ts";
 
 for (const { name, file } of CONTRACTS) {
   Deno.test(`${file} → what \`deno task client:types\` makes of the document of ${name}`, async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../../dev/command/project.ts";
-import { runProgram } from "../../dev/processes/run_program.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { runProgram } from "../../local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { isLeftOutWithout } from "../left_out.ts";
 

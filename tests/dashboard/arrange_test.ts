@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { arrange } from "../../dev/dashboard/assets/arrange.js";
+import { arrange } from "../../operator/dashboard/assets/arrange.js";
 
 interface Place {
   readonly x: number;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
-import { type Dashboard, startDashboard } from "../../dev/dashboard/server.ts";
+import { type Dashboard, startDashboard } from "../../operator/dashboard/server.ts";
 
 interface Answered {
   readonly status: number;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { SUPABASE_URL } from "../conformance/client.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { startDashboard } from "../../dev/dashboard/server.ts";
+import { startDashboard } from "../../operator/dashboard/server.ts";
 
 /** Before every other name, and after. */
 const QUIET = "00-quiet-";

@@ -1,7 +1,7 @@
 /** Real PostgreSQL for tests: the stack's own database, and fresh ones beside it. */
 import postgres from "postgres";
-import { applyMigrations } from "../../dev/postgres/migrations.ts";
-import { createProjectDatabase, type DefaultPrivileges } from "../../dev/postgres/platform.ts";
+import { applyMigrations } from "../../local/postgres/migrations.ts";
+import { createProjectDatabase, type DefaultPrivileges } from "../../local/postgres/platform.ts";
 
 export const SUPERUSER_URL = required("SUPABASE_SUPERUSER_DB_URL");
 

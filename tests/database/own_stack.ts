@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import postgres from "postgres";
-import { removePostgresHome } from "../../dev/postgres/home.ts";
-import { type Stack, startStack } from "../../dev/stack/stack.ts";
+import { removePostgresHome } from "../../local/postgres/home.ts";
+import { type Stack, startStack } from "../../local/stack/stack.ts";
 import type { Swept } from "./sweep/sweeping.ts";
 
 export const NOTHING_TO_DO: Swept = {

@@ -4,7 +4,7 @@ import { startHostedFunction } from "../../dev/deploy/hosted_function.ts";
 import { packFunctions } from "../../dev/deploy/pack.ts";
 import { runConformance } from "../../dev/checks/conformance_run.ts";
 import { addCounts } from "../../dev/checks/test_counts.ts";
-import { startStack } from "../../dev/stack/stack.ts";
+import { startStack } from "../../local/stack/stack.ts";
 import { openStateDirectory } from "../stack/stack_process.ts";
 import { openTemporaryDirectory } from "./temporary_directory.ts";
 

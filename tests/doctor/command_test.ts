@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { SECRET_KEY } from "../conformance/client.ts";
-import { readDocument } from "../../dev/clients/document.ts";
-import { freePort } from "../../dev/processes/free_port.ts";
+import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
+import { freePort } from "../../local/processes/free_port.ts";
 import { runTask } from "../stack/stack_process.ts";
 
-const DOCTOR = "dev/doctor/main.ts";
+const DOCTOR = "operator/doctor/main.ts";
 
 Deno.test("doctor where nobody listens → the faults with their remedies, exit code 1, no key", async () => {
   const environment = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Finding } from "../../dev/doctor/findings/finding.ts";
+import type { Finding } from "../../operator/doctor/findings/finding.ts";
 import { runTask } from "../stack/stack_process.ts";
 import { Deployment } from "./deployment.ts";
 
@@ -13,7 +13,7 @@ interface DatabaseFault {
   readonly remedy: RegExp;
 }
 
-const DOCTOR = "dev/doctor/main.ts";
+const DOCTOR = "operator/doctor/main.ts";
 const RECORDS = "supabase_migrations.schema_migrations";
 
 const OTHER_SCHEMA = {

@@ -2,14 +2,14 @@
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { PROJECT } from "../../dev/command/project.ts";
-import { diagnose } from "../../dev/doctor/diagnose.ts";
-import type { Connection } from "../../dev/doctor/facts/facts.ts";
-import type { Finding } from "../../dev/doctor/findings/finding.ts";
-import { removePostgresHome } from "../../dev/postgres/home.ts";
-import { type FunctionOptions, startFunction } from "../../dev/stack/functions.ts";
-import { type Stack, startStack } from "../../dev/stack/stack.ts";
-import { stateFiles } from "../../dev/state/state_files.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { diagnose } from "../../operator/doctor/diagnose.ts";
+import type { Connection } from "../../operator/doctor/facts/facts.ts";
+import type { Finding } from "../../operator/doctor/findings/finding.ts";
+import { removePostgresHome } from "../../local/postgres/home.ts";
+import { type FunctionOptions, startFunction } from "../../local/stack/functions.ts";
+import { type Stack, startStack } from "../../local/stack/stack.ts";
+import { stateFiles } from "../../local/state/state_files.ts";
 import { type Intercept, startProxy } from "../own_function/proxy.ts";
 
 export type FunctionName = "agent-artifacts" | "agent-mesh";

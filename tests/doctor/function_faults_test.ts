@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import nacl from "tweetnacl";
-import { PROJECT } from "../../dev/command/project.ts";
-import type { Finding } from "../../dev/doctor/findings/finding.ts";
-import { freePort } from "../../dev/processes/free_port.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import type { Finding } from "../../operator/doctor/findings/finding.ts";
+import { freePort } from "../../local/processes/free_port.ts";
 import { Deployment, type OtherFunction, withOtherSources } from "./deployment.ts";
 
 const DEPLOY = /npx supabase@[\d.]+ functions deploy agent-artifacts agent-mesh --use-api /;

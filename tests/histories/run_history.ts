@@ -61,7 +61,7 @@ export async function runHistory(
     for (const _ of ["first", "second", "third"]) {
       await Promise.all(clients.map((client) => client.look()));
     }
-    const { output, errors } = await runTask("dev/operator/fsck.ts", { environment });
+    const { output, errors } = await runTask("operator/fsck.ts", { environment });
     return { history: recorder.history, kills, contradictions: output + errors };
   } finally {
     target.service.kill("SIGTERM");

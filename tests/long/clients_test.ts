@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../dev/command/project.ts";
-import { type Stack, startStack } from "../../dev/stack/stack.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { type Stack, startStack } from "../../local/stack/stack.ts";
 import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/commits/memory.ts";
 import { installPackage } from "./installed_package.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { cp, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../dev/command/project.ts";
-import { runProgram } from "../../dev/processes/run_program.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { runProgram } from "../../local/processes/run_program.ts";
 
 /** The packed package, installed into an empty project. Returns the path of its command. */
 export async function installPackage(folder: string): Promise<string> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { startFunction } from "../../dev/stack/functions.ts";
-import { startStack } from "../../dev/stack/stack.ts";
+import { startFunction } from "../../local/stack/functions.ts";
+import { startStack } from "../../local/stack/stack.ts";
 import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/commits/memory.ts";
 import { shell, writeLargeFile } from "./large_file.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { startFunction } from "../../dev/stack/functions.ts";
-import { startStack } from "../../dev/stack/stack.ts";
-import { stateFiles } from "../../dev/state/state_files.ts";
+import { startFunction } from "../../local/stack/functions.ts";
+import { startStack } from "../../local/stack/stack.ts";
+import { stateFiles } from "../../local/state/state_files.ts";
 import { MEBIBYTE } from "../own_function/commits/memory.ts";
 import { shell, writeLargeFile } from "./large_file.ts";
 

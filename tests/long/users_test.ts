@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../dev/command/project.ts";
-import { readSigningKey } from "../../dev/auth/signing_key.ts";
-import { signUserToken } from "../../dev/auth/user_token.ts";
-import { type Stack, startStack } from "../../dev/stack/stack.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { readSigningKey } from "../../local/auth/signing_key.ts";
+import { signUserToken } from "../../local/auth/user_token.ts";
+import { type Stack, startStack } from "../../local/stack/stack.ts";
 import { type Page, withPage } from "../browser/chromium.ts";
 import { MEBIBYTE } from "../own_function/commits/memory.ts";
 

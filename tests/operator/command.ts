@@ -13,7 +13,7 @@ export type Command =
 
 /** Runs a command to its end, whatever that is. */
 export function run(command: Command, ...args: string[]) {
-  return runTask(`dev/operator/commands/${command}.ts`, { args });
+  return runTask(`operator/commands/${command}.ts`, { args });
 }
 
 /** What a command prints; an exit code other than 0 fails the test. */

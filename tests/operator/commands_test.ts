@@ -128,7 +128,7 @@ Deno.test("agent:list where the function tells its settings → these limits, no
     );
   });
   try {
-    const { code, output, errors } = await runTask("dev/operator/commands/agent_list.ts", {
+    const { code, output, errors } = await runTask("operator/commands/agent_list.ts", {
       environment: {
         SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,
         SUPABASE_SECRET_KEY: "sb_secret_x",
@@ -167,7 +167,7 @@ Deno.test("events --follow → what was there, then what comes, until it is ende
   const watched = await createAgent("watched");
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "--allow-all", "dev/operator/commands/events.ts"],
+      ...["run", "--allow-all", "operator/commands/events.ts"],
       ...["--agent", watched.id, "--follow", "--json"],
     ],
     stdin: "null",

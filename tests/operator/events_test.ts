@@ -96,7 +96,7 @@ Deno.test("events --type of which none is on record → no row, and on standard 
 
 Deno.test("events --type in a log without an end → an end, and on standard error how far it looked and what looks further", async () => {
   await withEndlessLog(async (environment, questions) => {
-    const { code, output, errors } = await runTask("dev/operator/commands/events.ts", {
+    const { code, output, errors } = await runTask("operator/commands/events.ts", {
       args: ["--type", "key.created"],
       environment,
     });

@@ -22,7 +22,7 @@ async function createFrom(
   try {
     await writeFile(file, `${lines.join("\n")}\n`);
     const options = { args: ["--file", file, ...args] };
-    await check({ ...await runTask("dev/operator/agent_create.ts", options), file });
+    await check({ ...await runTask("operator/agent_create.ts", options), file });
   } finally {
     await rm(file);
     for (const line of lines) {
@@ -105,7 +105,7 @@ Deno.test("agent:create --file without a database that answers → says that not
   const file = await Deno.makeTempFile();
   try {
     await writeFile(file, name);
-    const { code, output, errors } = await runTask("dev/operator/agent_create.ts", {
+    const { code, output, errors } = await runTask("operator/agent_create.ts", {
       args: ["--file", file],
       environment: { SUPABASE_URL: "http://127.0.0.1:9", SUPABASE_SECRET_KEY: "sb_secret_x" },
     });
@@ -119,7 +119,7 @@ Deno.test("agent:create --file without a database that answers → says that not
 
 for (const args of [[], ["planner", "--file", "agents.txt"]]) {
   Deno.test(`agent:create ${args.join(" ")} → asks for one of the two`, async () => {
-    assert.deepEqual(await runTask("dev/operator/agent_create.ts", { args }), {
+    assert.deepEqual(await runTask("operator/agent_create.ts", { args }), {
       code: 1,
       output: "",
       errors: "Name one agent, or a file of agents. --help shows how.",
@@ -128,7 +128,7 @@ for (const args of [[], ["planner", "--file", "agents.txt"]]) {
 }
 
 Deno.test("agent:create --file of a file that is not there → one sentence", async () => {
-  const { code, errors } = await runTask("dev/operator/agent_create.ts", {
+  const { code, errors } = await runTask("operator/agent_create.ts", {
     args: ["--file", "/nonexistent"],
   });
   assert.deepEqual([code, errors], [1, "/nonexistent cannot be read. No key was made."]);

@@ -124,7 +124,7 @@ meshTest(
     }
     assert.ok((await namesOf(bob.id)).includes(bob.id));
 
-    const removed = await runTask("dev/operator/agent_remove.ts", { args: [bob.id] });
+    const removed = await runTask("operator/agent_remove.ts", { args: [bob.id] });
     assert.equal(removed.code, 0, removed.errors);
 
     for (const kind of ["--mermaid", "--dot"]) {

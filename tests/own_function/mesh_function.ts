@@ -1,4 +1,4 @@
-import { readOrMakeKeys } from "../../dev/state/project_keys.ts";
+import { readOrMakeKeys } from "../../local/state/project_keys.ts";
 import { type OwnFunction, startOwnFunction } from "./own_function.ts";
 
 /** Starts one more agent-mesh, with the stack's encryption keys, that talks to `supabaseUrl`. */

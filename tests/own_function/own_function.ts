@@ -4,7 +4,7 @@ import {
   type FunctionOptions,
   type RunningFunction,
   startFunction,
-} from "../../dev/stack/functions.ts";
+} from "../../local/stack/functions.ts";
 import {
   type Answer,
   assertDescribed,

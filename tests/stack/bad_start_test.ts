@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { portRefusal } from "../../dev/gateway/gateway.ts";
-import { findProcessesWith } from "../../dev/processes/find_processes.ts";
-import { startStack } from "../../dev/stack/stack.ts";
+import { portRefusal } from "../../local/gateway/gateway.ts";
+import { findProcessesWith } from "../../local/processes/find_processes.ts";
+import { startStack } from "../../local/stack/stack.ts";
 import { launch, openStateDirectory, runTask } from "./stack_process.ts";
 
 /** Asserts a failed start: exit code 1, and `sentence` as the only line on standard error. */
@@ -87,7 +87,7 @@ for (
         /^\/.*\/keys\.json is damaged: (?!.*sb_secret).*run `deno task reset`, which discards/,
     });
     assert.equal(await readFile(file, "utf8"), text);
-    const reset = await runTask("dev/stack/reset.ts", { environment: { STATE_DIR: state.path } });
+    const reset = await runTask("local/stack/reset.ts", { environment: { STATE_DIR: state.path } });
     assert.equal(reset.code, 0, reset.errors);
     await assert.rejects(readdir(state.path), { code: "ENOENT" });
   });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startChild } from "../../dev/processes/child_process.ts";
-import { rotateLogs } from "../../dev/processes/log_rotation.ts";
+import { startChild } from "../../local/processes/child_process.ts";
+import { rotateLogs } from "../../local/processes/log_rotation.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
 import { openStateDirectory } from "./stack_process.ts";
 

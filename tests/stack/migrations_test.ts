@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { applyMigrations, findForeignMigration } from "../../dev/postgres/migrations.ts";
-import { createProjectDatabase, type DefaultPrivileges } from "../../dev/postgres/platform.ts";
+import { applyMigrations, findForeignMigration } from "../../local/postgres/migrations.ts";
+import { createProjectDatabase, type DefaultPrivileges } from "../../local/postgres/platform.ts";
 import { openStateDirectory } from "./stack_process.ts";
 
 /** A fresh database without migrations, dropped when the test ends. */

@@ -3,11 +3,11 @@ import postgres from "postgres";
 import { runTask } from "./stack_process.ts";
 
 function createKey(...args: string[]) {
-  return runTask("dev/operator/agent_create.ts", { args });
+  return runTask("operator/agent_create.ts", { args });
 }
 
 function revoke(target: string) {
-  return runTask("dev/operator/agent_revoke.ts", { args: [target] });
+  return runTask("operator/agent_revoke.ts", { args: [target] });
 }
 
 /** A name that no other test uses. */
@@ -145,7 +145,7 @@ for (
     const respond = () => new Response(answer, { status: 400 });
     const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, respond);
     try {
-      const { code, errors } = await runTask("dev/operator/agent_create.ts", {
+      const { code, errors } = await runTask("operator/agent_create.ts", {
         args: ["planner"],
         environment: {
           SUPABASE_URL: `http://127.0.0.1:${server.addr.port}`,

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { identifyProcess, isRunning } from "../../dev/processes/process_identity.ts";
-import { ProcessRecords, STACK } from "../../dev/state/process_records.ts";
+import { identifyProcess, isRunning } from "../../local/processes/process_identity.ts";
+import { ProcessRecords, STACK } from "../../local/state/process_records.ts";
 import { launch, openStateDirectory, runTask, snapshot } from "./stack_process.ts";
 
 const NOBODY = 65_534;
@@ -52,7 +52,7 @@ for (const task of ["stop", "reset"]) {
         await new ProcessRecords(state.path).set(STACK, child.pid);
         await writeFile(join(state.path, "pid"), `${child.pid}\n`);
         const before = await snapshot(state.path);
-        const { code, errors } = await runTask(`dev/stack/${task}.ts`, {
+        const { code, errors } = await runTask(`local/stack/${task}.ts`, {
           environment: { STATE_DIR: state.path },
           through: ["setpriv", "--bounding-set=-kill"],
         });

@@ -1,7 +1,7 @@
 /** A gateway of a test's own, without a stack behind it. */
 import assert from "node:assert/strict";
-import { startGateway } from "../../dev/gateway/gateway.ts";
-import { freePort } from "../../dev/processes/free_port.ts";
+import { startGateway } from "../../local/gateway/gateway.ts";
+import { freePort } from "../../local/processes/free_port.ts";
 
 export const KEYS = {
   secretKey: "sb_secret_test",

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { chmod, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort, isFree } from "../../dev/processes/free_port.ts";
-import { findProcessesWith } from "../../dev/processes/find_processes.ts";
-import { hasRecords } from "../../dev/state/process_records.ts";
-import { resetState } from "../../dev/stack/reset.ts";
-import { stateFiles } from "../../dev/state/state_files.ts";
+import { freePort, isFree } from "../../local/processes/free_port.ts";
+import { findProcessesWith } from "../../local/processes/find_processes.ts";
+import { hasRecords } from "../../local/state/process_records.ts";
+import { resetState } from "../../local/stack/reset.ts";
+import { stateFiles } from "../../local/state/state_files.ts";
 
 const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -91,7 +91,7 @@ export async function launch(options: LaunchOptions) {
   const command = [
     ...(options.through ?? []),
     Deno.execPath(),
-    ...(options.args ?? ["run", "--allow-all", "dev/stack/start.ts"]),
+    ...(options.args ?? ["run", "--allow-all", "local/stack/start.ts"]),
   ];
   const child = new Deno.Command(command[0]!, {
     args: command.slice(1),

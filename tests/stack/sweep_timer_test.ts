@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startSweepTimer, sweepSeconds } from "../../dev/stack/sweep_timer.ts";
+import { startSweepTimer, sweepSeconds } from "../../local/stack/sweep_timer.ts";
 import { committed, pathsInBucket, sealed, seedBucket } from "../database/sweep/seeded_bucket.ts";
 import { withOwnStack } from "../database/own_stack.ts";
 

@@ -2,7 +2,7 @@ import { StorageClient } from "@supabase/storage-js";
 import assert from "node:assert/strict";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { startStorage } from "../../dev/storage/server.ts";
+import { startStorage } from "../../local/storage/server.ts";
 import { jwtSecret, openBucket, variable } from "./own_bucket.ts";
 
 const COPY_MILLISECONDS = 1000;

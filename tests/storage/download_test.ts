@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { stateFiles } from "../../dev/state/state_files.ts";
+import { stateFiles } from "../../local/state/state_files.ts";
 import { errorOf, openBucket, putText, STORAGE_URL, variable } from "./own_bucket.ts";
 
 const TEXT = "0123456789";

@@ -2,7 +2,7 @@ import { createClient } from "@supabase/supabase-js";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { stateFiles } from "../../dev/state/state_files.ts";
+import { stateFiles } from "../../local/state/state_files.ts";
 
 /** A variable that dev/checks/test.ts sets. */
 export function variable(name: string): string {

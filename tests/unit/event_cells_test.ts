@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eventCells } from "../../dev/operator/output/event_cells.ts";
+import { eventCells } from "../../operator/output/event_cells.ts";
 
 const EVENT = {
   event_id: "evt_1",

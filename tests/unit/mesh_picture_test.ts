@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { renderDot } from "../../dev/operator/picture/dot.ts";
-import { graphOf } from "../../dev/operator/picture/graph.ts";
-import { renderMermaid } from "../../dev/operator/picture/mermaid.ts";
-import type { PeerRow, RuleRow } from "../../dev/operator/reads/rows.ts";
+import { renderDot } from "../../operator/picture/dot.ts";
+import { graphOf } from "../../operator/picture/graph.ts";
+import { renderMermaid } from "../../operator/picture/mermaid.ts";
+import type { PeerRow, RuleRow } from "../../operator/reads/rows.ts";
 
 function peer(agent_id: string, state: { online?: boolean; lags?: boolean | null } = {}): PeerRow {
   return {

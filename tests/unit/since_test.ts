@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sinceOf } from "../../dev/operator/output/since.ts";
+import { sinceOf } from "../../operator/output/since.ts";
 
 const NOW = Date.parse("2026-03-10T12:00:00.000Z");
 

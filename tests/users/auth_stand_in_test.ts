@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
-import { stateFiles } from "../../dev/state/state_files.ts";
+import { stateFiles } from "../../local/state/state_files.ts";
 import { PUBLISHABLE_KEY, SECRET_KEY, SUPABASE_URL } from "../conformance/client.ts";
 import { newName, signIn, SIGNING_KEY } from "./signed_in.ts";
 

@@ -1,6 +1,6 @@
 /** Users of the local stack who are signed in, as agents. */
-import { readSigningKey } from "../../dev/auth/signing_key.ts";
-import { signUserToken } from "../../dev/auth/user_token.ts";
+import { readSigningKey } from "../../local/auth/signing_key.ts";
+import { signUserToken } from "../../local/auth/user_token.ts";
 import { type Agent, SUPABASE_URL } from "../conformance/client.ts";
 
 const STATE_DIR = Deno.env.get("STATE_DIR");

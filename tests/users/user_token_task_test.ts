@@ -4,7 +4,7 @@ import { runTask } from "../stack/stack_process.ts";
 import { newName } from "./signed_in.ts";
 
 function userToken(...args: string[]) {
-  return runTask("dev/operator/user_token.ts", { args });
+  return runTask("operator/user_token.ts", { args });
 }
 
 Deno.test("user:token → the token alone on standard output, for the user and the time that were asked for", async () => {
@@ -43,7 +43,7 @@ for (
 }
 
 Deno.test("user:token where no stack ever ran → says to start it", async () => {
-  const { code, output, errors } = await runTask("dev/operator/user_token.ts", {
+  const { code, output, errors } = await runTask("operator/user_token.ts", {
     args: ["ada"],
     environment: { STATE_DIR: "/nonexistent" },
   });

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { encodeBase64 } from "../../supabase/functions/_shared/wireguard/base64.ts";
-import { parseEndpoint } from "../../supabase/functions/_shared/wireguard/endpoint.ts";
-import { parsePublicKey } from "../../supabase/functions/_shared/wireguard/key.ts";
+import { encodeBase64 } from "../../supabase/functions/agent-mesh/wireguard/base64.ts";
+import { parseEndpoint } from "../../supabase/functions/agent-mesh/wireguard/endpoint.ts";
+import { parsePublicKey } from "../../supabase/functions/agent-mesh/wireguard/key.ts";
 import {
   MeshStateError,
   type PeerState,
-} from "../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
-import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
+} from "../../supabase/functions/agent-mesh/wireguard/mesh_configuration.ts";
+import { renderWgQuick } from "../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
 import {
   agentIds,
   endpoints,

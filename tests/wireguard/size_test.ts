@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { renderWgQuick } from "../../supabase/functions/_shared/wireguard/wg_quick.ts";
+import { renderWgQuick } from "../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
 import { unknownLines } from "../unit/wireguard/inputs/line_grammar.ts";
 import { configurationOf, largeState } from "../unit/wireguard/inputs/states.ts";
 import { Internet } from "./hosts/internet.ts";

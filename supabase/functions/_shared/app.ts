@@ -2,28 +2,20 @@ import type { Context } from "hono";
 import { cors } from "hono/cors";
 // Its router is the one that costs least to set up, for a process that lives for a few requests.
 import { Hono } from "hono/quick";
+import type { AppDescription } from "./app_description.ts";
 import { type Caller, callerArgument, identifyCaller } from "./request/caller.ts";
 import { createDatabase } from "./upstream/database.ts";
 import { eachMadeOnce, madeOnce } from "./operations/made_once.ts";
 import { errorResponse, ServiceError } from "./errors.ts";
-import type { Links } from "./links/link.ts";
-import type { McpDefinition } from "./mcp/definition.ts";
-import type { Documentation } from "./openapi/document.ts";
-import type { Operations } from "./operations/operation.ts";
 import { RateLimits, type Slot, UNLIMITED } from "./request/rate_limits.ts";
 import { discardBody, readJsonObject } from "./request/request_body.ts";
-import { type EndedRequest, type LogRequest, logRequest } from "./request/request_log.ts";
+import { type EndedRequest, logRequest } from "./request/request_log.ts";
 import { requestPath } from "./request/request_path.ts";
-import { recordInto, RequestRecord } from "./request/request_record.ts";
+import { recordInto, RequestRecord } from "./request_record.ts";
 import { runOperation } from "./operations/run_operation.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
-import {
-  type Environment,
-  SettingsError,
-  type Variables as DeclaredVariables,
-} from "./settings/variables.ts";
+import { type Environment, SettingsError } from "./settings/variables.ts";
 import { createCounting } from "./usage/counting.ts";
-import type { ReadMetrics } from "./usage/metrics.ts";
 
 interface Variables {
   requestId: string;
@@ -39,28 +31,6 @@ interface Variables {
 }
 
 type AppContext = Context<{ Variables: Variables }>;
-
-export interface AppDescription<Settings extends PlatformSettings> {
-  /** The function's name, which is also the first segment of every path that it sees. */
-  readonly name: "agent-artifacts" | "agent-mesh";
-  /** Throws SettingsError. */
-  readonly readSettings: (environment: Environment) => Settings;
-  /** What `readSettings` reads beside what every function does, for GET /health. */
-  readonly variables: DeclaredVariables;
-  readonly operations: Operations<Settings>;
-  /** What people open in a browser. */
-  readonly links?: Links<Settings>;
-  /** What GET /health looks at besides the database. Throws what is wrong. */
-  readonly checkHealth?: (settings: Settings) => Promise<void>;
-  /** What GET /metrics says of the function's own group, loaded by the first who asks. */
-  readonly loadMetrics: () => Promise<{ readonly readMetrics: ReadMetrics<Settings> }>;
-  /** What only the OpenAPI document needs, loaded with it. */
-  readonly loadDocumentation: () => Promise<{ readonly documentation: Documentation }>;
-  /** What only MCP clients need, loaded with what serves them. */
-  readonly loadMcp: () => Promise<{ readonly mcp: McpDefinition }>;
-  /** What is done with each request that has ended. Default: one line of the log. */
-  readonly log?: LogRequest | undefined;
-}
 
 /** What scripts of other origins may read of an answer's headers. */
 const EXPOSED_HEADERS = ["x-request-id", "retry-after", "www-authenticate"];

@@ -29,7 +29,7 @@ export function artifactsApp(environment: Environment, log?: LogRequest) {
       byPath: {
         "/d/:grant_token": () => import("./links/download.ts"), //    whoever has the link
       },
-      loadService: () => import("../_shared/links/serve_link.ts"),
+      loadService: () => import("./links/serve_link.ts"),
     },
     async checkHealth(settings) {
       await (await import("./storage/bucket.ts")).requireBucket(settings);

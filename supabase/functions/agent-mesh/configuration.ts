@@ -6,15 +6,15 @@ import {
   type MeshState,
   parseMeshConfiguration,
   type PeerState,
-} from "../_shared/wireguard/mesh_configuration.ts";
-import { generatePresharedKey, pairOf, type PresharedKey } from "../_shared/wireguard/psk.ts";
+} from "./wireguard/mesh_configuration.ts";
+import { generatePresharedKey, pairOf, type PresharedKey } from "./wireguard/psk.ts";
 import {
   decryptPresharedKey,
   encryptPresharedKey,
   PskDecryptionError,
   type PskOwner,
-} from "../_shared/wireguard/psk_encryption.ts";
-import type { EncryptionKeys } from "../_shared/wireguard/encryption_key.ts";
+} from "./wireguard/psk_encryption.ts";
+import type { EncryptionKeys } from "./wireguard/encryption_key.ts";
 import { configVersion } from "./config_version.ts";
 import { requireEncryptionKeys } from "./encryption_keys.ts";
 

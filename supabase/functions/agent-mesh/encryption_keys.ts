@@ -1,5 +1,5 @@
 import { ServiceError } from "../_shared/errors.ts";
-import type { EncryptionKeys } from "../_shared/wireguard/encryption_key.ts";
+import type { EncryptionKeys } from "./wireguard/encryption_key.ts";
 
 /** PSK_ENCRYPTION_KEYS, where they are needed. Throws misconfigured where they are not set. */
 export function requireEncryptionKeys(encryptionKeys: EncryptionKeys | null): EncryptionKeys {

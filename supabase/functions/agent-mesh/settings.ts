@@ -7,7 +7,7 @@ import {
   type SettingsOf,
   type Variable,
 } from "../_shared/settings/variables.ts";
-import { type EncryptionKeys, parseEncryptionKeys } from "../_shared/wireguard/encryption_key.ts";
+import { type EncryptionKeys, parseEncryptionKeys } from "./wireguard/encryption_key.ts";
 
 /** What the operator may set of agent-mesh. */
 export const MESH_VARIABLES = {

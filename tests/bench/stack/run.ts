@@ -5,11 +5,11 @@
  */
 import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { removePostgresHome } from "../../../dev/postgres/home.ts";
-import { stopRequest } from "../../../dev/processes/stop_request.ts";
-import { startFunction } from "../../../dev/stack/functions.ts";
-import { startStack } from "../../../dev/stack/stack.ts";
-import { runningProcesses } from "../../../dev/state/process_records.ts";
+import { removePostgresHome } from "../../../local/postgres/home.ts";
+import { stopRequest } from "../../../local/processes/stop_request.ts";
+import { startFunction } from "../../../local/stack/functions.ts";
+import { startStack } from "../../../local/stack/stack.ts";
+import { runningProcesses } from "../../../local/state/process_records.ts";
 
 const BENCH_DIRECTORY = fileURLToPath(new URL("..", import.meta.url));
 const stopRequested = stopRequest();

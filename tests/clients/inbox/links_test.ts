@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../dev/command/project.ts";
-import { runProgram } from "../../../dev/processes/run_program.ts";
+import { PROJECT } from "../../../local/command/project.ts";
+import { runProgram } from "../../../local/processes/run_program.ts";
 import { CONTENT, download, FakeService, inFolder, namesBelow } from "./grants.ts";
 
 /** Gives a folder with a link somewhere in it, and another one which that leads to. */

@@ -3,8 +3,8 @@
  */
 import postgres from "postgres";
 import { createHash, randomBytes } from "node:crypto";
-import { applyMigrations } from "../../../dev/postgres/migrations.ts";
-import { createProjectDatabase } from "../../../dev/postgres/platform.ts";
+import { applyMigrations } from "../../../local/postgres/migrations.ts";
+import { createProjectDatabase } from "../../../local/postgres/platform.ts";
 import type { CallerArgument } from "../../../supabase/functions/_shared/request/caller.ts";
 import type { ConfigurationState } from "../../../supabase/functions/agent-mesh/configuration.ts";
 import { SUPERUSER_URL, withStackDatabase } from "../connection.ts";

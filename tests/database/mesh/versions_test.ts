@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
-import { parseMeshConfiguration } from "../../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
-import { pairOf, PresharedKey } from "../../../supabase/functions/_shared/wireguard/psk.ts";
-import { renderWgQuick } from "../../../supabase/functions/_shared/wireguard/wg_quick.ts";
+import { parseMeshConfiguration } from "../../../supabase/functions/agent-mesh/wireguard/mesh_configuration.ts";
+import { pairOf, PresharedKey } from "../../../supabase/functions/agent-mesh/wireguard/psk.ts";
+import { renderWgQuick } from "../../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
 import {
   type ConfigurationState,
   type MeshDatabase,

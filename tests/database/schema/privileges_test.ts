@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type postgres from "postgres";
-import type { DefaultPrivileges } from "../../../dev/postgres/platform.ts";
+import type { DefaultPrivileges } from "../../../local/postgres/platform.ts";
 import { callAsService, withProjectDatabase } from "../connection.ts";
 
 const OUTSIDERS = ["anon", "authenticated"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../dev/command/project.ts";
+import { PROJECT } from "../../../local/command/project.ts";
 import { REPEATABLE } from "../../../supabase/functions/_shared/upstream/fetch.ts";
 import { withStackDatabase } from "../connection.ts";
 

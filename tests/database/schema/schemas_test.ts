@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../dev/command/project.ts";
+import { PROJECT } from "../../../local/command/project.ts";
 import { compareSchema } from "../../../dev/schema/comparison.ts";
-import { namesOfOperations, readSchemaFiles } from "../../../dev/schema/schema_files.ts";
+import { namesOfOperations, readSchemaFiles } from "../../../local/postgres/schema_files.ts";
 import { SUPERUSER_URL } from "../connection.ts";
 
 const SCHEMAS = join(PROJECT, "supabase", "schemas");
@@ -18,6 +18,18 @@ Deno.test("config.toml names every schema file, once", async () => {
     file.endsWith(".sql")
   );
   assert.deepEqual([...named].sort(), present.sort());
+});
+
+Deno.test("config.toml names the folders of the schema one after the other, each once", async () => {
+  const folders = (await readSchemaFiles()).map(({ path }) => path.split("/")[1]!);
+  assert.deepEqual(folders.filter((folder, index) => folder !== folders[index - 1]), [
+    "agents",
+    "artifacts",
+    "mesh",
+    "changes",
+    "operator",
+    "privileges.sql",
+  ]);
 });
 
 Deno.test("a schema file has at most 300 lines, and its comments at most 100 columns", async () => {

@@ -3,9 +3,9 @@ import { cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { MIGRATIONS_DIRECTORY } from "../../../dev/postgres/migration_files.ts";
-import { applyMigrations } from "../../../dev/postgres/migrations.ts";
-import { createProjectDatabase } from "../../../dev/postgres/platform.ts";
+import { MIGRATIONS_DIRECTORY } from "../../../local/postgres/migration_files.ts";
+import { applyMigrations } from "../../../local/postgres/migrations.ts";
+import { createProjectDatabase } from "../../../local/postgres/platform.ts";
 import { openStateDirectory } from "../../stack/stack_process.ts";
 import { SUPERUSER_URL, withStackDatabase } from "../connection.ts";
 

@@ -6,7 +6,7 @@ import { committed, hoursAgo, pathsInBucket, sealed, seedBucket } from "./seeded
 import { NOTHING_TO_DO, type OwnStack, withOwnStack } from "../own_stack.ts";
 import type { Swept } from "./sweeping.ts";
 
-const FSCK = fileURLToPath(new URL("../../../dev/operator/fsck.ts", import.meta.url));
+const FSCK = fileURLToPath(new URL("../../../operator/fsck.ts", import.meta.url));
 
 async function register({ ask }: OwnStack, key: string): Promise<string> {
   const registered = await ask<{ artifact_id: string; upload_url: string }>("/register", {

@@ -5,10 +5,10 @@
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { applyMigrations } from "../../../dev/postgres/migrations.ts";
-import { preparePlatform } from "../../../dev/postgres/platform.ts";
-import { openCluster, startPostgres, SUPERUSER } from "../../../dev/postgres/cluster.ts";
-import type { PostgresBinaries } from "../../../dev/postgres/binaries.ts";
+import { applyMigrations } from "../../../local/postgres/migrations.ts";
+import { preparePlatform } from "../../../local/postgres/platform.ts";
+import { openCluster, startPostgres, SUPERUSER } from "../../../local/postgres/cluster.ts";
+import type { PostgresBinaries } from "../../../local/postgres/binaries.ts";
 import { openStateDirectory } from "../../stack/stack_process.ts";
 
 const SERVERS = "/usr/lib/postgresql";

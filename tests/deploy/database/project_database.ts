@@ -3,7 +3,7 @@
  * runs the tests.
  */
 import postgres from "postgres";
-import { createProjectDatabase } from "../../../dev/postgres/platform.ts";
+import { createProjectDatabase } from "../../../local/postgres/platform.ts";
 
 export interface ProjectDatabase extends AsyncDisposable {
   /** As the role that migrates; the local server speaks no TLS, and the CLI has to be told. */

@@ -8,11 +8,11 @@ import { promisify } from "node:util";
 import postgres from "postgres";
 import { runConformance } from "../../../dev/checks/conformance_run.ts";
 import { addCounts } from "../../../dev/checks/test_counts.ts";
-import { PROJECT } from "../../../dev/command/project.ts";
-import { MIGRATIONS_DIRECTORY } from "../../../dev/postgres/migration_files.ts";
-import { applyMigrations } from "../../../dev/postgres/migrations.ts";
+import { PROJECT } from "../../../local/command/project.ts";
+import { MIGRATIONS_DIRECTORY } from "../../../local/postgres/migration_files.ts";
+import { applyMigrations } from "../../../local/postgres/migrations.ts";
 import { readReleases } from "../../../dev/schema/releases.ts";
-import { type Stack, startStack } from "../../../dev/stack/stack.ts";
+import { type Stack, startStack } from "../../../local/stack/stack.ts";
 import { openStateDirectory } from "../../stack/stack_process.ts";
 import { readProject, useProject } from "./project_in_use.ts";
 

@@ -1,7 +1,7 @@
 /** The documentation as a reader finds it: its pages, and the fenced blocks on them. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../dev/command/project.ts";
+import { PROJECT } from "../../../local/command/project.ts";
 
 /** A fenced block of the documentation. */
 export interface Block {

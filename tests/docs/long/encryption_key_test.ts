@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import nacl from "tweetnacl";
-import { freePort } from "../../../dev/processes/free_port.ts";
+import { freePort } from "../../../local/processes/free_port.ts";
 import { launch, openStateDirectory, readEnvironment } from "../../stack/stack_process.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 import { filledIn, PROJECT_REF } from "../blocks/placeholders.ts";

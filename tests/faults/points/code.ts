@@ -1,7 +1,7 @@
 /** What the code of the functions can do, read from the code itself. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../dev/command/project.ts";
+import { PROJECT } from "../../../local/command/project.ts";
 import { requireBucket } from "../../../supabase/functions/agent-artifacts/storage/bucket.ts";
 import { createObjectStore } from "../../../supabase/functions/agent-artifacts/storage/object_store.ts";
 import { readArtifactsSettings } from "../../../supabase/functions/agent-artifacts/settings.ts";

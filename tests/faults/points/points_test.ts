@@ -116,7 +116,7 @@ async function strike(
 }
 
 async function consistencyReport(): Promise<string> {
-  const { output, errors } = await runTask("dev/operator/fsck.ts");
+  const { output, errors } = await runTask("operator/fsck.ts");
   assert.equal(errors, "");
   return output;
 }

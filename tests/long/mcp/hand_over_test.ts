@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { AgentHost } from "../../clients/mcp/agent_host.ts";
 import { connect, type McpClient } from "../../conformance/mcp/mcp_client.ts";
-import { startFunction } from "../../../dev/stack/functions.ts";
-import { type Stack, startStack } from "../../../dev/stack/stack.ts";
+import { startFunction } from "../../../local/stack/functions.ts";
+import { type Stack, startStack } from "../../../local/stack/stack.ts";
 import { openStateDirectory, runTask } from "../../stack/stack_process.ts";
 import { installPackage } from "../installed_package.ts";
 
@@ -23,7 +23,7 @@ async function writeLargeFile(path: string): Promise<void> {
 }
 
 async function createKey(stack: Stack, agentId: string): Promise<string> {
-  const { output } = await runTask("dev/operator/agent_create.ts", {
+  const { output } = await runTask("operator/agent_create.ts", {
     args: [agentId],
     environment: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { runConformance } from "../../../dev/checks/conformance_run.ts";
 import { addCounts, type TestCounts } from "../../../dev/checks/test_counts.ts";
-import type { Stack } from "../../../dev/stack/stack.ts";
+import type { Stack } from "../../../local/stack/stack.ts";
 import { withOwnStack } from "../../database/own_stack.ts";
 import { addColumnToEveryTable } from "../../database/schema/added_column.ts";
 

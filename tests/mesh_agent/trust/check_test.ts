@@ -1,7 +1,7 @@
 /** What mesh-agent makes of what is served to it: data alone, and every line of its own. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { renderWgQuick } from "../../../supabase/functions/_shared/wireguard/wg_quick.ts";
+import { renderWgQuick } from "../../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
 import { meshStates } from "../../unit/wireguard/inputs/mesh_states.ts";
 import {
   aliceState,

@@ -232,7 +232,7 @@ async function runReencrypt(
       "--allow-env",
       "--allow-read",
       "--allow-net",
-      "dev/operator/psk_reencrypt.ts",
+      "operator/psk_reencrypt.ts",
     ],
     cwd: new URL("../../..", import.meta.url),
     env: {

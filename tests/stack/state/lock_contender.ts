@@ -2,7 +2,7 @@
  * A process that wants the state directory of its first argument. It prints `ready`, tries when it
  * is told `go`, prints what came of it, and holds what it got until it is killed.
  */
-import { lockState } from "../../../dev/state/state_lock.ts";
+import { lockState } from "../../../local/state/state_lock.ts";
 
 console.log("ready");
 await Deno.stdin.read(new Uint8Array(2));

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
-import { findProcessesWith } from "../../../dev/processes/find_processes.ts";
-import { startStack } from "../../../dev/stack/stack.ts";
-import { stateFiles } from "../../../dev/state/state_files.ts";
+import { findProcessesWith } from "../../../local/processes/find_processes.ts";
+import { startStack } from "../../../local/stack/stack.ts";
+import { stateFiles } from "../../../local/state/state_files.ts";
 import { launch, openStateDirectory, runTask, snapshot } from "../stack_process.ts";
 
 Deno.test("start on a state that another schema made → one sentence that names `deno task reset`, exit code 1, nothing changed; after a reset it starts", async () => {
@@ -31,7 +31,7 @@ Deno.test("start on a state that another schema made → one sentence that names
   assert.deepEqual(await keptFiles(state.path), files);
   assert.deepEqual(await runOlder(state.path, migrations.path), before);
 
-  const reset = await runTask("dev/stack/reset.ts", { environment: { STATE_DIR: state.path } });
+  const reset = await runTask("local/stack/reset.ts", { environment: { STATE_DIR: state.path } });
   assert.equal(reset.code, 0, reset.errors);
   await using fresh = await startStack({
     port: 0,

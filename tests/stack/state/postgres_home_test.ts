@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { chmod, readdir, readFile, realpath, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openPostgresHome, removePostgresHome } from "../../../dev/postgres/home.ts";
-import { stateFiles } from "../../../dev/state/state_files.ts";
+import { openPostgresHome, removePostgresHome } from "../../../local/postgres/home.ts";
+import { stateFiles } from "../../../local/state/state_files.ts";
 import {
   awaitOk,
   copyStateDirectory,
@@ -109,7 +109,7 @@ Deno.test({
       (await second.errors).startsWith(`${copy.path} is a copy whose database lies elsewhere`),
       await second.errors,
     );
-    const { code, output } = await runTask("dev/stack/reset.ts", {
+    const { code, output } = await runTask("local/stack/reset.ts", {
       environment: { STATE_DIR: copy.path },
     });
     assert.equal(code, 0);
@@ -122,7 +122,7 @@ Deno.test({
 
     service.kill("SIGTERM");
     await service.exit();
-    await runTask("dev/stack/reset.ts", { environment: { STATE_DIR: state.path } });
+    await runTask("local/stack/reset.ts", { environment: { STATE_DIR: state.path } });
     await assert.rejects(readdir(home), { code: "ENOENT" });
   },
 });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { identifyProcess, isRunning } from "../../../dev/processes/process_identity.ts";
-import { sendSignal } from "../../../dev/processes/end_process.ts";
-import { ProcessRecords } from "../../../dev/state/process_records.ts";
-import { stopStack } from "../../../dev/stack/stop.ts";
+import { identifyProcess, isRunning } from "../../../local/processes/process_identity.ts";
+import { sendSignal } from "../../../local/processes/end_process.ts";
+import { ProcessRecords } from "../../../local/state/process_records.ts";
+import { stopStack } from "../../../local/stack/stop.ts";
 import { copyStateDirectory, openStateDirectory, runTask, snapshot } from "../stack_process.ts";
 
 function reset(stateDir: string) {
-  return runTask("dev/stack/reset.ts", { environment: { STATE_DIR: stateDir } });
+  return runTask("local/stack/reset.ts", { environment: { STATE_DIR: stateDir } });
 }
 
 /** Writes files, by their paths under `directory`. */

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { chmod, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CommandError } from "../../../dev/command/command_error.ts";
-import { stateFiles } from "../../../dev/state/state_files.ts";
-import { lockState, type StateLock } from "../../../dev/state/state_lock.ts";
+import { CommandError } from "../../../local/command/command_error.ts";
+import { stateFiles } from "../../../local/state/state_files.ts";
+import { lockState, type StateLock } from "../../../local/state/state_lock.ts";
 import { launch, openStateDirectory, runTask, snapshot } from "../stack_process.ts";
 
 const CONTENDER = fileURLToPath(new URL("./lock_contender.ts", import.meta.url));
@@ -64,7 +64,7 @@ Deno.test("two starts at once with one state directory → one is ready, the oth
   );
   assert.equal((await Deno.readTextFile(stateFiles(state.path).pid)).trim(), String(winner.pid));
 
-  const stop = await runTask("dev/stack/stop.ts", { environment: { STATE_DIR: state.path } });
+  const stop = await runTask("local/stack/stop.ts", { environment: { STATE_DIR: state.path } });
   assert.equal(stop.output, "Stopped.");
   assert.equal(await winner.exit(), 0);
   await (await lockState(state.path)).release();
@@ -78,7 +78,7 @@ Deno.test("reset of a state directory that another process has locked → refuse
   const lock = await lockState(state.path);
   try {
     const before = await snapshot(state.path);
-    const reset = await runTask("dev/stack/reset.ts", { environment: { STATE_DIR: state.path } });
+    const reset = await runTask("local/stack/reset.ts", { environment: { STATE_DIR: state.path } });
     assert.deepEqual(reset, { code: 1, output: "", errors: REFUSAL });
     assert.deepEqual(await snapshot(state.path), before);
   } finally {

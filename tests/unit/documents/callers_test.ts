@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../dev/command/project.ts";
-import type { Link } from "../../../supabase/functions/_shared/links/link.ts";
+import { PROJECT } from "../../../local/command/project.ts";
+import type { Link } from "../../../supabase/functions/_shared/operations/link.ts";
 import type { Operation } from "../../../supabase/functions/_shared/operations/operation.ts";
 import { readPages, rowsUnder } from "./pages.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SUPABASE_CLI_VERSION } from "../../../dev/deploy/supabase_cli.ts";
+import { SUPABASE_CLI_VERSION } from "../../../operator/doctor/findings/supabase_cli_version.ts";
 import { readPages } from "./pages.ts";
 
 Deno.test("the Supabase CLI in README and docs → always with a version, the one that the tests run", async () => {

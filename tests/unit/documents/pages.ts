@@ -1,7 +1,7 @@
 /** What the documentation says, for tests that hold it against the code. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../dev/command/project.ts";
+import { PROJECT } from "../../../local/command/project.ts";
 
 export interface Page {
   /** Below the project's folder. */

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PROJECT } from "../../../dev/command/project.ts";
-import { functionEnvironment, readableVariables } from "../../../dev/stack/function_environment.ts";
-import type { ProjectKeys } from "../../../dev/state/project_keys.ts";
+import { PROJECT } from "../../../local/command/project.ts";
+import {
+  functionEnvironment,
+  readableVariables,
+} from "../../../local/stack/function_environment.ts";
+import type { ProjectKeys } from "../../../local/state/project_keys.ts";
 import { PLATFORM_VARIABLES } from "../../../supabase/functions/_shared/settings/platform.ts";
 import type { Variable } from "../../../supabase/functions/_shared/settings/variables.ts";
 import { ARTIFACTS_VARIABLES } from "../../../supabase/functions/agent-artifacts/settings.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { type AppDescription, createApp } from "../../../supabase/functions/_shared/app.ts";
+import { createApp } from "../../../supabase/functions/_shared/app.ts";
+import type { AppDescription } from "../../../supabase/functions/_shared/app_description.ts";
 import {
   defineOperation,
   type Operation,

@@ -5,7 +5,7 @@ import {
   errorEntry,
   ServiceError,
 } from "../../../supabase/functions/_shared/errors.ts";
-import { linkErrorResponse } from "../../../supabase/functions/_shared/links/error_page.ts";
+import { linkErrorResponse } from "../../../supabase/functions/agent-artifacts/links/error_page.ts";
 
 function render(code: ErrorCode, requestId = "r1"): Promise<Response> {
   return linkErrorResponse(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { AppDescription } from "../../../supabase/functions/_shared/app.ts";
+import type { AppDescription } from "../../../supabase/functions/_shared/app_description.ts";
 import { createApp } from "../../../supabase/functions/_shared/app.ts";
 import { listTools } from "../../../supabase/functions/_shared/mcp/tools.ts";
 import { eachMadeOnce } from "../../../supabase/functions/_shared/operations/made_once.ts";

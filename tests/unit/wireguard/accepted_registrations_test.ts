@@ -5,13 +5,13 @@ import type {
   Platform,
 } from "../../../supabase/functions/_shared/operations/operation.ts";
 import { UNLIMITED } from "../../../supabase/functions/_shared/request/rate_limits.ts";
-import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
+import { encodeBase64 } from "../../../supabase/functions/agent-mesh/wireguard/base64.ts";
 import {
   isWithin,
   parseIpv4,
   parseIpv6,
-} from "../../../supabase/functions/_shared/wireguard/ip_address.ts";
-import { renderWgQuick } from "../../../supabase/functions/_shared/wireguard/wg_quick.ts";
+} from "../../../supabase/functions/agent-mesh/wireguard/ip_address.ts";
+import { renderWgQuick } from "../../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
 import { createOperation as createPeerRegister } from "../../../supabase/functions/agent-mesh/routes/peer_register.ts";
 import { createOperation as createRulePut } from "../../../supabase/functions/agent-mesh/routes/rule_put.ts";
 import {

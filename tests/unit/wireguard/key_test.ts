@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
+import { encodeBase64 } from "../../../supabase/functions/agent-mesh/wireguard/base64.ts";
 import {
   parsePublicKey,
   storedPublicKey,
-} from "../../../supabase/functions/_shared/wireguard/key.ts";
+} from "../../../supabase/functions/agent-mesh/wireguard/key.ts";
 import { readVectors } from "./vectors.ts";
 
 Deno.test("parsePublicKey() of what `wg pubkey` made → the same text", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   MeshStateError,
   type PeerState,
-} from "../../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
+} from "../../../supabase/functions/agent-mesh/wireguard/mesh_configuration.ts";
 import { aliceState, configurationOf, peerState } from "./inputs/states.ts";
 
 Deno.test("peers and rules in any order → peers in byte order, rules by protocol and port", () => {

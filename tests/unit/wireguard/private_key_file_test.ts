@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   DEFAULT_PRIVATE_KEY_FILE,
   parsePrivateKeyFile,
-} from "../../../supabase/functions/_shared/wireguard/private_key_file.ts";
+} from "../../../supabase/functions/agent-mesh/wireguard/private_key_file.ts";
 
 Deno.test("parsePrivateKeyFile() of a plain absolute path → itself", () => {
   const longest = `/${"a".repeat(200)}`;

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { encodeBase64 } from "../../../supabase/functions/_shared/wireguard/base64.ts";
+import { encodeBase64 } from "../../../supabase/functions/agent-mesh/wireguard/base64.ts";
 import {
   generatePresharedKey,
   pairOf,
   PresharedKey,
-} from "../../../supabase/functions/_shared/wireguard/psk.ts";
+} from "../../../supabase/functions/agent-mesh/wireguard/psk.ts";
 import {
   decryptPresharedKey,
   encryptionKeyIdOf,
   encryptPresharedKey,
   PskDecryptionError,
-} from "../../../supabase/functions/_shared/wireguard/psk_encryption.ts";
+} from "../../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
 import {
   type EncryptionKeys,
   parseEncryptionKeys,
-} from "../../../supabase/functions/_shared/wireguard/encryption_key.ts";
+} from "../../../supabase/functions/agent-mesh/wireguard/encryption_key.ts";
 
 const owner = { ...pairOf("bob", "alice"), version: 3 };
 const oldKey = encodeBase64(new Uint8Array(32).fill(1));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parsePrivateKeyFile } from "../../../supabase/functions/_shared/wireguard/private_key_file.ts";
-import { renderWgQuick } from "../../../supabase/functions/_shared/wireguard/wg_quick.ts";
+import { parsePrivateKeyFile } from "../../../supabase/functions/agent-mesh/wireguard/private_key_file.ts";
+import { renderWgQuick } from "../../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
 import { unknownLines } from "./inputs/line_grammar.ts";
 import { meshStates } from "./inputs/mesh_states.ts";
 import { aliceState, configurationOf, peerState } from "./inputs/states.ts";

@@ -1,4 +1,7 @@
-import { parseIpv4, parseIpv6 } from "../../../supabase/functions/_shared/wireguard/ip_address.ts";
+import {
+  parseIpv4,
+  parseIpv6,
+} from "../../../supabase/functions/agent-mesh/wireguard/ip_address.ts";
 import type { Host } from "./host.ts";
 
 /** The packet that an error is about. */

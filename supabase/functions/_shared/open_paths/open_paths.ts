@@ -1,5 +1,5 @@
-import type { AppDescription } from "../app.ts";
-import type { Link } from "../links/link.ts";
+import type { AppDescription } from "../app_description.ts";
+import type { Link } from "../operations/link.ts";
 import { madeOnce } from "../operations/made_once.ts";
 import type { Operation } from "../operations/operation.ts";
 import type { PlatformSettings } from "../settings/platform.ts";

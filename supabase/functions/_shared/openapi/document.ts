@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ErrorCode } from "../errors.ts";
 import { sentTimestamp } from "../fields.ts";
-import type { Link } from "../links/link.ts";
+import type { Link } from "../operations/link.ts";
 import { loadAll } from "../operations/made_once.ts";
 import type { Operation } from "../operations/operation.ts";
 import { Components } from "./components.ts";

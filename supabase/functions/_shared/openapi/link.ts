@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../errors.ts";
-import type { Link } from "../links/link.ts";
+import type { Link } from "../operations/link.ts";
 import type { Components } from "./components.ts";
 import { linkErrorResponses, redirectResponse } from "./responses.ts";
 

@@ -2,7 +2,7 @@ import { type Caller, callerArgument } from "../request/caller.ts";
 import type { Operation } from "./operation.ts";
 import type { RateLimits, Slot } from "../request/rate_limits.ts";
 import { parseBody } from "../request/request_body.ts";
-import { noteIds } from "../request/request_record.ts";
+import { noteIds } from "../request_record.ts";
 
 /** One call of an operation, by whichever way it came in. */
 export interface OperationCall {

@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors.ts";
 import type { Caller } from "./caller.ts";
-import type { RequestRecord } from "./request_record.ts";
+import type { RequestRecord } from "../request_record.ts";
 
 /** What is known of a request when it ends. Nothing here is a credential or an artifact's key. */
 export interface EndedRequest extends Readonly<RequestRecord> {

@@ -1,4 +1,4 @@
-import { noteUpstreamCall } from "../request/request_record.ts";
+import { noteUpstreamCall } from "../request_record.ts";
 
 /**
  * `fetch`, noted under `name` for the log of the request that it serves, with the time until the

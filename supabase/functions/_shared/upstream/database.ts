@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import { noteIdentity } from "../request/request_record.ts";
+import { noteIdentity } from "../request_record.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import { fetchWithDeadline, serviceHeaders } from "./fetch.ts";
 

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../errors.ts";
-import { recordInto, RequestRecord } from "../request/request_record.ts";
+import { recordInto, RequestRecord } from "../request_record.ts";
 
 /** By what a caller is known: an agent key, or the agent itself where it came without one. */
 export type CountedCaller = { readonly key_hash: string } | { readonly agent_id: string };

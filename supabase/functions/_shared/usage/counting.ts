@@ -1,6 +1,6 @@
 import type { Caller } from "../request/caller.ts";
 import type { EndedRequest } from "../request/request_log.ts";
-import type { Identity } from "../request/request_record.ts";
+import type { Identity } from "../request_record.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import type { ProcessCounts } from "./process_counts.ts";
 

@@ -1,4 +1,4 @@
-import type { Identity } from "../request/request_record.ts";
+import type { Identity } from "../request_record.ts";
 
 /** How many keys are remembered; beyond that, the one that was learned first is forgotten. */
 const MAX_KEYS = 5000;

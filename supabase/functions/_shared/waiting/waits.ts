@@ -1,6 +1,6 @@
 import { onProcessEnd } from "../process_end.ts";
 import type { CallerArgument } from "../request/caller.ts";
-import { recordInto, RequestRecord } from "../request/request_record.ts";
+import { recordInto, RequestRecord } from "../request_record.ts";
 import type { CallDatabase } from "../upstream/database.ts";
 import type { Place } from "./places.ts";
 

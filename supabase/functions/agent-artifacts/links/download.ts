@@ -1,4 +1,4 @@
-import type { Link } from "../../_shared/links/link.ts";
+import type { Link } from "../../_shared/operations/link.ts";
 import type { Platform } from "../../_shared/operations/operation.ts";
 import { sha256Hex } from "../../_shared/secrets.ts";
 import { createDownloads, GRANT_TOKEN_ERRORS } from "../download.ts";

@@ -5,8 +5,8 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { formatEndpoint, parseEndpoint } from "../../_shared/wireguard/endpoint.ts";
-import { parsePublicKey } from "../../_shared/wireguard/key.ts";
+import { formatEndpoint, parseEndpoint } from "../wireguard/endpoint.ts";
+import { parsePublicKey } from "../wireguard/key.ts";
 import {
   ENDPOINT_PATTERN,
   parsedBy,

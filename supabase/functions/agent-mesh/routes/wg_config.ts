@@ -6,8 +6,8 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { parsePrivateKeyFile } from "../../_shared/wireguard/private_key_file.ts";
-import { renderWgQuick } from "../../_shared/wireguard/wg_quick.ts";
+import { parsePrivateKeyFile } from "../wireguard/private_key_file.ts";
+import { renderWgQuick } from "../wireguard/wg_quick.ts";
 import { readConfiguration } from "../configuration.ts";
 import { parsedBy, sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";

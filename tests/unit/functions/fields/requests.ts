@@ -6,8 +6,11 @@ import { pathToFileURL } from "node:url";
 import type * as z from "zod";
 import { Ajv2020 } from "ajv/2020";
 import addFormats from "ajv-formats";
-import { type FunctionName, readDocument } from "../../../../dev/clients/document.ts";
-import { PROJECT } from "../../../../dev/command/project.ts";
+import {
+  type FunctionName,
+  readDocument,
+} from "../../../../operator/doctor/facts/openapi_document.ts";
+import { PROJECT } from "../../../../local/command/project.ts";
 import { readArtifactsSettings } from "../../../../supabase/functions/agent-artifacts/settings.ts";
 import type { Operation } from "../../../../supabase/functions/_shared/operations/operation.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { parseEndpoint } from "../../../../supabase/functions/_shared/wireguard/endpoint.ts";
+import { parseEndpoint } from "../../../../supabase/functions/agent-mesh/wireguard/endpoint.ts";
 import type {
   MeshState,
   PeerState,
-} from "../../../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
+} from "../../../../supabase/functions/agent-mesh/wireguard/mesh_configuration.ts";
 import { agentIds, protocols } from "./hostile_fields.ts";
 import { aliceState, meshNetworks, peerState } from "./states.ts";
 

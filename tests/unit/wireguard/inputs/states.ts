@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { encodeBase64 } from "../../../../supabase/functions/_shared/wireguard/base64.ts";
-import { parseNetwork } from "../../../../supabase/functions/_shared/wireguard/ip_address.ts";
+import { encodeBase64 } from "../../../../supabase/functions/agent-mesh/wireguard/base64.ts";
+import { parseNetwork } from "../../../../supabase/functions/agent-mesh/wireguard/ip_address.ts";
 import {
   type MeshConfiguration,
   type MeshState,
   parseMeshConfiguration,
   type PeerState,
-} from "../../../../supabase/functions/_shared/wireguard/mesh_configuration.ts";
-import { PresharedKey } from "../../../../supabase/functions/_shared/wireguard/psk.ts";
+} from "../../../../supabase/functions/agent-mesh/wireguard/mesh_configuration.ts";
+import { PresharedKey } from "../../../../supabase/functions/agent-mesh/wireguard/psk.ts";
 import { readVectors } from "../vectors.ts";
 
 export const networks = ["10.213.0.0/16", "fd12:3456:789a:1::/64"] as const;

@@ -1,0 +1,52 @@
+import { CommandError } from "../local/command/command_error.ts";
+import { runOperatorCommand } from "./operator_command.ts";
+import { callAsOperator } from "./operator_call.ts";
+
+/** What one call of `remove_agent` ended. */
+interface Removal {
+  readonly keys: number;
+  readonly peer: boolean;
+  readonly grants: number;
+  readonly artifacts: number;
+  readonly remaining: boolean;
+}
+
+/**
+ * Ends everything of an agent, in as many calls as that takes, and prints what was ended. That
+ * there was nothing is an error: a mistyped name must show.
+ */
+async function removeAgent(
+  agentId: string,
+  { keepArtifacts }: { readonly keepArtifacts: boolean },
+): Promise<void> {
+  const ended = { keys: 0, peer: false, grants: 0, artifacts: 0 };
+  let removal: Removal;
+  do {
+    removal = await callAsOperator("remove_agent", {
+      agent_id: agentId,
+      keep_artifacts: keepArtifacts,
+    }) as Removal;
+    ended.keys += removal.keys;
+    ended.peer ||= removal.peer;
+    ended.grants += removal.grants;
+    ended.artifacts += removal.artifacts;
+  } while (removal.remaining);
+  if (!ended.peer && ended.keys + ended.grants + ended.artifacts === 0) {
+    throw new CommandError(
+      "Nothing was removed: there is nothing of an agent of this agent_id. Its users' tokens are refused from now on.",
+    );
+  }
+  console.log(JSON.stringify(ended));
+}
+
+await runOperatorCommand({
+  task: "agent:remove",
+  summary: "End everything of an agent: keys, peer, rules, grants, uploads, artifacts.",
+  usage: "<agent_id> [--keep-artifacts]",
+  help: { "keep-artifacts": "leave what it has committed until it expires" },
+  example: "deno task agent:remove planner --keep-artifacts",
+  options: { "keep-artifacts": { type: "boolean", default: false } },
+  positionals: { least: 1, most: 1 },
+  run: ({ positionals: [agentId], values }) =>
+    removeAgent(agentId!, { keepArtifacts: values["keep-artifacts"] }),
+});

@@ -1,0 +1,33 @@
+import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
+import { LIST_HELP, LIST_OPTIONS, showList } from "../output/list.ts";
+import { runOperatorCommand } from "../operator_command.ts";
+import type { AgentRow } from "../reads/rows.ts";
+import { readLimits } from "../reads/settings.ts";
+
+await runOperatorCommand({
+  task: "agent:list",
+  summary: "List the agents: keys, last use, artifacts, when their peers were last seen.",
+  usage: "[--ended] [--limit N] [--after AGENT | --all]",
+  help: { ended: "also agents that have nothing left", ...LIST_HELP },
+  example: "deno task agent:list --limit 20",
+  options: { ended: { type: "boolean" }, ...LIST_OPTIONS },
+  async run({ values }, output) {
+    const limits = await readLimits();
+    await showList<AgentRow>(output, {
+      functionName: "list_agents",
+      parameters: { with_ended: values.ended === true },
+      values,
+    }, {
+      heads: ["AGENT", "KEYS", "EXPIRED", "LAST USED", "ARTIFACTS", "BYTES", "PEER LAST SEEN"],
+      cells: (agent) => [
+        agent.agent_id,
+        String(agent.live_keys),
+        String(agent.expired_keys),
+        instantCell(agent.last_used_at),
+        ofLimit(agent.artifacts, limits.max_artifacts),
+        bytesOfLimit(agent.bytes, limits.quota_bytes),
+        agent.has_peer ? instantCell(agent.last_seen) || "never" : "",
+      ],
+    });
+  },
+});

@@ -1,0 +1,96 @@
+import { aligned, plain } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
+import { eventCells } from "../output/event_cells.ts";
+import { runOperatorCommand } from "../operator_command.ts";
+import { findEvents } from "../reads/find_events.ts";
+import { nothingNames } from "../reads/known_agent.ts";
+import { callAsOperator } from "../operator_call.ts";
+import { rowsOf } from "../pages.ts";
+import type { DescribedAgent, EventRow, UsageRow } from "../reads/rows.ts";
+import { readLimits, readMeshParameters } from "../reads/settings.ts";
+
+const USAGE_DAYS = 7;
+const NEWEST_EVENTS = 10;
+
+/** All that is shown of one agent. */
+interface Shown extends DescribedAgent {
+  readonly max_artifacts: number;
+  readonly quota_bytes: number;
+  /** Of the last days, newest last. */
+  readonly usage: readonly UsageRow[];
+  /** The newest, newest last. */
+  readonly events: readonly EventRow[];
+}
+
+/** Throws CommandError. */
+async function readShown(agent_id: string): Promise<Shown> {
+  const agent = await callAsOperator("read_agent", {
+    agent_id,
+    ...await readMeshParameters(),
+  }) as DescribedAgent | null;
+  if (agent === null) throw nothingNames(agent_id);
+  const since = new Date(Date.now() - USAGE_DAYS * 86_400_000).toISOString().slice(0, 10);
+  const usage = await Array.fromAsync(
+    rowsOf<UsageRow>("list_usage", { parameters: { agent_id, since } }),
+  );
+  const { events } = await findEvents({ agent_id, max_entries: NEWEST_EVENTS });
+  return { ...agent, ...await readLimits(), usage, events };
+}
+
+function describe(shown: Shown): string {
+  const { peer } = shown;
+  const facts = [
+    ["agent", shown.agent_id],
+    ["last used", instantCell(shown.last_used_at) || "not known"],
+    ["artifacts", `${ofLimit(shown.artifacts, shown.max_artifacts)}, ${shown.pending} pending`],
+    ["bytes", bytesOfLimit(shown.bytes, shown.quota_bytes)],
+    ["live grants", `${shown.grants_given} given, ${shown.grants_received} received`],
+    ...(peer === null ? [["peer", "none"]] : [
+      [
+        "peer",
+        `${peer.online ? "online" : "offline"}, last seen ${
+          instantCell(peer.last_seen) || "never"
+        }`,
+      ],
+      ["endpoint", peer.endpoint ?? "none"],
+      ["addresses", peer.addresses.join(", ")],
+      ["version", `${peer.config_version_applied ?? "not told"}, due ${peer.config_version}`],
+      ["rules", `${peer.active_rules} active, ${peer.requests} requests`],
+    ]),
+  ];
+  return [
+    aligned(facts),
+    section(
+      ["KEY", "STATE", "LAST USED", "EXPIRES", "LABEL"],
+      shown.keys.map((key) => [
+        key.key_id,
+        key.state,
+        instantCell(key.last_used_at),
+        instantCell(key.expires_at),
+        key.label ?? "",
+      ]),
+    ),
+    section(
+      ["DAY", "REQUESTS", "REFUSALS"],
+      shown.usage.map(({ day, requests, refusals }) => [day, String(requests), String(refusals)]),
+    ),
+    section(["AT", "TYPE", "BY", "WHAT"], shown.events.map(eventCells)),
+  ].filter((text) => text !== "").join("\n\n");
+}
+
+function section(heads: readonly string[], lines: readonly (readonly string[])[]): string {
+  return lines.length === 0 ? "" : aligned([heads, ...lines.map((line) => line.map(plain))]);
+}
+
+await runOperatorCommand({
+  task: "agent:show",
+  summary: "Show one agent: its keys, what it holds, its peer, its last days and newest events.",
+  usage: "<agent_id>",
+  help: {},
+  example: "deno task agent:show planner",
+  options: {},
+  positionals: { least: 1, most: 1 },
+  async run({ positionals: [agentId] }, output) {
+    await output.value(await readShown(agentId!), describe);
+  },
+});

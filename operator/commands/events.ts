@@ -1,0 +1,149 @@
+import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { instantCell } from "../output/cells.ts";
+import { eventCells } from "../output/event_cells.ts";
+import { limitOf, LIST_HELP, LIST_OPTIONS, showList } from "../output/list.ts";
+import { runOperatorCommand } from "../operator_command.ts";
+import { sinceOf } from "../output/since.ts";
+import { EVENT_TYPES } from "../reads/event_types.ts";
+import {
+  type EventsQuestion,
+  findEvents,
+  findNewestEvents,
+  type NewestEvents,
+  PAGE_SIZE,
+} from "../reads/find_events.ts";
+import { assertAgentIsNamed } from "../reads/known_agent.ts";
+import type { EventRow, RefusalRow } from "../reads/rows.ts";
+
+/** How often it is looked for new events. */
+const FOLLOW_MILLISECONDS = 1000;
+
+type Question = Required<Omit<EventsQuestion, "max_entries" | "before">>;
+
+interface Wanted {
+  /** The most events; with `isFollowing`, those of before. */
+  readonly limit: number;
+  readonly isFollowing: boolean;
+}
+
+/**
+ * From the question's beginning on, else the newest; says on standard error where it stopped short.
+ * Throws CommandError.
+ */
+async function* eventsOf(
+  { after, since, ...question }: Question,
+  { limit, isFollowing }: Wanted,
+): AsyncGenerator<EventRow> {
+  let position = after;
+  let wanted = limit;
+  if (after === null && since === null) {
+    const newest = await findNewestEvents(question, limit);
+    yield* newest.events;
+    if (newest.hasStopped) note(howFar(newest));
+    else if (newest.events.length === 0 && !isFollowing) note(NONE);
+    if (!isFollowing) return;
+    position = newest.latest;
+    wanted = 0;
+  }
+  for (let found = 0;;) {
+    const page = await findEvents({
+      ...question,
+      since,
+      after: position,
+      max_entries: isFollowing && wanted <= 0 ? PAGE_SIZE : Math.min(wanted, PAGE_SIZE),
+    });
+    yield* page.events;
+    position = page.latest;
+    found += page.events.length;
+    wanted -= page.events.length;
+    if (page.more && (wanted > 0 || isFollowing)) continue;
+    if (!isFollowing) {
+      if (page.more) note(`There may be more: --after ${position}, or --all.`);
+      else if (found === 0) note(NONE);
+      return;
+    }
+    wanted = 0;
+    await new Promise((resolve) => setTimeout(resolve, FOLLOW_MILLISECONDS));
+  }
+}
+
+const NONE = "No such event is on record.";
+
+function howFar({ events, lookedAt, lookedBackTo }: NewestEvents): string {
+  return `Found ${events.length} among the newest ${lookedAt} events, back to ${
+    instantCell(lookedBackTo)
+  }. To look further: --since or --all.`;
+}
+
+await runOperatorCommand({
+  task: "events",
+  summary: "Show who did and read what, oldest first; without --since and --after, the newest.",
+  usage:
+    "[--agent AGENT] [--artifact ARTIFACT_ID] [--type TYPE]… [--since WHEN] [--follow | --refusals] [--limit N] [--after PLACE | --all]",
+  help: {
+    agent: "that concern this agent",
+    artifact: "about this artifact",
+    type: "of this type, such as artifact.opened; may be given again",
+    since: "from then on: 90m, 2h, 7d, or a timestamp",
+    follow: "go on, and wait for what comes",
+    refusals: "instead, how often agents were refused in each hour; default since a day ago",
+    ...LIST_HELP,
+  },
+  example: "deno task events --agent planner --type artifact.opened --since 7d",
+  options: {
+    agent: { type: "string" },
+    artifact: { type: "string" },
+    type: { type: "string", multiple: true },
+    since: { type: "string" },
+    follow: { type: "boolean" },
+    refusals: { type: "boolean" },
+    ...LIST_OPTIONS,
+  },
+  async run({ values }, output) {
+    const since = sinceOf(values.since);
+    const agent_id = values.agent ?? null;
+    if (values.refusals) {
+      if (values.artifact !== undefined || values.type !== undefined || values.follow) {
+        throw new CommandError("--refusals goes with --agent and --since alone: they are counts.");
+      }
+      if (agent_id !== null) await assertAgentIsNamed(agent_id);
+      return await showList<RefusalRow>(output, {
+        functionName: "list_refusals",
+        parameters: { since, agent_id },
+        values,
+      }, {
+        heads: ["HOUR", "AGENT", "REFUSAL", "COUNT"],
+        cells: ({ hour, agent_id, kind, count }) => [
+          instantCell(hour),
+          agent_id,
+          kind,
+          String(count),
+        ],
+      });
+    }
+    if (values.type?.some((type) => !EVENT_TYPES.includes(type))) {
+      throw new CommandError(
+        `--type takes a type of events, such as artifact.opened. There are: ${
+          EVENT_TYPES.toSorted().join(", ")
+        }.`,
+      );
+    }
+    if (agent_id !== null) await assertAgentIsNamed(agent_id);
+    const isFollowing = values.follow === true;
+    const question = {
+      since,
+      agent_id,
+      artifact_id: values.artifact ?? null,
+      types: values.type ?? null,
+      // All there is begins with the first event.
+      after: values.after ?? (values.all && since === null ? "0.0" : null),
+    };
+    const limit = values.all ? Infinity : limitOf(values.limit);
+    await output.rows(eventsOf(question, { limit, isFollowing }), {
+      heads: ["AT", "TYPE", "BY", "WHAT"],
+      cells: eventCells,
+      isEndless: isFollowing || values.all === true,
+    });
+  },
+});

@@ -1,0 +1,99 @@
+import { note, type Output } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { instantCell } from "../output/cells.ts";
+import { LIST_HELP, LIST_OPTIONS, type ListValues, showList } from "../output/list.ts";
+import { runOperatorCommand } from "../operator_command.ts";
+import { renderDot } from "../picture/dot.ts";
+import { type Graph, graphOf, MOST_DRAWN_EDGES } from "../picture/graph.ts";
+import { renderMermaid } from "../picture/mermaid.ts";
+import { readMesh } from "../picture/read_mesh.ts";
+import type { PeerRow, RuleRow } from "../reads/rows.ts";
+import { readMeshParameters } from "../reads/settings.ts";
+
+/** What is asked of the SQL functions. */
+interface List {
+  readonly agent_id: string | null;
+  readonly values: ListValues;
+}
+
+async function showPeers(output: Output, { agent_id, values }: List): Promise<void> {
+  await showList<PeerRow>(output, {
+    functionName: "list_peers",
+    parameters: { agent_id, ...await readMeshParameters() },
+    values,
+  }, {
+    heads: ["AGENT", "ONLINE", "LAST SEEN", "ENDPOINT", "VERSION", "DUE", "RULES", "REQUESTS"],
+    cells: (peer) => [
+      peer.agent_id,
+      peer.online ? "yes" : "no",
+      instantCell(peer.last_seen) || "never",
+      peer.endpoint ?? "none",
+      String(peer.config_version_applied ?? "not told"),
+      String(peer.config_version),
+      String(peer.active_rules),
+      String(peer.requests),
+    ],
+  });
+}
+
+function showRules(output: Output, { agent_id, values }: List): Promise<void> {
+  return showList<RuleRow>(output, {
+    functionName: "list_mesh_rules",
+    parameters: { agent_id },
+    values,
+  }, {
+    heads: ["FROM", "TO", "PROTO", "PORT", "STATE"],
+    cells: ({ from_agent, to_agent, proto, port, waiting_for }) => [
+      from_agent,
+      to_agent,
+      proto,
+      String(port),
+      waiting_for === null ? "active" : `waits for ${waiting_for}`,
+    ],
+  });
+}
+
+async function draw(agentId: string | null, render: (graph: Graph) => string): Promise<void> {
+  const { peers, rules } = await readMesh(agentId);
+  const graph = graphOf(peers, rules);
+  if (graph.edges.length > MOST_DRAWN_EDGES) {
+    throw new CommandError(
+      `The picture would have ${graph.edges.length} arrows. Draw what is around one agent: --agent AGENT.`,
+    );
+  }
+  console.log(render(graph));
+  if (graph.isCoarse) {
+    note("Agents whose names begin alike are drawn as one, though they do not all have the same");
+    note("rules: there are too many. --agent AGENT draws what is around one agent.");
+  }
+}
+
+await runOperatorCommand({
+  task: "mesh",
+  summary: "Show the mesh: its peers, its rules and requests, or a picture of who may reach whom.",
+  usage: "[--agent AGENT] [--rules | --mermaid | --dot] [--limit N] [--after PLACE | --all]",
+  help: {
+    agent: "this agent, and those that share an active rule with it",
+    rules: "the rules and requests instead of the peers",
+    mermaid: "a picture of the active rules, as a Mermaid flowchart",
+    dot: "the same for Graphviz",
+    ...LIST_HELP,
+  },
+  example: "deno task mesh --dot --agent planner | dot -Tsvg > mesh.svg",
+  options: {
+    agent: { type: "string" },
+    rules: { type: "boolean" },
+    mermaid: { type: "boolean" },
+    dot: { type: "boolean" },
+    ...LIST_OPTIONS,
+  },
+  async run({ values }, output) {
+    const { agent: agent_id = null, rules, mermaid, dot } = values;
+    if ([rules, mermaid, dot].filter(Boolean).length > 1) {
+      throw new CommandError("Choose one of --rules, --mermaid and --dot.");
+    }
+    if (mermaid) return await draw(agent_id, renderMermaid);
+    if (dot) return await draw(agent_id, renderDot);
+    await (rules ? showRules : showPeers)(output, { agent_id, values });
+  },
+});

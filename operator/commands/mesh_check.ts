@@ -1,0 +1,56 @@
+import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { instantCell } from "../output/cells.ts";
+import { runOperatorCommand } from "../operator_command.ts";
+import { rowsOf } from "../pages.ts";
+import type { FaultRow } from "../reads/rows.ts";
+import { readMeshParameters } from "../reads/settings.ts";
+
+/** What is wrong, and what helps. */
+function inWords({ fault, ...facts }: FaultRow): string {
+  const { other_agent_id, endpoint, config_version, config_version_applied } = facts;
+  switch (fault) {
+    case "never_seen":
+      return `registered at ${
+        instantCell(String(facts["registered_at"]))
+      }, never seen: start its agent`;
+    case "version_lags":
+      return `runs version ${config_version_applied} of ${config_version}, last seen ${
+        instantCell(String(facts["last_seen"]))
+      }: see its agent's log`;
+    case "offline_lags":
+      return `ran version ${config_version_applied} of ${config_version} when it was last seen, ${
+        instantCell(String(facts["last_seen"]))
+      }: start its agent, or remove it`;
+    case "rule_without_peer":
+      return `has no peer, and a rule with ${other_agent_id}: register it, or revoke the rule`;
+    case "endpoint_shared":
+      return `has the endpoint ${endpoint}, as ${other_agent_id} has: one of them is wrong`;
+    default:
+      return JSON.stringify(facts);
+  }
+}
+
+await runOperatorCommand({
+  task: "mesh:check",
+  summary: "Look for what is wrong in the mesh. Exits with 1 where something is.",
+  usage: "",
+  help: {},
+  example: "deno task mesh:check",
+  options: {},
+  async run(_, output) {
+    const parameters = { ...await readMeshParameters() };
+    let count = 0;
+    async function* faults() {
+      for await (const fault of rowsOf<FaultRow>("check_mesh", { parameters })) {
+        count++;
+        yield fault;
+      }
+    }
+    await output.rows(faults(), {
+      heads: ["AGENT", "FAULT", "WHAT"],
+      cells: (fault) => [fault.agent_id, fault.fault, inWords(fault)],
+    });
+    if (count > 0) Deno.exit(1);
+    note("Nothing is wrong.");
+  },
+});

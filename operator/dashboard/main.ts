@@ -1,0 +1,26 @@
+import { CommandError } from "../../local/command/command_error.ts";
+import { runOperatorCommand } from "../operator_command.ts";
+import { readConnection } from "../operator_call.ts";
+import { startDashboard } from "./server.ts";
+
+await runOperatorCommand({
+  task: "dashboard",
+  summary: "Serve a page that shows the operator everything, until Ctrl-C. Prints what to open.",
+  usage: "[--port PORT]",
+  help: { port: "of the page, on 127.0.0.1; default: any that is free" },
+  example: "deno task dashboard --port 8000",
+  options: { port: { type: "string" } },
+  async run({ values }, output) {
+    const port = portOf(values.port);
+    const { SUPABASE_URL: project } = await readConnection();
+    const { url } = startDashboard({ project, port });
+    await output.value({ url }, () => url);
+    console.error(`The agents of ${project}. Whoever has this URL sees them until Ctrl-C.`);
+  },
+});
+
+/** Throws CommandError. */
+function portOf(text = "0"): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text);
+  throw new CommandError("--port takes a number from 0 to 65535.");
+}

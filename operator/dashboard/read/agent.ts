@@ -1,0 +1,66 @@
+import { callAsOperator } from "../../operator_call.ts";
+import { firstOf, type PagesOptions, rowsOf } from "../../pages.ts";
+import type { DescribedAgent, GrantRow, RefusalRow, RuleRow, UsageRow } from "../../reads/rows.ts";
+import { readMeshParameters } from "../../reads/settings.ts";
+
+/** How many rows the page shows of each kind. */
+const SHOWN_ROWS = 100;
+const USAGE_DAYS = 7;
+const DAY_MILLISECONDS = 86_400_000;
+
+/** As /list answers it. */
+interface ArtifactRow {
+  readonly artifact_id: string;
+  readonly key: string;
+  readonly mime: string;
+  readonly size: number;
+  readonly committed_at: string;
+  readonly expires_at: string;
+}
+
+/** Everything that the page has of one agent. */
+export interface ShownAgent {
+  readonly described: DescribedAgent;
+  readonly artifacts: readonly ArtifactRow[];
+  /** The live grants of each artifact that is shown, by its id. */
+  readonly grantsOf: ReadonlyMap<string, readonly GrantRow[]>;
+  readonly received: readonly GrantRow[];
+  readonly rules: readonly RuleRow[];
+  readonly usage: readonly UsageRow[];
+  readonly refusals: readonly RefusalRow[];
+}
+
+/** Null: nothing names this agent. Throws CommandError. */
+export async function readShownAgent(agent_id: string): Promise<ShownAgent | null> {
+  const described = await callAsOperator("read_agent", {
+    agent_id,
+    ...await readMeshParameters(),
+  }) as DescribedAgent | null;
+  if (described === null) return null;
+  const since = new Date(Date.now() - USAGE_DAYS * DAY_MILLISECONDS).toISOString().slice(0, 10);
+  const [artifacts, given, received, rules, usage, refusals] = await Promise.all([
+    readArtifacts(agent_id),
+    rows<GrantRow>("list_all_grants", { parameters: { from_agent: agent_id }, limit: 1000 }),
+    rows<GrantRow>("list_all_grants", { parameters: { to_agent: agent_id } }),
+    rows<RuleRow>("list_mesh_rules", { parameters: { agent_id } }),
+    rows<UsageRow>("list_usage", { parameters: { agent_id, since } }),
+    firstOf<RefusalRow>("list_newest_refusals", { agent_id, max_entries: SHOWN_ROWS }),
+  ]);
+  const grantsOf = Map.groupBy(given, ({ artifact_id }) => artifact_id);
+  return { described, artifacts, grantsOf, received, rules, usage, refusals };
+}
+
+async function readArtifacts(agent_id: string): Promise<readonly ArtifactRow[]> {
+  const { artifacts } = await callAsOperator("list_artifacts", {
+    caller: { kind: "operator", request_id: "dashboard" },
+    agent_id,
+    prefix: "",
+    max_entries: SHOWN_ROWS,
+    after_key: null,
+  }) as { readonly artifacts: readonly ArtifactRow[] };
+  return artifacts;
+}
+
+function rows<Row>(functionName: string, options: PagesOptions): Promise<Row[]> {
+  return Array.fromAsync(rowsOf<Row>(functionName, { limit: SHOWN_ROWS, ...options }));
+}

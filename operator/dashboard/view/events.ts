@@ -1,0 +1,41 @@
+import type { EventRow } from "../../reads/rows.ts";
+import { agent, clock, foreign, type Markup, table } from "./cells.ts";
+
+/** The newest events, newest first. */
+export function eventsFragment(events: readonly EventRow[]): Markup {
+  return table(events.toReversed(), {
+    none: "Nothing has happened yet.",
+    columns: [
+      { head: "at", cell: ({ at }) => clock(at) },
+      { head: "what", cell: ({ type }) => type },
+      { head: "by", cell: ({ actor, actor_kind }) => actor === null ? actor_kind : agent(actor) },
+      { head: "of", cell: ({ agent_id }) => agent(agent_id) },
+      { head: "", isLong: true, cell: (event) => foreign(describe(event)) },
+    ],
+  });
+}
+
+/** What the columns show, or nobody needs here. */
+const ELSEWHERE = new Set([
+  "event_id",
+  "type",
+  "at",
+  "actor_kind",
+  "actor",
+  "agent_id",
+  "request_id",
+  "sha256",
+]);
+
+/** What an event has besides, in a line, each thing once: `artifact_id art_…, key notes.md`. */
+function describe(event: EventRow): string {
+  const shown = new Set<unknown>([event.actor, event.agent_id, null]);
+  return Object.entries(event)
+    .filter(([name, value]) => {
+      const isNew = !ELSEWHERE.has(name) && !shown.has(value);
+      shown.add(value);
+      return isNew;
+    })
+    .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
+}

@@ -1,0 +1,53 @@
+import { encryptionKeyIdOf } from "../../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
+import { SET_SECRETS } from "../findings/remedies.ts";
+import { type Facts, keyIdsOf } from "../facts/facts.ts";
+import { wordsOf } from "../facts/reply.ts";
+import { fault, type Finding, note, orOk } from "../findings/finding.ts";
+
+/** Whether the functions have keys for PSKs, and those that PSKs are encrypted under. */
+export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] {
+  if (
+    functions.some(({ name, health }) => name === "agent-mesh" && health.status !== 200) ||
+    pskKeys.status === 401
+  ) {
+    // Said of the function or of the secret key already.
+    return [];
+  }
+  if (pskKeys.status !== 200) {
+    return [fault(
+      "PSK keys",
+      `/wg_config gives no configuration: ${wordsOf(pskKeys)}`,
+      `Keep the key where you keep passwords, and set it from a file: ${SET_SECRETS}`,
+    )];
+  }
+  const known = keyIdsOf(pskKeys);
+  const countsByKey = countByKey(oldPsks?.body);
+  const findings: Finding[] = [];
+  for (const [keyId, count] of countsByKey) {
+    if (known.includes(keyId)) {
+      findings.push(note(
+        "PSK keys",
+        `${count} PSKs or more are encrypted under the older key ${keyId}.`,
+        "deno task psk:reencrypt; then drop the key from PSK_ENCRYPTION_KEYS.",
+      ));
+    } else {
+      findings.push(fault(
+        "PSK keys",
+        `${count} PSKs or more are encrypted under the key ${keyId}, which PSK_ENCRYPTION_KEYS does not have: /wg_config fails for their agents.`,
+        "Add the key to PSK_ENCRYPTION_KEYS again, last; where it is lost, rotate these PSKs.",
+      ));
+    }
+  }
+  return orOk(findings, "PSK keys", `Every PSK is encrypted under the newest key, ${known[0]}.`);
+}
+
+/** How many of the PSKs that `list_psks_to_reencrypt` gave are under which key. */
+function countByKey(psks: unknown): Map<string, number> {
+  const counts = new Map<string, number>();
+  if (!Array.isArray(psks)) return counts;
+  for (const { encrypted_psk } of psks as { readonly encrypted_psk: string }[]) {
+    const keyId = encryptionKeyIdOf(encrypted_psk) ?? "unknown";
+    counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+  }
+  return counts;
+}

@@ -1,0 +1,165 @@
+import { type ContractDocument, type FunctionName, readDocument } from "./openapi_document.ts";
+import type { readConnection } from "../../operator_call.ts";
+import { type Checkout, type Migration, readCheckout } from "./checkout.ts";
+import { ask, fieldOf, type Reply } from "./reply.ts";
+
+/** What `inspect_deployment` returns. */
+export interface DatabaseFacts {
+  readonly time: string;
+  readonly migrations: readonly Migration[] | null;
+  readonly missing_operations: readonly string[];
+  readonly open_operations: readonly string[];
+  readonly open_schemas: readonly string[];
+  readonly installed_at: string;
+  readonly swept_at: string | null;
+  readonly sweep_schedule: string | null;
+}
+
+export interface FunctionFacts {
+  readonly name: FunctionName;
+  /** GET /health of somebody without a credential. */
+  readonly openHealth: Reply;
+  /** GET /health of the operator. */
+  readonly health: Reply;
+  /** GET /whoami of the operator. */
+  readonly whoami: Reply;
+  /** GET /openapi.json. */
+  readonly document: Reply;
+  /** What this checkout would answer to that with the function's settings. */
+  readonly expectedDocument: ContractDocument;
+}
+
+/** Everything that the doctor judges by. */
+export interface Facts {
+  readonly url: string;
+  readonly checkout: Checkout;
+  /** Of `inspect_deployment`. */
+  readonly inspection: Reply;
+  readonly functions: readonly FunctionFacts[];
+  /** Storage's description of the bucket. */
+  readonly bucket: Reply;
+  /** What Storage says of resumable uploads; `tus-max-size` among it is the project's limit. */
+  readonly uploads: Reply;
+  /** POST /psk/keys. */
+  readonly pskKeys: Reply;
+  /** Of `list_psks_to_reencrypt`; null where the functions have no key. */
+  readonly oldPsks: Reply | null;
+}
+
+const FUNCTION_NAMES: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
+/** How many PSKs under older keys are looked at. */
+const OLD_PSKS = 500;
+
+/** Of the project, and its secret key. */
+export type Connection = Awaited<ReturnType<typeof readConnection>>;
+
+/** Looks at a deployment, and changes nothing there. */
+export async function gatherFacts(connection: Connection): Promise<Facts> {
+  const checkout = await readCheckout();
+  const [inspection, functions, bucket, uploads, pskKeys] = await Promise.all([
+    callDatabase(connection, "inspect_deployment", { operations: checkout.operations }),
+    Promise.all(FUNCTION_NAMES.map((name) => lookAtFunction(connection, name))),
+    ask(at(connection, "/storage/v1/bucket/agent-artifacts"), { headers: asOperator(connection) }),
+    // Without an Origin, so that no gateway takes it for a browser's question.
+    ask(at(connection, "/storage/v1/upload/resumable"), { method: "OPTIONS" }),
+    ask(at(connection, "/functions/v1/agent-mesh/psk/keys"), {
+      method: "POST",
+      headers: asOperator(connection),
+      body: "{}",
+    }),
+  ]);
+  const [newest_key_id] = keyIdsOf(pskKeys);
+  return {
+    url: connection.SUPABASE_URL,
+    checkout,
+    inspection,
+    functions,
+    bucket,
+    uploads,
+    pskKeys,
+    oldPsks: newest_key_id === undefined
+      ? null
+      : await callDatabase(connection, "list_psks_to_reencrypt", {
+        newest_key_id,
+        max_entries: OLD_PSKS,
+      }),
+  };
+}
+
+/** What the database told, or null. */
+export function inspected({ inspection }: Facts): DatabaseFacts | null {
+  return inspection.status === 200 ? inspection.body as DatabaseFacts : null;
+}
+
+/** PostgreSQL's insufficient_privilege. */
+const NOT_GRANTED = "42501";
+
+/** The database knows the operator, and does not let service_role inspect it. */
+export function mayNotInspect({ inspection }: Facts): boolean {
+  return inspection.status === 403 && fieldOf(inspection, "code") === NOT_GRANTED;
+}
+
+/**
+ * Whether the project does not take the secret key. Then everything that only the operator is told
+ * is unknown, and no fault of its own.
+ */
+export function refusesSecretKey(facts: Facts): boolean {
+  const { status } = facts.inspection;
+  return status === 401 || status === 403 && !mayNotInspect(facts);
+}
+
+/** The settings of both functions, by the names of their variables; empty where they tell none. */
+export function settingsOf({ functions }: Facts): Readonly<Record<string, number>> {
+  return Object.assign({}, ...functions.map(({ health }) => fieldOf(health, "settings") ?? {}));
+}
+
+/** The ids of the keys that the functions encrypt PSKs with, newest first. */
+export function keyIdsOf(pskKeys: Reply): readonly string[] {
+  const ids = fieldOf(pskKeys, "key_ids");
+  return Array.isArray(ids) ? ids.map(String) : [];
+}
+
+async function lookAtFunction(connection: Connection, name: FunctionName): Promise<FunctionFacts> {
+  const path = (below: string) => at(connection, `/functions/v1/${name}${below}`);
+  const headers = asOperator(connection);
+  const [openHealth, health, whoami, document] = await Promise.all([
+    ask(path("/health")),
+    ask(path("/health"), { headers }),
+    ask(path("/whoami"), { headers }),
+    ask(path("/openapi.json")),
+  ]);
+  const settings = Object.entries(fieldOf(health, "settings") ?? {});
+  const variables = Object.fromEntries(settings.map(([name, value]) => [name, String(value)]));
+  return {
+    name,
+    openHealth,
+    health,
+    whoami,
+    document,
+    expectedDocument: await readDocument(name, variables),
+  };
+}
+
+function callDatabase(
+  connection: Connection,
+  functionName: string,
+  parameters: object,
+): Promise<Reply> {
+  return ask(at(connection, `/rest/v1/rpc/${functionName}`), {
+    method: "POST",
+    headers: {
+      ...asOperator(connection),
+      "content-type": "application/json",
+      "content-profile": "public",
+    },
+    body: JSON.stringify(parameters),
+  });
+}
+
+function at({ SUPABASE_URL }: Connection, path: string): URL {
+  return new URL(path, SUPABASE_URL);
+}
+
+function asOperator({ SUPABASE_SECRET_KEY }: Connection): Record<string, string> {
+  return { apikey: SUPABASE_SECRET_KEY };
+}

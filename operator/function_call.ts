@@ -1,0 +1,35 @@
+import { CommandError } from "../local/command/command_error.ts";
+import { readConnection } from "./operator_call.ts";
+
+/**
+ * POSTs to an edge function as the operator, such as to `/agent-mesh/psk/keys`, of the deployment
+ * that SUPABASE_URL and SUPABASE_SECRET_KEY name, else of the local stack. Returns the answer's
+ * body. Throws CommandError.
+ */
+export async function callFunctionAsOperator(path: string): Promise<unknown> {
+  const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = await readConnection();
+  let response: Response;
+  try {
+    response = await fetch(new URL(`/functions/v1${path}`, url), {
+      method: "POST",
+      headers: { apikey: secretKey, "content-type": "application/json" },
+      body: "{}",
+    });
+  } catch (cause) {
+    throw new CommandError(`${url} does not answer: is the service running?`, { cause });
+  }
+  const text = await response.text();
+  if (!response.ok) {
+    throw new CommandError(`${path} answered HTTP ${response.status}: ${messageOf(text)}`);
+  }
+  return JSON.parse(text);
+}
+
+/** The sentence of an error's envelope; of anything else, its beginning. */
+function messageOf(body: string): string {
+  try {
+    return String(JSON.parse(body).error.message);
+  } catch {
+    return body.slice(0, 200);
+  }
+}

@@ -1,0 +1,66 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import process from "node:process";
+import { AGENT_ID } from "../supabase/functions/_shared/agent_id.ts";
+import { timestamp } from "../supabase/functions/_shared/fields.ts";
+import { CommandError } from "../local/command/command_error.ts";
+
+/** What is to be made, as `create_agent_key` takes it. */
+export interface KeyRequest {
+  readonly agent_id: string;
+  readonly label: string | null;
+  readonly expires_at: string | null;
+}
+
+/** A key request, and where it stands in its file, from 1. */
+export interface NumberedRequest extends KeyRequest {
+  readonly line: number;
+}
+
+/**
+ * The keys that a file asks for (`-`: standard input): on each line an agent_id and, behind a
+ * space, a label. Empty lines and those that begin with # are passed over. Throws CommandError,
+ * before anything is made, for a line that is no request.
+ */
+export async function readKeyRequests(
+  file: string,
+  defaults: { readonly label: string | null; readonly expires_at: string | null },
+): Promise<NumberedRequest[]> {
+  const lines = (await readText(file)).split("\n").map((line) => line.trim());
+  return lines.flatMap((line, index) => {
+    if (line === "" || line.startsWith("#")) return [];
+    const [agent_id = "", ...words] = line.split(/\s+/);
+    if (!AGENT_ID.test(agent_id)) {
+      throw new CommandError(
+        `Line ${
+          index + 1
+        } of ${file} does not begin with an agent_id: 1 to 128 of A-Z a-z 0-9 . _ : @ -, of which the first is a letter or digit. No key was made.`,
+      );
+    }
+    const label = words.length > 0 ? words.join(" ") : defaults.label;
+    return [{ line: index + 1, agent_id, label, expires_at: defaults.expires_at }];
+  });
+}
+
+/**
+ * The same form as in a request. PostgreSQL would take `tomorrow`, `01/02/2027` and `infinity` too.
+ * Throws CommandError.
+ */
+export function readExpiry(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const parsed = timestamp.safeParse(text);
+  if (!parsed.success) {
+    throw new CommandError(
+      "--expires-at must be an ISO 8601 timestamp in UTC, such as 2027-01-31T09:30:00Z. No key was made.",
+    );
+  }
+  return parsed.data;
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await (file === "-" ? text(process.stdin) : readFile(file, "utf8"));
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be read. No key was made.`, { cause });
+  }
+}

@@ -1,0 +1,97 @@
+import { readFile } from "node:fs/promises";
+import { CommandError } from "../local/command/command_error.ts";
+import { stateDirectory } from "../local/state/state_directory.ts";
+import { stateFiles } from "../local/state/state_files.ts";
+
+const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;
+type Connection = Record<(typeof CONNECTION)[number], string>;
+
+/**
+ * Calls an SQL function as the operator, in the deployment that SUPABASE_URL and
+ * SUPABASE_SECRET_KEY name, else in the local stack. Returns what the function returns. Throws
+ * CommandError.
+ */
+export async function callAsOperator(
+  functionName: string,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = await readConnection();
+  let response: Response;
+  try {
+    response = await fetch(new URL(`/rest/v1/rpc/${functionName}`, url), {
+      method: "POST",
+      headers: {
+        apikey: secretKey,
+        "content-type": "application/json",
+        "content-profile": "public",
+      },
+      body: JSON.stringify(parameters),
+    });
+  } catch (cause) {
+    throw new CommandError(`${url} does not answer: is the service running?`, { cause });
+  }
+  const text = await response.text();
+  if (!response.ok) {
+    throw new CommandError(
+      `${functionName} was refused (HTTP ${response.status}): ${reasonOfRefusal(text)}`,
+    );
+  }
+  return JSON.parse(text);
+}
+
+/**
+ * The deployment that the environment names, else the local stack with all of its `env` file.
+ * Throws CommandError.
+ */
+export async function readConnection(): Promise<Connection> {
+  const [url, secretKey] = CONNECTION.map((name) => Deno.env.get(name));
+  if (url && secretKey) return { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey };
+  if (url || secretKey) {
+    throw new CommandError("Set both SUPABASE_URL and SUPABASE_SECRET_KEY, or neither.");
+  }
+  const file = stateFiles(stateDirectory()).env;
+  const lines = await readFile(file, "utf8").catch(() => {
+    throw new CommandError(
+      `SUPABASE_URL and SUPABASE_SECRET_KEY are not set, and ${file} does not exist: start the service first.`,
+    );
+  });
+  const values = Object.fromEntries(
+    lines.split("\n").map((line): [string, string] => {
+      const equals = line.indexOf("=");
+      return [line.slice(0, equals), line.slice(equals + 1)];
+    }),
+  );
+  return values as Connection;
+}
+
+function reasonOfRefusal(body: string): string {
+  try {
+    const { message, details } = JSON.parse(body);
+    return describeRefusal(String(message), parseObject(details));
+  } catch {
+    return body.slice(0, 200);
+  }
+}
+
+/**
+ * A refusal in words, with the details of this project's own errors. PostgreSQL's details are left
+ * out: they may quote a row.
+ */
+export function describeRefusal(
+  code: string,
+  details: Readonly<Record<string, unknown>>,
+): string {
+  const told = Array.isArray(details["issues"])
+    ? details["issues"].map(({ path, message }) => `${path}: ${message}`).join(" ")
+    : Object.entries(details).map(([name, value]) => `${name}: ${value}`).join(", ");
+  return told === "" ? code : `${code} (${told})`;
+}
+
+function parseObject(text: unknown): Record<string, unknown> {
+  try {
+    const value = JSON.parse(String(text));
+    return value !== null && typeof value === "object" ? value : {};
+  } catch {
+    return {};
+  }
+}

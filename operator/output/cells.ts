@@ -1,0 +1,20 @@
+import { inBytes } from "../../clients/typescript/src/cli/terminal/output.ts";
+
+/** An instant to the second, such as `2026-01-31T09:30:00Z`; empty where there is none. */
+export function instantCell(timestamp: string | null): string {
+  return timestamp === null ? "" : timestamp.replace(/\.\d{3}Z$/, "Z");
+}
+
+/** How much is held and, where there is a limit, how much may be. */
+export function ofLimit(
+  held: number,
+  limit: number,
+  inWords: (amount: number) => string = String,
+): string {
+  return limit === 0 ? inWords(held) : `${inWords(held)} of ${inWords(limit)}`;
+}
+
+/** As `ofLimit`, of bytes. */
+export function bytesOfLimit(held: number, limit: number): string {
+  return ofLimit(held, limit, inBytes);
+}

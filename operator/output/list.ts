@@ -1,0 +1,61 @@
+import {
+  note,
+  type Output,
+  type RowsOptions,
+} from "../../clients/typescript/src/cli/terminal/output.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { pagesOf } from "../pages.ts";
+
+/** What every task that lists something takes. */
+export const LIST_OPTIONS = {
+  limit: { type: "string" },
+  after: { type: "string" },
+  all: { type: "boolean" },
+} as const;
+
+export const LIST_HELP = {
+  limit: "how many rows at most; default 100",
+  after: "go on behind the rows of an earlier call, which says where",
+  all: "everything, page by page",
+};
+
+export interface ListValues {
+  readonly limit?: string | undefined;
+  readonly after?: string | undefined;
+  readonly all?: boolean | undefined;
+}
+
+/**
+ * Prints what an SQL function lists, as far as the options say, and on standard error how to go on.
+ * Throws CommandError.
+ */
+export async function showList<Row>(
+  output: Output,
+  { functionName, parameters = {}, values }: {
+    readonly functionName: string;
+    readonly parameters?: Readonly<Record<string, unknown>>;
+    readonly values: ListValues;
+  },
+  columns: Pick<RowsOptions<Row>, "heads" | "cells">,
+): Promise<void> {
+  let next: string | null = null;
+  async function* rows() {
+    const pages = pagesOf<Row>(functionName, {
+      parameters,
+      after: values.after ?? "",
+      limit: values.all === true ? Infinity : limitOf(values.limit),
+    });
+    for await (const page of pages) {
+      yield* page.found;
+      next = page.next;
+    }
+  }
+  await output.rows(rows(), { ...columns, isEndless: values.all === true });
+  if (next !== null) note(`There may be more: --after '${next}', or --all.`);
+}
+
+/** Throws CommandError. */
+export function limitOf(text = "100"): number {
+  if (!/^[1-9][0-9]{0,6}$/.test(text)) throw new CommandError("--limit takes a number of rows.");
+  return Number(text);
+}

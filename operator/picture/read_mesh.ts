@@ -1,0 +1,36 @@
+import { CommandError } from "../../local/command/command_error.ts";
+import { rowsOf } from "../pages.ts";
+import type { PeerRow, RuleRow } from "../reads/rows.ts";
+import { readMeshParameters } from "../reads/settings.ts";
+
+/** What one picture is made of at most. */
+const MOST_ROWS = 5_000;
+
+/**
+ * The peers and the rules of the mesh, or those around one agent. Throws CommandError where they
+ * are more than anybody could look at.
+ */
+export async function readMesh(
+  agentId: string | null,
+): Promise<{ readonly peers: readonly PeerRow[]; readonly rules: readonly RuleRow[] }> {
+  return {
+    peers: await allOf<PeerRow>("list_peers", { agent_id: agentId, ...await readMeshParameters() }),
+    rules: await allOf<RuleRow>("list_mesh_rules", { agent_id: agentId }),
+  };
+}
+
+async function allOf<Row>(
+  functionName: string,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<Row[]> {
+  // One more tells that there are too many.
+  const rows = await Array.fromAsync(
+    rowsOf<Row>(functionName, { parameters, limit: MOST_ROWS + 1 }),
+  );
+  if (rows.length > MOST_ROWS) {
+    throw new CommandError(
+      `There are more than ${MOST_ROWS} peers or rules, too many for one picture. Draw what is around one agent: --agent AGENT.`,
+    );
+  }
+  return rows;
+}

@@ -1,0 +1,124 @@
+import {
+  decryptPresharedKey,
+  encryptionKeyIdOf,
+  encryptPresharedKey,
+  PskDecryptionError,
+} from "../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
+import {
+  type EncryptionKeys,
+  parseEncryptionKeys,
+} from "../supabase/functions/agent-mesh/wireguard/encryption_key.ts";
+import { runCommand } from "../local/command/run_command.ts";
+import { callFunctionAsOperator } from "./function_call.ts";
+import { callAsOperator } from "./operator_call.ts";
+import { CommandError } from "../local/command/command_error.ts";
+
+const BATCH_SIZE = 500;
+
+interface EncryptedPair {
+  readonly low_agent: string;
+  readonly high_agent: string;
+  readonly encrypted_version: number;
+  readonly encrypted_psk: string;
+}
+
+/**
+ * Encrypts every PSK under the newest of PSK_ENCRYPTION_KEYS, after which the older keys can be
+ * dropped. The PSKs themselves stay. One that cannot be decrypted is left alone and reported. Can
+ * be stopped and run again at any time.
+ */
+async function reencryptPsks(): Promise<void> {
+  const encryptionKeys = readEncryptionKeys();
+  const newest = `key ${encryptionKeys[0].id}, the first of PSK_ENCRYPTION_KEYS`;
+  const obstacles = new Map<string, string>();
+  let total = 0;
+  for (;;) {
+    await assertFunctionsEncryptUnder(encryptionKeys[0].id, { reencrypted: total });
+    // What is reencrypted drops out of this list, and so does what the functions encrypt meanwhile.
+    const batch = await callAsOperator("list_psks_to_reencrypt", {
+      newest_key_id: encryptionKeys[0].id,
+      max_entries: BATCH_SIZE + obstacles.size,
+    }) as EncryptedPair[];
+    const psks = [];
+    for (const pair of batch) {
+      try {
+        psks.push({ ...ofPair(pair), reencrypted_psk: reencrypt(pair, encryptionKeys) });
+      } catch (cause) {
+        if (!(cause instanceof PskDecryptionError)) throw cause;
+        obstacles.set(`${pair.low_agent} and ${pair.high_agent}`, obstacleOf(pair, cause));
+      }
+    }
+    if (psks.length === 0) break;
+    const { reencrypted } = await callAsOperator("reencrypt_psks", { psks }) as {
+      reencrypted: number;
+    };
+    total += reencrypted;
+  }
+  if (obstacles.size === 0) {
+    console.log(`${total} PSKs reencrypted; all are encrypted under ${newest}, now.`);
+    return;
+  }
+  for (const [pair, obstacle] of obstacles) console.error(`The PSK of ${pair} ${obstacle}.`);
+  throw new CommandError(
+    `${total} PSKs reencrypted under ${newest}; ${obstacles.size} were not. Where their key is lost, rotate them; agents that share no active rule need one for that.`,
+  );
+}
+
+/**
+ * A function cannot decrypt what is encrypted under a key that it does not have: /wg_config would
+ * be misconfigured for that pair. And where another key is its newest, it goes on encrypting under
+ * that one, which must then not be dropped. Throws CommandError.
+ */
+async function assertFunctionsEncryptUnder(
+  keyId: string,
+  { reencrypted }: { readonly reencrypted: number },
+): Promise<void> {
+  const { key_ids } = await callFunctionAsOperator("/agent-mesh/psk/keys") as { key_ids: string[] };
+  if (key_ids[0] === keyId) return;
+  const done = reencrypted === 0 ? "Nothing was changed" : `${reencrypted} PSKs were reencrypted`;
+  throw new CommandError(
+    `${done}: the newest key of the functions is ${
+      key_ids[0]
+    }, not ${keyId}, the first of PSK_ENCRYPTION_KEYS here. ` +
+      "First set PSK_ENCRYPTION_KEYS of the functions to the new key, a comma, the old keys (the local stack reads it when it starts). " +
+      "Then run this command with the same list. Drop the old keys only after that.",
+  );
+}
+
+function ofPair({ low_agent, high_agent, encrypted_psk }: EncryptedPair) {
+  return { low_agent, high_agent, encrypted_psk };
+}
+
+/** Throws PskDecryptionError. */
+function reencrypt(pair: EncryptedPair, encryptionKeys: EncryptionKeys): string {
+  const owner = {
+    lowAgent: pair.low_agent,
+    highAgent: pair.high_agent,
+    version: pair.encrypted_version,
+  };
+  const psk = decryptPresharedKey(pair.encrypted_psk, { owner, encryptionKeys });
+  return encryptPresharedKey(psk, { owner, encryptionKeys });
+}
+
+function obstacleOf({ encrypted_psk }: EncryptedPair, { reason }: PskDecryptionError): string {
+  return reason === "unknown_encryption_key"
+    ? `is encrypted under key ${
+      encryptionKeyIdOf(encrypted_psk)
+    }, which PSK_ENCRYPTION_KEYS does not list`
+    : `is damaged (${reason})`;
+}
+
+/** From the environment alone, which is in nobody's shell history. Throws CommandError. */
+function readEncryptionKeys(): EncryptionKeys {
+  const secretText = Deno.env.get("PSK_ENCRYPTION_KEYS");
+  if (!secretText) {
+    throw new CommandError(
+      "Set PSK_ENCRYPTION_KEYS to what the functions have: the new key, a comma, the old one.",
+    );
+  }
+  const parsed = parseEncryptionKeys(secretText);
+  if (!parsed.ok) throw new CommandError(`PSK_ENCRYPTION_KEYS cannot be used. ${parsed.refusal}`);
+  return parsed.value;
+}
+
+await runCommand(reencryptPsks);

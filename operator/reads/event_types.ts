@@ -1,0 +1,13 @@
+import { ARTIFACT_EVENT_TYPES } from "../../supabase/functions/agent-artifacts/routes/events.ts";
+import { MESH_EVENT_TYPES } from "../../supabase/functions/agent-mesh/routes/events.ts";
+
+/** Every type of event: those that agents are shown, and those that the operator alone sees. */
+export const EVENT_TYPES: readonly string[] = [
+  ...ARTIFACT_EVENT_TYPES,
+  ...MESH_EVENT_TYPES,
+  "agent.readmitted",
+  "agent.removed",
+  "events.forgotten",
+  "key.created",
+  "key.revoked",
+];

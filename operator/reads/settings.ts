@@ -1,0 +1,68 @@
+import { ARTIFACTS_VARIABLES } from "../../supabase/functions/agent-artifacts/settings.ts";
+import { RENDERING_REVISION } from "../../supabase/functions/agent-mesh/config_version.ts";
+import { MESH_VARIABLES } from "../../supabase/functions/agent-mesh/settings.ts";
+import {
+  type Environment,
+  readVariables,
+} from "../../supabase/functions/_shared/settings/variables.ts";
+import { readConnection } from "../operator_call.ts";
+
+/** How long a function may take to tell its settings. */
+const PATIENCE_MILLISECONDS = 5_000;
+
+/** What an agent may hold; 0 bytes: any number. */
+export interface Limits {
+  readonly max_artifacts: number;
+  readonly quota_bytes: number;
+}
+
+/** What SQL functions about the mesh take beside what they are asked. */
+export interface MeshParameters {
+  readonly online_seconds: number;
+  readonly rendering_revision: number;
+}
+
+/** As agent-artifacts tells the operator, else as this environment says. Throws SettingsError. */
+export async function readLimits(): Promise<Limits> {
+  const { artifactsMaxArtifacts, artifactsQuotaBytes } = ARTIFACTS_VARIABLES;
+  const settings = readVariables(
+    { artifactsMaxArtifacts, artifactsQuotaBytes },
+    await settingsOf("agent-artifacts"),
+  );
+  return {
+    max_artifacts: settings.artifactsMaxArtifacts,
+    quota_bytes: settings.artifactsQuotaBytes,
+  };
+}
+
+/** As agent-mesh tells the operator, else as this environment says. Throws SettingsError. */
+export async function readMeshParameters(): Promise<MeshParameters> {
+  return meshParameters(await settingsOf("agent-mesh"));
+}
+
+/** As an environment says. Throws SettingsError. */
+export function meshParameters(environment: Environment = Deno.env): MeshParameters {
+  const { meshOnlineSeconds } = MESH_VARIABLES;
+  const settings = readVariables({ meshOnlineSeconds }, environment);
+  return { online_seconds: settings.meshOnlineSeconds, rendering_revision: RENDERING_REVISION };
+}
+
+/** The settings of a function by the names of their variables. Throws CommandError. */
+async function settingsOf(functionName: string): Promise<Environment> {
+  const told = await askForSettings(functionName);
+  return { get: (name) => told[name]?.toString() ?? Deno.env.get(name) };
+}
+
+/** What its /health tells the operator; nothing where it does not, or does not answer. */
+async function askForSettings(functionName: string): Promise<Readonly<Record<string, number>>> {
+  const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: apikey } = await readConnection();
+  try {
+    const response = await fetch(new URL(`/functions/v1/${functionName}/health`, url), {
+      headers: { apikey },
+      signal: AbortSignal.timeout(PATIENCE_MILLISECONDS),
+    });
+    return (await response.json()).settings ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,29 @@
+import { AGENT_ID } from "./agent_id.ts";
+
+/** Ids by the fields that name them. */
+export type NamedIds = Readonly<Record<string, string>>;
+
+const ARTIFACT_OR_GRANT_ID = /^(art|grant)_[0-9a-f]{32}$/;
+
+/** How keys and tokens begin: one that is sent as an id, by mistake, must not show. */
+const SECRET = /^(ak_|g_|sb_|eyJ)/;
+
+/** The fields whose values may be logged: no artifact's `key`, no token. */
+const FORMS: Readonly<Record<string, RegExp>> = {
+  agent_id: AGENT_ID,
+  from_agent: AGENT_ID,
+  to_agent: AGENT_ID,
+  a: AGENT_ID,
+  b: AGENT_ID,
+  artifact_id: ARTIFACT_OR_GRANT_ID,
+  grant_id: ARTIFACT_OR_GRANT_ID,
+};
+
+/** What `values`, a request's body or its answer, names and a log may hold. */
+export function namedIds(values: object): NamedIds {
+  return Object.fromEntries(
+    Object.entries(values).filter(([field, value]) =>
+      typeof value === "string" && FORMS[field]?.test(value) && !SECRET.test(value)
+    ),
+  );
+}

@@ -1,0 +1,141 @@
+import { AGENT_ID } from "../../_shared/agent_id.ts";
+import { type Endpoint, parseEndpoint } from "./endpoint.ts";
+import { type IpAddress, type Network, parseIpv4, parseIpv6, parseNetwork } from "./ip_address.ts";
+import { type PublicKey, storedPublicKey } from "./key.ts";
+import type { PresharedKey } from "./psk.ts";
+
+/** One snapshot of an agent's place in the mesh, as the database gives it: still to be parsed. */
+export interface MeshState {
+  readonly agent_id: string;
+  /** The agent's own tunnel addresses: IPv4, then IPv6. */
+  readonly addresses: readonly string[];
+  /** The mesh's networks with prefix length: IPv4, then IPv6. */
+  readonly networks: readonly string[];
+  /** Null: any port. Where none was registered, the database gives the endpoint's port. */
+  readonly listen_port: number | null;
+  /** Every registered peer that the agent sees, in any order. */
+  readonly peers: readonly PeerState[];
+}
+
+export interface PeerState {
+  readonly agent_id: string;
+  readonly pubkey: string;
+  readonly endpoint: string | null;
+  readonly addresses: readonly string[];
+  /** The active rules from this peer to the agent: what the peer may reach. */
+  readonly inbound_rules: readonly { readonly proto: string; readonly port: number }[];
+}
+
+/** Everything that a rendered configuration depends on. */
+export interface MeshConfiguration {
+  readonly agentId: string;
+  readonly addresses: AddressPair;
+  readonly networks: { readonly ipv4: Network; readonly ipv6: Network };
+  /** Null behind NAT: WireGuard then picks a port. */
+  readonly listenPort: number | null;
+  /** Sorted by the bytes of their identifiers. */
+  readonly peers: readonly PeerConfiguration[];
+}
+
+export interface PeerConfiguration {
+  readonly agentId: string;
+  readonly publicKey: PublicKey;
+  readonly presharedKey: PresharedKey;
+  readonly endpoint: Endpoint | null;
+  readonly addresses: AddressPair;
+  /** Sorted by protocol, then by port. */
+  readonly inboundRules: readonly InboundRule[];
+}
+
+export interface InboundRule {
+  readonly proto: "tcp" | "udp";
+  readonly port: number;
+}
+
+export interface AddressPair {
+  readonly ipv4: IpAddress;
+  readonly ipv6: IpAddress;
+}
+
+/** The database holds a value that no registration could have stored. */
+export class MeshStateError extends Error {
+  override name = "MeshStateError";
+}
+
+/**
+ * Parses every value again, so that nothing unparsed is ever rendered, and sorts the lists. One bad
+ * value makes it throw `MeshStateError`: a configuration that left out a peer would cut it off.
+ */
+export function parseMeshConfiguration<Peer extends PeerState>(
+  state: Omit<MeshState, "peers"> & { readonly peers: readonly Peer[] },
+  presharedKeyOf: (peer: Peer) => PresharedKey,
+): MeshConfiguration {
+  const [ipv4, ipv6] = state.networks.map(parseNetwork);
+  if (ipv4?.address.family !== "ipv4" || ipv6?.address.family !== "ipv6") {
+    throw new MeshStateError("The mesh needs an IPv4 and an IPv6 network.");
+  }
+  const meshNetworks = [ipv4, ipv6];
+  return {
+    agentId: agentIdOf(state),
+    addresses: addressesOf(state),
+    networks: { ipv4, ipv6 },
+    listenPort: state.listen_port === null ? null : portOf(state, state.listen_port),
+    peers: state.peers.map((peer) => ({
+      agentId: agentIdOf(peer),
+      publicKey: publicKeyOf(peer),
+      presharedKey: presharedKeyOf(peer),
+      endpoint: endpointOf(peer, meshNetworks),
+      addresses: addressesOf(peer),
+      inboundRules: inboundRulesOf(peer),
+    })).sort((one, other) => one.agentId < other.agentId ? -1 : 1),
+  };
+}
+
+function agentIdOf({ agent_id }: { agent_id: string }): string {
+  if (!AGENT_ID.test(agent_id)) {
+    throw new MeshStateError("An agent_id is malformed.");
+  }
+  return agent_id;
+}
+
+function publicKeyOf({ agent_id, pubkey }: PeerState): PublicKey {
+  const publicKey = storedPublicKey(pubkey);
+  if (publicKey === null) throw new MeshStateError(`The pubkey of ${agent_id} is malformed.`);
+  return publicKey;
+}
+
+function endpointOf(
+  { agent_id, endpoint }: PeerState,
+  meshNetworks: readonly Network[],
+): Endpoint | null {
+  if (endpoint === null) return null;
+  const parsed = parseEndpoint(endpoint, meshNetworks);
+  if (!parsed.ok) throw new MeshStateError(`The endpoint of ${agent_id}: ${parsed.refusal}`);
+  return parsed.value;
+}
+
+function addressesOf({ agent_id, addresses }: Pick<PeerState, "agent_id" | "addresses">) {
+  const [ipv4, ipv6] = [parseIpv4(addresses[0] ?? ""), parseIpv6(addresses[1] ?? "")];
+  if (ipv4 === null || ipv6 === null || addresses.length !== 2) {
+    throw new MeshStateError(`The addresses of ${agent_id} are not one IPv4 and one IPv6 address.`);
+  }
+  return { ipv4, ipv6 };
+}
+
+function inboundRulesOf(peer: PeerState): InboundRule[] {
+  return peer.inbound_rules.map(({ proto, port }) => {
+    if (proto !== "tcp" && proto !== "udp") {
+      throw new MeshStateError(`A rule from ${peer.agent_id} is for neither TCP nor UDP.`);
+    }
+    return { proto, port: portOf(peer, port) } as const;
+  }).sort((one, other) =>
+    one.proto === other.proto ? one.port - other.port : one.proto < other.proto ? -1 : 1
+  );
+}
+
+function portOf({ agent_id }: { agent_id: string }, port: number): number {
+  if (!Number.isInteger(port) || port < 1 || port > 65535) {
+    throw new MeshStateError(`A port of ${agent_id} is out of range.`);
+  }
+  return port;
+}

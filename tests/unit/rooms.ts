@@ -1,0 +1,97 @@
+/** The rooms of the tree, and what each of them imports. */
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The houses, from the ground up: each imports from itself and from those before it. */
+export const HOUSES = [
+  "supabase/functions",
+  "clients/typescript/src",
+  "local",
+  "operator",
+  "dev",
+] as const;
+
+/** The files that a file imports, types included; both by their paths below the project. */
+export type Imports = ReadonlyMap<string, readonly string[]>;
+
+/** The files below a folder, by their paths below the project. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const options = { recursive: true, withFileTypes: true } as const;
+  const entries = await readdir(join(PROJECT, folder), options);
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) =>
+    relative(PROJECT, join(parentPath, name))
+  );
+}
+
+export async function readImports(): Promise<Imports> {
+  const imports = new Map<string, readonly string[]>();
+  for (const file of (await Promise.all(HOUSES.map(filesBelow))).flat()) {
+    if (!file.endsWith(".ts")) continue;
+    const source = await readFile(join(PROJECT, file), "utf8");
+    imports.set(file, relativeImports(source).map((path) => join(dirname(file), path)));
+  }
+  return imports;
+}
+
+/** The relative paths that a module imports, statically or when it runs. */
+export function relativeImports(source: string): string[] {
+  const paths = source.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*"(\.\.?\/[^"]+)"/g);
+  return Array.from(paths, ([, path]) => path!);
+}
+
+/**
+ * What imports what, by rooms. A room is a folder without its doors. A door is a file that imports
+ * from a folder below its own, or from another door beside it: `app.ts` over `routes/`. Each is a
+ * room of its own, above the others.
+ */
+export function roomsOf(imports: Imports): Map<string, Set<string>> {
+  const doors = doorsIn(imports);
+  const roomOf = (file: string) => doors.has(file) ? file : dirname(file);
+  const rooms = new Map<string, Set<string>>();
+  for (const [file, targets] of imports) {
+    for (const to of targets.map(roomOf)) {
+      const from = roomOf(file);
+      if (to !== from) rooms.set(from, (rooms.get(from) ?? new Set()).add(to));
+    }
+  }
+  return rooms;
+}
+
+function doorsIn(imports: Imports): ReadonlySet<string> {
+  const doors = new Set<string>();
+  for (let known = -1; known < doors.size;) {
+    known = doors.size;
+    for (const [file, targets] of imports) {
+      const folder = dirname(file);
+      const isDoor = (target: string) =>
+        dirname(target) === folder ? doors.has(target) : target.startsWith(`${folder}/`);
+      if (targets.some(isDoor)) doors.add(file);
+    }
+  }
+  return doors;
+}
+
+/** A way from a room back to itself, or null. */
+export function findCycle(rooms: ReadonlyMap<string, ReadonlySet<string>>): string[] | null {
+  const finished = new Set<string>();
+
+  function walk(room: string, way: readonly string[]): string[] | null {
+    if (way.includes(room)) return [...way.slice(way.indexOf(room)), room];
+    if (finished.has(room)) return null;
+    for (const next of rooms.get(room) ?? []) {
+      const cycle = walk(next, [...way, room]);
+      if (cycle !== null) return cycle;
+    }
+    finished.add(room);
+    return null;
+  }
+
+  for (const room of rooms.keys()) {
+    const cycle = walk(room, []);
+    if (cycle !== null) return cycle;
+  }
+  return null;
+}

@@ -1,0 +1,115 @@
+/** What makes the tree of rooms the architecture that docs/architecture.md shows. */
+import assert from "node:assert/strict";
+import { readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  filesBelow,
+  findCycle,
+  HOUSES,
+  PROJECT,
+  readImports,
+  relativeImports,
+  roomsOf,
+} from "./rooms.ts";
+
+const MOST_FILES = 12;
+
+Deno.test(`every folder of every house → at most ${MOST_FILES} files`, async () => {
+  const counts = new Map<string, number>();
+  for (const file of (await Promise.all(HOUSES.map(filesBelow))).flat()) {
+    counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+  }
+  assert.ok(counts.size > 50, String(counts.size));
+  assert.deepEqual([...counts].filter(([, count]) => count > MOST_FILES), []);
+});
+
+Deno.test("the imports between rooms, types included → no way leads back to where it began", async () => {
+  const rooms = roomsOf(await readImports());
+  assert.ok(rooms.get("local/stack")?.has("local/state"), "the imports are found");
+  assert.ok(rooms.has("supabase/functions/agent-mesh/app.ts"), "the doors are found");
+  const cycle = findCycle(rooms);
+  assert.equal(cycle, null, `a cycle of imports: ${cycle?.join(" → ")}`);
+});
+
+Deno.test("the imports between houses → never from one to a later one", async () => {
+  const houseOf = (path: string) => HOUSES.findIndex((house) => path.startsWith(`${house}/`));
+  const upward: string[] = [];
+  for (const [file, targets] of await readImports()) {
+    for (const target of targets) {
+      if (houseOf(target) > houseOf(file)) upward.push(`${file} → ${target}`);
+      assert.ok(houseOf(target) >= 0, `${file} imports ${target}, which is in no house`);
+    }
+  }
+  assert.deepEqual(upward, []);
+});
+
+Deno.test("neither the functions nor the package of the client → import from any other house", async () => {
+  for (const [file, targets] of await readImports()) {
+    const alone = HOUSES.slice(0, 2).find((house) => file.startsWith(`${house}/`));
+    if (alone === undefined) continue;
+    assert.deepEqual(targets.filter((target) => !target.startsWith(`${alone}/`)), [], file);
+  }
+});
+
+for (
+  const [edges, cycle] of [
+    [{ a: ["b", "c"], b: ["c"], c: [] }, null],
+    [{ a: ["b"], b: ["c"], c: ["b"] }, ["b", "c", "b"]],
+  ] as const
+) {
+  Deno.test(`findCycle() of ${JSON.stringify(edges)} → ${cycle}`, () => {
+    const rooms = new Map(Object.entries(edges).map(([from, to]) => [from, new Set<string>(to)]));
+    assert.deepEqual(findCycle(rooms), cycle);
+  });
+}
+
+Deno.test("roomsOf() of a file over a folder, and one beside it → a door, and its folder", () => {
+  const imports = new Map([
+    ["x/app.ts", ["x/routes/one.ts", "x/errors.ts"]],
+    ["x/index.ts", ["x/app.ts"]],
+    ["x/routes/one.ts", ["x/errors.ts"]],
+    ["x/errors.ts", []],
+  ]);
+  assert.deepEqual(
+    roomsOf(imports),
+    new Map([
+      ["x/app.ts", new Set(["x/routes", "x"])],
+      ["x/index.ts", new Set(["x/app.ts"])],
+      ["x/routes", new Set(["x"])],
+    ]),
+  );
+  const upward = new Map([...imports, ["x/routes/one.ts", ["x/app.ts"]]]);
+  assert.deepEqual(findCycle(roomsOf(upward)), ["x/app.ts", "x/routes", "x/app.ts"]);
+});
+
+Deno.test("relativeImports() of every form of import → its path", () => {
+  const source = `
+import { a } from "./a.ts";
+import type {
+  B,
+} from "../b/b.ts";
+import "./c.ts";
+export * from "../d.ts";
+await import("../e.ts");
+import { join } from "node:path";`;
+  assert.deepEqual(relativeImports(source), [
+    "./a.ts",
+    "../b/b.ts",
+    "./c.ts",
+    "../d.ts",
+    "../e.ts",
+  ]);
+});
+
+Deno.test("every task of deno.json → names files that exist", async () => {
+  const { tasks } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8")) as {
+    tasks: Record<string, string>;
+  };
+  const named = Object.values(tasks).flatMap((task) =>
+    task.split(/[\s,=]+/).filter((word) => /^(?:dev|local|operator|tests)(?:\/|$)/.test(word))
+  );
+  assert.ok(named.length > 30);
+  for (const path of named) {
+    await assert.doesNotReject(stat(join(PROJECT, path)), `${path} does not exist`);
+  }
+});
