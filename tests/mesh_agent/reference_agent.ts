@@ -82,7 +82,13 @@ export class ReferenceAgent {
 
   /** SIGTERM again and again until it has ended; returns its exit code. */
   async stopImpatiently(): Promise<number | undefined> {
-    const repeated = setInterval(() => this.#process?.kill("SIGTERM"), 20);
+    const repeated = setInterval(() => {
+      try {
+        this.#process?.kill("SIGTERM");
+      } catch {
+        // It has ended, and its status is on the way.
+      }
+    }, 20);
     return await this.stop("SIGTERM").finally(() => clearInterval(repeated));
   }
 

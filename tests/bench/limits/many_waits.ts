@@ -15,13 +15,16 @@ const MILLISECONDS_BETWEEN_CHANGES = 500;
 /** How long after the last change somebody may still be told. */
 const TELLING_MILLISECONDS = 20_000;
 
+/** A request that has no answer after so long is held: a refusal comes at once. */
+const HELD_AFTER_MILLISECONDS = 5_000;
+
 const MAX_P99_MILLISECONDS = 3_000;
 const MAX_MEBIBYTES = 300;
 
 export interface ManyWaits {
   readonly waits: number;
   readonly keys: number;
-  /** Requests under way when the changes begin. */
+  /** Requests that were held when the changes began. */
   readonly held: number;
   readonly refused: number;
   /** Answered with nothing to tell before their time, as when a key waits too often. */
@@ -40,7 +43,7 @@ export interface ManyWaits {
 }
 
 interface Waiting {
-  readonly agentId: string;
+  readonly sentAt: number;
   toldAfter: number | null;
   isDismissed: boolean;
 }
@@ -88,9 +91,9 @@ export async function measureManyWaits(
     let after: string | undefined;
     let seconds = 0;
     while (!over.signal.aborted) {
-      const waiting: Waiting = { agentId, toldAfter: null, isDismissed: false };
-      if (seconds > 0) underWay.get(agentId)!.add(waiting);
       const sentAt = performance.now();
+      const waiting: Waiting = { sentAt, toldAfter: null, isDismissed: false };
+      if (seconds > 0) underWay.get(agentId)!.add(waiting);
       const answer = await ask(agentId, after === undefined ? {} : { after, wait_seconds: seconds })
         .catch(({ code }) => {
           if (!over.signal.aborted) otherAnswers[code] = (otherAnswers[code] ?? 0) + 1;
@@ -133,12 +136,12 @@ export async function measureManyWaits(
     if (following.length % BEGIN_TOGETHER === 0) await pause(100);
   }
   await pause(SETTLING_MILLISECONDS);
-  const held = [...underWay.values()].reduce((sum, { size }) => sum + size, 0);
+  const held = agents.flatMap(heldOf).length;
   const asked: Waiting[] = [];
   for (let number = 0; number < changes; number++) {
     const agentId = agents[Math.floor(number * keys / changes)]!;
     changedAt.set(agentId, Infinity);
-    asked.push(...underWay.get(agentId)!);
+    asked.push(...heldOf(agentId));
     while (!await grant(number, agentId).catch(() => false)) reset++;
     changedAt.set(agentId, performance.now());
     await pause(MILLISECONDS_BETWEEN_CHANGES);
@@ -147,6 +150,11 @@ export async function measureManyWaits(
   over.abort();
   await Promise.all(following);
   await dispatcher.close();
+
+  function heldOf(agentId: string): Waiting[] {
+    const heldSince = performance.now() - HELD_AFTER_MILLISECONDS;
+    return [...underWay.get(agentId)!].filter(({ sentAt }) => sentAt < heldSince);
+  }
 
   /** False, or a failure: it was not answered. */
   async function grant(number: number, to_agent: string): Promise<boolean> {
