@@ -11,11 +11,11 @@ const CATALOGUE = {
   unauthenticated: {
     status: 401,
     message:
-      "Send an agent key as `Authorization: Bearer ak_…`, the token of a signed-in user in its place, or the project's secret key as `apikey`. This one is missing, unknown, expired or revoked.",
+      "The credential is missing, unknown, expired or revoked. Send an agent key or a signed-in user's token as `Authorization: Bearer …`, or the project's secret key as `apikey`.",
   },
   forbidden: {
     status: 403,
-    message: "This agent may not do that, or not in the name of another agent.",
+    message: "This agent may not do that, or not on behalf of another agent.",
   },
   not_found: { status: 404, message: "There is no such operation. See GET /openapi.json." },
   artifact_not_found: { status: 404, message: "There is no such artifact, or it is not yours." },
@@ -24,15 +24,19 @@ const CATALOGUE = {
     status: 404,
     message: "There is no such peer. An agent joins with /peer/register.",
   },
-  method_not_allowed: { status: 405, message: "This path answers the methods in `allow` only." },
+  method_not_allowed: {
+    status: 405,
+    message: "This path accepts only the methods in the `allow` header.",
+  },
   upload_missing: {
     status: 409,
-    message: "Nothing was uploaded yet. PUT the bytes to `upload_url`, then commit.",
+    message: "Nothing has been uploaded yet. PUT the bytes to `upload_url`, then commit.",
   },
   artifact_not_committed: { status: 409, message: "The artifact is not committed yet." },
   already_committed: {
     status: 409,
-    message: "The artifact is committed with another SHA-256. Register a new one for other bytes.",
+    message:
+      "The artifact was committed with another SHA-256. For other bytes, register a new one.",
   },
   commit_in_progress: {
     status: 409,
@@ -42,11 +46,11 @@ const CATALOGUE = {
   pubkey_in_use: {
     status: 409,
     message:
-      "Another agent has this public key, or had it within the last day. Make a new key pair, and register that.",
+      "Another agent has this public key, or had it within the last day. Make a new key pair and register its public key.",
   },
   network_full: { status: 409, message: "The mesh has no free address left." },
   quota_exceeded: { status: 409, message: "The agent's quota has no room for this artifact." },
-  limit_exceeded: { status: 409, message: "A limit is reached; see `details`." },
+  limit_exceeded: { status: 409, message: "A limit has been reached; see `details`." },
   artifact_expired: { status: 410, message: "The artifact has expired or was deleted." },
   grant_expired: { status: 410, message: "The grant has expired." },
   grant_revoked: { status: 410, message: "The grant was revoked." },
@@ -57,7 +61,7 @@ const CATALOGUE = {
   body_too_large: { status: 413, message: "The request body may have at most 64 KiB." },
   invalid_request: {
     status: 422,
-    message: "Some fields are not as they should be; see `details`.",
+    message: "Some fields are invalid; see `details`.",
   },
   size_mismatch: {
     status: 422,
@@ -71,16 +75,19 @@ const CATALOGUE = {
   rate_limited: {
     status: 429,
     message:
-      "Too many requests of this agent key, user, grant token or address; see `details`. Wait, then send the same request again.",
+      "Too many requests with this agent key, user, grant token or address; see `details`. Wait, then send the same request again.",
     retryAfterSeconds: 1,
   },
-  internal: { status: 500, message: "Something went wrong here. The log has it under request_id." },
+  internal: {
+    status: 500,
+    message: "Something went wrong in the service. Its log has the cause under `request_id`.",
+  },
   upstream_unavailable: {
     status: 503,
-    message: "The database or the storage did not answer. Send the same request again.",
+    message: "The database or Storage did not answer. Send the same request again.",
     retryAfterSeconds: 2,
   },
-  misconfigured: { status: 503, message: "The service is not configured completely." },
+  misconfigured: { status: 503, message: "The service is not fully configured." },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof CATALOGUE;

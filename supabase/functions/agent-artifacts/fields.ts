@@ -35,7 +35,7 @@ export const key = visibleText
   .min(1, KEY_LENGTH_RULE)
   .max(MAX_KEY_BYTES, KEY_LENGTH_RULE)
   .refine(hasFewBytes, KEY_LENGTH_RULE)
-  .regex(KEY, "Must be segments joined by `/`, none of them empty, `.` or `..`.")
+  .regex(KEY, "Must be segments joined by `/`. None may be empty, `.` or `..`.")
   .meta({
     description: "The file's name: at most 1024 bytes of UTF-8, in segments joined by `/`.",
     examples: ["reports/2026/july.pdf"],
@@ -44,7 +44,7 @@ export const key = visibleText
 export const prefix = visibleText
   .max(MAX_KEY_BYTES, PREFIX_LENGTH_RULE)
   .refine(hasFewBytes, PREFIX_LENGTH_RULE)
-  .regex(PREFIX, "Must be the beginning of a key.")
+  .regex(PREFIX, "Must be the beginning of a file's name (`key`).")
   .meta({
     description: "The beginning of the files' names: at most 1024 bytes of UTF-8.",
     examples: ["reports/2026/"],

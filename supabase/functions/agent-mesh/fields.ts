@@ -46,7 +46,7 @@ const namesRule = z.object({
 /** A rule as a request names it. */
 export const ruleOfTwo = namesRule.refine(({ from_agent, to_agent }) => from_agent !== to_agent, {
   path: ["to_agent"],
-  message: "Must be another agent than from_agent.",
+  message: "Must not be the same agent as from_agent.",
 });
 
 export const PUBKEY_EXAMPLE = "aKZGuFqxzUrxCXcEJMvBbVQZdDAeYcGjcyAjJtuEQ3I=";

@@ -212,6 +212,6 @@ function movedAway(): ServiceError {
 function lostUpload(): ServiceError {
   return new ServiceError("upload_missing", {
     message:
-      "The uploaded bytes are lost in Storage. PUT them to `upload_url` again, then commit; where it has run out, start again with /register.",
+      "Storage has lost the uploaded bytes. PUT them to `upload_url` again, then commit. If that URL has expired, start again with /register.",
   });
 }

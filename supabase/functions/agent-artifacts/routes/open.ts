@@ -26,7 +26,7 @@ const request = z.object({
   })
   .refine((input) => input.artifact_id === undefined || input.key === undefined, {
     path: ["key"],
-    message: "Must not stand beside artifact_id.",
+    message: "Must not be sent together with artifact_id.",
     when: () => true,
   });
 

@@ -9,7 +9,7 @@ import { configVersion } from "../config_version.ts";
 import { sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
-const VERSION_RULE = "Must be the config_version of a configuration.";
+const VERSION_RULE = "Must be the config_version of an answer of /wg_config.";
 
 const request = z.object({
   agent_id: subject,
