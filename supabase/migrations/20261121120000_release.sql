@@ -2,8 +2,9 @@
 
 -- schemas/agents/agents.sql
 
--- What both functions share about agents: their keys, the log of events, and who is calling.
--- An agent is an identifier and nothing else: it exists as soon as somebody names it.
+-- What both functions share about agents: agent keys, the event log, and the identification of
+-- callers.
+-- An agent is only an identifier: it exists as soon as something names it.
 
 create schema agents;
 comment on schema agents is
@@ -15,8 +16,7 @@ create domain agents.agent_id as text collate "C"
     length(value) <= 128 and value ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$'
   );
 comment on domain agents.agent_id is
-  'An agent''s identifier. Byte order (collate "C"), because the order of agents is part of what '
-  'they read.';
+  'An agent''s identifier. In byte order (collate "C"), because agents see lists in this order.';
 
 create function agents.iso_timestamp(instant timestamptz) returns text
 language sql
@@ -24,7 +24,7 @@ stable
 -- An SQL-standard body has its names fixed when it is made, needs no search_path, and is inlined.
 return to_char(iso_timestamp.instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 comment on function agents.iso_timestamp(timestamptz) is
-  'How every answer writes a timestamp: ISO 8601, UTC, milliseconds, Z.';
+  'The format of every timestamp in an answer: ISO 8601, UTC, milliseconds, Z.';
 
 -- schemas/agents/events.sql
 
@@ -52,20 +52,20 @@ create table agents.events (
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
-  'change itself. Holds no secret. Rows go by forget_events alone, when they are old.';
+  'change itself. Contains no secrets. Only forget_events deletes rows, when they are old.';
 comment on column agents.events.transaction_id is
-  'Numbers are not given in the order of commits: a transaction that commits late has lower ones '
-  'than what was read meanwhile. In the order of (transaction_id, event_id), and read only below '
-  'pg_snapshot_xmin(pg_current_snapshot()), nothing is missed.';
+  'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
+  'than events that were already read. Reading in the order of (transaction_id, event_id), and '
+  'only below pg_snapshot_xmin(pg_current_snapshot()), misses nothing.';
 comment on column agents.events.actor_user_id is
   'The signed-in user who acted as the agent: the sub of the token.';
 comment on column agents.events.object_id is
-  'What was acted on: an artifact_id, grant_id or key_id, where there is one.';
+  'What was acted on: an artifact_id, grant_id or key_id, if there is one.';
 comment on column agents.events.subject_agent_id is
   'The agent whose access changed, or whose object was acted on.';
 comment on column agents.events.other_agent_id is
-  'The other agent that it concerns, where there are two: the owner of what was granted, the other '
-  'side of a rule or a pair. Both find the event in their feeds.';
+  'The second agent that the event concerns, if any: the owner of what was granted, or the other '
+  'side of a rule or a pair. Both agents find the event in their feeds.';
 
 create function agents.artifact_of_event(object_id text, details jsonb) returns text
 language sql
@@ -73,7 +73,7 @@ immutable
 return coalesce(details ->> 'artifact_id', case when starts_with(object_id, 'art_') then object_id end)
   collate "C";
 comment on function agents.artifact_of_event(text, jsonb) is
-  'The artifact that an event is about, in whatever place it is named; null: none.';
+  'The artifact that an event is about, wherever the event names it; null: none.';
 
 -- What happened to an agent, what it did, what happened to an artifact, each in the order of
 -- commits. Old events are found by event_id, which rises with time.
@@ -125,8 +125,8 @@ begin
 end
 $$;
 comment on function agents.refuse_removal_of_events() is
-  'Lets rows go on two conditions alone, whatever privileges a role has: they are 30 days old, and '
-  'the same transaction has written the event that says which and how many they are.';
+  'Refuses to delete rows, whatever privileges a role has, unless they are 30 days old and the '
+  'same transaction has written the event that says which rows and how many they are.';
 
 create trigger events_are_forgotten_by_the_rules
   after delete on agents.events
@@ -223,17 +223,16 @@ begin
 end
 $$;
 comment on function public.forget_events(jsonb, integer, integer) is
-  'Deletes events that are older than so many days, at least 30, among the max_entries oldest, with '
-  'one event that says which. Returns {forgotten, remaining}, which counts at most a thousand. Raises '
-  'forbidden for an agent, invalid_request.';
+  'Deletes events older than the given number of days, at least 30, among the max_entries oldest, '
+  'and writes one event that says which. Returns {forgotten, remaining}, where remaining counts '
+  'at most a thousand. Raises forbidden for an agent, invalid_request.';
 
 -- schemas/agents/reads.sql
 
--- Reads that are repeated. The first read of an object by a reader is an event at once. Those of
--- the minute after it are only counted, in place. The next event of that reader and object has
--- their number: the one of the first read after the minute, or the sweep's where nobody reads any
--- more. So whoever follows the log learns of a read when it begins to happen, and of every one in
--- the end.
+-- Repeated reads. A reader's first read of an object writes an event at once. Reads in the minute
+-- after it are only counted, in place. The next event of that reader and object reports their
+-- number: the first read after the minute writes it, or the sweep if no more reads come. So the log
+-- shows a read as soon as reading begins, and counts every read in the end.
 
 create table agents.reads (
   object_id text collate "C" not null,
@@ -255,16 +254,16 @@ create table agents.reads (
 -- A read that is counted changes no column that is in an index, and finds room on its page.
 with (fillfactor = 50);
 comment on table agents.reads is
-  'One row per object and reader who read it lately: what the next event about them will tell. The '
-  'sweep ends rows whose minute is over.';
+  'One row per object and recent reader: what their next event will report. The sweep deletes '
+  'rows whose minute has passed.';
 comment on column agents.reads.reader is
-  'The calling agent, or empty: the operator, or whoever holds the token of the grant.';
+  'The calling agent, or empty for the operator and for whoever holds the grant token.';
 comment on column agents.reads.user_id is
   'The signed-in user who called as that agent, or empty.';
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';
 comment on column agents.reads.told_reads is 'How many reads that event stands for.';
-comment on column agents.reads.untold_reads is 'How many there were since.';
-comment on column agents.reads.reads is 'How many there were since the row was made.';
+comment on column agents.reads.untold_reads is 'How many reads came after it.';
+comment on column agents.reads.reads is 'How many reads came after the row was created.';
 
 create index reads_by_age on agents.reads (told_at);
 
@@ -335,9 +334,9 @@ begin
 end
 $$;
 comment on function agents.record_read(jsonb, text, text, text, text, jsonb, text) is
-  'As record_event, for reading: at most one event a minute per object and reader. Its `reads` in '
-  'details is how many it stands for: itself, and those since the event before. The last thing that '
-  'a transaction does.';
+  'Like record_event, for reads: at most one event a minute per object and reader. `reads` in its '
+  'details is the number of reads it stands for: this one, and those since the previous event. '
+  'Must be the last step of a transaction.';
 
 create function public.settle_reads(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -394,17 +393,17 @@ begin
 end
 $$;
 comment on function public.settle_reads(jsonb, integer) is
-  'Writes the events of reads that were counted and not told yet, once their minute is over, and '
-  'forgets whom they were counted for. Returns {remaining}, which counts at most a thousand. Raises '
-  'forbidden for an agent.';
+  'Writes the events of counted reads that no event has reported, once their minute has passed, '
+  'and deletes their rows. Returns {remaining}, which counts at most a thousand. Raises forbidden '
+  'for an agent.';
 
 -- schemas/agents/repeated_changes.sql
 
 -- Changes to the mesh that an agent repeats: endpoints that flip, rules that are put and revoked.
--- The first few changes of a thing are an event each, at once. While the agent goes on, there is
--- one event a minute, of the last change, which says how many there were. The first change after
--- the minute writes it, or the sweep when the agent has stopped. So no agent fills the log, and
--- whoever follows the log still learns how every thing ended up.
+-- The first few changes of the same thing each write an event at once. If the agent goes on, one
+-- event a minute reports the latest change and the number of changes. The first change after the
+-- minute writes it, or the sweep if the agent has stopped. So no agent can fill the log, and the
+-- log still shows the final state of every thing.
 
 create table agents.repeated_changes (
   actor agents.agent_id not null,
@@ -429,20 +428,21 @@ create table agents.repeated_changes (
 with (fillfactor = 50);
 comment on table agents.repeated_changes is
   'One row per actor and thing that it changed within the last hour: what the next event about it '
-  'will tell.';
+  'will report.';
 comment on column agents.repeated_changes.user_id is
   'The signed-in user who called as the agent, or empty.';
-comment on column agents.repeated_changes.kind is 'What actions begin with: peer, rule, psk.';
+comment on column agents.repeated_changes.kind is 'The prefix of the actions: peer, rule, psk.';
 comment on column agents.repeated_changes.thing is
-  'Which of the things between the two agents, such as `tcp 443`, or empty.';
-comment on column agents.repeated_changes.action is 'The last change. details are its own.';
+  'Which thing between the two agents, such as `tcp 443`, or empty.';
+comment on column agents.repeated_changes.action is 'The last change. details belongs to it.';
 comment on column agents.repeated_changes.told_at is 'When the last minute began.';
-comment on column agents.repeated_changes.told is 'How many events there were in that minute.';
+comment on column agents.repeated_changes.told is 'How many events were written in that minute.';
 comment on column agents.repeated_changes.told_times is
   'How many changes the last event stands for.';
-comment on column agents.repeated_changes.untold is 'How many changes there were since that event.';
+comment on column agents.repeated_changes.untold is 'How many changes came after that event.';
 comment on column agents.repeated_changes.due_at is
-  'When the sweep is to look: a minute after told_at where something is untold, else an hour.';
+  'When the sweep must look at the row: a minute after told_at if a change is unreported, '
+  'otherwise an hour.';
 
 create index repeated_changes_by_due_time on agents.repeated_changes (due_at);
 
@@ -457,7 +457,7 @@ return (one).actor = (other).actor
   and (one).other_agent_id = (other).other_agent_id
   and (one).thing = (other).thing;
 comment on function agents.is_same_thing(agents.repeated_changes, agents.repeated_changes) is
-  'Whether two rows are of one thing that one actor changed.';
+  'Whether two rows are about the same thing, changed by the same actor.';
 
 create table agents.changed_things (
   actor agents.agent_id primary key,
@@ -466,8 +466,8 @@ create table agents.changed_things (
 )
 with (fillfactor = 50);
 comment on table agents.changed_things is
-  'How many different things an agent has changed since an hour of its own began. The next change '
-  'after that hour begins another.';
+  'How many different things an agent has changed in its current hour. The first change after '
+  'that hour starts the next one.';
 
 create function agents.count_changed_thing(actor text) returns void
 language sql
@@ -485,7 +485,7 @@ as $$
   )
 $$;
 comment on function agents.count_changed_thing(text) is
-  'Counts a thing that an agent had not changed within an hour.';
+  'Counts a thing that an agent had not changed within the hour.';
 
 create function agents.record_repeated(change agents.repeated_changes, request_id text, more jsonb default '{}')
 returns void
@@ -512,7 +512,7 @@ as $$
   )
 $$;
 comment on function agents.record_repeated(agents.repeated_changes, text, jsonb) is
-  'Appends the event that a row is to tell now, which stands for told_times changes.';
+  'Appends the event that a row must report now. It stands for told_times changes.';
 
 create function agents.record_change(
   caller jsonb,
@@ -608,9 +608,9 @@ begin
 end
 $$;
 comment on function agents.record_change(jsonb, text, text, text, jsonb, text, text, integer) is
-  'As record_event, for changes to the mesh that an agent may repeat. `times` in the details of an '
-  'event says how many changes of the thing it stands for, where there are more than one. max_things '
-  'is null where the agent cannot make up what it changes.';
+  'Like record_event, for changes to the mesh that an agent may repeat. If an event stands for '
+  'more than one change of the thing, `times` in its details says how many. max_things is null if '
+  'the agent cannot invent what it changes.';
 
 create function public.settle_changes(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -653,13 +653,14 @@ begin
 end
 $$;
 comment on function public.settle_changes(jsonb, integer) is
-  'Writes the events of changes that were counted and not told yet, once their minute is over, with '
-  'the time of the last one as last_at, and forgets what was not repeated within an hour. Returns '
-  '{remaining}, which counts at most a thousand. Raises forbidden for an agent.';
+  'Writes the events of counted changes that no event has reported, once their minute has passed, '
+  'with the time of the last change as last_at. Deletes rows of things that were not changed '
+  'again within an hour. Returns {remaining}, which counts at most a thousand. Raises forbidden '
+  'for an agent.';
 
 -- schemas/agents/keys.sql
 
--- Agent keys: made and revoked by the operator alone, by rpc with the secret key or in the SQL
+-- Agent keys. Only the operator creates and revokes them, by rpc with the secret key or in the SQL
 -- editor.
 
 create table agents.keys (
@@ -678,7 +679,8 @@ create table agents.keys (
   constraint key_hash_is_unique unique (key_hash)
 );
 comment on table agents.keys is
-  'Agent keys. Only the SHA-256 of a key is kept; the key itself is shown once, when it is made.';
+  'Agent keys. Only the SHA-256 of a key is stored; the key itself is shown once, when it is '
+  'created.';
 
 create index keys_by_agent on agents.keys (agent_id);
 
@@ -748,8 +750,8 @@ begin
 end
 $$;
 comment on function public.create_agent_key(text, text, timestamptz, integer) is
-  'Makes an agent key and returns it with its id, once: only its hash is kept. An agent may have '
-  'as many live keys as max_live_keys says. Raises invalid_request, limit_exceeded.';
+  'Creates an agent key and returns it with its id, once: only its hash is stored. An agent may '
+  'have up to max_live_keys live keys. Raises invalid_request, limit_exceeded.';
 
 create function public.revoke_agent_key(key_id text) returns json
 language plpgsql
@@ -776,7 +778,7 @@ begin
 end
 $$;
 comment on function public.revoke_agent_key(text) is
-  'Ends one agent key. Idempotent: {"revoked": 0} the second time.';
+  'Revokes one agent key. Idempotent: {"revoked": 0} the second time.';
 
 create function public.revoke_agent_keys(agent_id text) returns json
 language plpgsql
@@ -801,20 +803,20 @@ begin
   return json_build_object('revoked', revoked_count);
 end
 $$;
-comment on function public.revoke_agent_keys(text) is 'Ends every live key of an agent.';
+comment on function public.revoke_agent_keys(text) is 'Revokes every live key of an agent.';
 
 -- schemas/agents/removed_agents.sql
 
--- Agents that the operator removed. An agent key ends for good, but a signed-in user keeps a token,
--- and gets new ones: so the name itself is refused, until the operator readmits it.
+-- Agents that the operator removed. A revoked agent key stays revoked, but a signed-in user keeps a
+-- token and gets new ones. So the agent's name itself is refused until the operator readmits it.
 
 create table agents.removed_agents (
   agent_id agents.agent_id primary key,
   removed_at timestamptz not null default clock_timestamp()
 );
 comment on table agents.removed_agents is
-  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed and '
-  'not readmitted since. Agent keys do not mind.';
+  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
+  'and not readmitted since. Agent keys are not affected.';
 
 create function agents.agent_of_user(caller jsonb) returns text
 language sql
@@ -826,8 +828,8 @@ return case
   then caller ->> 'agent_id'
 end;
 comment on function agents.agent_of_user(jsonb) is
-  'The agent that a signed-in user is; null where the caller is no user, the token has ended, or the '
-  'agent was removed.';
+  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
+  'or the agent was removed.';
 
 create function public.readmit_agent(agent_id text) returns json
 language plpgsql
@@ -845,16 +847,16 @@ begin
 end
 $$;
 comment on function public.readmit_agent(text) is
-  'Lets the users of an agent that was removed call again; what was ended stays ended. Idempotent: '
-  '{"readmitted": false} where the agent is not removed.';
+  'Lets the users of a removed agent call again. What the removal ended stays ended. Idempotent: '
+  '{"readmitted": false} if the agent is not removed.';
 
 -- schemas/agents/callers.sql
 
--- Who is calling. Every operation takes `caller` as its first argument, so that authentication is
--- part of the same transaction as the operation and costs no round trip of its own:
+-- Identifies the caller. Every operation takes `caller` as its first argument, so authentication is
+-- part of the operation's transaction and costs no extra round trip:
 --   {"kind": "agent", "key_hash": "<sha256 of the agent key, hex>", "request_id": "…"}
 --   {"kind": "user", "agent_id": "…", "user_id": "<uuid>", "expires_at": "<timestamp>",
---     "request_id": "…"}, as the function has read it in the verified token of a signed-in user
+--     "request_id": "…"}, which the function reads from a signed-in user's verified token
 --   {"kind": "operator", "request_id": "…"}
 --   {"kind": "grant_token", "request_id": "…"}, for redeem_grant_token alone
 
@@ -896,9 +898,10 @@ begin
 end
 $$;
 comment on function agents.authenticate(jsonb) is
-  'The calling agent''s identifier, or null for the operator. Where a key says who it is, the '
-  'answer''s header x-caller is `<agent_id> <key_id>`. Raises unauthenticated for an unknown, '
-  'expired or revoked key, and for a user whose token has ended or whose agent was removed.';
+  'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
+  'caller, the answer''s header x-caller is `<agent_id> <key_id>`. Raises unauthenticated for an '
+  'unknown, expired or revoked key, and for a user whose token has expired or whose agent was '
+  'removed.';
 
 create function agents.require_self(caller_agent text, agent_id text) returns text
 language plpgsql
@@ -918,9 +921,9 @@ begin
 end
 $$;
 comment on function agents.require_self(text, text) is
-  'Whom a request about one agent is about: the calling agent, or the agent that the operator, whose '
-  'caller_agent is null, names. An agent need not name itself. Raises forbidden when it names '
-  'another, and invalid_request when the operator names nobody.';
+  'The agent that a request is about: the calling agent, or the one that the operator (whose '
+  'caller_agent is null) names. An agent need not name itself. Raises forbidden when an agent '
+  'names another, and invalid_request when the operator names nobody.';
 
 create function agents.require_one_of(caller_agent text, one_agent text, other_agent text) returns text
 language plpgsql
@@ -935,15 +938,15 @@ begin
 end
 $$;
 comment on function agents.require_one_of(text, text, text) is
-  'The caller_agent, null for the operator. Raises forbidden when it is an agent and neither of the '
-  'two.';
+  'The caller_agent, or null for the operator. Raises forbidden for an agent that is neither of '
+  'the two.';
 
 create function agents.subject_of(caller jsonb, agent_id text) returns text
 language sql
 stable
 return agents.require_self(agents.authenticate(caller), agent_id);
 comment on function agents.subject_of(jsonb, text) is
-  'Whom a read is about. Raises as authenticate and require_self.';
+  'The agent that a read is about. Raises the errors of authenticate and require_self.';
 
 create function agents.authenticate_operator(caller jsonb) returns void
 language plpgsql
@@ -974,8 +977,8 @@ begin
 end
 $$;
 comment on function agents.actor_of(jsonb) is
-  'Who a caller was, even if its key or token has ended since. For the later steps of a request, '
-  'whose first step authenticated it.';
+  'Who a caller was, even if its key or token has expired or been revoked since. For the later '
+  'steps of a request, after the first step authenticated it.';
 
 -- An operation that writes admits its caller before it does anything else. Whatever ends an
 -- agent's access waits for the writes that were admitted, and holds back others until it has
@@ -986,8 +989,8 @@ language sql
 immutable
 return hashtextextended('access of ' || agent_id, 0);
 comment on function agents.access_lock(text) is
-  'The advisory lock that writes of an agent share, and that the end of its access takes alone. The '
-  'first lock of every transaction that takes it.';
+  'The advisory lock that an agent''s writes share, and that ending its access takes exclusively. '
+  'It is the first lock of every transaction that takes it.';
 
 create function agents.end_access(agent_id text) returns void
 language sql
@@ -997,8 +1000,8 @@ as $$
   select pg_advisory_xact_lock(agents.access_lock(end_access.agent_id))
 $$;
 comment on function agents.end_access(text) is
-  'To be called before the first change of a transaction that ends keys of an agent, or its access '
-  'as a user: waits for its writes that were admitted, and holds back others.';
+  'Call this before the first change of a transaction that ends an agent''s keys or its access as '
+  'a user: it waits for the agent''s admitted writes, and holds back new ones.';
 
 create function agents.admit(caller jsonb) returns text
 language plpgsql
@@ -1013,7 +1016,7 @@ begin
 end
 $$;
 comment on function agents.admit(jsonb) is
-  'As authenticate, for an operation that writes: the caller''s access cannot end before the '
+  'Like authenticate, for an operation that writes: the caller''s access cannot end before the '
   'transaction does.';
 
 create function public.describe_caller(caller jsonb) returns json
@@ -1049,8 +1052,8 @@ begin
 end
 $$;
 comment on function public.describe_caller(jsonb) is
-  'Who a caller is to the service, and by which key: {kind, agent_id, key_id, expires_at}. Of a user '
-  'there is no key, and expires_at is the token''s. Raises unauthenticated.';
+  'How the service identifies a caller: {kind, agent_id, key_id, expires_at}. A user has no '
+  'key_id, and expires_at is the token''s. Raises unauthenticated.';
 
 create function public.check_operator(caller jsonb) returns json
 language plpgsql
@@ -1064,7 +1067,7 @@ begin
 end
 $$;
 comment on function public.check_operator(jsonb) is
-  'Lets the operator through, for operations that need nothing else of the database. Raises '
+  'Lets the operator through, for operations that need nothing else from the database. Raises '
   'unauthenticated, forbidden.';
 
 create function public.check_health() returns json
@@ -1075,13 +1078,13 @@ set search_path = ''
 as $$
   select json_build_object('status', 'ok')
 $$;
-comment on function public.check_health() is 'Answers when the database does; what /health calls.';
+comment on function public.check_health() is 'Answers if the database does. /health calls it.';
 
 -- schemas/agents/usage.sql
 
--- What agents ask and how often they are refused. The functions count in memory; each of their
--- processes writes what it counted once a minute (record_usage). So all of this is a minute behind,
--- and approximate: what a process had not written when it was killed is lost.
+-- What agents request, and how often they are refused. The functions count in memory; each process
+-- writes its counts once a minute (record_usage). So the numbers are a minute behind, and
+-- approximate: a killed process loses the counts it has not written.
 
 create table agents.key_uses (
   key_id text collate "C" primary key,
@@ -1092,8 +1095,8 @@ create table agents.key_uses (
 -- Room for the new version of each row beside the old one: no index is on what changes.
 with (fillfactor = 50);
 comment on table agents.key_uses is
-  'When each agent key was last used, to about a minute. Apart from keys, so that a use is as small '
-  'as can be. A key that was never used has no row.';
+  'When each agent key was last used, to about a minute. Separate from keys, so that recording a '
+  'use is as cheap as possible. A key that was never used has no row.';
 
 create table agents.usage (
   agent_id agents.agent_id not null,
@@ -1107,14 +1110,14 @@ create table agents.usage (
   primary key (agent_id, day)
 );
 comment on table agents.usage is
-  'One row per agent and day (UTC) on which it asked for something. Requests that were refused count '
-  'as requests too.';
+  'One row per agent and day (UTC) on which it sent a request. Refused requests count as '
+  'requests, too.';
 comment on column agents.usage.refusals is 'The sum of agents.refusals.';
 comment on column agents.usage.artifacts is
   'How many artifacts the agent held, committed or superseded, when it was last active that day.';
 comment on column agents.usage.bytes is 'The registered bytes of these artifacts.';
 comment on column agents.usage.grants is
-  'How many grants it had given then, those that ended in the 30 days before included.';
+  'How many grants it had given at that time, including those that ended in the 30 days before.';
 
 create index usage_by_day on agents.usage (day, agent_id);
 -- Who asked most. Because of this index a row is not updated in place. Rows are written once a
@@ -1133,9 +1136,10 @@ create table agents.refusals (
 )
 with (fillfactor = 50);
 comment on table agents.refusals is
-  'How often an agent was refused: by a key that is over (unauthenticated), for what is not its own '
-  '(forbidden, artifact_not_found, grant_not_found, peer_not_found), or because it asked too often '
-  '(rate_limited). One row per agent, hour and kind, so that probing shows and fills nothing up.';
+  'How often an agent was refused: because its key has expired or was revoked (unauthenticated), '
+  'because something is not its own (forbidden, artifact_not_found, grant_not_found, '
+  'peer_not_found), or because it sent too many requests (rate_limited). One row per agent, hour '
+  'and kind, so that probing shows but cannot fill the table.';
 comment on column agents.refusals.kind is 'The error code.';
 
 create index refusals_by_hour on agents.refusals (hour, agent_id, kind);
@@ -1161,8 +1165,8 @@ as $$
   where coalesce(k.agent_id, e.agent_id) is not null
 $$;
 comment on function agents.reported_uses(jsonb) is
-  'The entries of record_usage that are somebody''s. What was sent with a key that never was one is '
-  'left out, so that nobody fills tables without a key.';
+  'The entries of record_usage that belong to an agent. Requests with an unknown key are left '
+  'out, so that nobody can fill tables without a key.';
 
 create function public.record_usage(entries jsonb) returns json
 language plpgsql
@@ -1227,10 +1231,10 @@ begin
 end
 $$;
 comment on function public.record_usage(jsonb) is
-  'Adds up what a process of a function counted: entries is [{key_hash, or agent_id where no key '
-  'was used, seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests are '
-  'all that were sent, the refused ones included. Returns {callers: {<key_hash>: {agent_id, '
-  'key_id}}} for those whose is_unknown is true and whose key was made here.';
+  'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
+  'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
+  'refused ones. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
+  'true whose key was created here.';
 
 create function public.forget_usage(caller jsonb, retention_days integer, max_entries integer) returns json
 language plpgsql
@@ -1275,12 +1279,13 @@ begin
 end
 $$;
 comment on function public.forget_usage(jsonb, integer, integer) is
-  'Deletes what was counted more than so many days ago, at most max_entries days and hours of '
-  'agents. Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';
+  'Deletes counts older than the given number of days, at most max_entries rows of each table. '
+  'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';
 
 -- schemas/artifacts/artifacts.sql
 
--- Artifacts. An artifact is one immutable content; `key` is the name that moves.
+-- Artifacts. An artifact is one immutable content; `key` is a name that can move from one to
+-- another.
 
 create schema artifacts;
 comment on schema artifacts is
@@ -1346,22 +1351,22 @@ create table artifacts.artifacts (
 comment on table artifacts.artifacts is
   'One row per artifact: pending, then committed, then superseded; deleted ends either.';
 comment on column artifacts.artifacts.ended_at is
-  'Set by the sweep, once and for good, before it removes the bytes: every operation refuses the '
-  'artifact from then on. The row stays as a tombstone.';
+  'Set by the sweep, permanently, before it removes the bytes: from then on, every operation '
+  'refuses the artifact. The row stays as a tombstone.';
 comment on column artifacts.artifacts.removed_at is
-  'When the sweep saw that nothing of an ended artifact lies in the bucket any more.';
+  'When the sweep found that the bucket has no more objects of an ended artifact.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
-  'Sealed objects of attempts up to this one were found wrong. They are never taken up again, even '
-  'while they still lie there: their removal may be under way.';
+  'Sealed objects of attempts up to this one were found wrong. They are never used again, even if '
+  'they still exist: their removal may be under way.';
 comment on column artifacts.artifacts.sealed_attempt is
   'The attempt whose object at sealed_path(artifact_id, sealed_attempt) holds the bytes. Null '
   'until the commit.';
 comment on column artifacts.artifacts.surplus_bytes is
-  'How much more than it may its upload was seen to hold; null: nothing. It counts against the '
-  'agent, and is cleared by the first sweep that finds nothing an hour after surplus_seen_at: the '
-  'removal alone clears nobody, because the upload URL takes the next bytes.';
+  'How many bytes its upload was seen to hold beyond what is allowed; null: none. They count '
+  'against the agent. The first sweep that finds none an hour after surplus_seen_at clears the '
+  'value. A removal alone does not clear it, because the upload URL accepts more bytes.';
 
 -- The current artifact of each key; also the index that /list walks.
 create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key)
@@ -1380,7 +1385,7 @@ as $$
     and a.ended_at is null
 $$;
 comment on function artifacts.current_artifact(text, text) is
-  'The artifact that a key of an agent names now, though it may have expired; null: none.';
+  'The artifact that an agent''s `key` names now, though it may have expired; null: none.';
 
 create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
 language sql
@@ -1416,7 +1421,8 @@ begin
 end
 $$;
 comment on function artifacts.refuse_ended(artifacts.artifacts) is
-  'Raises artifact_expired for an artifact that is past its end, deleted, or ended by the sweep.';
+  'Raises artifact_expired for an artifact that has expired, was deleted, or was ended by the '
+  'sweep.';
 
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql
@@ -1440,7 +1446,7 @@ end
 $$;
 comment on function artifacts.lock_owned_artifact(text, text) is
   'The artifact, locked, if it belongs to the caller (null: the operator). Raises '
-  'artifact_not_found, also when it is somebody else''s.';
+  'artifact_not_found, also if the artifact belongs to somebody else.';
 
 create function public.list_artifacts(
   caller jsonb,
@@ -1497,8 +1503,8 @@ begin
 end
 $$;
 comment on function public.list_artifacts(jsonb, text, text, integer, text) is
-  'The current artifacts of an agent under a prefix, in byte order of key, after after_key. '
-  'last_key, if not null, is where the next page begins; a page may be short, or empty, before the '
+  'The current artifacts of an agent under a prefix, in byte order of `key`, after after_key. If '
+  'last_key is not null, the next page begins after it. A page may be short or empty before the '
   'last. Raises forbidden, invalid_request.';
 
 create function public.delete_artifact(caller jsonb, artifact_id text) returns json
@@ -1534,13 +1540,12 @@ begin
 end
 $$;
 comment on function public.delete_artifact(jsonb, text) is
-  'Ends an artifact and with it its grants. Idempotent. Raises artifact_not_found, '
-  'artifact_expired.';
+  'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
 
 -- schemas/artifacts/objects.sql
 
--- The objects of artifacts in Storage: where they lie, which are live, and how much too much. The
--- user's key is never part of a path.
+-- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
+-- allowed. A user's `key` is never part of a path.
 
 create function artifacts.bucket() returns text
 language sql
@@ -1565,14 +1570,14 @@ language sql
 immutable
 return 'sealed/' || artifact_id || '/';
 comment on function artifacts.sealed_folder(text) is
-  'What the sealed paths of an artifact begin with.';
+  'The common prefix of an artifact''s sealed paths.';
 
 create function artifacts.sealed_path(artifact_id text, attempt integer) returns text
 language sql
 immutable
 return artifacts.sealed_folder(artifact_id) || attempt::text;
 comment on function artifacts.sealed_path(text, integer) is
-  'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for such a '
+  'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for this '
   'path.';
 
 create function artifacts.end_of_folder(folder text) returns text
@@ -1581,7 +1586,7 @@ immutable
 -- '0' is the character after '/'.
 return left(folder, -1) || '0';
 comment on function artifacts.end_of_folder(text) is
-  'The first name in byte order after all that lie in a folder, which ends in "/".';
+  'The first name in byte order after all names in a folder, whose name ends in "/".';
 
 create function artifacts.require_bucket() returns void
 language plpgsql
@@ -1596,7 +1601,7 @@ begin
   end if;
 end
 $$;
-comment on function artifacts.require_bucket() is 'Raises misconfigured where the bucket is missing.';
+comment on function artifacts.require_bucket() is 'Raises misconfigured if the bucket is missing.';
 
 create function artifacts.object_at(path text) returns table (id uuid, version text, size bigint)
 language sql
@@ -1608,7 +1613,7 @@ begin atomic
   limit 1;
 end;
 comment on function artifacts.object_at(text) is
-  'What lies at a path of the bucket, if anything: its Storage id, its version, and its size in '
+  'The object at a path of the bucket, if any: its Storage id, its version, and its size in '
   'bytes, which may be null.';
 
 create function artifacts.has_object(path text) returns boolean
@@ -1620,7 +1625,8 @@ as $$
     select from storage.objects o where o.bucket_id = artifacts.bucket() and o.name = has_object.path
   )
 $$;
-comment on function artifacts.has_object(text) is 'Whether anything lies at a path of the bucket.';
+comment on function artifacts.has_object(text) is
+  'Whether an object exists at a path of the bucket.';
 
 create function artifacts.has_objects(artifact_id text) returns boolean
 language sql
@@ -1636,7 +1642,7 @@ as $$
     )
 $$;
 comment on function artifacts.has_objects(text) is
-  'Whether the bucket has anything of this artifact.';
+  'Whether the bucket has any object of this artifact.';
 
 create function artifacts.newest_sealed_attempt(artifact artifacts.artifacts) returns integer
 language sql
@@ -1658,7 +1664,7 @@ as $$
   limit 1
 $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
-  'The attempt that crashed and left a sealed object behind, which may still be taken up, or null.';
+  'The attempt that crashed and left a sealed object that can still be used, or null.';
 
 -- Which of the bucket's objects are live, as far as the rows tell. Only this decides it; the sweep
 -- and fsck ask.
@@ -1731,9 +1737,9 @@ as $$
   from placed p
 $$;
 comment on function artifacts.judge_objects(text, text, integer) is
-  'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its '
-  'row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a '
-  'commit to come may still use the path. stored_at is null for the content of an artifact.';
+  'The first max_entries objects between two names, in byte order. standing: "live"; "dead" (its '
+  'row says so, permanently); or "unknown" (it has no row). is_pending: a later commit may still '
+  'use the path. stored_at is null for the content of an artifact.';
 
 -- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
 -- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts
@@ -1764,8 +1770,8 @@ begin atomic
   where u.size > u.allowed;
 end;
 comment on function artifacts.surplus_of(artifacts.artifacts) is
-  'How much more than it may an artifact has lying at its upload path: of a pending one what is '
-  'beyond its registered size, of any other all of it. No row: nothing.';
+  'How many excess bytes an artifact has at its upload path: for a pending one, those beyond its '
+  'registered size; for any other, all of them. No row: none.';
 
 create function public.count_surplus_uploads(caller jsonb) returns json
 language plpgsql
@@ -1829,14 +1835,14 @@ begin
 end
 $$;
 comment on function public.count_surplus_uploads(jsonb) is
-  'Notes what the uploads that find_dead_objects comes to next hold too much, before they are '
-  'removed, and clears what was not seen again for an hour. Returns {looked_at: how many '
+  'Records the excess bytes of the uploads that find_dead_objects looks at next, before they are '
+  'removed, and clears excess that was not seen again for an hour. Returns {looked_at: how many '
   'artifacts}. Raises forbidden for an agent.';
 
 -- schemas/artifacts/grants/grants.sql
 
--- Grants: access of one agent, or of whoever has the token, to one artifact, until it expires or is
--- revoked.
+-- Grants: access of one agent, or of whoever has the token, to one artifact, until the grant
+-- expires or is revoked.
 
 create table artifacts.grants (
   grant_id text collate "C" primary key,
@@ -1858,12 +1864,13 @@ create table artifacts.grants (
 );
 comment on table artifacts.grants is
   'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
-  'kept.';
-comment on column artifacts.grants.to_agent is 'Null: whoever has the token, and nobody by a key.';
+  'stored.';
+comment on column artifacts.grants.to_agent is
+  'Null: whoever has the token; no agent has access with its agent key.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
-  'When it expires or was revoked. Rows of grants that ended stay for 30 days; an index with this '
-  'column leads past them.';
+  'When it expires or was revoked. Rows of ended grants stay for 30 days; an index on this column '
+  'skips them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
 -- Those by grantee have nothing of what is for whoever has the token.
@@ -1883,8 +1890,8 @@ create index grants_by_granter on artifacts.grants (from_agent, live_until, gran
 create index grants_by_end on artifacts.grants (live_until, grant_id);
 
 comment on column artifacts.grants.transaction_id is
-  'What tells which grants were made since an earlier look: those that its snapshot did not see. '
-  'Times cannot tell, because grants are not committed in the order of granted_at.';
+  'Tells which grants were made since an earlier look: those that its snapshot did not see. Times '
+  'cannot tell, because grants are not committed in the order of granted_at.';
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, to_agent agents.agent_id, live_until timestamptz)
@@ -1901,8 +1908,8 @@ begin atomic
   offset 0;
 end;
 comment on function artifacts.live_grants(text, timestamptz) is
-  'The grants of an artifact that are live after an instant, of which there are few. The instant '
-  'has to be a variable: clock_timestamp() is volatile, and no index is searched for it.';
+  'The few grants of an artifact that are live after a given time. That time must be a variable: '
+  'clock_timestamp() is volatile, so PostgreSQL does not use an index for it.';
 
 create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
 language plpgsql
@@ -1949,9 +1956,9 @@ begin
 end
 $$;
 comment on function artifacts.forget_surplus_grants(text, integer) is
-  'To be called after each new grant of an agent. Deletes some of its grants that ended first, '
-  'where more than max_ended of them are on record. Per granter, not per pair: an agent may name '
-  'any number of others.';
+  'Call this after each new grant of an agent. If more than max_ended of its ended grants are '
+  'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
+  'name any number of others.';
 
 create function public.grant_artifact(
   caller jsonb,
@@ -2034,8 +2041,8 @@ comment on function public.grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer
 ) is
   'Gives an agent (null: whoever has the token) access to an artifact until expires_at, for '
-  'max_downloads downloads (null: any number). Of the owner''s grants that ended, the newest '
-  'max_ended_grants stay on record, and about a hundred more. Raises artifact_not_found, '
+  'max_downloads downloads (null: any number). Of the owner''s ended grants, the newest '
+  'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
   'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
 
 create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
@@ -2093,12 +2100,12 @@ begin
 end
 $$;
 comment on function public.revoke_grants(jsonb, text, text, text) is
-  'Ends one grant by its id, or every live grant of an artifact to an agent. Idempotent. Raises '
-  'grant_not_found or artifact_not_found.';
+  'Revokes one grant by its id, or every live grant of an artifact to an agent. Idempotent. '
+  'Raises grant_not_found or artifact_not_found.';
 
 -- schemas/artifacts/grants/grant_downloads.sql
 
--- How often grants were used, and how often they may be.
+-- How often grants were used, and how often they may be used.
 
 create table artifacts.grant_downloads (
   grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
@@ -2112,12 +2119,12 @@ create table artifacts.grant_downloads (
 -- A download that is counted changes no column that is in an index, and finds room on its page.
 with (fillfactor = 50);
 comment on table artifacts.grant_downloads is
-  'One row per grant that allows so many downloads, made with the grant; and one per other grant '
-  'whose token was used, made by the sweep.';
+  'One row per grant with a download limit, created with the grant, and one per other grant whose '
+  'token was used, created by the sweep.';
 comment on column artifacts.grant_downloads.max_downloads is 'Null: any number.';
 comment on column artifacts.grant_downloads.downloads is
-  'With max_downloads: every one, counted by the transaction that allows it. Without: those by the '
-  'token that agents.reads does not count any more.';
+  'With max_downloads: all downloads, each counted by the transaction that allows it. Without: '
+  'downloads with the token that agents.reads no longer counts.';
 
 create function artifacts.is_limited(grant_id text) returns boolean
 language sql
@@ -2131,7 +2138,8 @@ as $$
   )
 $$;
 comment on function artifacts.is_limited(text) is
-  'Whether a grant allows so many downloads, and each is to be counted. This never changes.';
+  'Whether a grant has a download limit, so that each download must be counted. This never '
+  'changes.';
 
 create function artifacts.count_download(grant_id text) returns boolean
 language plpgsql
@@ -2147,7 +2155,7 @@ begin
 end
 $$;
 comment on function artifacts.count_download(text) is
-  'Counts a download of a grant that allows so many; false: it allows no more.';
+  'Counts a download of a grant with a limit; false: the limit is reached.';
 
 create function artifacts.use_grant(
   artifact_id text,
@@ -2194,9 +2202,10 @@ begin
 end
 $$;
 comment on function artifacts.use_grant(text, text, timestamptz) is
-  'When the access ends that an agent has by a grant of an artifact which is live after an instant; '
-  'and that grant, where it allows so many downloads, with one more counted. Raises '
-  'artifact_not_found where there is no such grant, grant_used_up where none allows one more.';
+  'Chooses a grant of an artifact to an agent that is live after a given time. Returns when that '
+  'access ends and, if the grant has a download limit, the grant, with one more download counted. '
+  'Raises artifact_not_found if there is no such grant, grant_used_up if none allows another '
+  'download.';
 
 create function artifacts.settle_downloads(grant_id text, downloads bigint) returns void
 language plpgsql
@@ -2219,8 +2228,8 @@ begin
 end
 $$;
 comment on function artifacts.settle_downloads(text, bigint) is
-  'Keeps how often the token of a grant was used that allows any number of downloads: what '
-  'agents.reads has counted, and is about to forget.';
+  'Stores how often the token of a grant without a limit was used: what agents.reads has counted '
+  'and is about to delete.';
 
 create function public.return_download(grant_id text) returns json
 language plpgsql
@@ -2236,13 +2245,13 @@ begin
 end
 $$;
 comment on function public.return_download(text) is
-  'Takes back the count of a download that nobody was answered. Needs no authentication: the '
-  'download was allowed, and nobody else can ask.';
+  'Takes back the count of a download whose answer could not be given. Needs no authentication: '
+  'the download was allowed, and nobody else can call this.';
 
 -- schemas/artifacts/totals.sql
 
--- What each agent holds, kept as it changes: limits, metrics and the operator's commands read it,
--- so that none of them has to count.
+-- What each agent holds, updated with every change. Limits, metrics and the operator's commands
+-- read it, so none of them has to count.
 
 create table artifacts.totals (
   agent_id agents.agent_id primary key,
@@ -2259,9 +2268,9 @@ create table artifacts.totals (
 with (fillfactor = 50);
 comment on table artifacts.totals is
   'One row per agent that ever registered an artifact: how many it holds in each state, and their '
-  'registered bytes, until they are deleted or the sweep ends them; how many grants of them '
-  'have a row, those that ended in the last 30 days included; and what it has uploaded beyond what '
-  'it registered.';
+  'registered bytes, until they are deleted or the sweep ends them; how many of its grants have a '
+  'row, including those that ended in the last 30 days; and what it has uploaded beyond the '
+  'registered size.';
 
 -- A type of its own: whatever makes a row of artifacts.totals by hand, by a cast or as what a
 -- function returns, fails as soon as the table has another column.
@@ -2277,7 +2286,7 @@ create type artifacts.share as (
   surplus_bytes bigint
 );
 comment on type artifacts.share is
-  'What some rows of an agent come to in artifacts.totals; negative: what is taken away.';
+  'What some rows of an agent add to artifacts.totals; negative: what they take away.';
 
 create function artifacts.count_totals(agent_id text) returns artifacts.share
 language sql
@@ -2301,7 +2310,7 @@ as $$
   where a.agent_id = count_totals.agent_id and a.state <> 'deleted' and a.ended_at is null
 $$;
 comment on function artifacts.count_totals(text) is
-  'What the totals of an agent should be. It reads all of its rows: for fsck, and for tests.';
+  'What an agent''s totals should be. It reads all of its rows: for fsck and for tests.';
 
 create function artifacts.kept_share(totals artifacts.totals) returns artifacts.share
 language sql
@@ -2313,7 +2322,7 @@ return case
   )::artifacts.share
 end;
 comment on function artifacts.kept_share(artifacts.totals) is
-  'The totals of an agent, to be compared with what its rows come to.';
+  'An agent''s stored totals, to compare with the sum of its rows.';
 
 create table artifacts.project_totals (
   shard integer primary key,
@@ -2328,9 +2337,8 @@ create table artifacts.project_totals (
 )
 with (fillfactor = 10);
 comment on table artifacts.project_totals is
-  'The sum of artifacts.totals, in shards: the rows together are what the project holds, one of '
-  'them alone says nothing. Each connection adds to a row of its own, so that agents do not wait '
-  'for each other.';
+  'The sum of artifacts.totals, in shards: only the sum of all rows is what the project holds. '
+  'Each connection adds to a separate row, so that agents do not wait for each other.';
 
 create function artifacts.shard() returns integer
 language sql
@@ -2341,7 +2349,7 @@ return case
   when current_setting('artifacts.has_turn', true) = 'yes' then -1
   else pg_backend_pid() % 256
 end;
-comment on function artifacts.shard() is 'Which row of project_totals this transaction adds to.';
+comment on function artifacts.shard() is 'The row of project_totals that this transaction adds to.';
 
 create function artifacts.add_to_totals(changes artifacts.share[]) returns void
 language plpgsql
@@ -2420,7 +2428,7 @@ return row(
   sign * coalesce(artifact.surplus_bytes, 0)
 )::artifacts.share;
 comment on function artifacts.share_in_totals(artifacts.artifacts, integer) is
-  'What one artifact adds to the totals of its agent (sign 1), or takes away (sign -1).';
+  'What one artifact adds to its agent''s totals (sign 1), or takes away (sign -1).';
 
 create function artifacts.keep_totals_of_artifacts() returns trigger
 language plpgsql
@@ -2441,7 +2449,7 @@ begin
 end
 $$;
 comment on function artifacts.keep_totals_of_artifacts() is
-  'Keeps artifacts.totals as artifacts change.';
+  'Updates artifacts.totals when artifacts change.';
 
 create trigger inserted_artifacts_count after insert on artifacts.artifacts
   referencing new table as new_rows
@@ -2471,7 +2479,7 @@ begin
 end
 $$;
 comment on function artifacts.keep_totals_of_grants() is
-  'Keeps artifacts.totals as grants come and go.';
+  'Updates artifacts.totals when grants are added or deleted.';
 
 create trigger inserted_grants_count after insert on artifacts.grants
   referencing new table as new_rows
@@ -2562,8 +2570,8 @@ begin
 end
 $$;
 comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer, integer) is
-  'Raises quota_exceeded or limit_exceeded where an agent may not register one artifact more, of '
-  'this size. max_artifacts is of committed and superseded ones, max_pending of the others.';
+  'Raises quota_exceeded or limit_exceeded if an agent may not register another artifact of this '
+  'size. max_artifacts limits committed and superseded ones, max_pending the others.';
 
 create function public.register_artifact(
   caller jsonb,
@@ -2614,8 +2622,8 @@ comment on function public.register_artifact(
   jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
-  'what the agent''s artifacts may hold together (0: no quota), its surplus uploads included. Raises forbidden, quota_exceeded, '
-  'limit_exceeded.';
+  'what the agent''s artifacts may hold together, including surplus uploads (0: no quota). Raises '
+  'forbidden, quota_exceeded, limit_exceeded.';
 
 create function public.discard_registration(caller jsonb, artifact_id text) returns json
 language plpgsql
@@ -2648,21 +2656,21 @@ comment on function public.discard_registration(jsonb, text) is
 
 -- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
 -- open while bytes are read:
---   begin_commit          takes a lease and says which object to verify, and from where on
---   leave_move            keeps the lease of a move that may go on without the commit that began it
---   save_commit_progress  keeps how far a large object was hashed, and gives the lease back: the
---                         next call goes on there
---   finish_commit         takes what was observed, and decides, if the lease still holds
---   release_commit        gives the lease back when no verdict could be reached
--- A commit that dies in between leaves a lease that runs out and, at most, a sealed object that the
--- next one takes up.
+--   begin_commit          takes a lease and says which object to verify, and where to start
+--   leave_move            keeps the lease of a move that may outlast the commit that began it
+--   save_commit_progress  saves how much of a large object was hashed, and gives the lease back;
+--                         the next call continues there
+--   finish_commit         takes what was observed and decides, if the lease is still held
+--   release_commit        gives the lease back if no verdict was possible
+-- If a commit crashes in between, it leaves a lease that expires and at most one sealed object,
+-- which the next commit uses.
 --
--- Storage moves by copying, which takes minutes for gigabytes, and it goes on when nobody waits for
--- it any more. Two moves of one upload at once would leave a copy on the disk that no row names. So
--- a lease under which a move begins lasts until Storage must be done with it. When the commit that
--- began it has gone, the next ones wait for the sealed object to appear.
+-- Storage moves an object by copying it. For gigabytes this takes minutes, and it continues when
+-- nobody waits for it any more. Two moves of one upload at once would leave a copy on the disk that
+-- no row names. So a lease under which a move begins lasts until Storage must have finished the
+-- move. If the commit that began it has gone, the next ones wait for the sealed object to appear.
 --
--- Whoever changes both an artifact and its verification locks the artifact first.
+-- Code that changes both an artifact and its verification locks the artifact first.
 
 create table artifacts.verifications (
   artifact_id text collate "C" primary key
@@ -2688,20 +2696,20 @@ create table artifacts.verifications (
   )
 );
 comment on table artifacts.verifications is
-  'One row per attempt to commit that has no verdict yet, at most one per artifact. A verdict, a '
-  'delete and the end of the artifact delete it.';
+  'One row per attempt to commit without a verdict, at most one per artifact. A verdict, a '
+  'deletion or the end of the artifact deletes it.';
 comment on column artifacts.verifications.lease_token is
-  'Held by the one commit that verifies this artifact now; a verdict without it changes nothing. '
+  'Held by the only commit that verifies this artifact now; a verdict without it changes nothing. '
   'Null: given back.';
 comment on column artifacts.verifications.move_awaited_until is
-  'The lease was taken to move the upload, and the commit that took it is gone by then. From then '
-  'on the lease stands for the move alone: it is over when the sealed object is there, or with the '
-  'lease. Null: the lease was taken for what is sealed already.';
+  'Until when the commit that took the lease to move the upload waits for the move. After that, '
+  'the lease covers only the move: it ends when the sealed object appears or the lease expires. '
+  'Null: the lease was taken for an object that is already sealed.';
 comment on column artifacts.verifications.hash_state is
-  'The SHA-256 state of the first verified_bytes of one object: the one with this Storage id and '
-  'version, and no other. Otherwise the bytes of one upload would certify those of another.';
+  'The SHA-256 state of the first verified_bytes of one object: only the one with this Storage id '
+  'and version. Otherwise the bytes of one upload could certify those of another.';
 comment on column artifacts.verifications.progress_at is
-  'When a verification over several calls last came further.';
+  'When a verification over several calls last progressed.';
 
 create function artifacts.longest_move(size_bytes bigint) returns interval
 language sql
@@ -2709,8 +2717,8 @@ immutable
 -- The slowest that was seen were 8 MiB a second.
 return make_interval(secs => 10 + (size_bytes / 1048576)::double precision);
 comment on function artifacts.longest_move(bigint) is
-  'How long Storage may take to move an object, once nobody waits for the answer any more, before '
-  'its move counts as failed: 10 seconds and a second per MiB.';
+  'How long Storage may take to move an object after nobody waits for the answer any more, before '
+  'the move counts as failed: 10 seconds plus one second per MiB.';
 
 create function public.begin_commit(
   caller jsonb, artifact_id text, sha256 text, lease_seconds integer
@@ -2821,12 +2829,12 @@ begin
 end
 $$;
 comment on function public.begin_commit(jsonb, text, text, integer) is
-  'Takes the lease of a commit. Returns {step: "done", artifact} when there is nothing left to do; '
-  '{step: "moving", artifact} while the move that an earlier commit began may be under way; else '
-  '{step: "verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, '
-  'size | null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if '
-  'there is one, to sealed_path and verify that, from progress on. object is what lies at the '
-  'first of the two paths now; a move gives it another version. Raises artifact_not_found, '
+  'Takes the lease of a commit. Returns {step: "done", artifact} if nothing is left to do; {step: '
+  '"moving", artifact} while an earlier commit''s move may be under way; otherwise {step: '
+  '"verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, size | '
+  'null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if there '
+  'is one, to sealed_path and verify that, starting at progress. object is what is now at the '
+  'first of the two paths; a move gives it another version. Raises artifact_not_found, '
   'artifact_expired, already_committed, commit_in_progress, upload_missing, misconfigured.';
 
 create function public.leave_move(artifact_id text, lease_token uuid) returns json
@@ -2854,8 +2862,9 @@ begin
 end
 $$;
 comment on function public.leave_move(text, uuid) is
-  'Says that the commit which began a move does not wait for its end any more. The lease stays, '
-  'for the move, and lasts the longest move from now. Returns the artifact. Raises commit_in_progress when the lease was lost.';
+  'Records that the commit that began a move no longer waits for it. The lease stays, for the '
+  'move, and lasts the longest move from now. Returns the artifact. Raises commit_in_progress if '
+  'the lease was lost.';
 
 create function public.save_commit_progress(
   artifact_id text,
@@ -2903,9 +2912,9 @@ begin
 end
 $$;
 comment on function public.save_commit_progress(text, uuid, uuid, text, bigint, text) is
-  'Keeps the SHA-256 state (base64) of the first verified_bytes of one object, and gives the lease '
-  'back. Returns the artifact. Raises commit_in_progress when the lease was lost: then nothing is '
-  'kept.';
+  'Saves the SHA-256 state (base64) of the first verified_bytes of one object, and gives the '
+  'lease back. Returns the artifact. Raises commit_in_progress if the lease was lost: then '
+  'nothing is saved.';
 
 create function public.release_commit(artifact_id text, lease_token uuid) returns json
 language sql
@@ -2930,12 +2939,12 @@ as $$
 $$;
 comment on function public.release_commit(text, uuid) is
   'Gives back the lease of a commit that could not be decided, so that the next need not wait for '
-  'its end. Returns {released, upload_version: what Storage says of the upload, null where there '
-  'is none or the lease was lost}.';
+  'it to expire. Returns {released, upload_version: the upload''s version in Storage, null if '
+  'there is no upload or the lease was lost}.';
 
 -- schemas/artifacts/verdicts.sql
 
--- The end of a verification: what was observed is compared with what was registered.
+-- The end of a verification: compares what was observed with what was registered.
 
 create function public.finish_commit(
   caller jsonb,
@@ -3034,13 +3043,13 @@ end
 $$;
 comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) is
   'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
-  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}, after which the object at '
-  'that path is to be removed. Raises commit_in_progress when the lease was lost: then nothing may '
-  'be removed; unauthenticated when the caller''s access ended while it verified.';
+  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}; then the caller must '
+  'remove the object at that path. Raises commit_in_progress if the lease was lost: then nothing '
+  'may be removed; unauthenticated if the caller''s access ended during the verification.';
 
 -- schemas/artifacts/grants/blocked_senders.sql
 
--- Whose grants an agent does not want to see.
+-- Senders whose grants an agent does not want to see.
 
 create table artifacts.blocked_senders (
   agent_id agents.agent_id not null,
@@ -3050,8 +3059,8 @@ create table artifacts.blocked_senders (
   constraint a_sender_is_blocked_once primary key (agent_id, from_agent)
 );
 comment on table artifacts.blocked_senders is
-  'One row per agent and sender whose grants its inbox does not show. The grants exist and can be '
-  'opened. The sender learns nothing of it.';
+  'One row per agent and sender whose grants its inbox hides. The grants still exist and can be '
+  'opened. The sender does not learn of the block.';
 
 create function artifacts.senders_blocked_by(agent_id text) returns text[]
 language sql
@@ -3059,7 +3068,8 @@ stable
 return array(
   select b.from_agent::text from artifacts.blocked_senders b where b.agent_id = senders_blocked_by.agent_id
 );
-comment on function artifacts.senders_blocked_by(text) is 'Whose grants an agent does not see.';
+comment on function artifacts.senders_blocked_by(text) is
+  'The senders whose grants an agent does not see.';
 
 create function artifacts.is_blocked(agent_id text, from_agent text) returns boolean
 language sql
@@ -3069,7 +3079,7 @@ return exists (
   where b.agent_id = is_blocked.agent_id and b.from_agent = is_blocked.from_agent
 );
 comment on function artifacts.is_blocked(text, text) is
-  'Whether an agent does not see the grants of another.';
+  'Whether one agent has blocked the grants of another.';
 
 create function public.block_sender(caller jsonb, agent_id text, from_agent text, max_blocked integer) returns json
 language plpgsql
@@ -3095,8 +3105,8 @@ begin
 end
 $$;
 comment on function public.block_sender(jsonb, text, text, integer) is
-  'Keeps the grants of a sender out of an agent''s inbox, also those that are there. Idempotent. '
-  'Raises forbidden, invalid_request, limit_exceeded.';
+  'Hides a sender''s grants from an agent''s inbox, including existing ones. Idempotent. Raises '
+  'forbidden, invalid_request, limit_exceeded.';
 
 create function public.unblock_sender(caller jsonb, agent_id text, from_agent text) returns json
 language plpgsql
@@ -3114,12 +3124,12 @@ begin
 end
 $$;
 comment on function public.unblock_sender(jsonb, text, text) is
-  'Shows the grants of a sender in an agent''s inbox again. Idempotent. Raises forbidden, '
+  'Shows a sender''s grants in an agent''s inbox again. Idempotent. Raises forbidden, '
   'invalid_request.';
 
 -- schemas/artifacts/grants/inbox.sql
 
--- What is granted to an agent.
+-- Grants to an agent.
 
 create function artifacts.shown_senders(agent_id text, blocked text[]) returns text[]
 language sql
@@ -3143,7 +3153,7 @@ as $$
   where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked)
 $$;
 comment on function artifacts.shown_senders(text, text[]) is
-  'Who has granted something to an agent, but for the blocked.';
+  'The agents that have granted something to an agent, except blocked ones.';
 
 create function artifacts.live_grant_ids(
   agent_id text,
@@ -3189,9 +3199,9 @@ begin
 end
 $$;
 comment on function artifacts.live_grant_ids(text, text[], pg_snapshot, integer) is
-  'A bounded number of grants to an agent: those made since a snapshot, which may have ended; else '
-  'the live ones of these senders; else all live ones. Fewer than max_entries: there are no more. '
-  'An index leads to them, past those that ended, however many these are.';
+  'A bounded number of grants to an agent: those made since a snapshot, which may have ended; '
+  'otherwise the live ones of these senders; otherwise all live ones. Fewer than max_entries: '
+  'there are no more. An index skips ended grants, however many there are.';
 
 create function artifacts.inbox_entries(
   agent_id text,
@@ -3248,8 +3258,8 @@ begin
 end
 $$;
 comment on function artifacts.inbox_entries(text, text, pg_snapshot, integer, timestamptz, text) is
-  'A bounded number of grants to an agent, in no order; the next page is among them. Where there '
-  'may be more behind them, they are max_entries + 1000, and some may not be for the inbox to show.';
+  'A bounded number of grants to an agent, in no order; the next page is among them. If there may '
+  'be more, it returns max_entries + 1000, and the inbox may have to hide some.';
 
 create function artifacts.parse_inbox_position(position_text text) returns pg_snapshot
 language plpgsql
@@ -3278,7 +3288,7 @@ begin
 end
 $$;
 comment on function artifacts.parse_inbox_position(text) is
-  'The snapshot that an inbox was read in, from its `latest`. Raises invalid_request.';
+  'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request.';
 
 create function public.list_inbox(
   caller jsonb,
@@ -3385,10 +3395,10 @@ begin
 end
 $$;
 comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
-  'The live grants to an agent that allow one more download, newest first, after the grant that an '
-  'earlier page ended with; never a token. from_agent: only those of one sender. after, the latest of an earlier answer: only '
-  'those made since. A page may be short, or empty, before the last. Raises forbidden, '
-  'invalid_request.';
+  'The live grants to an agent that allow another download, newest first, after the last grant of '
+  'an earlier page; never a token. from_agent: only those of one sender. after, the latest of an '
+  'earlier answer: only those made since. A page may be short or empty before the last. Raises '
+  'forbidden, invalid_request.';
 
 -- schemas/artifacts/grants/given_grants.sql
 
@@ -3441,8 +3451,8 @@ begin
 end
 $$;
 comment on function artifacts.given_grants(text, text, text, timestamptz, text, integer) is
-  'The next grants of an agent that are live, those that end first: all, those of one artifact, '
-  'those to one agent.';
+  'The next live grants that an agent gave, those that end first: all of them, those of one '
+  'artifact, or those to one agent.';
 
 create function artifacts.downloads_of(grant_id text)
 returns table (max_downloads integer, downloads bigint)
@@ -3457,8 +3467,8 @@ begin atomic
   left join agents.reads r on r.object_id = g.grant_id and r.reader = '';
 end;
 comment on function artifacts.downloads_of(text) is
-  'How often a grant was used, and how often it may be (null: any number). Without such a bound, '
-  'what was downloaded by its token.';
+  'How often a grant was used, and how often it may be (null: any number). For a grant without a '
+  'limit, only downloads with its token are counted.';
 
 create function artifacts.describe_grant(given artifacts.grants) returns table (described jsonb)
 language sql
@@ -3485,7 +3495,7 @@ begin atomic
   where a.state in ('committed', 'superseded') and a.expires_at > now();
 end;
 comment on function artifacts.describe_grant(artifacts.grants) is
-  'A grant as its giver sees it, or no row where its artifact has ended.';
+  'A grant as its giver sees it, or no row if its artifact has ended.';
 
 -- A page of grants says where the next one begins by the end of its last grant, in microseconds
 -- since 1970, and the id of it.
@@ -3496,7 +3506,7 @@ immutable
 return (extract(epoch from (position_after.last_of_page).live_until) * 1000000)::bigint
   || '.' || (position_after.last_of_page).grant_id;
 comment on function artifacts.position_after(artifacts.grants) is
-  'Where the page begins that follows this grant.';
+  'Where the page after this grant begins.';
 
 create function artifacts.read_position(
   in next_page text,
@@ -3519,7 +3529,7 @@ begin
 end
 $$;
 comment on function artifacts.read_position(text) is
-  'The end and the id of the grant that a page begins behind, never before now. Of null and of an '
+  'The end and the id of the grant after which a page begins, never before now. For null or an '
   'empty text: the first page.';
 
 create function public.list_grants(
@@ -3566,13 +3576,13 @@ begin
 end
 $$;
 comment on function public.list_grants(jsonb, text, text, text, integer, text) is
-  'The live grants that an agent has given, those that end first: of one artifact or to one agent, '
-  'where these are named. A page may be short, or empty, before the last. Raises forbidden, '
+  'The live grants that an agent has given, those that end first. Optionally only those of one '
+  'artifact or to one agent. A page may be short or empty before the last. Raises forbidden, '
   'invalid_request.';
 
 -- schemas/artifacts/downloads.sql
 
--- Reading artifacts: what a download URL is made from, for whoever may have one.
+-- Reading artifacts: returns what a download URL is made from to everyone who may have one.
 
 create function artifacts.download_json(
   artifact artifacts.artifacts,
@@ -3599,9 +3609,9 @@ return json_build_object(
   )::integer
 );
 comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer, text) is
-  'What a download URL is made from. The window is the shortest of the asked one, the time to '
-  'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id is '
-  'the grant that has one download less now (null: none), for return_download.';
+  'What a download URL is made from. Its window is the shortest of the requested one, the time to '
+  'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id '
+  'is the grant that now has one download less (null: none), for return_download.';
 
 create function artifacts.granted_by_token(token_hash text) returns artifacts.grants
 language plpgsql
@@ -3645,7 +3655,7 @@ begin
 end
 $$;
 comment on function artifacts.granted_artifact(text) is
-  'What a grant is of, as long as it has not ended. Raises artifact_expired.';
+  'The artifact of a grant, if it has not ended. Raises artifact_expired.';
 
 create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
 language plpgsql
@@ -3673,9 +3683,9 @@ begin
 end
 $$;
 comment on function public.redeem_grant_token(jsonb, text, integer) is
-  'What the holder of a grant token may download, counted where the grant allows so many; caller is '
-  '{"kind": "grant_token", "request_id"}. Raises grant_not_found, grant_expired, grant_revoked, '
-  'artifact_expired, grant_used_up.';
+  'What the holder of a grant token may download. If the grant has a download limit, the download '
+  'is counted. caller is {"kind": "grant_token", "request_id"}. Raises grant_not_found, '
+  'grant_expired, grant_revoked, artifact_expired, grant_used_up.';
 
 create function public.check_grant_token(token_hash text) returns json
 language plpgsql
@@ -3698,7 +3708,7 @@ begin
 end
 $$;
 comment on function public.check_grant_token(text) is
-  'Whether redeem_grant_token would give something now: raises what it would. Counts nothing.';
+  'Whether redeem_grant_token would succeed: raises the same errors. Counts nothing.';
 
 create function public.open_artifact(
   caller jsonb,
@@ -3765,20 +3775,20 @@ end
 $$;
 comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a key of agent_id (null: the caller). Counted where the grant allows so many. '
-  'One of more than max_size bytes (null: any) is refused, and not counted. Raises '
-  'artifact_not_found, artifact_expired, artifact_not_committed, limit_exceeded, grant_used_up, '
-  'invalid_request.';
+  'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
+  'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
+  'not counted. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'limit_exceeded, grant_used_up, invalid_request.';
 
 -- schemas/artifacts/retention.sql
 
--- Retention, in steps that can be repeated after a crash at any point and run several at once. Each
--- is a call and a transaction of its own, and touches a bounded number of rows. After
+-- Retention, in steps. Each is a separate call and transaction that touches a bounded number of
+-- rows, can be repeated after a crash at any point, and can run several times at once. After
 -- count_surplus_uploads (objects.sql):
---   end_artifacts      marks artifacts whose time is over; from its commit on, every operation
---                      refuses them
---   find_dead_objects  says which bytes the caller is to remove, by the Storage API
---   forget_ended       deletes tombstones that are 30 days old and have nothing under them any more
+--   end_artifacts      marks expired, deleted and abandoned artifacts; from its commit on, every
+--                      operation refuses them
+--   find_dead_objects  lists the bytes that the caller must remove through the Storage API
+--   forget_ended       deletes tombstones that are 30 days old and have no objects left
 
 -- Whether these are over, their times alone decide. Pending artifacts are looked at one by one.
 create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
@@ -3800,17 +3810,16 @@ create table artifacts.walks (
   last_orphans bigint not null default 0
 );
 comment on table artifacts.walks is
-  'Where the sweep goes on, one row per walk over something that is too long for one call: over '
-  'the pending artifacts, and over the two halves of the bucket. At its end a walk begins again. '
-  'Once all of them are done, the next round begins.';
-comment on column artifacts.walks.is_done is
-  'Whether the walk has come to its end in this round.';
+  'Where the sweep continues, one row per walk that is too long for one call: over the pending '
+  'artifacts, and over the two halves of the bucket. At its end a walk starts again. When all of '
+  'them are done, the next round begins.';
+comment on column artifacts.walks.is_done is 'Whether the walk has reached its end in this round.';
 comment on column artifacts.walks.looked_at is
   'How many objects it has counted in this round, each of them once.';
 comment on column artifacts.walks.orphans is
-  'How many of these were orphans (find_dead_objects), and were not removed.';
-comment on column artifacts.walks.last_looked_at is 'What looked_at came to in the round before.';
-comment on column artifacts.walks.last_orphans is 'What orphans came to in the round before.';
+  'How many of these objects were orphans (find_dead_objects) and were not removed.';
+comment on column artifacts.walks.last_looked_at is 'The value of looked_at in the previous round.';
+comment on column artifacts.walks.last_orphans is 'The value of orphans in the previous round.';
 
 create function artifacts.lock_sweep() returns void
 language sql
@@ -3821,8 +3830,8 @@ as $$
   select set_config('artifacts.has_turn', 'yes', true);
 $$;
 comment on function artifacts.lock_sweep() is
-  'Changes to artifacts of several agents take turns: two at once might wait for each other''s '
-  'totals.';
+  'Makes changes to artifacts of several agents run one at a time: two at once might wait for '
+  'each other''s totals.';
 
 create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
 language sql
@@ -3865,8 +3874,8 @@ as $$
     )
 $$;
 comment on function artifacts.abandoned_among(text[]) is
-  'Which of these artifacts the sweep may end because nobody will commit them any more, oldest '
-  'first.';
+  'Those of these artifacts that the sweep may end because nobody will commit them any more, '
+  'oldest first.';
 
 create function artifacts.next_pending(max_entries integer) returns text[]
 language plpgsql
@@ -3903,7 +3912,7 @@ begin
 end
 $$;
 comment on function artifacts.next_pending(integer) is
-  'The next pending artifacts that are old enough to look at, each in its turn.';
+  'The next pending artifacts that are old enough to look at, in turn.';
 
 create function public.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
 language plpgsql
@@ -3991,10 +4000,11 @@ begin
 end
 $$;
 comment on function public.end_artifacts(jsonb, integer, integer) is
-  'Marks artifacts that are over, with one event for each that was not deleted before. Returns '
-  '{expired, abandoned, remaining}; expired counts deleted ones too, and remaining at most some '
-  'thousand, with 1 for pending artifacts until all were looked at. window_seconds: the longest life '
-  'of a download URL, at most a day. Raises forbidden for an agent.';
+  'Marks expired, deleted and abandoned artifacts, and writes one event for each that was not '
+  'deleted before. Returns {expired, abandoned, remaining}. expired includes deleted ones. '
+  'remaining counts at most a few thousand, plus 1 for pending artifacts until all were looked '
+  'at. window_seconds: the longest life of a download URL, at most a day. Raises forbidden for an '
+  'agent.';
 
 create function public.forget_ended(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -4063,12 +4073,12 @@ end
 $$;
 comment on function public.forget_ended(jsonb, integer) is
   'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
-  'Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';
+  'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';
 
 -- schemas/artifacts/metrics.sql
 
--- What GET /metrics of agent-artifacts says, from counters that are kept as things change and from
--- the ends of indexes: it takes as long for a million artifacts as for one.
+-- What GET /metrics of agent-artifacts returns. It reads counters that are updated with every
+-- change, and the ends of indexes, so it takes the same time for a million artifacts as for one.
 
 create function artifacts.sweep_backlog()
 returns table (kind text, count bigint, waits_since timestamptz)
@@ -4113,8 +4123,8 @@ as $$
   )
 $$;
 comment on function artifacts.sweep_backlog() is
-  'What a sweep has still to do, counted up to a thousand of each kind: artifacts to end, ended ones '
-  'whose bytes are to be removed, tombstones to forget.';
+  'What is left for the sweep, counted up to a thousand of each kind: artifacts to end, ended '
+  'artifacts whose bytes must be removed, tombstones to delete.';
 
 create function public.read_artifacts_metrics(caller jsonb) returns json
 language plpgsql
@@ -4166,21 +4176,19 @@ begin
 end
 $$;
 comment on function public.read_artifacts_metrics(jsonb) is
-  'What agent-artifacts says at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, last_event_id, oldest_event_at}; times are seconds since 1970, or null. '
-  'Raises unauthenticated, forbidden.';
+  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
+  'backlog_since, swept_at, last_event_id, oldest_event_at}; times are seconds since 1970, or '
+  'null. Raises unauthenticated, forbidden.';
 
 -- schemas/artifacts/dead_objects.sql
 
--- What the sweep is to remove from the bucket: the objects of what has ended, what else is dead,
--- and orphans. A dead object never becomes live again, so a list of them that is out of date when
--- the removal happens is harmless.
+-- What the sweep must remove from the bucket: objects of ended artifacts, other dead objects, and
+-- orphans. A dead object never becomes live again, so an outdated list of them does no harm.
 --
--- An orphan is an object that no row accounts for, and that is 14 days old. A restore that loses
--- rows makes orphans of content that somebody needs. So the sweep counts orphans, round by round,
--- and removes none while they are more than 5% of the objects. It removes an orphan only when a
--- whole round has been counted since the orphan was found: earlier numbers say nothing about a
--- restore.
+-- An orphan is an object without a row that is 14 days old. A restore that loses rows makes orphans
+-- of content that somebody needs. So the sweep counts orphans, round by round, and removes none
+-- while they are more than 5% of the objects. It removes an orphan only after a whole round that
+-- began after the orphan was found: earlier counts say nothing about a restore.
 
 create function artifacts.objects_of_ended(max_artifacts integer) returns text[]
 language plpgsql
@@ -4224,19 +4232,19 @@ begin
 end
 $$;
 comment on function artifacts.objects_of_ended(integer) is
-  'The objects of the artifacts that ended first. An artifact that has none left is marked, and '
-  'not looked at again.';
+  'The objects of the artifacts that ended first. An artifact without any objects left is marked, '
+  'and not looked at again.';
 
 create table artifacts.orphans (
   object_name text collate "C" primary key,
   deciding_round bigint not null
 );
 comment on table artifacts.orphans is
-  'Objects that no row accounts for, as the sweep found them, until it lists them for removal or '
-  'finds that they are no orphans any more. It remembers none while it holds orphans.';
+  'Objects without a row, from when the sweep finds them until it lists them for removal or finds '
+  'that they are no longer orphans. While the sweep holds orphans back, it remembers none.';
 comment on column artifacts.orphans.deciding_round is
-  'The first round that counts every object after this one was found. What was counted before says '
-  'nothing about rows that a restore has lost since.';
+  'The first round that counts every object after this one was found. Earlier counts say nothing '
+  'about rows that a restore has lost since.';
 
 create function artifacts.halves_of_bucket()
 returns table (
@@ -4259,8 +4267,8 @@ as $$
   left join artifacts.walks w on w.walk = h.half
 $$;
 comment on function artifacts.halves_of_bucket() is
-  'The two walks over the names of the bucket: where each goes on, where it ends, and what it has '
-  'counted.';
+  'The two walks over the names of the bucket: where each continues, where it ends, and what it '
+  'has counted.';
 
 create function public.find_dead_objects(
   caller jsonb,
@@ -4452,17 +4460,17 @@ end
 $$;
 comment on function public.find_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
-  'It looks at a bounded part of the bucket and goes on from there in the next call; remaining is '
-  'about that part, and 1 more for each half of the bucket until it has come to its end. An '
-  'orphan is unknown for 14 days. It is listed once a whole round that began after it was found has '
-  'counted at most 5% of such; when there are more, none is listed and orphans_held says how many, '
-  'unless remove_many_orphans. Raises forbidden for an agent.';
+  'Each call looks at a bounded part of the bucket, and the next call continues there. remaining '
+  'counts that part, plus 1 for each half of the bucket that is not finished. An orphan is an '
+  'object that has been unknown for 14 days. It is listed once a whole round that began after it '
+  'was found has counted at most 5% orphans. If there are more, none is listed and orphans_held '
+  'says how many, unless remove_many_orphans. Raises forbidden for an agent.';
 
 -- schemas/artifacts/sweep_schedule.sql
 
--- When the sweep runs. From inside the database it does where a project has pg_cron, pg_net and two
--- secrets in its Vault. Extensions are named in dynamic SQL alone, so that this applies where there
--- are none.
+-- When the sweep runs. The database can schedule it if the project has pg_cron, pg_net and two
+-- secrets in its Vault. Extensions are named only in dynamic SQL, so that this file applies without
+-- them, too.
 
 create table artifacts.sweeps (
   only_row boolean primary key default true,
@@ -4473,11 +4481,10 @@ create table artifacts.sweeps (
   constraint there_is_only_one_row check (only_row)
 );
 comment on table artifacts.sweeps is
-  'One row: whether anybody sweeps. Of its schedule pg_cron tells nobody but the role that made it.';
+  'One row: whether the sweep runs. pg_cron shows its schedule only to the role that created it.';
 comment on column artifacts.sweeps.schedule is
-  'What schedule_sweep gave pg_cron last; null where it never did.';
-comment on column artifacts.sweeps.swept_at is
-  'When a call of /sweep last came to its end; null: never.';
+  'What schedule_sweep last gave pg_cron; null: never.';
+comment on column artifacts.sweeps.swept_at is 'When a call of /sweep last finished; null: never.';
 
 insert into artifacts.sweeps default values;
 
@@ -4545,8 +4552,8 @@ begin
 end
 $$;
 comment on function public.schedule_sweep(text, text, text) is
-  'Has pg_cron call /sweep on a schedule, by pg_net, with the URL and the secret key that Vault '
-  'holds under these names. Repeated, it replaces the schedule. Raises '
+  'Makes pg_cron call /sweep on a schedule through pg_net, with the URL and the secret key that '
+  'Vault stores under these names. A later call replaces the schedule. Raises '
   'object_not_in_prerequisite_state, which says what is missing.';
 
 do $$
@@ -4559,9 +4566,9 @@ $$;
 
 -- schemas/artifacts/consistency.sql
 
--- What `deno task fsck` shows: where the rows and the bucket contradict each other, which only a
--- restore of one without the other, or a hand in the bucket, can bring about. What the sweep has
--- yet to remove is no contradiction.
+-- What `deno task fsck` shows: contradictions between the rows and the bucket. Only restoring one
+-- without the other, or editing the bucket by hand, can cause them. What the sweep has not removed
+-- yet is not a contradiction.
 
 create function public.list_artifacts_without_bytes(max_entries integer, after text default '') returns json
 language sql
@@ -4629,8 +4636,8 @@ as $$
   from judged j
 $$;
 comment on function public.list_objects_without_artifact(integer, text) is
-  'The objects that no row accounts for, whatever their age, among the max_entries objects after '
-  'the given path: {found: [{path}], next: where the next page begins | null}.';
+  'The objects without a row, whatever their age, among the max_entries objects after the given '
+  'path: {found: [{path}], next: where the next page begins | null}.';
 
 -- The totals of agents. What each agent's rows come to is added up by who asks, over the pages of
 -- all artifacts and of all grants: one agent may have more of them than one call can read.
@@ -4655,8 +4662,8 @@ as $$
   from examined e
 $$;
 comment on function public.list_shares_of_artifacts(integer, text) is
-  'What each of the max_entries artifacts after the given id adds to the totals of its agent: '
-  '{found: [{agent_id, pending, …}], next: where the next page begins | null}.';
+  'What each of the max_entries artifacts after the given id adds to its agent''s totals: {found: '
+  '[{agent_id, pending, …}], next: where the next page begins | null}.';
 
 create function public.list_shares_of_grants(max_entries integer, after text default '') returns json
 language sql
@@ -4678,7 +4685,7 @@ as $$
   from examined e
 $$;
 comment on function public.list_shares_of_grants(integer, text) is
-  'As list_shares_of_artifacts, of the max_entries grants after the given id.';
+  'Like list_shares_of_artifacts, for the max_entries grants after the given id.';
 
 create function public.list_totals(max_entries integer, after text default '') returns json
 language sql
@@ -4700,8 +4707,8 @@ as $$
   from examined e
 $$;
 comment on function public.list_totals(integer, text) is
-  'The totals as they are kept, of the max_entries agents after the given one: {found: [{agent_id, '
-  'pending, …}], next: where the next page begins | null}.';
+  'The stored totals of the max_entries agents after the given one: {found: [{agent_id, pending, '
+  '…}], next: where the next page begins | null}.';
 
 create function public.list_wrong_totals(agent_ids text[]) returns json
 language sql
@@ -4723,13 +4730,13 @@ as $$
   from examined e
 $$;
 comment on function public.list_wrong_totals(text[]) is
-  'Those of these agents whose totals are not what their rows come to in one snapshot: [{agent_id, '
-  'kept | null, counted}]. It reads all of their rows: for agents that seem wrong page by page, '
-  'where what changes in between is counted twice or not at all.';
+  'Those of these agents whose totals differ from the sum of their rows in one snapshot: '
+  '[{agent_id, kept | null, counted}]. It reads all of their rows. Use it for agents whose sum '
+  'over pages seems wrong: changes between pages are counted twice or not at all.';
 
 -- schemas/mesh/networks.sql
 
--- The mesh, private tunnels between agents, and the networks that their tunnel addresses come from.
+-- The mesh (private tunnels between agents), and the networks that provide their tunnel addresses.
 
 create schema mesh;
 comment on schema mesh is 'Peers, access rules and encrypted PSKs. Not exposed by the API.';
@@ -4755,7 +4762,7 @@ create table mesh.settings (
   )
 );
 comment on table mesh.settings is
-  'One row: the networks of the mesh. The operator can change them by SQL while there is no peer.';
+  'One row: the networks of the mesh. The operator can change them with SQL while no peer exists.';
 
 -- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not meet in one network. A
 -- version 4 UUID begins with 48 random bits of the server's strong generator; no extension is
@@ -4779,12 +4786,12 @@ create table mesh.address_leases (
 );
 comment on table mesh.address_leases is
   'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So '
-  'an agent that comes back gets the same addresses, and one that registers and removes itself '
-  'again and again cannot use up the network.';
+  'an agent that comes back gets the same addresses, and one that repeatedly registers and '
+  'removes itself cannot use up the network.';
 comment on column mesh.address_leases.released_at is
   'When the peer was removed; null while it is registered.';
 comment on column mesh.address_leases.resting_pubkey is
-  'The public key that the removed peer had last. For a day no other agent can register it.';
+  'The last public key of the removed peer. No other agent can register it for a day.';
 
 create index resting_address_leases on mesh.address_leases (released_at) where released_at is not null;
 create index resting_pubkeys on mesh.address_leases (resting_pubkey) where resting_pubkey is not null;
@@ -4797,7 +4804,7 @@ as $$
   select pg_advisory_xact_lock(hashtextextended('mesh addresses', 0))
 $$;
 comment on function mesh.lock_addresses() is
-  'Addresses are handed out, and networks changed, by one transaction at a time.';
+  'Only one transaction at a time assigns addresses or changes the networks.';
 
 create function mesh.keep_networks_that_are_in_use() returns trigger
 language plpgsql
@@ -4815,7 +4822,7 @@ begin
 end
 $$;
 comment on function mesh.keep_networks_that_are_in_use() is
-  'Refuses to change mesh.settings while there is a peer.';
+  'Refuses to change mesh.settings while a peer exists.';
 
 create trigger networks_change_only_without_peers
   before insert or update or delete or truncate on mesh.settings
@@ -4867,8 +4874,8 @@ begin
 end
 $$;
 comment on function mesh.lease_addresses(text) is
-  'Gives an agent its addresses: those that it had, else new ones, else those that have rested '
-  'longest. The caller holds lock_addresses. Raises network_full.';
+  'Gives an agent its addresses: its previous ones; otherwise new ones; otherwise those unused '
+  'for the longest time. The caller holds lock_addresses. Raises network_full.';
 
 -- schemas/mesh/peers.sql
 
@@ -4897,9 +4904,9 @@ create table mesh.peers (
 );
 comment on table mesh.peers is 'An agent''s registration in the mesh.';
 comment on column mesh.peers.endpoint is
-  'host:port, in the form that the function''s parser gives it; null: not reachable from outside.';
+  'host:port, as normalized by the function''s parser; null: not reachable from outside.';
 comment on column mesh.peers.effective_listen_port is
-  'What the agent''s own configuration listens on; null: any port.';
+  'The port that the agent''s own configuration listens on; null: any port.';
 
 -- Peers that say the same endpoint.
 create index peers_by_endpoint on mesh.peers (endpoint, agent_id);
@@ -4916,9 +4923,9 @@ create table mesh.liveness (
 with (fillfactor = 50);
 
 comment on table mesh.liveness is
-  'What heartbeats write. Apart from peers, so that a heartbeat is as small as can be.';
+  'What heartbeats write. Separate from peers, so that a heartbeat is as cheap as possible.';
 comment on column mesh.liveness.config_version_applied is
-  'The config_version that the agent last said it runs.';
+  'The config_version that the agent last reported it runs.';
 
 create function mesh.is_online(liveness mesh.liveness, online_seconds integer) returns boolean
 language sql
@@ -4927,16 +4934,16 @@ return coalesce(
   (is_online.liveness).last_seen > now() - make_interval(secs => is_online.online_seconds), false
 );
 comment on function mesh.is_online(mesh.liveness, integer) is
-  'Whether a peer was seen within so many seconds.';
+  'Whether a peer was seen within the given number of seconds.';
 
 create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
 language sql
 immutable
 return (lags.liveness).config_version_applied <> lags.version + lags.rendering_revision;
 comment on function mesh.lags(mesh.liveness, bigint, integer) is
-  'Whether a peer runs another configuration than the one that is due; null: it never said what it '
-  'runs. version is that of mesh.config_versions. What hosts are sent, and what they say they run, '
-  'is the sum of it and the rendering_revision of the functions.';
+  'Whether a peer runs another configuration than the current one; null: it never reported one. '
+  'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
+  'the rendering_revision of the functions.';
 
 create function mesh.map_entry(
   peer mesh.peers,
@@ -4979,8 +4986,8 @@ begin atomic
     end;
 end;
 comment on function mesh.map_entry( mesh.peers, mesh.address_leases, mesh.liveness, integer, text, integer ) is
-  'The peer object of the wire contract, with what subject sees of the peer beside it. One row: of '
-  'thousands, JSON is made in a third of the time that json_build_object takes.';
+  'The peer object of the wire contract, and what subject sees of the peer. Returns one row: for '
+  'thousands of rows, building JSON this way takes a third of the time of json_build_object.';
 
 create function mesh.both_registered(one_agent text, other_agent text) returns boolean
 language sql
@@ -5013,7 +5020,7 @@ as $$
 $$;
 comment on function mesh.record_sight(jsonb, text, text, text, text[]) is
   'Appends to agents.events that an agent and each of the others now see each other '
-  '(peer.appeared), or do no more (peer.vanished). One event is for both.';
+  '(peer.appeared), or no longer do (peer.vanished). One event is for both agents.';
 
 create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
 language plpgsql
@@ -5048,7 +5055,7 @@ begin
 end
 $$;
 comment on function public.record_heartbeat(jsonb, text, bigint) is
-  'Notes that an agent is alive and, if it says so, which configuration it runs. Answers with the '
+  'Records that an agent is alive and, if it says so, which configuration it runs. Returns the '
   'version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.read_heartbeat(caller jsonb, agent_id text) returns json
@@ -5077,7 +5084,7 @@ begin
 end
 $$;
 comment on function public.read_heartbeat(jsonb, text) is
-  'What record_heartbeat answers, after a wait: a heartbeat counts when it arrives. Raises '
+  'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
   'forbidden, invalid_request, peer_not_found.';
 
 create function public.remove_peer(caller jsonb, agent_id text) returns json
@@ -5129,12 +5136,13 @@ begin
 end
 $$;
 comment on function public.remove_peer(jsonb, text) is
-  'Removes an agent''s peer, every rule that names the agent, with or without a peer, and its '
-  'PSKs; its addresses and its public key rest. Idempotent. Raises forbidden, invalid_request.';
+  'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
+  'peer. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
+  'invalid_request.';
 
 -- schemas/mesh/rules.sql
 
--- Access rules: who may reach whom. The wire calls them acls.
+-- Access rules: who may reach whom. On the wire they are called acls.
 
 create table mesh.rules (
   from_agent agents.agent_id not null,
@@ -5153,7 +5161,7 @@ create table mesh.rules (
 );
 comment on table mesh.rules is
   'Access rules. A rule is active when both of its agents have agreed; before that it is a '
-  'request, which gives nobody anything. May name agents that are not registered.';
+  'request, which gives nobody access. It may name agents that are not registered.';
 
 create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port);
 
@@ -5349,9 +5357,9 @@ begin
 end
 $$;
 comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer, integer) is
-  'Agrees to a rule, for the calling agent or, as the operator, for both. It is active once both '
-  'have agreed. What the other side has declined within a day stays as it is. Raises forbidden, '
-  'limit_exceeded.';
+  'Agrees to a rule, for the calling agent or, as the operator, for both. The rule is active once '
+  'both have agreed. If the other side has declined it within a day, nothing changes. Raises '
+  'forbidden, limit_exceeded.';
 
 create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
 language plpgsql
@@ -5405,13 +5413,13 @@ begin
 end
 $$;
 comment on function public.revoke_rule(jsonb, text, text, integer, text) is
-  'Ends a rule, or a request for one, for both of its agents. By the side that was asked, it '
-  'declines the request for a day. Idempotent. Raises forbidden.';
+  'Ends a rule, or a request for one, for both of its agents. If the agent that was asked calls '
+  'it, it declines the request for a day. Idempotent. Raises forbidden.';
 
 -- schemas/mesh/declined_requests.sql
 
 -- Requests that the other side declined: it revoked them without having agreed. For a day after
--- that, the agent that asked may ask again, and nothing comes of it.
+-- that, the agent that asked may ask again, but it has no effect.
 
 create table mesh.declined_requests (
   from_agent agents.agent_id not null,
@@ -5425,9 +5433,9 @@ create table mesh.declined_requests (
   constraint a_side_of_the_rule_declines check (declined_by in (from_agent, to_agent))
 );
 comment on table mesh.declined_requests is
-  'One row per rule whose request was declined in the last day. Apart from rules, because it '
-  'outlives them: who asked cannot lose it by /peer/remove. A row that is older says nothing, and '
-  'goes when somebody declines the next request.';
+  'One row per rule whose request was declined in the last day. Separate from rules because it '
+  'outlives them: the agent that asked cannot clear it with /peer/remove. Older rows have no '
+  'effect, and are deleted when somebody declines another request.';
 
 create index declined_requests_by_age on mesh.declined_requests (declined_at);
 
@@ -5447,8 +5455,8 @@ as $$
   )
 $$;
 comment on function mesh.is_declined(mesh.rules, text) is
-  'Whether the other side has declined this rule to the caller within a day. Never to the '
-  'operator, nor to who declined it.';
+  'Whether the other side has declined this rule to the caller within a day. Never true for the '
+  'operator, or for the agent that declined it.';
 
 create function mesh.count_declined(requester text, decliner text) returns bigint
 language sql
@@ -5468,7 +5476,7 @@ as $$
   where declined_by = count_declined.decliner and declined_at > clock_timestamp() - interval '1 day'
 $$;
 comment on function mesh.count_declined(text, text) is
-  'How many requests of one agent another has declined within a day.';
+  'How many requests from one agent another agent has declined within a day.';
 
 create function mesh.decline_request(rule mesh.rules, decliner text) returns void
 language plpgsql
@@ -5500,8 +5508,8 @@ begin
 end
 $$;
 comment on function mesh.decline_request(mesh.rules, text) is
-  'Notes that an agent has declined this request, and forgets some that were declined more than a '
-  'day ago.';
+  'Records that an agent has declined this request, and deletes some rows that are more than a '
+  'day old.';
 
 create function mesh.forget_declined(rule mesh.rules) returns void
 language sql
@@ -5515,7 +5523,8 @@ as $$
     and d.port = (forget_declined.rule).port
 $$;
 comment on function mesh.forget_declined(mesh.rules) is
-  'Takes back that a request was declined: who declined it has put the rule, or the operator has.';
+  'Clears the record that a request was declined: the agent that declined it has put the rule, or '
+  'the operator has.';
 
 -- schemas/mesh/rule_limits.sql
 
@@ -5543,7 +5552,7 @@ as $$
     ) + mesh.count_declined(count_requests.requester, count_requests.target)
 $$;
 comment on function mesh.count_requests(text, text) is
-  'How many requests of one agent wait for another, or were declined by it within a day.';
+  'How many requests from one agent wait for another, or were declined by it within a day.';
 
 create function mesh.refuse_beyond_limits(
   rule mesh.rules,
@@ -5608,13 +5617,13 @@ begin
 end
 $$;
 comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer, integer) is
-  'Raises limit_exceeded where the rule that was just put is one too many. An active rule counts '
-  'for both of its agents, a request for the one that made it, and for its target what that one '
-  'has asked of it.';
+  'Raises limit_exceeded if the rule that was just put is one too many. An active rule counts for '
+  'both of its agents. A request counts for the agent that made it, and for its target among the '
+  'requests from that agent.';
 
 -- schemas/mesh/pairs.sql
 
--- Pairs of peers, and the PSK of each.
+-- Pairs of peers, and the PSK of each pair.
 
 create table mesh.pairs (
   low_agent agents.agent_id not null,
@@ -5635,19 +5644,19 @@ create table mesh.pairs (
 );
 comment on table mesh.pairs is
   'One row per two peers that have seen each other since both registered. The row stays when they '
-  'lose sight of each other, and is deleted with either peer.';
+  'no longer see each other, and is deleted with either peer.';
 comment on column mesh.pairs.psk_version is
-  'Which PSK of the pair this is: 1 for the first. To replace a PSK that was made, the version '
-  'rises and encrypted_psk becomes null. While it is null, nobody was given a PSK of this version, '
-  'and the version stays.';
+  'Which PSK of the pair this is: 1 for the first. To replace a PSK, the version is raised and '
+  'encrypted_psk becomes null. While it is null, nobody was given a PSK of this version, so the '
+  'version stays.';
 comment on column mesh.pairs.encrypted_psk is
   'v1.<id of the encryption key>.<base64>, encrypted by the function: the database never sees a '
-  'PSK. Null until the next configuration of either side makes it.';
+  'PSK. Null until the next configuration of either side makes the PSK.';
 comment on column mesh.pairs.encrypted_version is
-  'The version that encrypted_psk has inside, where the pair had gone on to another by the time it '
-  'was stored. Null: psk_version.';
+  'The version inside encrypted_psk, if the pair had a newer version when it was stored. Null: '
+  'psk_version.';
 comment on column mesh.pairs.made_at is 'When the newest PSK was made; null before the first.';
-comment on column mesh.pairs.rotated_at is 'When psk_version last rose.';
+comment on column mesh.pairs.rotated_at is 'When psk_version was last raised.';
 
 create index pairs_by_high_agent on mesh.pairs (high_agent);
 -- Also the oldest PSK of each key.
@@ -5671,7 +5680,7 @@ begin
 end
 $$;
 comment on function mesh.lock_pairs(text, text[]) is
-  'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
+  'Step 4 of the lock order: the pairs of an agent with these others, or with anybody.';
 
 create function mesh.pairs_of(agent_id text, other_agents text[])
 returns table (
@@ -5692,8 +5701,7 @@ begin atomic
   from mesh.pairs p
   where p.high_agent = pairs_of.agent_id and p.low_agent = any (pairs_of.other_agents);
 end;
-comment on function mesh.pairs_of(text, text[]) is
-  'The pairs that an agent makes with these others.';
+comment on function mesh.pairs_of(text, text[]) is 'The pairs of an agent with these others.';
 
 create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
 language plpgsql
@@ -5737,10 +5745,11 @@ begin
 end
 $$;
 comment on function public.store_psks(jsonb, text, jsonb) is
-  'Stores PSKs that pairs of an agent lack: psks is [{agent_id, psk_version, encrypted_psk}]. Each '
-  'is stored if its pair has none, whatever version the pair has come to meanwhile: nobody was '
-  'given it before. Otherwise another side could keep an agent waiting, by making and replacing '
-  'PSKs all the time. Returns what read_wg_config returns, afterwards. Raises as that does.';
+  'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. '
+  'Each is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody '
+  'was given that PSK before. Otherwise another side could keep an agent waiting by making and '
+  'replacing PSKs all the time. Then returns what read_wg_config returns, and raises the same '
+  'errors.';
 
 create function mesh.missing_for_psk(one_agent text, other_agent text) returns text
 language sql
@@ -5816,10 +5825,10 @@ begin
 end
 $$;
 comment on function public.rotate_psk(jsonb, text, text) is
-  'Replaces the PSK of a pair. The next configuration of either side makes the new one. While the '
-  'newest is still to be made, nothing changes, and the answer names it. rotated_at is the time of '
-  'this call in either case: no PSK that anybody was given before holds after it. Raises '
-  'forbidden, and peer_not_found where the two do not see each other, whatever the reason.';
+  'Replaces the PSK of a pair. The next configuration of either side makes the new one. If the '
+  'newest is not made yet, nothing changes, and the answer names it. In either case rotated_at is '
+  'the time of this call: no PSK that anybody was given before it stays valid. Raises forbidden, '
+  'and peer_not_found if the two do not see each other, whatever the reason.';
 
 create function public.list_psks_to_reencrypt(newest_key_id text, max_entries integer) returns json
 language sql
@@ -5839,7 +5848,7 @@ as $$
   ) encrypted
 $$;
 comment on function public.list_psks_to_reencrypt(text, integer) is
-  'Some of the PSKs that are encrypted under another key than the newest: [{low_agent, high_agent, '
+  'Some of the PSKs that are not encrypted with the newest key: [{low_agent, high_agent, '
   'encrypted_version, encrypted_psk}].';
 
 create function public.reencrypt_psks(psks jsonb) returns json
@@ -5872,12 +5881,13 @@ begin
 end
 $$;
 comment on function public.reencrypt_psks(jsonb) is
-  'Exchanges encrypted PSKs: psks is [{low_agent, high_agent, encrypted_psk, reencrypted_psk}], '
-  'the same PSK encrypted twice. Returns how many: {reencrypted}.';
+  'Replaces encrypted PSKs: psks is [{low_agent, high_agent, encrypted_psk, reencrypted_psk}], '
+  'the same PSK encrypted with two keys. Returns how many it replaced: {reencrypted}.';
 
 -- schemas/mesh/counters.sql
 
--- How many rules and PSKs the project has, kept as they change: /metrics reads it and counts none.
+-- How many rules and PSKs the project has, updated with every change, so that /metrics need not
+-- count.
 
 create table mesh.counters (
   counter text collate "C" not null,
@@ -5888,8 +5898,8 @@ create table mesh.counters (
 )
 with (fillfactor = 10);
 comment on table mesh.counters is
-  'rules.active, rules.requested and psks.<id of the encryption key>, in shards: the rows of a '
-  'counter together are its value. Each connection adds to rows of its own, so that changes do not '
+  'rules.active, rules.requested and psks.<id of the encryption key>, in shards: the value of a '
+  'counter is the sum of its rows. Each connection adds to separate rows, so that changes do not '
   'wait for each other.';
 
 create function mesh.add_to_counters(counters text[], changes bigint[]) returns void
@@ -5906,13 +5916,13 @@ as $$
   on conflict on constraint counters_pkey do update set value = k.value + excluded.value
 $$;
 comment on function mesh.add_to_counters(text[], bigint[]) is
-  'Adds each change to the counter of the same place. Step 5 of the lock order.';
+  'Adds each change to the counter at the same place in the array. Step 5 of the lock order.';
 
 create function mesh.counter_of_rule(active boolean) returns text
 language sql
 immutable
 return case when active then 'rules.active' else 'rules.requested' end;
-comment on function mesh.counter_of_rule(boolean) is 'Which counter counts a rule.';
+comment on function mesh.counter_of_rule(boolean) is 'The counter that counts a rule.';
 
 create function mesh.count_rules() returns trigger
 language plpgsql
@@ -5937,7 +5947,7 @@ begin
   return null;
 end
 $$;
-comment on function mesh.count_rules() is 'Keeps mesh.counters as rules change.';
+comment on function mesh.count_rules() is 'Updates mesh.counters when rules change.';
 
 create trigger inserted_rules_count after insert on mesh.rules
   referencing new table as new_rows
@@ -5981,7 +5991,8 @@ begin
   return null;
 end
 $$;
-comment on function mesh.count_psks() is 'Keeps mesh.counters as PSKs are made, replaced and removed.';
+comment on function mesh.count_psks() is
+  'Updates mesh.counters when PSKs are made, replaced and removed.';
 
 create trigger inserted_psks_count after insert on mesh.pairs
   referencing new table as new_rows
@@ -5995,21 +6006,21 @@ create trigger deleted_psks_count after delete on mesh.pairs
 
 -- schemas/mesh/config_versions.sql
 
--- The version of each agent's configuration, and the locks under which it rises.
+-- The version of each agent's configuration, and the locks under which it is raised.
 --
--- A config_version rises exactly when the text of the agent's configuration would change. So a
--- function that changes peers, rules or PSK versions has to know for certain who sees whom. It
--- takes its locks in this order:
---   1. the agents that it names (lock_agents). Only their holder changes their peers and adds rules
+-- A config_version is raised exactly when the text of the agent's configuration would change. So a
+-- function that changes peers, rules or PSK versions must know for certain who sees whom. It takes
+-- its locks in this order:
+--   1. the agents that it names (lock_agents). Only the holder changes their peers and adds rules
 --      that name them.
---   2. the config_versions of all whose text it may change, in one statement
---      (lock_config_versions). Two changes that meet in one text take turns here, so that the
---      second sees what the first did. Neighbours count whether they are registered or not: two
---      that register at once would miss each other otherwise.
---   3. the addresses (lock_addresses), where it hands some out.
---   4. the pairs whose PSK it touches, in one statement (lock_pairs).
--- Within each step the order is the same for everybody (byte order of the identifiers, but for 1),
--- so no two can wait for each other. What it decides by is read after step 2.
+--   2. the config_versions of all agents whose text may change, in one statement
+--      (lock_config_versions). Two changes that affect the same text run one after the other here,
+--      so that the second sees what the first did. Neighbours that are not registered count, too:
+--      otherwise two that register at once would miss each other.
+--   3. the addresses (lock_addresses), if it assigns some.
+--   4. the pairs whose PSK it changes, in one statement (lock_pairs).
+-- Within each step the order is the same for all (in steps 2 to 4, byte order of the identifiers),
+-- so no two can wait for each other. Everything a change depends on is read after step 2.
 
 create table mesh.config_versions (
   agent_id agents.agent_id primary key,
@@ -6018,8 +6029,8 @@ create table mesh.config_versions (
 with (fillfactor = 50);
 
 comment on table mesh.config_versions is
-  'How often the configuration of each agent has changed. A row outlives its peer, so that a '
-  'version never goes back.';
+  'How often each agent''s configuration has changed. A row outlives its peer, so that a version '
+  'never goes back.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql
@@ -6047,7 +6058,7 @@ end
 $$;
 comment on function mesh.take_turn(text) is
   'Before step 1: lets an agent make a few changes at once (null, the operator: any number), and '
-  'refuses more. They would only wait for each other, and each that waits holds a connection that '
+  'refuses more. They would only wait for each other, and each would hold a connection that '
   'others need. Raises upstream_unavailable.';
 
 create function mesh.lock_agents(agent_ids text[]) returns void
@@ -6096,8 +6107,8 @@ as $$
   on conflict do nothing
 $$;
 comment on function mesh.start_config_versions(text[]) is
-  'Gives agents that get their first peer or rule a version to raise and to lock. Between steps 1 '
-  'and 2, so that step 2 finds every row.';
+  'Gives agents with their first peer or rule a version that can be raised and locked. Runs '
+  'between steps 1 and 2, so that step 2 finds every row.';
 
 create function mesh.lock_versions_around(agent_id text) returns text[]
 language plpgsql
@@ -6112,8 +6123,8 @@ begin
 end
 $$;
 comment on function mesh.lock_versions_around(text) is
-  'Step 2 for a change of one agent''s peer, which its neighbours'' texts may name. Returns who '
-  'sees it, if it is registered.';
+  'Step 2 for a change of one agent''s peer, which its neighbours'' texts may name. Returns the '
+  'agents that see it, if it is registered.';
 
 create function mesh.raise_config_versions(agent_ids text[]) returns void
 language sql
@@ -6125,12 +6136,12 @@ as $$
   where v.agent_id = any (raise_config_versions.agent_ids)
 $$;
 comment on function mesh.raise_config_versions(text[]) is
-  'Says that the configurations of these agents have changed. To be called under '
+  'Records that the configurations of these agents have changed. Call it under '
   'lock_config_versions.';
 
 -- schemas/mesh/registrations.sql
 
--- Registering peers: the first time, and again with other values.
+-- Registering peers, for the first time or again with other values.
 
 create function mesh.refuse_endpoint_inside_the_mesh(endpoint_ip inet) returns void
 language plpgsql
@@ -6159,7 +6170,7 @@ end
 $$;
 comment on function mesh.refuse_endpoint_inside_the_mesh(inet) is
   'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
-  'encrypt its own ciphertext in a loop. A DNS name passes: its endpoint_ip is null.';
+  'encrypt its own ciphertext in a loop. A DNS name is allowed: its endpoint_ip is null.';
 
 create function mesh.has_another_holder(pubkey text, agent_id text) returns boolean
 language sql
@@ -6179,8 +6190,8 @@ as $$
     )
 $$;
 comment on function mesh.has_another_holder(text, text) is
-  'Whether a public key is another agent''s, or was until its peer was removed within the last day: '
-  'neighbours, who know the key, cannot keep its agent from coming back with it.';
+  'Whether a public key belongs to another agent, or did until its peer was removed within the '
+  'last day. So neighbours, who know the key, cannot keep its agent from coming back with it.';
 
 create function mesh.add_peer(agent_id text, pubkey text, endpoint text, listen_port integer, visible_peers text[])
 returns void
@@ -6203,7 +6214,7 @@ begin
 end
 $$;
 comment on function mesh.add_peer(text, text, text, integer, text[]) is
-  'The first registration of an agent, or the first after a removal. Raises network_full.';
+  'The first registration of an agent, or its first after a removal. Raises network_full.';
 
 create function mesh.update_peer(
   before mesh.peers,
@@ -6260,7 +6271,7 @@ begin
 end
 $$;
 comment on function mesh.update_peer(mesh.peers, text, text, integer, text[]) is
-  'A later registration, with other values than the one before.';
+  'A later registration, with values that differ from the previous one.';
 
 create function public.register_peer(
   caller jsonb,
@@ -6356,10 +6367,10 @@ comment on function public.register_peer(jsonb, text, text, text, inet, integer,
 
 -- schemas/mesh/configuration.sql
 
--- What agents read of the mesh: the map, and the state that a configuration is rendered from. The
--- function that answers /wg_config renders one such state and nothing else, so that version and
--- text always belong together. Where a PSK is still to be made, it calls store_psks with one and
--- renders what that returns: whichever side was first, both get the same.
+-- What agents read of the mesh: the network map, and the state that a configuration is rendered
+-- from. /wg_config renders exactly one such state, so version and text always belong together. If a
+-- PSK does not exist yet, the function calls store_psks with a new one and renders what that
+-- returns. Whichever side comes first, both get the same PSK.
 
 create function mesh.rules_that_name(agent_id text, active boolean)
 returns table (
@@ -6382,7 +6393,7 @@ begin atomic
   where r.to_agent = rules_that_name.agent_id and r.active = rules_that_name.active;
 end;
 comment on function mesh.rules_that_name(text, boolean) is
-  'The active rules that an agent is a side of, or the requests.';
+  'The active rules that name an agent, or the requests.';
 
 create function mesh.with_neighbours(agent_id text) returns text[]
 language sql
@@ -6395,8 +6406,8 @@ as $$
   ) as n (agent_id)
 $$;
 comment on function mesh.with_neighbours(text) is
-  'An agent and everybody who shares an active rule with it, in byte order: an index that is asked '
-  'for many names sorts them first, which takes no time where they are sorted.';
+  'An agent and everybody who shares an active rule with it, in byte order: an index lookup of '
+  'many names sorts them first, which takes no time if they are sorted already.';
 
 create function public.read_netmap(
   caller jsonb, agent_id text, online_seconds integer, rendering_revision integer default 0
@@ -6462,9 +6473,9 @@ end
 $$;
 comment on function public.read_netmap(jsonb, text, integer, integer) is
   'What an agent sees: itself and the peers that share an active rule with it, the active rules '
-  'that name it, and the requests that do. rendering_revision is added to its config_version: the '
-  'functions pass their own, and the answer on as it stands. Raises forbidden, invalid_request, '
-  'peer_not_found.';
+  'that name it, and the requests that name it. rendering_revision is added to its '
+  'config_version: the functions pass their own, and return the answer unchanged. Raises '
+  'forbidden, invalid_request, peer_not_found.';
 
 create function mesh.configuration_state(agent_id text) returns json
 language plpgsql
@@ -6529,8 +6540,8 @@ begin
 end
 $$;
 comment on function mesh.configuration_state(text) is
-  'All that an agent''s configuration depends on, and its config_version, in one snapshot. PSKs '
-  'are encrypted, and null where one is still to be made. Null for an agent without a peer.';
+  'Everything that an agent''s configuration depends on, and its config_version, in one snapshot. '
+  'PSKs are encrypted, and null if not made yet. Null for an agent without a peer.';
 
 create function public.read_wg_config(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -6553,9 +6564,10 @@ comment on function public.read_wg_config(jsonb, text) is
 
 -- schemas/mesh/metrics.sql
 
--- What GET /metrics of agent-mesh says. Rules and PSKs are counted as they change. Who is online
--- changes by time alone, and a heartbeat has to stay as small as can be. So peers are counted once
--- a minute, in bounded steps, when somebody asks; in between the answer is the last count.
+-- What GET /metrics of agent-mesh returns. Rules and PSKs are counted as they change. Who is online
+-- changes with time alone, and a heartbeat must stay as cheap as possible. So peers are counted
+-- when /metrics is called, at most once a minute and in bounded steps. In between, the answer is
+-- the last count.
 
 create table mesh.censuses (
   census text collate "C" primary key,
@@ -6569,10 +6581,10 @@ create table mesh.censuses (
   constraint there_are_two_censuses check (census in ('last', 'under way'))
 );
 comment on table mesh.censuses is
-  'Peers by their states: as they were last counted, and as far as they are counted now.';
+  'Peers by state: the last complete count, and the count under way.';
 comment on column mesh.censuses.behind is
-  'Those online that said they run another configuration than the one that is due.';
-comment on column mesh.censuses.after_agent is 'Where the census under way goes on.';
+  'Online peers that reported another configuration than the current one.';
+comment on column mesh.censuses.after_agent is 'Where the count under way continues.';
 
 create function mesh.continue_census(
   online_seconds integer,
@@ -6635,7 +6647,7 @@ begin
 end
 $$;
 comment on function mesh.continue_census(integer, integer, integer) is
-  'Counts the next max_peers peers, where the last census is older than a minute.';
+  'Counts the next max_peers peers, if the last count is older than a minute.';
 
 create function mesh.psk_counts()
 returns table (encryption_key_id text, count bigint, oldest_made_at timestamptz)
@@ -6717,17 +6729,18 @@ begin
 end
 $$;
 comment on function public.read_mesh_metrics(jsonb, integer, integer) is
-  'What agent-mesh says at /metrics: {peers, peers_behind, peers_counted_at, rules, psks}; times are '
-  'seconds since 1970, or null. peers_behind are those of whom check_mesh, asked with the same '
-  'online_seconds and rendering_revision, says version_lags. Raises unauthenticated, forbidden.';
+  'What agent-mesh returns at /metrics: {peers, peers_behind, peers_counted_at, rules, psks}; '
+  'times are seconds since 1970, or null. peers_behind counts the peers that check_mesh reports '
+  'as version_lags with the same online_seconds and rendering_revision. Raises unauthenticated, '
+  'forbidden.';
 
 -- schemas/changes/feeds.sql
 
--- What an agent reads of the event log: what was done to its things, and what it did.
+-- What an agent reads of the event log: what it did, and what was done to things of its own.
 --
--- The order is that of (transaction_id, event_id), and only what is below the horizon is read: the
--- oldest transaction that is still writing. Whatever commits from now on has a higher
--- transaction_id, so nothing comes to lie behind a position that was given out. A position is
+-- The order is (transaction_id, event_id), and only events below the horizon are read. The horizon
+-- is the oldest transaction that is still writing. Whatever commits from now on has a higher
+-- transaction_id, so no event appears behind a position that was given out. A position is
 -- '<transaction_id>.<event_id>' of the last event that was looked at.
 
 create function agents.events_after(
@@ -6864,8 +6877,8 @@ return agent_id is null
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
 comment on function agents.is_shown(agents.events, text) is
-  'Whether an agent that an event concerns sees it: what a sender grants that it has blocked, it '
-  'does not.';
+  'Whether an agent that an event concerns sees it: it does not see grants from a sender that it '
+  'has blocked.';
 
 create function agents.event_json(event agents.events, agent_id text) returns jsonb
 language sql
@@ -6961,12 +6974,12 @@ end
 $$;
 comment on function public.list_events(jsonb, text, text[], integer, text) is
   'The events of these types that concern an agent (null, from the operator: all), oldest first, '
-  'after the `latest` of an earlier answer; without one, the newest page. A page may be short, or '
-  'empty, where there are more. Raises forbidden, invalid_request.';
+  'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
+  'empty even if there are more events. Raises forbidden, invalid_request.';
 
 -- schemas/changes/event_pages.sql
 
--- Pages of the event log: what /events answers with, and what the operator's commands read.
+-- Pages of the event log: what /events returns, and what the operator's commands read.
 
 create function agents.artifact_events_after(
   artifact_id text,
@@ -6988,7 +7001,7 @@ as $$
   limit artifact_events_after.max_entries
 $$;
 comment on function agents.artifact_events_after(text, xid8, bigint, integer) is
-  'As events_after, of the events that are about an artifact.';
+  'Like events_after, for the events about one artifact.';
 
 create function agents.newest_artifact_events(
   artifact_id text,
@@ -7010,7 +7023,7 @@ as $$
   limit newest_artifact_events.max_entries
 $$;
 comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
-  'As newest_events, of the events that are about an artifact.';
+  'Like newest_events, for the events about one artifact.';
 
 create function agents.position_before(instant timestamptz) returns text
 language plpgsql
@@ -7046,7 +7059,7 @@ begin
 end
 $$;
 comment on function agents.position_before(timestamptz) is
-  'A position in the log that no event of this instant or later lies before.';
+  'A position in the log before which there is no event of this time or later.';
 
 create function agents.facts_for_operator(event agents.events) returns jsonb
 language sql
@@ -7057,7 +7070,8 @@ return jsonb_strip_nulls(jsonb_build_object(
   'request_id', event.request_id
 ));
 comment on function agents.facts_for_operator(agents.events) is
-  'What the operator alone is shown of an event: request_id is what the log of requests names it by.';
+  'What only the operator is shown of an event. request_id is the request''s name in the request '
+  'log.';
 
 create function agents.events_page(
   agent_id text,
@@ -7211,10 +7225,10 @@ begin
 end
 $$;
 comment on function agents.events_page(text, text, text[], timestamptz, integer, text, text, boolean) is
-  'The events that concern an agent (null: all) or are about an artifact (null: whatever), of these '
-  'types (null: all), not older than `since`: the next after the position `after`, else the first '
-  'since `since`, else the newest before the position `before` (null: of all). Oldest first. Raises '
-  'invalid_request.';
+  'The events that concern an agent (null: all) or are about an artifact (null: any), of these '
+  'types (null: all), not older than `since`: the next after the position `after`; otherwise the '
+  'first since `since`; otherwise the newest before the position `before` (null: of all). Oldest '
+  'first. Raises invalid_request.';
 
 create function public.find_events(
   max_entries integer,
@@ -7236,21 +7250,21 @@ as $$
   )
 $$;
 comment on function public.find_events(integer, text, timestamptz, text, text, text[], text) is
-  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, agent_id '
-  '| null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, looked_at, '
-  'looked_back_to | null}, oldest first, where what follows agent_id is there as far as the event '
-  'has it. agent_id: that concern this agent; artifact_id: about this artifact; types: of these, '
-  'such as artifact.opened; since: not older. Without `after` and `since` it is the newest page; '
-  '`earlier` is then the `before` of the page of older events, null where there are none. `latest` '
-  'is the `after` of the next page, which is there at once where `more` is true. A page may be '
-  'short, or empty, before the next or the earlier one: it has looked at `looked_at` events of '
-  'every type, the oldest of looked_back_to. Who goes on from `latest` misses nothing. Raises '
-  'invalid_request.';
+  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
+  'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
+  'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
+  'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
+  'this artifact; types: only these, such as artifact.opened; since: none older. Without `after` '
+  'and `since` it returns the newest page, and `earlier` is the `before` of the page of older '
+  'events, null if there are no older ones. `latest` is the `after` of the next page, which '
+  'exists already if `more` is true. A page may be short or empty before the next or the earlier '
+  'one: it has looked at `looked_at` events of every type, the oldest from looked_back_to. '
+  'Continuing from `latest` misses nothing. Raises invalid_request.';
 
 -- schemas/changes/waits.sql
 
--- Requests that wait for something to happen. A process of a function asks once a second, for all
--- that wait in it, which of them have something to tell. Those then ask for their answer as ever.
+-- Requests that wait for something to happen. Once a second, a function's process asks which of its
+-- waiting requests have news. Those requests then query their answer normally.
 
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
 language sql
@@ -7271,7 +7285,7 @@ return exists (
     and not artifacts.is_blocked(g.to_agent, g.from_agent)
 );
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant that was made since a snapshot.';
+  'Whether an inbox shows a grant made after a snapshot.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language sql
@@ -7284,7 +7298,7 @@ return not exists (
     and exists (select from mesh.peers p where p.agent_id = v.agent_id)
 );
 comment on function mesh.has_other_version(text, bigint) is
-  'Whether the configuration of an agent is not of this version any more, or its peer is gone.';
+  'Whether an agent''s configuration no longer has this version, or its peer is gone.';
 
 create function agents.has_new_event(agent_id text, types text[], after text) returns boolean
 language sql
@@ -7304,7 +7318,7 @@ return (
 );
 comment on function agents.has_new_event(text, text[], text) is
   'Whether there is an event of these types for an agent (null: for anybody) after a position, or '
-  'may be one behind so many of other types.';
+  'may be one after many events of other types.';
 
 create function public.find_changes(waits jsonb) returns json
 language plpgsql
@@ -7359,14 +7373,14 @@ begin
 end
 $$;
 comment on function public.find_changes(jsonb) is
-  'Which of these waits have something to tell, by their places from 0 on: waits is [{kind: '
+  'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
   '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
-  'version}, {kind: "events", caller, agent_id, types, after}]. The others go on from the positions '
-  'in the answer. Authenticates nobody: those with something to tell ask for it themselves.';
+  'version}, {kind: "events", caller, agent_id, types, after}]. The others continue from the '
+  'positions in the answer. Authenticates nobody: each request with news queries it itself.';
 
 -- schemas/operator/removals.sql
 
--- Removing an agent: ending everything by which it has access, or gives it.
+-- Removing an agent: ends everything that gives it access, or by which it gives access.
 
 create function agents.end_grants(agent_id text, max_entries integer) returns integer
 language plpgsql
@@ -7420,7 +7434,7 @@ begin
 end
 $$;
 comment on function agents.end_grants(text, integer) is
-  'Ends live grants to and from an agent, as many as max_entries; returns how many.';
+  'Ends up to max_entries live grants from and to an agent; returns how many.';
 
 create function agents.end_artifacts(agent_id text, only_pending boolean, max_entries integer) returns integer
 language plpgsql
@@ -7481,8 +7495,8 @@ begin
 end
 $$;
 comment on function agents.end_artifacts(text, boolean, integer) is
-  'Deletes artifacts of an agent as /delete does, or the pending ones alone, as many as '
-  'max_entries; returns how many.';
+  'Deletes up to max_entries artifacts of an agent, as /delete does, or only the pending ones; '
+  'returns how many.';
 
 create function public.remove_agent(
   agent_id text,
@@ -7533,10 +7547,10 @@ end
 $$;
 comment on function public.remove_agent(text, boolean, integer) is
   'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
-  'to and from it, its pending uploads and, unless they are kept, its artifacts. Users who are that '
-  'agent are refused from then on, until readmit_agent. Ends at most '
-  'max_entries grants and artifacts each, so that no agent holds too much for one call: while '
-  'remaining is true, call it again. Returns how many of each it ended. Idempotent.';
+  'from and to it, its pending uploads and, unless they are kept, its artifacts. Users who are '
+  'that agent are refused from then on, until readmit_agent. Ends at most max_entries grants and '
+  'as many artifacts, so that no agent holds too much for one call: while remaining is true, call '
+  'it again. Returns how many of each it ended. Idempotent.';
 
 -- schemas/operator/mesh.sql
 
@@ -7568,8 +7582,8 @@ as $$
   ) r
 $$;
 comment on function mesh.rule_counts_of(text) is
-  'How many active rules name an agent, and how many requests, of the first thousand from it and of '
-  'those to it.';
+  'How many active rules name an agent, and how many requests do. Counts the first thousand from '
+  'the agent and the first thousand to it.';
 
 create function mesh.describe_peers(agent_ids text[], online_seconds integer, rendering_revision integer)
 returns table (agent_id text, described jsonb)
@@ -7604,7 +7618,7 @@ as $$
   cross join lateral mesh.rule_counts_of(p.agent_id) c
 $$;
 comment on function mesh.describe_peers(text[], integer, integer) is
-  'Those of these agents that have a peer, as list_peers tells it.';
+  'The peers of those agents that have one, in the form of list_peers.';
 
 create function public.list_peers(
   max_entries integer,
@@ -7652,16 +7666,15 @@ comment on function public.list_peers(integer, text, text, integer, integer) is
   'The peers after the given agent, in byte order: {found: [{agent_id, pubkey, endpoint | null, '
   'addresses, registered_at, last_seen | null, online, config_version, config_version_applied | '
   'null, lags | null, active_rules, requests}], next: where the next page begins | null}. '
-  'config_version is the one that is due; lags is null where the peer never said what it runs. '
-  'agent_id: this agent and those that share an active rule with it. rendering_revision is that of '
-  'the functions, as in read_netmap. Of rules the first thousand of each side are counted.';
+  'config_version is the current one; lags is null if the peer never reported what it runs. '
+  'agent_id: this agent and those that share an active rule with it. rendering_revision is the '
+  'functions'' one, as in read_netmap. Rules are counted up to a thousand per side.';
 
 create function mesh.rule_position(rule mesh.rules) returns text
 language sql
 stable
 return rule.from_agent || ' ' || rule.to_agent || ' ' || rule.proto || ' ' || rule.port;
-comment on function mesh.rule_position(mesh.rules) is
-  'Where a page of rules begins that goes on behind this one.';
+comment on function mesh.rule_position(mesh.rules) is 'Where the page after this rule begins.';
 
 create function public.list_mesh_rules(
   max_entries integer,
@@ -7749,7 +7762,7 @@ comment on function public.list_mesh_rules(integer, text, text) is
 
 -- schemas/operator/mesh_check.sql
 
--- What is wrong in the mesh, which `deno task mesh:check` prints.
+-- Faults in the mesh, which `deno task mesh:check` prints.
 
 create function mesh.find_faults(
   agent_id text,
@@ -7822,7 +7835,7 @@ begin
 end
 $$;
 comment on function mesh.find_faults(text, bigint, integer, integer) is
-  'What is wrong with one agent in the mesh, as check_mesh tells it; version is that of '
+  'The faults of one agent in the mesh, in the form of check_mesh. version is the one in '
   'mesh.config_versions.';
 
 create function public.check_mesh(
@@ -7859,20 +7872,20 @@ as $$
   )
 $$;
 comment on function public.check_mesh(integer, text, integer, integer) is
-  'What is wrong with the max_entries agents of the mesh after the given one: {found: [{agent_id, '
+  'The faults of the max_entries agents of the mesh after the given one: {found: [{agent_id, '
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
-  'is online, and counted by read_mesh_metrics), offline_lags (the same of a peer that is offline), '
+  'is online, and read_mesh_metrics counts it), offline_lags (the same for an offline peer), '
   'rule_without_peer (other_agent_id; an active rule names the agent, and it has no peer), or '
-  'endpoint_shared (endpoint, other_agent_id; another peer has it too).';
+  'endpoint_shared (endpoint, other_agent_id; another peer has the same endpoint).';
 
 -- schemas/operator/agents.sql
 
--- What the operator sees of agents. An agent exists as soon as something names it, so the list of
--- them is a walk over the tables that do, from one name to the next.
+-- What the operator sees of agents. An agent exists as soon as something names it, so listing
+-- agents means walking over the tables that name them, from one name to the next.
 --
 -- Every list for the operator takes max_entries and `after`, and returns {found: […], next}. `next`
--- is the `after` of the page behind it, null where there is none. A page may be short, or empty,
+-- is the `after` of the next page, null if there are no more pages. A page may be short or empty
 -- before the last.
 
 create function agents.next_name(after text) returns text
@@ -7892,7 +7905,7 @@ as $$
   )
 $$;
 comment on function agents.next_name(text) is
-  'The first agent behind a name, in byte order; null: there is none.';
+  'The first agent after a name, in byte order; null: none.';
 
 create function agents.holds_something(agent_id text) returns boolean
 language sql
@@ -7918,7 +7931,7 @@ begin atomic
 end;
 comment on function agents.holds_something(text) is
   'Whether an agent has a live key, an artifact, a live grant to it, a peer, or a rule or request '
-  'that names it. One that has not is only remembered.';
+  'that names it. Otherwise it is only remembered.';
 
 create function agents.walk_names(
   after text,
@@ -7946,7 +7959,7 @@ begin
 end
 $$;
 comment on function agents.walk_names(text, integer, boolean) is
-  'The agents of one page, and the name after which the page behind it begins; null: there is none.';
+  'The agents of one page, and the name after which the next page begins; null: none.';
 
 create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
 language sql
@@ -7990,7 +8003,7 @@ as $$
   ) u on true
 $$;
 comment on function agents.newest_keys(text, boolean) is
-  'A hundred keys of an agent: those that are not revoked first, the newest of them first.';
+  'Up to a hundred keys of an agent: those not revoked first, newest first.';
 
 create function agents.describe_agents(agent_ids text[]) returns table (agent_id text, described jsonb)
 language sql
@@ -8040,8 +8053,8 @@ as $$
 $$;
 comment on function agents.describe_agents(text[]) is
   'What each of these agents has. `artifacts` are committed and superseded ones, as the limit '
-  'counts them; `bytes` are what the quota counts; `grants` are rows, those that ended lately '
-  'included.';
+  'counts them; `bytes` are what the quota counts; `grants` are rows, including recently ended '
+  'ones.';
 
 create function public.list_agents(
   max_entries integer,
@@ -8065,8 +8078,9 @@ $$;
 comment on function public.list_agents(integer, text, boolean) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
   'revoked_keys, last_used_at | null, pending, artifacts, bytes, grants, has_peer, last_seen | '
-  'null, keys}], next: where the next page begins | null}. keys are those that are not revoked, as '
-  'read_agent tells them. with_ended: also agents that have nothing left and are only remembered.';
+  'null, keys}], next: where the next page begins | null}. keys has those that are not revoked, '
+  'in the form of read_agent. with_ended: also agents that have nothing left and are only '
+  'remembered.';
 
 create function public.read_agent(
   agent_id text,
@@ -8125,15 +8139,15 @@ begin
 end
 $$;
 comment on function public.read_agent(text, integer, integer) is
-  'One agent: what list_agents tells of it, but for its keys, and {grants_given, grants_received, '
-  'keys: [{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
-  'revoked_at | null, last_used_at | null}], peer: as list_peers tells it, with the same parameters '
-  '| null}. Its live grants are counted up to a thousand. Of its keys there are a hundred, those '
-  'that are not revoked first. Null: nothing names this agent.';
+  'One agent: the fields of list_agents except keys, and {grants_given, grants_received, keys: '
+  '[{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
+  'revoked_at | null, last_used_at | null}], peer: in the form of list_peers, with the same '
+  'parameters | null}. Live grants are counted up to a thousand. keys has at most a hundred, '
+  'those not revoked first. Null: nothing names this agent.';
 
 -- schemas/operator/new_keys.sql
 
--- Many agent keys in one call, which `deno task agent:create --file` makes.
+-- Creates many agent keys in one call, for `deno task agent:create --file`.
 
 create function public.create_agent_keys(keys jsonb, max_live_keys integer default 100) returns json
 language plpgsql
@@ -8176,13 +8190,13 @@ begin
 end
 $$;
 comment on function public.create_agent_keys(jsonb, integer) is
-  'Makes keys as create_agent_key does, one for each of [{agent_id, label, expires_at}], in their '
-  'order, up to the first that it refuses: {made: [{key_id, agent_id, key, …}], refused: null | '
-  '{code, details}}. What was made stays.';
+  'Creates keys like create_agent_key, one for each of [{agent_id, label, expires_at}], in this '
+  'order, up to the first one that is refused: {made: [{key_id, agent_id, key, …}], refused: null '
+  '| {code, details}}. Keys made before a refusal stay.';
 
 -- schemas/operator/usage.sql
 
--- What agents asked for and were refused, in the order of time.
+-- What agents requested and were refused, in the order of time.
 
 create function agents.usage_json(used agents.usage) returns json
 language sql
@@ -8248,7 +8262,7 @@ begin
 end
 $$;
 comment on function public.list_usage(integer, text, date, text) is
-  'What agents, or one of them, used on each day (UTC) from `since` on, today where it is null: '
+  'What agents, or one of them, used on each day (UTC) from `since` on (null: from today): '
   '{found: [{agent_id, day, requests, refusals, artifacts, bytes, grants}], next: where the next '
   'page begins | null}, in the order of days. A minute behind.';
 
@@ -8272,8 +8286,8 @@ as $$
   ) b
 $$;
 comment on function public.list_busiest(integer) is
-  'What the agents used today (UTC) that asked most, those first: {found: as list_usage tells it}. A '
-  'minute behind.';
+  'Today''s (UTC) usage of the agents with the most requests, those first: {found: in the form of '
+  'list_usage}. A minute behind.';
 
 create function agents.refusals_json(page agents.refusals[], newest_first boolean default false) returns json
 language sql
@@ -8294,7 +8308,8 @@ as $$
   )
   from unnest(refusals_json.page) p
 $$;
-comment on function agents.refusals_json(agents.refusals[], boolean) is 'Refusals as list_refusals tells them.';
+comment on function agents.refusals_json(agents.refusals[], boolean) is
+  'Refusals in the form of list_refusals.';
 
 create function public.list_refusals(
   max_entries integer,
@@ -8351,9 +8366,9 @@ begin
 end
 $$;
 comment on function public.list_refusals(integer, text, timestamptz, text) is
-  'How often agents, or one of them, were refused in each hour from that of `since` on, a day ago '
-  'where it is null: {found: [{agent_id, hour, kind, count}], next: where the next page begins | '
-  'null}, in the order of hours. `kind` is the error code. A minute behind.';
+  'How often agents, or one of them, were refused in each hour from the hour of `since` on (null: '
+  'a day ago): {found: [{agent_id, hour, kind, count}], next: where the next page begins | null}, '
+  'in the order of hours. `kind` is the error code. A minute behind.';
 
 create function public.list_newest_refusals(max_entries integer, agent_id text default null) returns json
 language plpgsql
@@ -8386,8 +8401,8 @@ begin
 end
 $$;
 comment on function public.list_newest_refusals(integer, text) is
-  'How often agents, or one of them, were refused in the hours since a day ago, the newest hours '
-  'first: {found: as list_refusals tells it}. A minute behind.';
+  'How often agents, or one of them, were refused in the hours of the last day, newest first: '
+  '{found: in the form of list_refusals}. A minute behind.';
 
 -- schemas/operator/grants.sql
 
@@ -8425,7 +8440,7 @@ begin
 end
 $$;
 comment on function artifacts.live_grants_after(text, timestamptz, text, integer) is
-  'As given_grants, whoever gave them: the next grants that are live, all or those to one agent.';
+  'Like given_grants, but from any agent: the next live grants, all or those to one agent.';
 
 create function public.list_all_grants(
   max_entries integer,
@@ -8484,13 +8499,13 @@ begin
 end
 $$;
 comment on function public.list_all_grants(integer, text, text, text, text) is
-  'The live grants that an agent gave, of an artifact, to an agent, or all, those that end first: '
+  'The live grants from an agent, of an artifact, to an agent, or all, those that end first: '
   '{found: [{grant_id, artifact_id, key, from_agent, to_agent | null, granted_at, expires_at, '
   'max_downloads | null, downloads}], next: where the next page begins | null}.';
 
 -- schemas/operator/deployment.sql
 
--- How this database stands beside a checkout of the project: what `deno task doctor` looks at.
+-- Compares this database with a checkout of the project, for `deno task doctor`.
 
 create function public.inspect_deployment(operations text[]) returns json
 language plpgsql
@@ -8569,16 +8584,16 @@ begin
 end
 $$;
 comment on function public.inspect_deployment(text[]) is
-  'How this database stands beside a checkout whose SQL functions in public have these names: '
-  '{time, migrations: [{version, name, digest}] or null where their records cannot be read, '
-  'missing_operations: those that service_role cannot call, open_operations and open_schemas: those '
-  'that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is the MD5 '
-  'of a migration without white space and semicolons.';
+  'Compares this database with a checkout whose SQL functions in public have these names: {time, '
+  'migrations: [{version, name, digest}] or null if their records cannot be read, '
+  'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
+  'those that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is '
+  'the MD5 of a migration without white space and semicolons.';
 
 -- schemas/privileges.sql
 
--- Who may use what: service_role, and nobody else. Projects differ in what they grant by default,
--- so every privilege is stated here. Row level security is on everywhere, with no policy.
+-- Privileges: only service_role may use anything. Projects differ in their default grants, so every
+-- privilege is stated here. Row level security is on everywhere, with no policy.
 -- At the end: how long a function may wait for a lock.
 
 revoke all on schema agents, artifacts, mesh from public, anon, authenticated;

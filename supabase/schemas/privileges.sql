@@ -1,5 +1,5 @@
--- Who may use what: service_role, and nobody else. Projects differ in what they grant by default,
--- so every privilege is stated here. Row level security is on everywhere, with no policy.
+-- Privileges: only service_role may use anything. Projects differ in their default grants, so every
+-- privilege is stated here. Row level security is on everywhere, with no policy.
 -- At the end: how long a function may wait for a lock.
 
 revoke all on schema agents, artifacts, mesh from public, anon, authenticated;

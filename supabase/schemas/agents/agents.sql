@@ -1,5 +1,6 @@
--- What both functions share about agents: their keys, the log of events, and who is calling.
--- An agent is an identifier and nothing else: it exists as soon as somebody names it.
+-- What both functions share about agents: agent keys, the event log, and the identification of
+-- callers.
+-- An agent is only an identifier: it exists as soon as something names it.
 
 create schema agents;
 comment on schema agents is
@@ -11,8 +12,7 @@ create domain agents.agent_id as text collate "C"
     length(value) <= 128 and value ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$'
   );
 comment on domain agents.agent_id is
-  'An agent''s identifier. Byte order (collate "C"), because the order of agents is part of what '
-  'they read.';
+  'An agent''s identifier. In byte order (collate "C"), because agents see lists in this order.';
 
 create function agents.iso_timestamp(instant timestamptz) returns text
 language sql
@@ -20,4 +20,4 @@ stable
 -- An SQL-standard body has its names fixed when it is made, needs no search_path, and is inlined.
 return to_char(iso_timestamp.instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 comment on function agents.iso_timestamp(timestamptz) is
-  'How every answer writes a timestamp: ISO 8601, UTC, milliseconds, Z.';
+  'The format of every timestamp in an answer: ISO 8601, UTC, milliseconds, Z.';

@@ -1,8 +1,8 @@
--- Who is calling. Every operation takes `caller` as its first argument, so that authentication is
--- part of the same transaction as the operation and costs no round trip of its own:
+-- Identifies the caller. Every operation takes `caller` as its first argument, so authentication is
+-- part of the operation's transaction and costs no extra round trip:
 --   {"kind": "agent", "key_hash": "<sha256 of the agent key, hex>", "request_id": "…"}
 --   {"kind": "user", "agent_id": "…", "user_id": "<uuid>", "expires_at": "<timestamp>",
---     "request_id": "…"}, as the function has read it in the verified token of a signed-in user
+--     "request_id": "…"}, which the function reads from a signed-in user's verified token
 --   {"kind": "operator", "request_id": "…"}
 --   {"kind": "grant_token", "request_id": "…"}, for redeem_grant_token alone
 
@@ -44,9 +44,10 @@ begin
 end
 $$;
 comment on function agents.authenticate(jsonb) is
-  'The calling agent''s identifier, or null for the operator. Where a key says who it is, the '
-  'answer''s header x-caller is `<agent_id> <key_id>`. Raises unauthenticated for an unknown, '
-  'expired or revoked key, and for a user whose token has ended or whose agent was removed.';
+  'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
+  'caller, the answer''s header x-caller is `<agent_id> <key_id>`. Raises unauthenticated for an '
+  'unknown, expired or revoked key, and for a user whose token has expired or whose agent was '
+  'removed.';
 
 create function agents.require_self(caller_agent text, agent_id text) returns text
 language plpgsql
@@ -66,9 +67,9 @@ begin
 end
 $$;
 comment on function agents.require_self(text, text) is
-  'Whom a request about one agent is about: the calling agent, or the agent that the operator, whose '
-  'caller_agent is null, names. An agent need not name itself. Raises forbidden when it names '
-  'another, and invalid_request when the operator names nobody.';
+  'The agent that a request is about: the calling agent, or the one that the operator (whose '
+  'caller_agent is null) names. An agent need not name itself. Raises forbidden when an agent '
+  'names another, and invalid_request when the operator names nobody.';
 
 create function agents.require_one_of(caller_agent text, one_agent text, other_agent text) returns text
 language plpgsql
@@ -83,15 +84,15 @@ begin
 end
 $$;
 comment on function agents.require_one_of(text, text, text) is
-  'The caller_agent, null for the operator. Raises forbidden when it is an agent and neither of the '
-  'two.';
+  'The caller_agent, or null for the operator. Raises forbidden for an agent that is neither of '
+  'the two.';
 
 create function agents.subject_of(caller jsonb, agent_id text) returns text
 language sql
 stable
 return agents.require_self(agents.authenticate(caller), agent_id);
 comment on function agents.subject_of(jsonb, text) is
-  'Whom a read is about. Raises as authenticate and require_self.';
+  'The agent that a read is about. Raises the errors of authenticate and require_self.';
 
 create function agents.authenticate_operator(caller jsonb) returns void
 language plpgsql
@@ -122,8 +123,8 @@ begin
 end
 $$;
 comment on function agents.actor_of(jsonb) is
-  'Who a caller was, even if its key or token has ended since. For the later steps of a request, '
-  'whose first step authenticated it.';
+  'Who a caller was, even if its key or token has expired or been revoked since. For the later '
+  'steps of a request, after the first step authenticated it.';
 
 -- An operation that writes admits its caller before it does anything else. Whatever ends an
 -- agent's access waits for the writes that were admitted, and holds back others until it has
@@ -134,8 +135,8 @@ language sql
 immutable
 return hashtextextended('access of ' || agent_id, 0);
 comment on function agents.access_lock(text) is
-  'The advisory lock that writes of an agent share, and that the end of its access takes alone. The '
-  'first lock of every transaction that takes it.';
+  'The advisory lock that an agent''s writes share, and that ending its access takes exclusively. '
+  'It is the first lock of every transaction that takes it.';
 
 create function agents.end_access(agent_id text) returns void
 language sql
@@ -145,8 +146,8 @@ as $$
   select pg_advisory_xact_lock(agents.access_lock(end_access.agent_id))
 $$;
 comment on function agents.end_access(text) is
-  'To be called before the first change of a transaction that ends keys of an agent, or its access '
-  'as a user: waits for its writes that were admitted, and holds back others.';
+  'Call this before the first change of a transaction that ends an agent''s keys or its access as '
+  'a user: it waits for the agent''s admitted writes, and holds back new ones.';
 
 create function agents.admit(caller jsonb) returns text
 language plpgsql
@@ -161,7 +162,7 @@ begin
 end
 $$;
 comment on function agents.admit(jsonb) is
-  'As authenticate, for an operation that writes: the caller''s access cannot end before the '
+  'Like authenticate, for an operation that writes: the caller''s access cannot end before the '
   'transaction does.';
 
 create function public.describe_caller(caller jsonb) returns json
@@ -197,8 +198,8 @@ begin
 end
 $$;
 comment on function public.describe_caller(jsonb) is
-  'Who a caller is to the service, and by which key: {kind, agent_id, key_id, expires_at}. Of a user '
-  'there is no key, and expires_at is the token''s. Raises unauthenticated.';
+  'How the service identifies a caller: {kind, agent_id, key_id, expires_at}. A user has no '
+  'key_id, and expires_at is the token''s. Raises unauthenticated.';
 
 create function public.check_operator(caller jsonb) returns json
 language plpgsql
@@ -212,7 +213,7 @@ begin
 end
 $$;
 comment on function public.check_operator(jsonb) is
-  'Lets the operator through, for operations that need nothing else of the database. Raises '
+  'Lets the operator through, for operations that need nothing else from the database. Raises '
   'unauthenticated, forbidden.';
 
 create function public.check_health() returns json
@@ -223,4 +224,4 @@ set search_path = ''
 as $$
   select json_build_object('status', 'ok')
 $$;
-comment on function public.check_health() is 'Answers when the database does; what /health calls.';
+comment on function public.check_health() is 'Answers if the database does. /health calls it.';

@@ -22,20 +22,20 @@ create table agents.events (
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
-  'change itself. Holds no secret. Rows go by forget_events alone, when they are old.';
+  'change itself. Contains no secrets. Only forget_events deletes rows, when they are old.';
 comment on column agents.events.transaction_id is
-  'Numbers are not given in the order of commits: a transaction that commits late has lower ones '
-  'than what was read meanwhile. In the order of (transaction_id, event_id), and read only below '
-  'pg_snapshot_xmin(pg_current_snapshot()), nothing is missed.';
+  'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
+  'than events that were already read. Reading in the order of (transaction_id, event_id), and '
+  'only below pg_snapshot_xmin(pg_current_snapshot()), misses nothing.';
 comment on column agents.events.actor_user_id is
   'The signed-in user who acted as the agent: the sub of the token.';
 comment on column agents.events.object_id is
-  'What was acted on: an artifact_id, grant_id or key_id, where there is one.';
+  'What was acted on: an artifact_id, grant_id or key_id, if there is one.';
 comment on column agents.events.subject_agent_id is
   'The agent whose access changed, or whose object was acted on.';
 comment on column agents.events.other_agent_id is
-  'The other agent that it concerns, where there are two: the owner of what was granted, the other '
-  'side of a rule or a pair. Both find the event in their feeds.';
+  'The second agent that the event concerns, if any: the owner of what was granted, or the other '
+  'side of a rule or a pair. Both agents find the event in their feeds.';
 
 create function agents.artifact_of_event(object_id text, details jsonb) returns text
 language sql
@@ -43,7 +43,7 @@ immutable
 return coalesce(details ->> 'artifact_id', case when starts_with(object_id, 'art_') then object_id end)
   collate "C";
 comment on function agents.artifact_of_event(text, jsonb) is
-  'The artifact that an event is about, in whatever place it is named; null: none.';
+  'The artifact that an event is about, wherever the event names it; null: none.';
 
 -- What happened to an agent, what it did, what happened to an artifact, each in the order of
 -- commits. Old events are found by event_id, which rises with time.
@@ -95,8 +95,8 @@ begin
 end
 $$;
 comment on function agents.refuse_removal_of_events() is
-  'Lets rows go on two conditions alone, whatever privileges a role has: they are 30 days old, and '
-  'the same transaction has written the event that says which and how many they are.';
+  'Refuses to delete rows, whatever privileges a role has, unless they are 30 days old and the '
+  'same transaction has written the event that says which rows and how many they are.';
 
 create trigger events_are_forgotten_by_the_rules
   after delete on agents.events
@@ -193,6 +193,6 @@ begin
 end
 $$;
 comment on function public.forget_events(jsonb, integer, integer) is
-  'Deletes events that are older than so many days, at least 30, among the max_entries oldest, with '
-  'one event that says which. Returns {forgotten, remaining}, which counts at most a thousand. Raises '
-  'forbidden for an agent, invalid_request.';
+  'Deletes events older than the given number of days, at least 30, among the max_entries oldest, '
+  'and writes one event that says which. Returns {forgotten, remaining}, where remaining counts '
+  'at most a thousand. Raises forbidden for an agent, invalid_request.';

@@ -1,4 +1,4 @@
--- Agent keys: made and revoked by the operator alone, by rpc with the secret key or in the SQL
+-- Agent keys. Only the operator creates and revokes them, by rpc with the secret key or in the SQL
 -- editor.
 
 create table agents.keys (
@@ -17,7 +17,8 @@ create table agents.keys (
   constraint key_hash_is_unique unique (key_hash)
 );
 comment on table agents.keys is
-  'Agent keys. Only the SHA-256 of a key is kept; the key itself is shown once, when it is made.';
+  'Agent keys. Only the SHA-256 of a key is stored; the key itself is shown once, when it is '
+  'created.';
 
 create index keys_by_agent on agents.keys (agent_id);
 
@@ -87,8 +88,8 @@ begin
 end
 $$;
 comment on function public.create_agent_key(text, text, timestamptz, integer) is
-  'Makes an agent key and returns it with its id, once: only its hash is kept. An agent may have '
-  'as many live keys as max_live_keys says. Raises invalid_request, limit_exceeded.';
+  'Creates an agent key and returns it with its id, once: only its hash is stored. An agent may '
+  'have up to max_live_keys live keys. Raises invalid_request, limit_exceeded.';
 
 create function public.revoke_agent_key(key_id text) returns json
 language plpgsql
@@ -115,7 +116,7 @@ begin
 end
 $$;
 comment on function public.revoke_agent_key(text) is
-  'Ends one agent key. Idempotent: {"revoked": 0} the second time.';
+  'Revokes one agent key. Idempotent: {"revoked": 0} the second time.';
 
 create function public.revoke_agent_keys(agent_id text) returns json
 language plpgsql
@@ -140,4 +141,4 @@ begin
   return json_build_object('revoked', revoked_count);
 end
 $$;
-comment on function public.revoke_agent_keys(text) is 'Ends every live key of an agent.';
+comment on function public.revoke_agent_keys(text) is 'Revokes every live key of an agent.';

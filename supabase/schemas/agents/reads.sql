@@ -1,8 +1,7 @@
--- Reads that are repeated. The first read of an object by a reader is an event at once. Those of
--- the minute after it are only counted, in place. The next event of that reader and object has
--- their number: the one of the first read after the minute, or the sweep's where nobody reads any
--- more. So whoever follows the log learns of a read when it begins to happen, and of every one in
--- the end.
+-- Repeated reads. A reader's first read of an object writes an event at once. Reads in the minute
+-- after it are only counted, in place. The next event of that reader and object reports their
+-- number: the first read after the minute writes it, or the sweep if no more reads come. So the log
+-- shows a read as soon as reading begins, and counts every read in the end.
 
 create table agents.reads (
   object_id text collate "C" not null,
@@ -24,16 +23,16 @@ create table agents.reads (
 -- A read that is counted changes no column that is in an index, and finds room on its page.
 with (fillfactor = 50);
 comment on table agents.reads is
-  'One row per object and reader who read it lately: what the next event about them will tell. The '
-  'sweep ends rows whose minute is over.';
+  'One row per object and recent reader: what their next event will report. The sweep deletes '
+  'rows whose minute has passed.';
 comment on column agents.reads.reader is
-  'The calling agent, or empty: the operator, or whoever holds the token of the grant.';
+  'The calling agent, or empty for the operator and for whoever holds the grant token.';
 comment on column agents.reads.user_id is
   'The signed-in user who called as that agent, or empty.';
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';
 comment on column agents.reads.told_reads is 'How many reads that event stands for.';
-comment on column agents.reads.untold_reads is 'How many there were since.';
-comment on column agents.reads.reads is 'How many there were since the row was made.';
+comment on column agents.reads.untold_reads is 'How many reads came after it.';
+comment on column agents.reads.reads is 'How many reads came after the row was created.';
 
 create index reads_by_age on agents.reads (told_at);
 
@@ -104,9 +103,9 @@ begin
 end
 $$;
 comment on function agents.record_read(jsonb, text, text, text, text, jsonb, text) is
-  'As record_event, for reading: at most one event a minute per object and reader. Its `reads` in '
-  'details is how many it stands for: itself, and those since the event before. The last thing that '
-  'a transaction does.';
+  'Like record_event, for reads: at most one event a minute per object and reader. `reads` in its '
+  'details is the number of reads it stands for: this one, and those since the previous event. '
+  'Must be the last step of a transaction.';
 
 create function public.settle_reads(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -163,6 +162,6 @@ begin
 end
 $$;
 comment on function public.settle_reads(jsonb, integer) is
-  'Writes the events of reads that were counted and not told yet, once their minute is over, and '
-  'forgets whom they were counted for. Returns {remaining}, which counts at most a thousand. Raises '
-  'forbidden for an agent.';
+  'Writes the events of counted reads that no event has reported, once their minute has passed, '
+  'and deletes their rows. Returns {remaining}, which counts at most a thousand. Raises forbidden '
+  'for an agent.';

@@ -1,13 +1,13 @@
--- Agents that the operator removed. An agent key ends for good, but a signed-in user keeps a token,
--- and gets new ones: so the name itself is refused, until the operator readmits it.
+-- Agents that the operator removed. A revoked agent key stays revoked, but a signed-in user keeps a
+-- token and gets new ones. So the agent's name itself is refused until the operator readmits it.
 
 create table agents.removed_agents (
   agent_id agents.agent_id primary key,
   removed_at timestamptz not null default clock_timestamp()
 );
 comment on table agents.removed_agents is
-  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed and '
-  'not readmitted since. Agent keys do not mind.';
+  'Agents whose users are refused, whatever their tokens say: one row per agent that was removed '
+  'and not readmitted since. Agent keys are not affected.';
 
 create function agents.agent_of_user(caller jsonb) returns text
 language sql
@@ -19,8 +19,8 @@ return case
   then caller ->> 'agent_id'
 end;
 comment on function agents.agent_of_user(jsonb) is
-  'The agent that a signed-in user is; null where the caller is no user, the token has ended, or the '
-  'agent was removed.';
+  'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
+  'or the agent was removed.';
 
 create function public.readmit_agent(agent_id text) returns json
 language plpgsql
@@ -38,5 +38,5 @@ begin
 end
 $$;
 comment on function public.readmit_agent(text) is
-  'Lets the users of an agent that was removed call again; what was ended stays ended. Idempotent: '
-  '{"readmitted": false} where the agent is not removed.';
+  'Lets the users of a removed agent call again. What the removal ended stays ended. Idempotent: '
+  '{"readmitted": false} if the agent is not removed.';

@@ -1,8 +1,8 @@
 -- Changes to the mesh that an agent repeats: endpoints that flip, rules that are put and revoked.
--- The first few changes of a thing are an event each, at once. While the agent goes on, there is
--- one event a minute, of the last change, which says how many there were. The first change after
--- the minute writes it, or the sweep when the agent has stopped. So no agent fills the log, and
--- whoever follows the log still learns how every thing ended up.
+-- The first few changes of the same thing each write an event at once. If the agent goes on, one
+-- event a minute reports the latest change and the number of changes. The first change after the
+-- minute writes it, or the sweep if the agent has stopped. So no agent can fill the log, and the
+-- log still shows the final state of every thing.
 
 create table agents.repeated_changes (
   actor agents.agent_id not null,
@@ -27,20 +27,21 @@ create table agents.repeated_changes (
 with (fillfactor = 50);
 comment on table agents.repeated_changes is
   'One row per actor and thing that it changed within the last hour: what the next event about it '
-  'will tell.';
+  'will report.';
 comment on column agents.repeated_changes.user_id is
   'The signed-in user who called as the agent, or empty.';
-comment on column agents.repeated_changes.kind is 'What actions begin with: peer, rule, psk.';
+comment on column agents.repeated_changes.kind is 'The prefix of the actions: peer, rule, psk.';
 comment on column agents.repeated_changes.thing is
-  'Which of the things between the two agents, such as `tcp 443`, or empty.';
-comment on column agents.repeated_changes.action is 'The last change. details are its own.';
+  'Which thing between the two agents, such as `tcp 443`, or empty.';
+comment on column agents.repeated_changes.action is 'The last change. details belongs to it.';
 comment on column agents.repeated_changes.told_at is 'When the last minute began.';
-comment on column agents.repeated_changes.told is 'How many events there were in that minute.';
+comment on column agents.repeated_changes.told is 'How many events were written in that minute.';
 comment on column agents.repeated_changes.told_times is
   'How many changes the last event stands for.';
-comment on column agents.repeated_changes.untold is 'How many changes there were since that event.';
+comment on column agents.repeated_changes.untold is 'How many changes came after that event.';
 comment on column agents.repeated_changes.due_at is
-  'When the sweep is to look: a minute after told_at where something is untold, else an hour.';
+  'When the sweep must look at the row: a minute after told_at if a change is unreported, '
+  'otherwise an hour.';
 
 create index repeated_changes_by_due_time on agents.repeated_changes (due_at);
 
@@ -55,7 +56,7 @@ return (one).actor = (other).actor
   and (one).other_agent_id = (other).other_agent_id
   and (one).thing = (other).thing;
 comment on function agents.is_same_thing(agents.repeated_changes, agents.repeated_changes) is
-  'Whether two rows are of one thing that one actor changed.';
+  'Whether two rows are about the same thing, changed by the same actor.';
 
 create table agents.changed_things (
   actor agents.agent_id primary key,
@@ -64,8 +65,8 @@ create table agents.changed_things (
 )
 with (fillfactor = 50);
 comment on table agents.changed_things is
-  'How many different things an agent has changed since an hour of its own began. The next change '
-  'after that hour begins another.';
+  'How many different things an agent has changed in its current hour. The first change after '
+  'that hour starts the next one.';
 
 create function agents.count_changed_thing(actor text) returns void
 language sql
@@ -83,7 +84,7 @@ as $$
   )
 $$;
 comment on function agents.count_changed_thing(text) is
-  'Counts a thing that an agent had not changed within an hour.';
+  'Counts a thing that an agent had not changed within the hour.';
 
 create function agents.record_repeated(change agents.repeated_changes, request_id text, more jsonb default '{}')
 returns void
@@ -110,7 +111,7 @@ as $$
   )
 $$;
 comment on function agents.record_repeated(agents.repeated_changes, text, jsonb) is
-  'Appends the event that a row is to tell now, which stands for told_times changes.';
+  'Appends the event that a row must report now. It stands for told_times changes.';
 
 create function agents.record_change(
   caller jsonb,
@@ -206,9 +207,9 @@ begin
 end
 $$;
 comment on function agents.record_change(jsonb, text, text, text, jsonb, text, text, integer) is
-  'As record_event, for changes to the mesh that an agent may repeat. `times` in the details of an '
-  'event says how many changes of the thing it stands for, where there are more than one. max_things '
-  'is null where the agent cannot make up what it changes.';
+  'Like record_event, for changes to the mesh that an agent may repeat. If an event stands for '
+  'more than one change of the thing, `times` in its details says how many. max_things is null if '
+  'the agent cannot invent what it changes.';
 
 create function public.settle_changes(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -251,6 +252,7 @@ begin
 end
 $$;
 comment on function public.settle_changes(jsonb, integer) is
-  'Writes the events of changes that were counted and not told yet, once their minute is over, with '
-  'the time of the last one as last_at, and forgets what was not repeated within an hour. Returns '
-  '{remaining}, which counts at most a thousand. Raises forbidden for an agent.';
+  'Writes the events of counted changes that no event has reported, once their minute has passed, '
+  'with the time of the last change as last_at. Deletes rows of things that were not changed '
+  'again within an hour. Returns {remaining}, which counts at most a thousand. Raises forbidden '
+  'for an agent.';

@@ -1,6 +1,6 @@
--- What agents ask and how often they are refused. The functions count in memory; each of their
--- processes writes what it counted once a minute (record_usage). So all of this is a minute behind,
--- and approximate: what a process had not written when it was killed is lost.
+-- What agents request, and how often they are refused. The functions count in memory; each process
+-- writes its counts once a minute (record_usage). So the numbers are a minute behind, and
+-- approximate: a killed process loses the counts it has not written.
 
 create table agents.key_uses (
   key_id text collate "C" primary key,
@@ -11,8 +11,8 @@ create table agents.key_uses (
 -- Room for the new version of each row beside the old one: no index is on what changes.
 with (fillfactor = 50);
 comment on table agents.key_uses is
-  'When each agent key was last used, to about a minute. Apart from keys, so that a use is as small '
-  'as can be. A key that was never used has no row.';
+  'When each agent key was last used, to about a minute. Separate from keys, so that recording a '
+  'use is as cheap as possible. A key that was never used has no row.';
 
 create table agents.usage (
   agent_id agents.agent_id not null,
@@ -26,14 +26,14 @@ create table agents.usage (
   primary key (agent_id, day)
 );
 comment on table agents.usage is
-  'One row per agent and day (UTC) on which it asked for something. Requests that were refused count '
-  'as requests too.';
+  'One row per agent and day (UTC) on which it sent a request. Refused requests count as '
+  'requests, too.';
 comment on column agents.usage.refusals is 'The sum of agents.refusals.';
 comment on column agents.usage.artifacts is
   'How many artifacts the agent held, committed or superseded, when it was last active that day.';
 comment on column agents.usage.bytes is 'The registered bytes of these artifacts.';
 comment on column agents.usage.grants is
-  'How many grants it had given then, those that ended in the 30 days before included.';
+  'How many grants it had given at that time, including those that ended in the 30 days before.';
 
 create index usage_by_day on agents.usage (day, agent_id);
 -- Who asked most. Because of this index a row is not updated in place. Rows are written once a
@@ -52,9 +52,10 @@ create table agents.refusals (
 )
 with (fillfactor = 50);
 comment on table agents.refusals is
-  'How often an agent was refused: by a key that is over (unauthenticated), for what is not its own '
-  '(forbidden, artifact_not_found, grant_not_found, peer_not_found), or because it asked too often '
-  '(rate_limited). One row per agent, hour and kind, so that probing shows and fills nothing up.';
+  'How often an agent was refused: because its key has expired or was revoked (unauthenticated), '
+  'because something is not its own (forbidden, artifact_not_found, grant_not_found, '
+  'peer_not_found), or because it sent too many requests (rate_limited). One row per agent, hour '
+  'and kind, so that probing shows but cannot fill the table.';
 comment on column agents.refusals.kind is 'The error code.';
 
 create index refusals_by_hour on agents.refusals (hour, agent_id, kind);
@@ -80,8 +81,8 @@ as $$
   where coalesce(k.agent_id, e.agent_id) is not null
 $$;
 comment on function agents.reported_uses(jsonb) is
-  'The entries of record_usage that are somebody''s. What was sent with a key that never was one is '
-  'left out, so that nobody fills tables without a key.';
+  'The entries of record_usage that belong to an agent. Requests with an unknown key are left '
+  'out, so that nobody can fill tables without a key.';
 
 create function public.record_usage(entries jsonb) returns json
 language plpgsql
@@ -146,10 +147,10 @@ begin
 end
 $$;
 comment on function public.record_usage(jsonb) is
-  'Adds up what a process of a function counted: entries is [{key_hash, or agent_id where no key '
-  'was used, seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests are '
-  'all that were sent, the refused ones included. Returns {callers: {<key_hash>: {agent_id, '
-  'key_id}}} for those whose is_unknown is true and whose key was made here.';
+  'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
+  'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
+  'refused ones. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
+  'true whose key was created here.';
 
 create function public.forget_usage(caller jsonb, retention_days integer, max_entries integer) returns json
 language plpgsql
@@ -194,5 +195,5 @@ begin
 end
 $$;
 comment on function public.forget_usage(jsonb, integer, integer) is
-  'Deletes what was counted more than so many days ago, at most max_entries days and hours of '
-  'agents. Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';
+  'Deletes counts older than the given number of days, at most max_entries rows of each table. '
+  'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';

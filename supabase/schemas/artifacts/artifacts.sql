@@ -1,4 +1,5 @@
--- Artifacts. An artifact is one immutable content; `key` is the name that moves.
+-- Artifacts. An artifact is one immutable content; `key` is a name that can move from one to
+-- another.
 
 create schema artifacts;
 comment on schema artifacts is
@@ -64,22 +65,22 @@ create table artifacts.artifacts (
 comment on table artifacts.artifacts is
   'One row per artifact: pending, then committed, then superseded; deleted ends either.';
 comment on column artifacts.artifacts.ended_at is
-  'Set by the sweep, once and for good, before it removes the bytes: every operation refuses the '
-  'artifact from then on. The row stays as a tombstone.';
+  'Set by the sweep, permanently, before it removes the bytes: from then on, every operation '
+  'refuses the artifact. The row stays as a tombstone.';
 comment on column artifacts.artifacts.removed_at is
-  'When the sweep saw that nothing of an ended artifact lies in the bucket any more.';
+  'When the sweep found that the bucket has no more objects of an ended artifact.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
-  'Sealed objects of attempts up to this one were found wrong. They are never taken up again, even '
-  'while they still lie there: their removal may be under way.';
+  'Sealed objects of attempts up to this one were found wrong. They are never used again, even if '
+  'they still exist: their removal may be under way.';
 comment on column artifacts.artifacts.sealed_attempt is
   'The attempt whose object at sealed_path(artifact_id, sealed_attempt) holds the bytes. Null '
   'until the commit.';
 comment on column artifacts.artifacts.surplus_bytes is
-  'How much more than it may its upload was seen to hold; null: nothing. It counts against the '
-  'agent, and is cleared by the first sweep that finds nothing an hour after surplus_seen_at: the '
-  'removal alone clears nobody, because the upload URL takes the next bytes.';
+  'How many bytes its upload was seen to hold beyond what is allowed; null: none. They count '
+  'against the agent. The first sweep that finds none an hour after surplus_seen_at clears the '
+  'value. A removal alone does not clear it, because the upload URL accepts more bytes.';
 
 -- The current artifact of each key; also the index that /list walks.
 create unique index one_committed_artifact_per_key on artifacts.artifacts (agent_id, key)
@@ -98,7 +99,7 @@ as $$
     and a.ended_at is null
 $$;
 comment on function artifacts.current_artifact(text, text) is
-  'The artifact that a key of an agent names now, though it may have expired; null: none.';
+  'The artifact that an agent''s `key` names now, though it may have expired; null: none.';
 
 create function artifacts.artifact_json(artifact artifacts.artifacts) returns json
 language sql
@@ -134,7 +135,8 @@ begin
 end
 $$;
 comment on function artifacts.refuse_ended(artifacts.artifacts) is
-  'Raises artifact_expired for an artifact that is past its end, deleted, or ended by the sweep.';
+  'Raises artifact_expired for an artifact that has expired, was deleted, or was ended by the '
+  'sweep.';
 
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql
@@ -158,7 +160,7 @@ end
 $$;
 comment on function artifacts.lock_owned_artifact(text, text) is
   'The artifact, locked, if it belongs to the caller (null: the operator). Raises '
-  'artifact_not_found, also when it is somebody else''s.';
+  'artifact_not_found, also if the artifact belongs to somebody else.';
 
 create function public.list_artifacts(
   caller jsonb,
@@ -215,8 +217,8 @@ begin
 end
 $$;
 comment on function public.list_artifacts(jsonb, text, text, integer, text) is
-  'The current artifacts of an agent under a prefix, in byte order of key, after after_key. '
-  'last_key, if not null, is where the next page begins; a page may be short, or empty, before the '
+  'The current artifacts of an agent under a prefix, in byte order of `key`, after after_key. If '
+  'last_key is not null, the next page begins after it. A page may be short or empty before the '
   'last. Raises forbidden, invalid_request.';
 
 create function public.delete_artifact(caller jsonb, artifact_id text) returns json
@@ -252,5 +254,4 @@ begin
 end
 $$;
 comment on function public.delete_artifact(jsonb, text) is
-  'Ends an artifact and with it its grants. Idempotent. Raises artifact_not_found, '
-  'artifact_expired.';
+  'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';

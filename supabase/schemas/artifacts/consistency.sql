@@ -1,6 +1,6 @@
--- What `deno task fsck` shows: where the rows and the bucket contradict each other, which only a
--- restore of one without the other, or a hand in the bucket, can bring about. What the sweep has
--- yet to remove is no contradiction.
+-- What `deno task fsck` shows: contradictions between the rows and the bucket. Only restoring one
+-- without the other, or editing the bucket by hand, can cause them. What the sweep has not removed
+-- yet is not a contradiction.
 
 create function public.list_artifacts_without_bytes(max_entries integer, after text default '') returns json
 language sql
@@ -68,8 +68,8 @@ as $$
   from judged j
 $$;
 comment on function public.list_objects_without_artifact(integer, text) is
-  'The objects that no row accounts for, whatever their age, among the max_entries objects after '
-  'the given path: {found: [{path}], next: where the next page begins | null}.';
+  'The objects without a row, whatever their age, among the max_entries objects after the given '
+  'path: {found: [{path}], next: where the next page begins | null}.';
 
 -- The totals of agents. What each agent's rows come to is added up by who asks, over the pages of
 -- all artifacts and of all grants: one agent may have more of them than one call can read.
@@ -94,8 +94,8 @@ as $$
   from examined e
 $$;
 comment on function public.list_shares_of_artifacts(integer, text) is
-  'What each of the max_entries artifacts after the given id adds to the totals of its agent: '
-  '{found: [{agent_id, pending, …}], next: where the next page begins | null}.';
+  'What each of the max_entries artifacts after the given id adds to its agent''s totals: {found: '
+  '[{agent_id, pending, …}], next: where the next page begins | null}.';
 
 create function public.list_shares_of_grants(max_entries integer, after text default '') returns json
 language sql
@@ -117,7 +117,7 @@ as $$
   from examined e
 $$;
 comment on function public.list_shares_of_grants(integer, text) is
-  'As list_shares_of_artifacts, of the max_entries grants after the given id.';
+  'Like list_shares_of_artifacts, for the max_entries grants after the given id.';
 
 create function public.list_totals(max_entries integer, after text default '') returns json
 language sql
@@ -139,8 +139,8 @@ as $$
   from examined e
 $$;
 comment on function public.list_totals(integer, text) is
-  'The totals as they are kept, of the max_entries agents after the given one: {found: [{agent_id, '
-  'pending, …}], next: where the next page begins | null}.';
+  'The stored totals of the max_entries agents after the given one: {found: [{agent_id, pending, '
+  '…}], next: where the next page begins | null}.';
 
 create function public.list_wrong_totals(agent_ids text[]) returns json
 language sql
@@ -162,6 +162,6 @@ as $$
   from examined e
 $$;
 comment on function public.list_wrong_totals(text[]) is
-  'Those of these agents whose totals are not what their rows come to in one snapshot: [{agent_id, '
-  'kept | null, counted}]. It reads all of their rows: for agents that seem wrong page by page, '
-  'where what changes in between is counted twice or not at all.';
+  'Those of these agents whose totals differ from the sum of their rows in one snapshot: '
+  '[{agent_id, kept | null, counted}]. It reads all of their rows. Use it for agents whose sum '
+  'over pages seems wrong: changes between pages are counted twice or not at all.';

@@ -1,12 +1,10 @@
--- What the sweep is to remove from the bucket: the objects of what has ended, what else is dead,
--- and orphans. A dead object never becomes live again, so a list of them that is out of date when
--- the removal happens is harmless.
+-- What the sweep must remove from the bucket: objects of ended artifacts, other dead objects, and
+-- orphans. A dead object never becomes live again, so an outdated list of them does no harm.
 --
--- An orphan is an object that no row accounts for, and that is 14 days old. A restore that loses
--- rows makes orphans of content that somebody needs. So the sweep counts orphans, round by round,
--- and removes none while they are more than 5% of the objects. It removes an orphan only when a
--- whole round has been counted since the orphan was found: earlier numbers say nothing about a
--- restore.
+-- An orphan is an object without a row that is 14 days old. A restore that loses rows makes orphans
+-- of content that somebody needs. So the sweep counts orphans, round by round, and removes none
+-- while they are more than 5% of the objects. It removes an orphan only after a whole round that
+-- began after the orphan was found: earlier counts say nothing about a restore.
 
 create function artifacts.objects_of_ended(max_artifacts integer) returns text[]
 language plpgsql
@@ -50,19 +48,19 @@ begin
 end
 $$;
 comment on function artifacts.objects_of_ended(integer) is
-  'The objects of the artifacts that ended first. An artifact that has none left is marked, and '
-  'not looked at again.';
+  'The objects of the artifacts that ended first. An artifact without any objects left is marked, '
+  'and not looked at again.';
 
 create table artifacts.orphans (
   object_name text collate "C" primary key,
   deciding_round bigint not null
 );
 comment on table artifacts.orphans is
-  'Objects that no row accounts for, as the sweep found them, until it lists them for removal or '
-  'finds that they are no orphans any more. It remembers none while it holds orphans.';
+  'Objects without a row, from when the sweep finds them until it lists them for removal or finds '
+  'that they are no longer orphans. While the sweep holds orphans back, it remembers none.';
 comment on column artifacts.orphans.deciding_round is
-  'The first round that counts every object after this one was found. What was counted before says '
-  'nothing about rows that a restore has lost since.';
+  'The first round that counts every object after this one was found. Earlier counts say nothing '
+  'about rows that a restore has lost since.';
 
 create function artifacts.halves_of_bucket()
 returns table (
@@ -85,8 +83,8 @@ as $$
   left join artifacts.walks w on w.walk = h.half
 $$;
 comment on function artifacts.halves_of_bucket() is
-  'The two walks over the names of the bucket: where each goes on, where it ends, and what it has '
-  'counted.';
+  'The two walks over the names of the bucket: where each continues, where it ends, and what it '
+  'has counted.';
 
 create function public.find_dead_objects(
   caller jsonb,
@@ -278,8 +276,8 @@ end
 $$;
 comment on function public.find_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
-  'It looks at a bounded part of the bucket and goes on from there in the next call; remaining is '
-  'about that part, and 1 more for each half of the bucket until it has come to its end. An '
-  'orphan is unknown for 14 days. It is listed once a whole round that began after it was found has '
-  'counted at most 5% of such; when there are more, none is listed and orphans_held says how many, '
-  'unless remove_many_orphans. Raises forbidden for an agent.';
+  'Each call looks at a bounded part of the bucket, and the next call continues there. remaining '
+  'counts that part, plus 1 for each half of the bucket that is not finished. An orphan is an '
+  'object that has been unknown for 14 days. It is listed once a whole round that began after it '
+  'was found has counted at most 5% orphans. If there are more, none is listed and orphans_held '
+  'says how many, unless remove_many_orphans. Raises forbidden for an agent.';

@@ -1,4 +1,4 @@
--- Reading artifacts: what a download URL is made from, for whoever may have one.
+-- Reading artifacts: returns what a download URL is made from to everyone who may have one.
 
 create function artifacts.download_json(
   artifact artifacts.artifacts,
@@ -25,9 +25,9 @@ return json_build_object(
   )::integer
 );
 comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer, text) is
-  'What a download URL is made from. The window is the shortest of the asked one, the time to '
-  'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id is '
-  'the grant that has one download less now (null: none), for return_download.';
+  'What a download URL is made from. Its window is the shortest of the requested one, the time to '
+  'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id '
+  'is the grant that now has one download less (null: none), for return_download.';
 
 create function artifacts.granted_by_token(token_hash text) returns artifacts.grants
 language plpgsql
@@ -71,7 +71,7 @@ begin
 end
 $$;
 comment on function artifacts.granted_artifact(text) is
-  'What a grant is of, as long as it has not ended. Raises artifact_expired.';
+  'The artifact of a grant, if it has not ended. Raises artifact_expired.';
 
 create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
 language plpgsql
@@ -99,9 +99,9 @@ begin
 end
 $$;
 comment on function public.redeem_grant_token(jsonb, text, integer) is
-  'What the holder of a grant token may download, counted where the grant allows so many; caller is '
-  '{"kind": "grant_token", "request_id"}. Raises grant_not_found, grant_expired, grant_revoked, '
-  'artifact_expired, grant_used_up.';
+  'What the holder of a grant token may download. If the grant has a download limit, the download '
+  'is counted. caller is {"kind": "grant_token", "request_id"}. Raises grant_not_found, '
+  'grant_expired, grant_revoked, artifact_expired, grant_used_up.';
 
 create function public.check_grant_token(token_hash text) returns json
 language plpgsql
@@ -124,7 +124,7 @@ begin
 end
 $$;
 comment on function public.check_grant_token(text) is
-  'Whether redeem_grant_token would give something now: raises what it would. Counts nothing.';
+  'Whether redeem_grant_token would succeed: raises the same errors. Counts nothing.';
 
 create function public.open_artifact(
   caller jsonb,
@@ -191,7 +191,7 @@ end
 $$;
 comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a key of agent_id (null: the caller). Counted where the grant allows so many. '
-  'One of more than max_size bytes (null: any) is refused, and not counted. Raises '
-  'artifact_not_found, artifact_expired, artifact_not_committed, limit_exceeded, grant_used_up, '
-  'invalid_request.';
+  'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
+  'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
+  'not counted. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
+  'limit_exceeded, grant_used_up, invalid_request.';

@@ -1,5 +1,5 @@
--- What GET /metrics of agent-artifacts says, from counters that are kept as things change and from
--- the ends of indexes: it takes as long for a million artifacts as for one.
+-- What GET /metrics of agent-artifacts returns. It reads counters that are updated with every
+-- change, and the ends of indexes, so it takes the same time for a million artifacts as for one.
 
 create function artifacts.sweep_backlog()
 returns table (kind text, count bigint, waits_since timestamptz)
@@ -44,8 +44,8 @@ as $$
   )
 $$;
 comment on function artifacts.sweep_backlog() is
-  'What a sweep has still to do, counted up to a thousand of each kind: artifacts to end, ended ones '
-  'whose bytes are to be removed, tombstones to forget.';
+  'What is left for the sweep, counted up to a thousand of each kind: artifacts to end, ended '
+  'artifacts whose bytes must be removed, tombstones to delete.';
 
 create function public.read_artifacts_metrics(caller jsonb) returns json
 language plpgsql
@@ -97,6 +97,6 @@ begin
 end
 $$;
 comment on function public.read_artifacts_metrics(jsonb) is
-  'What agent-artifacts says at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, last_event_id, oldest_event_at}; times are seconds since 1970, or null. '
-  'Raises unauthenticated, forbidden.';
+  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
+  'backlog_since, swept_at, last_event_id, oldest_event_at}; times are seconds since 1970, or '
+  'null. Raises unauthenticated, forbidden.';

@@ -1,5 +1,5 @@
--- The objects of artifacts in Storage: where they lie, which are live, and how much too much. The
--- user's key is never part of a path.
+-- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
+-- allowed. A user's `key` is never part of a path.
 
 create function artifacts.bucket() returns text
 language sql
@@ -24,14 +24,14 @@ language sql
 immutable
 return 'sealed/' || artifact_id || '/';
 comment on function artifacts.sealed_folder(text) is
-  'What the sealed paths of an artifact begin with.';
+  'The common prefix of an artifact''s sealed paths.';
 
 create function artifacts.sealed_path(artifact_id text, attempt integer) returns text
 language sql
 immutable
 return artifacts.sealed_folder(artifact_id) || attempt::text;
 comment on function artifacts.sealed_path(text, integer) is
-  'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for such a '
+  'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for this '
   'path.';
 
 create function artifacts.end_of_folder(folder text) returns text
@@ -40,7 +40,7 @@ immutable
 -- '0' is the character after '/'.
 return left(folder, -1) || '0';
 comment on function artifacts.end_of_folder(text) is
-  'The first name in byte order after all that lie in a folder, which ends in "/".';
+  'The first name in byte order after all names in a folder, whose name ends in "/".';
 
 create function artifacts.require_bucket() returns void
 language plpgsql
@@ -55,7 +55,7 @@ begin
   end if;
 end
 $$;
-comment on function artifacts.require_bucket() is 'Raises misconfigured where the bucket is missing.';
+comment on function artifacts.require_bucket() is 'Raises misconfigured if the bucket is missing.';
 
 create function artifacts.object_at(path text) returns table (id uuid, version text, size bigint)
 language sql
@@ -67,7 +67,7 @@ begin atomic
   limit 1;
 end;
 comment on function artifacts.object_at(text) is
-  'What lies at a path of the bucket, if anything: its Storage id, its version, and its size in '
+  'The object at a path of the bucket, if any: its Storage id, its version, and its size in '
   'bytes, which may be null.';
 
 create function artifacts.has_object(path text) returns boolean
@@ -79,7 +79,8 @@ as $$
     select from storage.objects o where o.bucket_id = artifacts.bucket() and o.name = has_object.path
   )
 $$;
-comment on function artifacts.has_object(text) is 'Whether anything lies at a path of the bucket.';
+comment on function artifacts.has_object(text) is
+  'Whether an object exists at a path of the bucket.';
 
 create function artifacts.has_objects(artifact_id text) returns boolean
 language sql
@@ -95,7 +96,7 @@ as $$
     )
 $$;
 comment on function artifacts.has_objects(text) is
-  'Whether the bucket has anything of this artifact.';
+  'Whether the bucket has any object of this artifact.';
 
 create function artifacts.newest_sealed_attempt(artifact artifacts.artifacts) returns integer
 language sql
@@ -117,7 +118,7 @@ as $$
   limit 1
 $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
-  'The attempt that crashed and left a sealed object behind, which may still be taken up, or null.';
+  'The attempt that crashed and left a sealed object that can still be used, or null.';
 
 -- Which of the bucket's objects are live, as far as the rows tell. Only this decides it; the sweep
 -- and fsck ask.
@@ -190,9 +191,9 @@ as $$
   from placed p
 $$;
 comment on function artifacts.judge_objects(text, text, integer) is
-  'The first max_entries objects between two names, in byte order. standing: "live"; "dead", its '
-  'row says so, and never takes that back; or "unknown", no row accounts for it. is_pending: a '
-  'commit to come may still use the path. stored_at is null for the content of an artifact.';
+  'The first max_entries objects between two names, in byte order. standing: "live"; "dead" (its '
+  'row says so, permanently); or "unknown" (it has no row). is_pending: a later commit may still '
+  'use the path. stored_at is null for the content of an artifact.';
 
 -- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
 -- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts
@@ -223,8 +224,8 @@ begin atomic
   where u.size > u.allowed;
 end;
 comment on function artifacts.surplus_of(artifacts.artifacts) is
-  'How much more than it may an artifact has lying at its upload path: of a pending one what is '
-  'beyond its registered size, of any other all of it. No row: nothing.';
+  'How many excess bytes an artifact has at its upload path: for a pending one, those beyond its '
+  'registered size; for any other, all of them. No row: none.';
 
 create function public.count_surplus_uploads(caller jsonb) returns json
 language plpgsql
@@ -288,6 +289,6 @@ begin
 end
 $$;
 comment on function public.count_surplus_uploads(jsonb) is
-  'Notes what the uploads that find_dead_objects comes to next hold too much, before they are '
-  'removed, and clears what was not seen again for an hour. Returns {looked_at: how many '
+  'Records the excess bytes of the uploads that find_dead_objects looks at next, before they are '
+  'removed, and clears excess that was not seen again for an hour. Returns {looked_at: how many '
   'artifacts}. Raises forbidden for an agent.';

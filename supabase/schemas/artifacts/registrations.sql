@@ -78,8 +78,8 @@ begin
 end
 $$;
 comment on function artifacts.refuse_beyond_limits(text, bigint, bigint, integer, integer) is
-  'Raises quota_exceeded or limit_exceeded where an agent may not register one artifact more, of '
-  'this size. max_artifacts is of committed and superseded ones, max_pending of the others.';
+  'Raises quota_exceeded or limit_exceeded if an agent may not register another artifact of this '
+  'size. max_artifacts limits committed and superseded ones, max_pending the others.';
 
 create function public.register_artifact(
   caller jsonb,
@@ -130,8 +130,8 @@ comment on function public.register_artifact(
   jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
-  'what the agent''s artifacts may hold together (0: no quota), its surplus uploads included. Raises forbidden, quota_exceeded, '
-  'limit_exceeded.';
+  'what the agent''s artifacts may hold together, including surplus uploads (0: no quota). Raises '
+  'forbidden, quota_exceeded, limit_exceeded.';
 
 create function public.discard_registration(caller jsonb, artifact_id text) returns json
 language plpgsql

@@ -1,10 +1,10 @@
--- Retention, in steps that can be repeated after a crash at any point and run several at once. Each
--- is a call and a transaction of its own, and touches a bounded number of rows. After
+-- Retention, in steps. Each is a separate call and transaction that touches a bounded number of
+-- rows, can be repeated after a crash at any point, and can run several times at once. After
 -- count_surplus_uploads (objects.sql):
---   end_artifacts      marks artifacts whose time is over; from its commit on, every operation
---                      refuses them
---   find_dead_objects  says which bytes the caller is to remove, by the Storage API
---   forget_ended       deletes tombstones that are 30 days old and have nothing under them any more
+--   end_artifacts      marks expired, deleted and abandoned artifacts; from its commit on, every
+--                      operation refuses them
+--   find_dead_objects  lists the bytes that the caller must remove through the Storage API
+--   forget_ended       deletes tombstones that are 30 days old and have no objects left
 
 -- Whether these are over, their times alone decide. Pending artifacts are looked at one by one.
 create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
@@ -26,17 +26,16 @@ create table artifacts.walks (
   last_orphans bigint not null default 0
 );
 comment on table artifacts.walks is
-  'Where the sweep goes on, one row per walk over something that is too long for one call: over '
-  'the pending artifacts, and over the two halves of the bucket. At its end a walk begins again. '
-  'Once all of them are done, the next round begins.';
-comment on column artifacts.walks.is_done is
-  'Whether the walk has come to its end in this round.';
+  'Where the sweep continues, one row per walk that is too long for one call: over the pending '
+  'artifacts, and over the two halves of the bucket. At its end a walk starts again. When all of '
+  'them are done, the next round begins.';
+comment on column artifacts.walks.is_done is 'Whether the walk has reached its end in this round.';
 comment on column artifacts.walks.looked_at is
   'How many objects it has counted in this round, each of them once.';
 comment on column artifacts.walks.orphans is
-  'How many of these were orphans (find_dead_objects), and were not removed.';
-comment on column artifacts.walks.last_looked_at is 'What looked_at came to in the round before.';
-comment on column artifacts.walks.last_orphans is 'What orphans came to in the round before.';
+  'How many of these objects were orphans (find_dead_objects) and were not removed.';
+comment on column artifacts.walks.last_looked_at is 'The value of looked_at in the previous round.';
+comment on column artifacts.walks.last_orphans is 'The value of orphans in the previous round.';
 
 create function artifacts.lock_sweep() returns void
 language sql
@@ -47,8 +46,8 @@ as $$
   select set_config('artifacts.has_turn', 'yes', true);
 $$;
 comment on function artifacts.lock_sweep() is
-  'Changes to artifacts of several agents take turns: two at once might wait for each other''s '
-  'totals.';
+  'Makes changes to artifacts of several agents run one at a time: two at once might wait for '
+  'each other''s totals.';
 
 create function artifacts.abandoned_among(artifact_ids text[]) returns text[]
 language sql
@@ -91,8 +90,8 @@ as $$
     )
 $$;
 comment on function artifacts.abandoned_among(text[]) is
-  'Which of these artifacts the sweep may end because nobody will commit them any more, oldest '
-  'first.';
+  'Those of these artifacts that the sweep may end because nobody will commit them any more, '
+  'oldest first.';
 
 create function artifacts.next_pending(max_entries integer) returns text[]
 language plpgsql
@@ -129,7 +128,7 @@ begin
 end
 $$;
 comment on function artifacts.next_pending(integer) is
-  'The next pending artifacts that are old enough to look at, each in its turn.';
+  'The next pending artifacts that are old enough to look at, in turn.';
 
 create function public.end_artifacts(caller jsonb, max_entries integer, window_seconds integer) returns json
 language plpgsql
@@ -217,10 +216,11 @@ begin
 end
 $$;
 comment on function public.end_artifacts(jsonb, integer, integer) is
-  'Marks artifacts that are over, with one event for each that was not deleted before. Returns '
-  '{expired, abandoned, remaining}; expired counts deleted ones too, and remaining at most some '
-  'thousand, with 1 for pending artifacts until all were looked at. window_seconds: the longest life '
-  'of a download URL, at most a day. Raises forbidden for an agent.';
+  'Marks expired, deleted and abandoned artifacts, and writes one event for each that was not '
+  'deleted before. Returns {expired, abandoned, remaining}. expired includes deleted ones. '
+  'remaining counts at most a few thousand, plus 1 for pending artifacts until all were looked '
+  'at. window_seconds: the longest life of a download URL, at most a day. Raises forbidden for an '
+  'agent.';
 
 create function public.forget_ended(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -289,4 +289,4 @@ end
 $$;
 comment on function public.forget_ended(jsonb, integer) is
   'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
-  'Returns {remaining}, which counts at most some thousand. Raises forbidden for an agent.';
+  'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';

@@ -1,6 +1,6 @@
--- When the sweep runs. From inside the database it does where a project has pg_cron, pg_net and two
--- secrets in its Vault. Extensions are named in dynamic SQL alone, so that this applies where there
--- are none.
+-- When the sweep runs. The database can schedule it if the project has pg_cron, pg_net and two
+-- secrets in its Vault. Extensions are named only in dynamic SQL, so that this file applies without
+-- them, too.
 
 create table artifacts.sweeps (
   only_row boolean primary key default true,
@@ -11,11 +11,10 @@ create table artifacts.sweeps (
   constraint there_is_only_one_row check (only_row)
 );
 comment on table artifacts.sweeps is
-  'One row: whether anybody sweeps. Of its schedule pg_cron tells nobody but the role that made it.';
+  'One row: whether the sweep runs. pg_cron shows its schedule only to the role that created it.';
 comment on column artifacts.sweeps.schedule is
-  'What schedule_sweep gave pg_cron last; null where it never did.';
-comment on column artifacts.sweeps.swept_at is
-  'When a call of /sweep last came to its end; null: never.';
+  'What schedule_sweep last gave pg_cron; null: never.';
+comment on column artifacts.sweeps.swept_at is 'When a call of /sweep last finished; null: never.';
 
 insert into artifacts.sweeps default values;
 
@@ -83,8 +82,8 @@ begin
 end
 $$;
 comment on function public.schedule_sweep(text, text, text) is
-  'Has pg_cron call /sweep on a schedule, by pg_net, with the URL and the secret key that Vault '
-  'holds under these names. Repeated, it replaces the schedule. Raises '
+  'Makes pg_cron call /sweep on a schedule through pg_net, with the URL and the secret key that '
+  'Vault stores under these names. A later call replaces the schedule. Raises '
   'object_not_in_prerequisite_state, which says what is missing.';
 
 do $$

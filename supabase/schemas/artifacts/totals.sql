@@ -1,5 +1,5 @@
--- What each agent holds, kept as it changes: limits, metrics and the operator's commands read it,
--- so that none of them has to count.
+-- What each agent holds, updated with every change. Limits, metrics and the operator's commands
+-- read it, so none of them has to count.
 
 create table artifacts.totals (
   agent_id agents.agent_id primary key,
@@ -16,9 +16,9 @@ create table artifacts.totals (
 with (fillfactor = 50);
 comment on table artifacts.totals is
   'One row per agent that ever registered an artifact: how many it holds in each state, and their '
-  'registered bytes, until they are deleted or the sweep ends them; how many grants of them '
-  'have a row, those that ended in the last 30 days included; and what it has uploaded beyond what '
-  'it registered.';
+  'registered bytes, until they are deleted or the sweep ends them; how many of its grants have a '
+  'row, including those that ended in the last 30 days; and what it has uploaded beyond the '
+  'registered size.';
 
 -- A type of its own: whatever makes a row of artifacts.totals by hand, by a cast or as what a
 -- function returns, fails as soon as the table has another column.
@@ -34,7 +34,7 @@ create type artifacts.share as (
   surplus_bytes bigint
 );
 comment on type artifacts.share is
-  'What some rows of an agent come to in artifacts.totals; negative: what is taken away.';
+  'What some rows of an agent add to artifacts.totals; negative: what they take away.';
 
 create function artifacts.count_totals(agent_id text) returns artifacts.share
 language sql
@@ -58,7 +58,7 @@ as $$
   where a.agent_id = count_totals.agent_id and a.state <> 'deleted' and a.ended_at is null
 $$;
 comment on function artifacts.count_totals(text) is
-  'What the totals of an agent should be. It reads all of its rows: for fsck, and for tests.';
+  'What an agent''s totals should be. It reads all of its rows: for fsck and for tests.';
 
 create function artifacts.kept_share(totals artifacts.totals) returns artifacts.share
 language sql
@@ -70,7 +70,7 @@ return case
   )::artifacts.share
 end;
 comment on function artifacts.kept_share(artifacts.totals) is
-  'The totals of an agent, to be compared with what its rows come to.';
+  'An agent''s stored totals, to compare with the sum of its rows.';
 
 create table artifacts.project_totals (
   shard integer primary key,
@@ -85,9 +85,8 @@ create table artifacts.project_totals (
 )
 with (fillfactor = 10);
 comment on table artifacts.project_totals is
-  'The sum of artifacts.totals, in shards: the rows together are what the project holds, one of '
-  'them alone says nothing. Each connection adds to a row of its own, so that agents do not wait '
-  'for each other.';
+  'The sum of artifacts.totals, in shards: only the sum of all rows is what the project holds. '
+  'Each connection adds to a separate row, so that agents do not wait for each other.';
 
 create function artifacts.shard() returns integer
 language sql
@@ -98,7 +97,7 @@ return case
   when current_setting('artifacts.has_turn', true) = 'yes' then -1
   else pg_backend_pid() % 256
 end;
-comment on function artifacts.shard() is 'Which row of project_totals this transaction adds to.';
+comment on function artifacts.shard() is 'The row of project_totals that this transaction adds to.';
 
 create function artifacts.add_to_totals(changes artifacts.share[]) returns void
 language plpgsql
@@ -177,7 +176,7 @@ return row(
   sign * coalesce(artifact.surplus_bytes, 0)
 )::artifacts.share;
 comment on function artifacts.share_in_totals(artifacts.artifacts, integer) is
-  'What one artifact adds to the totals of its agent (sign 1), or takes away (sign -1).';
+  'What one artifact adds to its agent''s totals (sign 1), or takes away (sign -1).';
 
 create function artifacts.keep_totals_of_artifacts() returns trigger
 language plpgsql
@@ -198,7 +197,7 @@ begin
 end
 $$;
 comment on function artifacts.keep_totals_of_artifacts() is
-  'Keeps artifacts.totals as artifacts change.';
+  'Updates artifacts.totals when artifacts change.';
 
 create trigger inserted_artifacts_count after insert on artifacts.artifacts
   referencing new table as new_rows
@@ -228,7 +227,7 @@ begin
 end
 $$;
 comment on function artifacts.keep_totals_of_grants() is
-  'Keeps artifacts.totals as grants come and go.';
+  'Updates artifacts.totals when grants are added or deleted.';
 
 create trigger inserted_grants_count after insert on artifacts.grants
   referencing new table as new_rows

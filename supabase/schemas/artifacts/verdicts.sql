@@ -1,4 +1,4 @@
--- The end of a verification: what was observed is compared with what was registered.
+-- The end of a verification: compares what was observed with what was registered.
 
 create function public.finish_commit(
   caller jsonb,
@@ -97,6 +97,6 @@ end
 $$;
 comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) is
   'Decides on what was observed at the leased sealed path: {verdict: "committed", artifact}, or '
-  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}, after which the object at '
-  'that path is to be removed. Raises commit_in_progress when the lease was lost: then nothing may '
-  'be removed; unauthenticated when the caller''s access ended while it verified.';
+  '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}; then the caller must '
+  'remove the object at that path. Raises commit_in_progress if the lease was lost: then nothing '
+  'may be removed; unauthenticated if the caller''s access ended during the verification.';

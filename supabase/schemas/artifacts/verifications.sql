@@ -1,20 +1,20 @@
 -- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
 -- open while bytes are read:
---   begin_commit          takes a lease and says which object to verify, and from where on
---   leave_move            keeps the lease of a move that may go on without the commit that began it
---   save_commit_progress  keeps how far a large object was hashed, and gives the lease back: the
---                         next call goes on there
---   finish_commit         takes what was observed, and decides, if the lease still holds
---   release_commit        gives the lease back when no verdict could be reached
--- A commit that dies in between leaves a lease that runs out and, at most, a sealed object that the
--- next one takes up.
+--   begin_commit          takes a lease and says which object to verify, and where to start
+--   leave_move            keeps the lease of a move that may outlast the commit that began it
+--   save_commit_progress  saves how much of a large object was hashed, and gives the lease back;
+--                         the next call continues there
+--   finish_commit         takes what was observed and decides, if the lease is still held
+--   release_commit        gives the lease back if no verdict was possible
+-- If a commit crashes in between, it leaves a lease that expires and at most one sealed object,
+-- which the next commit uses.
 --
--- Storage moves by copying, which takes minutes for gigabytes, and it goes on when nobody waits for
--- it any more. Two moves of one upload at once would leave a copy on the disk that no row names. So
--- a lease under which a move begins lasts until Storage must be done with it. When the commit that
--- began it has gone, the next ones wait for the sealed object to appear.
+-- Storage moves an object by copying it. For gigabytes this takes minutes, and it continues when
+-- nobody waits for it any more. Two moves of one upload at once would leave a copy on the disk that
+-- no row names. So a lease under which a move begins lasts until Storage must have finished the
+-- move. If the commit that began it has gone, the next ones wait for the sealed object to appear.
 --
--- Whoever changes both an artifact and its verification locks the artifact first.
+-- Code that changes both an artifact and its verification locks the artifact first.
 
 create table artifacts.verifications (
   artifact_id text collate "C" primary key
@@ -40,20 +40,20 @@ create table artifacts.verifications (
   )
 );
 comment on table artifacts.verifications is
-  'One row per attempt to commit that has no verdict yet, at most one per artifact. A verdict, a '
-  'delete and the end of the artifact delete it.';
+  'One row per attempt to commit without a verdict, at most one per artifact. A verdict, a '
+  'deletion or the end of the artifact deletes it.';
 comment on column artifacts.verifications.lease_token is
-  'Held by the one commit that verifies this artifact now; a verdict without it changes nothing. '
+  'Held by the only commit that verifies this artifact now; a verdict without it changes nothing. '
   'Null: given back.';
 comment on column artifacts.verifications.move_awaited_until is
-  'The lease was taken to move the upload, and the commit that took it is gone by then. From then '
-  'on the lease stands for the move alone: it is over when the sealed object is there, or with the '
-  'lease. Null: the lease was taken for what is sealed already.';
+  'Until when the commit that took the lease to move the upload waits for the move. After that, '
+  'the lease covers only the move: it ends when the sealed object appears or the lease expires. '
+  'Null: the lease was taken for an object that is already sealed.';
 comment on column artifacts.verifications.hash_state is
-  'The SHA-256 state of the first verified_bytes of one object: the one with this Storage id and '
-  'version, and no other. Otherwise the bytes of one upload would certify those of another.';
+  'The SHA-256 state of the first verified_bytes of one object: only the one with this Storage id '
+  'and version. Otherwise the bytes of one upload could certify those of another.';
 comment on column artifacts.verifications.progress_at is
-  'When a verification over several calls last came further.';
+  'When a verification over several calls last progressed.';
 
 create function artifacts.longest_move(size_bytes bigint) returns interval
 language sql
@@ -61,8 +61,8 @@ immutable
 -- The slowest that was seen were 8 MiB a second.
 return make_interval(secs => 10 + (size_bytes / 1048576)::double precision);
 comment on function artifacts.longest_move(bigint) is
-  'How long Storage may take to move an object, once nobody waits for the answer any more, before '
-  'its move counts as failed: 10 seconds and a second per MiB.';
+  'How long Storage may take to move an object after nobody waits for the answer any more, before '
+  'the move counts as failed: 10 seconds plus one second per MiB.';
 
 create function public.begin_commit(
   caller jsonb, artifact_id text, sha256 text, lease_seconds integer
@@ -173,12 +173,12 @@ begin
 end
 $$;
 comment on function public.begin_commit(jsonb, text, text, integer) is
-  'Takes the lease of a commit. Returns {step: "done", artifact} when there is nothing left to do; '
-  '{step: "moving", artifact} while the move that an earlier commit began may be under way; else '
-  '{step: "verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, '
-  'size | null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if '
-  'there is one, to sealed_path and verify that, from progress on. object is what lies at the '
-  'first of the two paths now; a move gives it another version. Raises artifact_not_found, '
+  'Takes the lease of a commit. Returns {step: "done", artifact} if nothing is left to do; {step: '
+  '"moving", artifact} while an earlier commit''s move may be under way; otherwise {step: '
+  '"verify", lease_token, incoming_path | null, sealed_path, size, object: {id, version, size | '
+  'null}, progress: {verified_bytes, hash_state (base64)} | null}: move incoming_path, if there '
+  'is one, to sealed_path and verify that, starting at progress. object is what is now at the '
+  'first of the two paths; a move gives it another version. Raises artifact_not_found, '
   'artifact_expired, already_committed, commit_in_progress, upload_missing, misconfigured.';
 
 create function public.leave_move(artifact_id text, lease_token uuid) returns json
@@ -206,8 +206,9 @@ begin
 end
 $$;
 comment on function public.leave_move(text, uuid) is
-  'Says that the commit which began a move does not wait for its end any more. The lease stays, '
-  'for the move, and lasts the longest move from now. Returns the artifact. Raises commit_in_progress when the lease was lost.';
+  'Records that the commit that began a move no longer waits for it. The lease stays, for the '
+  'move, and lasts the longest move from now. Returns the artifact. Raises commit_in_progress if '
+  'the lease was lost.';
 
 create function public.save_commit_progress(
   artifact_id text,
@@ -255,9 +256,9 @@ begin
 end
 $$;
 comment on function public.save_commit_progress(text, uuid, uuid, text, bigint, text) is
-  'Keeps the SHA-256 state (base64) of the first verified_bytes of one object, and gives the lease '
-  'back. Returns the artifact. Raises commit_in_progress when the lease was lost: then nothing is '
-  'kept.';
+  'Saves the SHA-256 state (base64) of the first verified_bytes of one object, and gives the '
+  'lease back. Returns the artifact. Raises commit_in_progress if the lease was lost: then '
+  'nothing is saved.';
 
 create function public.release_commit(artifact_id text, lease_token uuid) returns json
 language sql
@@ -282,5 +283,5 @@ as $$
 $$;
 comment on function public.release_commit(text, uuid) is
   'Gives back the lease of a commit that could not be decided, so that the next need not wait for '
-  'its end. Returns {released, upload_version: what Storage says of the upload, null where there '
-  'is none or the lease was lost}.';
+  'it to expire. Returns {released, upload_version: the upload''s version in Storage, null if '
+  'there is no upload or the lease was lost}.';

@@ -1,4 +1,4 @@
--- Pages of the event log: what /events answers with, and what the operator's commands read.
+-- Pages of the event log: what /events returns, and what the operator's commands read.
 
 create function agents.artifact_events_after(
   artifact_id text,
@@ -20,7 +20,7 @@ as $$
   limit artifact_events_after.max_entries
 $$;
 comment on function agents.artifact_events_after(text, xid8, bigint, integer) is
-  'As events_after, of the events that are about an artifact.';
+  'Like events_after, for the events about one artifact.';
 
 create function agents.newest_artifact_events(
   artifact_id text,
@@ -42,7 +42,7 @@ as $$
   limit newest_artifact_events.max_entries
 $$;
 comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
-  'As newest_events, of the events that are about an artifact.';
+  'Like newest_events, for the events about one artifact.';
 
 create function agents.position_before(instant timestamptz) returns text
 language plpgsql
@@ -78,7 +78,7 @@ begin
 end
 $$;
 comment on function agents.position_before(timestamptz) is
-  'A position in the log that no event of this instant or later lies before.';
+  'A position in the log before which there is no event of this time or later.';
 
 create function agents.facts_for_operator(event agents.events) returns jsonb
 language sql
@@ -89,7 +89,8 @@ return jsonb_strip_nulls(jsonb_build_object(
   'request_id', event.request_id
 ));
 comment on function agents.facts_for_operator(agents.events) is
-  'What the operator alone is shown of an event: request_id is what the log of requests names it by.';
+  'What only the operator is shown of an event. request_id is the request''s name in the request '
+  'log.';
 
 create function agents.events_page(
   agent_id text,
@@ -243,10 +244,10 @@ begin
 end
 $$;
 comment on function agents.events_page(text, text, text[], timestamptz, integer, text, text, boolean) is
-  'The events that concern an agent (null: all) or are about an artifact (null: whatever), of these '
-  'types (null: all), not older than `since`: the next after the position `after`, else the first '
-  'since `since`, else the newest before the position `before` (null: of all). Oldest first. Raises '
-  'invalid_request.';
+  'The events that concern an agent (null: all) or are about an artifact (null: any), of these '
+  'types (null: all), not older than `since`: the next after the position `after`; otherwise the '
+  'first since `since`; otherwise the newest before the position `before` (null: of all). Oldest '
+  'first. Raises invalid_request.';
 
 create function public.find_events(
   max_entries integer,
@@ -268,13 +269,13 @@ as $$
   )
 $$;
 comment on function public.find_events(integer, text, timestamptz, text, text, text[], text) is
-  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, agent_id '
-  '| null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, looked_at, '
-  'looked_back_to | null}, oldest first, where what follows agent_id is there as far as the event '
-  'has it. agent_id: that concern this agent; artifact_id: about this artifact; types: of these, '
-  'such as artifact.opened; since: not older. Without `after` and `since` it is the newest page; '
-  '`earlier` is then the `before` of the page of older events, null where there are none. `latest` '
-  'is the `after` of the next page, which is there at once where `more` is true. A page may be '
-  'short, or empty, before the next or the earlier one: it has looked at `looked_at` events of '
-  'every type, the oldest of looked_back_to. Who goes on from `latest` misses nothing. Raises '
-  'invalid_request.';
+  'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
+  'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
+  'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
+  'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
+  'this artifact; types: only these, such as artifact.opened; since: none older. Without `after` '
+  'and `since` it returns the newest page, and `earlier` is the `before` of the page of older '
+  'events, null if there are no older ones. `latest` is the `after` of the next page, which '
+  'exists already if `more` is true. A page may be short or empty before the next or the earlier '
+  'one: it has looked at `looked_at` events of every type, the oldest from looked_back_to. '
+  'Continuing from `latest` misses nothing. Raises invalid_request.';

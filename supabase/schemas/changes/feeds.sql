@@ -1,8 +1,8 @@
--- What an agent reads of the event log: what was done to its things, and what it did.
+-- What an agent reads of the event log: what it did, and what was done to things of its own.
 --
--- The order is that of (transaction_id, event_id), and only what is below the horizon is read: the
--- oldest transaction that is still writing. Whatever commits from now on has a higher
--- transaction_id, so nothing comes to lie behind a position that was given out. A position is
+-- The order is (transaction_id, event_id), and only events below the horizon are read. The horizon
+-- is the oldest transaction that is still writing. Whatever commits from now on has a higher
+-- transaction_id, so no event appears behind a position that was given out. A position is
 -- '<transaction_id>.<event_id>' of the last event that was looked at.
 
 create function agents.events_after(
@@ -139,8 +139,8 @@ return agent_id is null
   or event.other_agent_id is null
   or not artifacts.is_blocked(agent_id, event.other_agent_id);
 comment on function agents.is_shown(agents.events, text) is
-  'Whether an agent that an event concerns sees it: what a sender grants that it has blocked, it '
-  'does not.';
+  'Whether an agent that an event concerns sees it: it does not see grants from a sender that it '
+  'has blocked.';
 
 create function agents.event_json(event agents.events, agent_id text) returns jsonb
 language sql
@@ -236,5 +236,5 @@ end
 $$;
 comment on function public.list_events(jsonb, text, text[], integer, text) is
   'The events of these types that concern an agent (null, from the operator: all), oldest first, '
-  'after the `latest` of an earlier answer; without one, the newest page. A page may be short, or '
-  'empty, where there are more. Raises forbidden, invalid_request.';
+  'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
+  'empty even if there are more events. Raises forbidden, invalid_request.';

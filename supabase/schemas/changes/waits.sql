@@ -1,5 +1,5 @@
--- Requests that wait for something to happen. A process of a function asks once a second, for all
--- that wait in it, which of them have something to tell. Those then ask for their answer as ever.
+-- Requests that wait for something to happen. Once a second, a function's process asks which of its
+-- waiting requests have news. Those requests then query their answer normally.
 
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
 language sql
@@ -20,7 +20,7 @@ return exists (
     and not artifacts.is_blocked(g.to_agent, g.from_agent)
 );
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant that was made since a snapshot.';
+  'Whether an inbox shows a grant made after a snapshot.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language sql
@@ -33,7 +33,7 @@ return not exists (
     and exists (select from mesh.peers p where p.agent_id = v.agent_id)
 );
 comment on function mesh.has_other_version(text, bigint) is
-  'Whether the configuration of an agent is not of this version any more, or its peer is gone.';
+  'Whether an agent''s configuration no longer has this version, or its peer is gone.';
 
 create function agents.has_new_event(agent_id text, types text[], after text) returns boolean
 language sql
@@ -53,7 +53,7 @@ return (
 );
 comment on function agents.has_new_event(text, text[], text) is
   'Whether there is an event of these types for an agent (null: for anybody) after a position, or '
-  'may be one behind so many of other types.';
+  'may be one after many events of other types.';
 
 create function public.find_changes(waits jsonb) returns json
 language plpgsql
@@ -108,7 +108,7 @@ begin
 end
 $$;
 comment on function public.find_changes(jsonb) is
-  'Which of these waits have something to tell, by their places from 0 on: waits is [{kind: '
+  'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
   '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
-  'version}, {kind: "events", caller, agent_id, types, after}]. The others go on from the positions '
-  'in the answer. Authenticates nobody: those with something to tell ask for it themselves.';
+  'version}, {kind: "events", caller, agent_id, types, after}]. The others continue from the '
+  'positions in the answer. Authenticates nobody: each request with news queries it itself.';

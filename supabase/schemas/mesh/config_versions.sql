@@ -1,18 +1,18 @@
--- The version of each agent's configuration, and the locks under which it rises.
+-- The version of each agent's configuration, and the locks under which it is raised.
 --
--- A config_version rises exactly when the text of the agent's configuration would change. So a
--- function that changes peers, rules or PSK versions has to know for certain who sees whom. It
--- takes its locks in this order:
---   1. the agents that it names (lock_agents). Only their holder changes their peers and adds rules
+-- A config_version is raised exactly when the text of the agent's configuration would change. So a
+-- function that changes peers, rules or PSK versions must know for certain who sees whom. It takes
+-- its locks in this order:
+--   1. the agents that it names (lock_agents). Only the holder changes their peers and adds rules
 --      that name them.
---   2. the config_versions of all whose text it may change, in one statement
---      (lock_config_versions). Two changes that meet in one text take turns here, so that the
---      second sees what the first did. Neighbours count whether they are registered or not: two
---      that register at once would miss each other otherwise.
---   3. the addresses (lock_addresses), where it hands some out.
---   4. the pairs whose PSK it touches, in one statement (lock_pairs).
--- Within each step the order is the same for everybody (byte order of the identifiers, but for 1),
--- so no two can wait for each other. What it decides by is read after step 2.
+--   2. the config_versions of all agents whose text may change, in one statement
+--      (lock_config_versions). Two changes that affect the same text run one after the other here,
+--      so that the second sees what the first did. Neighbours that are not registered count, too:
+--      otherwise two that register at once would miss each other.
+--   3. the addresses (lock_addresses), if it assigns some.
+--   4. the pairs whose PSK it changes, in one statement (lock_pairs).
+-- Within each step the order is the same for all (in steps 2 to 4, byte order of the identifiers),
+-- so no two can wait for each other. Everything a change depends on is read after step 2.
 
 create table mesh.config_versions (
   agent_id agents.agent_id primary key,
@@ -21,8 +21,8 @@ create table mesh.config_versions (
 with (fillfactor = 50);
 
 comment on table mesh.config_versions is
-  'How often the configuration of each agent has changed. A row outlives its peer, so that a '
-  'version never goes back.';
+  'How often each agent''s configuration has changed. A row outlives its peer, so that a version '
+  'never goes back.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql
@@ -50,7 +50,7 @@ end
 $$;
 comment on function mesh.take_turn(text) is
   'Before step 1: lets an agent make a few changes at once (null, the operator: any number), and '
-  'refuses more. They would only wait for each other, and each that waits holds a connection that '
+  'refuses more. They would only wait for each other, and each would hold a connection that '
   'others need. Raises upstream_unavailable.';
 
 create function mesh.lock_agents(agent_ids text[]) returns void
@@ -99,8 +99,8 @@ as $$
   on conflict do nothing
 $$;
 comment on function mesh.start_config_versions(text[]) is
-  'Gives agents that get their first peer or rule a version to raise and to lock. Between steps 1 '
-  'and 2, so that step 2 finds every row.';
+  'Gives agents with their first peer or rule a version that can be raised and locked. Runs '
+  'between steps 1 and 2, so that step 2 finds every row.';
 
 create function mesh.lock_versions_around(agent_id text) returns text[]
 language plpgsql
@@ -115,8 +115,8 @@ begin
 end
 $$;
 comment on function mesh.lock_versions_around(text) is
-  'Step 2 for a change of one agent''s peer, which its neighbours'' texts may name. Returns who '
-  'sees it, if it is registered.';
+  'Step 2 for a change of one agent''s peer, which its neighbours'' texts may name. Returns the '
+  'agents that see it, if it is registered.';
 
 create function mesh.raise_config_versions(agent_ids text[]) returns void
 language sql
@@ -128,5 +128,5 @@ as $$
   where v.agent_id = any (raise_config_versions.agent_ids)
 $$;
 comment on function mesh.raise_config_versions(text[]) is
-  'Says that the configurations of these agents have changed. To be called under '
+  'Records that the configurations of these agents have changed. Call it under '
   'lock_config_versions.';

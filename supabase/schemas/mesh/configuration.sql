@@ -1,7 +1,7 @@
--- What agents read of the mesh: the map, and the state that a configuration is rendered from. The
--- function that answers /wg_config renders one such state and nothing else, so that version and
--- text always belong together. Where a PSK is still to be made, it calls store_psks with one and
--- renders what that returns: whichever side was first, both get the same.
+-- What agents read of the mesh: the network map, and the state that a configuration is rendered
+-- from. /wg_config renders exactly one such state, so version and text always belong together. If a
+-- PSK does not exist yet, the function calls store_psks with a new one and renders what that
+-- returns. Whichever side comes first, both get the same PSK.
 
 create function mesh.rules_that_name(agent_id text, active boolean)
 returns table (
@@ -24,7 +24,7 @@ begin atomic
   where r.to_agent = rules_that_name.agent_id and r.active = rules_that_name.active;
 end;
 comment on function mesh.rules_that_name(text, boolean) is
-  'The active rules that an agent is a side of, or the requests.';
+  'The active rules that name an agent, or the requests.';
 
 create function mesh.with_neighbours(agent_id text) returns text[]
 language sql
@@ -37,8 +37,8 @@ as $$
   ) as n (agent_id)
 $$;
 comment on function mesh.with_neighbours(text) is
-  'An agent and everybody who shares an active rule with it, in byte order: an index that is asked '
-  'for many names sorts them first, which takes no time where they are sorted.';
+  'An agent and everybody who shares an active rule with it, in byte order: an index lookup of '
+  'many names sorts them first, which takes no time if they are sorted already.';
 
 create function public.read_netmap(
   caller jsonb, agent_id text, online_seconds integer, rendering_revision integer default 0
@@ -104,9 +104,9 @@ end
 $$;
 comment on function public.read_netmap(jsonb, text, integer, integer) is
   'What an agent sees: itself and the peers that share an active rule with it, the active rules '
-  'that name it, and the requests that do. rendering_revision is added to its config_version: the '
-  'functions pass their own, and the answer on as it stands. Raises forbidden, invalid_request, '
-  'peer_not_found.';
+  'that name it, and the requests that name it. rendering_revision is added to its '
+  'config_version: the functions pass their own, and return the answer unchanged. Raises '
+  'forbidden, invalid_request, peer_not_found.';
 
 create function mesh.configuration_state(agent_id text) returns json
 language plpgsql
@@ -171,8 +171,8 @@ begin
 end
 $$;
 comment on function mesh.configuration_state(text) is
-  'All that an agent''s configuration depends on, and its config_version, in one snapshot. PSKs '
-  'are encrypted, and null where one is still to be made. Null for an agent without a peer.';
+  'Everything that an agent''s configuration depends on, and its config_version, in one snapshot. '
+  'PSKs are encrypted, and null if not made yet. Null for an agent without a peer.';
 
 create function public.read_wg_config(caller jsonb, agent_id text) returns json
 language plpgsql

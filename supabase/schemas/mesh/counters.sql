@@ -1,4 +1,5 @@
--- How many rules and PSKs the project has, kept as they change: /metrics reads it and counts none.
+-- How many rules and PSKs the project has, updated with every change, so that /metrics need not
+-- count.
 
 create table mesh.counters (
   counter text collate "C" not null,
@@ -9,8 +10,8 @@ create table mesh.counters (
 )
 with (fillfactor = 10);
 comment on table mesh.counters is
-  'rules.active, rules.requested and psks.<id of the encryption key>, in shards: the rows of a '
-  'counter together are its value. Each connection adds to rows of its own, so that changes do not '
+  'rules.active, rules.requested and psks.<id of the encryption key>, in shards: the value of a '
+  'counter is the sum of its rows. Each connection adds to separate rows, so that changes do not '
   'wait for each other.';
 
 create function mesh.add_to_counters(counters text[], changes bigint[]) returns void
@@ -27,13 +28,13 @@ as $$
   on conflict on constraint counters_pkey do update set value = k.value + excluded.value
 $$;
 comment on function mesh.add_to_counters(text[], bigint[]) is
-  'Adds each change to the counter of the same place. Step 5 of the lock order.';
+  'Adds each change to the counter at the same place in the array. Step 5 of the lock order.';
 
 create function mesh.counter_of_rule(active boolean) returns text
 language sql
 immutable
 return case when active then 'rules.active' else 'rules.requested' end;
-comment on function mesh.counter_of_rule(boolean) is 'Which counter counts a rule.';
+comment on function mesh.counter_of_rule(boolean) is 'The counter that counts a rule.';
 
 create function mesh.count_rules() returns trigger
 language plpgsql
@@ -58,7 +59,7 @@ begin
   return null;
 end
 $$;
-comment on function mesh.count_rules() is 'Keeps mesh.counters as rules change.';
+comment on function mesh.count_rules() is 'Updates mesh.counters when rules change.';
 
 create trigger inserted_rules_count after insert on mesh.rules
   referencing new table as new_rows
@@ -102,7 +103,8 @@ begin
   return null;
 end
 $$;
-comment on function mesh.count_psks() is 'Keeps mesh.counters as PSKs are made, replaced and removed.';
+comment on function mesh.count_psks() is
+  'Updates mesh.counters when PSKs are made, replaced and removed.';
 
 create trigger inserted_psks_count after insert on mesh.pairs
   referencing new table as new_rows

@@ -1,5 +1,5 @@
 -- Requests that the other side declined: it revoked them without having agreed. For a day after
--- that, the agent that asked may ask again, and nothing comes of it.
+-- that, the agent that asked may ask again, but it has no effect.
 
 create table mesh.declined_requests (
   from_agent agents.agent_id not null,
@@ -13,9 +13,9 @@ create table mesh.declined_requests (
   constraint a_side_of_the_rule_declines check (declined_by in (from_agent, to_agent))
 );
 comment on table mesh.declined_requests is
-  'One row per rule whose request was declined in the last day. Apart from rules, because it '
-  'outlives them: who asked cannot lose it by /peer/remove. A row that is older says nothing, and '
-  'goes when somebody declines the next request.';
+  'One row per rule whose request was declined in the last day. Separate from rules because it '
+  'outlives them: the agent that asked cannot clear it with /peer/remove. Older rows have no '
+  'effect, and are deleted when somebody declines another request.';
 
 create index declined_requests_by_age on mesh.declined_requests (declined_at);
 
@@ -35,8 +35,8 @@ as $$
   )
 $$;
 comment on function mesh.is_declined(mesh.rules, text) is
-  'Whether the other side has declined this rule to the caller within a day. Never to the '
-  'operator, nor to who declined it.';
+  'Whether the other side has declined this rule to the caller within a day. Never true for the '
+  'operator, or for the agent that declined it.';
 
 create function mesh.count_declined(requester text, decliner text) returns bigint
 language sql
@@ -56,7 +56,7 @@ as $$
   where declined_by = count_declined.decliner and declined_at > clock_timestamp() - interval '1 day'
 $$;
 comment on function mesh.count_declined(text, text) is
-  'How many requests of one agent another has declined within a day.';
+  'How many requests from one agent another agent has declined within a day.';
 
 create function mesh.decline_request(rule mesh.rules, decliner text) returns void
 language plpgsql
@@ -88,8 +88,8 @@ begin
 end
 $$;
 comment on function mesh.decline_request(mesh.rules, text) is
-  'Notes that an agent has declined this request, and forgets some that were declined more than a '
-  'day ago.';
+  'Records that an agent has declined this request, and deletes some rows that are more than a '
+  'day old.';
 
 create function mesh.forget_declined(rule mesh.rules) returns void
 language sql
@@ -103,4 +103,5 @@ as $$
     and d.port = (forget_declined.rule).port
 $$;
 comment on function mesh.forget_declined(mesh.rules) is
-  'Takes back that a request was declined: who declined it has put the rule, or the operator has.';
+  'Clears the record that a request was declined: the agent that declined it has put the rule, or '
+  'the operator has.';

@@ -1,6 +1,7 @@
--- What GET /metrics of agent-mesh says. Rules and PSKs are counted as they change. Who is online
--- changes by time alone, and a heartbeat has to stay as small as can be. So peers are counted once
--- a minute, in bounded steps, when somebody asks; in between the answer is the last count.
+-- What GET /metrics of agent-mesh returns. Rules and PSKs are counted as they change. Who is online
+-- changes with time alone, and a heartbeat must stay as cheap as possible. So peers are counted
+-- when /metrics is called, at most once a minute and in bounded steps. In between, the answer is
+-- the last count.
 
 create table mesh.censuses (
   census text collate "C" primary key,
@@ -14,10 +15,10 @@ create table mesh.censuses (
   constraint there_are_two_censuses check (census in ('last', 'under way'))
 );
 comment on table mesh.censuses is
-  'Peers by their states: as they were last counted, and as far as they are counted now.';
+  'Peers by state: the last complete count, and the count under way.';
 comment on column mesh.censuses.behind is
-  'Those online that said they run another configuration than the one that is due.';
-comment on column mesh.censuses.after_agent is 'Where the census under way goes on.';
+  'Online peers that reported another configuration than the current one.';
+comment on column mesh.censuses.after_agent is 'Where the count under way continues.';
 
 create function mesh.continue_census(
   online_seconds integer,
@@ -80,7 +81,7 @@ begin
 end
 $$;
 comment on function mesh.continue_census(integer, integer, integer) is
-  'Counts the next max_peers peers, where the last census is older than a minute.';
+  'Counts the next max_peers peers, if the last count is older than a minute.';
 
 create function mesh.psk_counts()
 returns table (encryption_key_id text, count bigint, oldest_made_at timestamptz)
@@ -162,6 +163,7 @@ begin
 end
 $$;
 comment on function public.read_mesh_metrics(jsonb, integer, integer) is
-  'What agent-mesh says at /metrics: {peers, peers_behind, peers_counted_at, rules, psks}; times are '
-  'seconds since 1970, or null. peers_behind are those of whom check_mesh, asked with the same '
-  'online_seconds and rendering_revision, says version_lags. Raises unauthenticated, forbidden.';
+  'What agent-mesh returns at /metrics: {peers, peers_behind, peers_counted_at, rules, psks}; '
+  'times are seconds since 1970, or null. peers_behind counts the peers that check_mesh reports '
+  'as version_lags with the same online_seconds and rendering_revision. Raises unauthenticated, '
+  'forbidden.';

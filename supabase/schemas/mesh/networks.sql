@@ -1,4 +1,4 @@
--- The mesh, private tunnels between agents, and the networks that their tunnel addresses come from.
+-- The mesh (private tunnels between agents), and the networks that provide their tunnel addresses.
 
 create schema mesh;
 comment on schema mesh is 'Peers, access rules and encrypted PSKs. Not exposed by the API.';
@@ -24,7 +24,7 @@ create table mesh.settings (
   )
 );
 comment on table mesh.settings is
-  'One row: the networks of the mesh. The operator can change them by SQL while there is no peer.';
+  'One row: the networks of the mesh. The operator can change them with SQL while no peer exists.';
 
 -- RFC 4193, 3.2: the 40 bits after fd are random, so that two meshes do not meet in one network. A
 -- version 4 UUID begins with 48 random bits of the server's strong generator; no extension is
@@ -48,12 +48,12 @@ create table mesh.address_leases (
 );
 comment on table mesh.address_leases is
   'Which tunnel addresses belong to which agent. A lease outlives its peer by at least a day. So '
-  'an agent that comes back gets the same addresses, and one that registers and removes itself '
-  'again and again cannot use up the network.';
+  'an agent that comes back gets the same addresses, and one that repeatedly registers and '
+  'removes itself cannot use up the network.';
 comment on column mesh.address_leases.released_at is
   'When the peer was removed; null while it is registered.';
 comment on column mesh.address_leases.resting_pubkey is
-  'The public key that the removed peer had last. For a day no other agent can register it.';
+  'The last public key of the removed peer. No other agent can register it for a day.';
 
 create index resting_address_leases on mesh.address_leases (released_at) where released_at is not null;
 create index resting_pubkeys on mesh.address_leases (resting_pubkey) where resting_pubkey is not null;
@@ -66,7 +66,7 @@ as $$
   select pg_advisory_xact_lock(hashtextextended('mesh addresses', 0))
 $$;
 comment on function mesh.lock_addresses() is
-  'Addresses are handed out, and networks changed, by one transaction at a time.';
+  'Only one transaction at a time assigns addresses or changes the networks.';
 
 create function mesh.keep_networks_that_are_in_use() returns trigger
 language plpgsql
@@ -84,7 +84,7 @@ begin
 end
 $$;
 comment on function mesh.keep_networks_that_are_in_use() is
-  'Refuses to change mesh.settings while there is a peer.';
+  'Refuses to change mesh.settings while a peer exists.';
 
 create trigger networks_change_only_without_peers
   before insert or update or delete or truncate on mesh.settings
@@ -136,5 +136,5 @@ begin
 end
 $$;
 comment on function mesh.lease_addresses(text) is
-  'Gives an agent its addresses: those that it had, else new ones, else those that have rested '
-  'longest. The caller holds lock_addresses. Raises network_full.';
+  'Gives an agent its addresses: its previous ones; otherwise new ones; otherwise those unused '
+  'for the longest time. The caller holds lock_addresses. Raises network_full.';

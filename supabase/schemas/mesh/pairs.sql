@@ -1,4 +1,4 @@
--- Pairs of peers, and the PSK of each.
+-- Pairs of peers, and the PSK of each pair.
 
 create table mesh.pairs (
   low_agent agents.agent_id not null,
@@ -19,19 +19,19 @@ create table mesh.pairs (
 );
 comment on table mesh.pairs is
   'One row per two peers that have seen each other since both registered. The row stays when they '
-  'lose sight of each other, and is deleted with either peer.';
+  'no longer see each other, and is deleted with either peer.';
 comment on column mesh.pairs.psk_version is
-  'Which PSK of the pair this is: 1 for the first. To replace a PSK that was made, the version '
-  'rises and encrypted_psk becomes null. While it is null, nobody was given a PSK of this version, '
-  'and the version stays.';
+  'Which PSK of the pair this is: 1 for the first. To replace a PSK, the version is raised and '
+  'encrypted_psk becomes null. While it is null, nobody was given a PSK of this version, so the '
+  'version stays.';
 comment on column mesh.pairs.encrypted_psk is
   'v1.<id of the encryption key>.<base64>, encrypted by the function: the database never sees a '
-  'PSK. Null until the next configuration of either side makes it.';
+  'PSK. Null until the next configuration of either side makes the PSK.';
 comment on column mesh.pairs.encrypted_version is
-  'The version that encrypted_psk has inside, where the pair had gone on to another by the time it '
-  'was stored. Null: psk_version.';
+  'The version inside encrypted_psk, if the pair had a newer version when it was stored. Null: '
+  'psk_version.';
 comment on column mesh.pairs.made_at is 'When the newest PSK was made; null before the first.';
-comment on column mesh.pairs.rotated_at is 'When psk_version last rose.';
+comment on column mesh.pairs.rotated_at is 'When psk_version was last raised.';
 
 create index pairs_by_high_agent on mesh.pairs (high_agent);
 -- Also the oldest PSK of each key.
@@ -55,7 +55,7 @@ begin
 end
 $$;
 comment on function mesh.lock_pairs(text, text[]) is
-  'Step 4 of the lock order: the pairs that an agent makes with the others given, or with anybody.';
+  'Step 4 of the lock order: the pairs of an agent with these others, or with anybody.';
 
 create function mesh.pairs_of(agent_id text, other_agents text[])
 returns table (
@@ -76,8 +76,7 @@ begin atomic
   from mesh.pairs p
   where p.high_agent = pairs_of.agent_id and p.low_agent = any (pairs_of.other_agents);
 end;
-comment on function mesh.pairs_of(text, text[]) is
-  'The pairs that an agent makes with these others.';
+comment on function mesh.pairs_of(text, text[]) is 'The pairs of an agent with these others.';
 
 create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
 language plpgsql
@@ -121,10 +120,11 @@ begin
 end
 $$;
 comment on function public.store_psks(jsonb, text, jsonb) is
-  'Stores PSKs that pairs of an agent lack: psks is [{agent_id, psk_version, encrypted_psk}]. Each '
-  'is stored if its pair has none, whatever version the pair has come to meanwhile: nobody was '
-  'given it before. Otherwise another side could keep an agent waiting, by making and replacing '
-  'PSKs all the time. Returns what read_wg_config returns, afterwards. Raises as that does.';
+  'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. '
+  'Each is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody '
+  'was given that PSK before. Otherwise another side could keep an agent waiting by making and '
+  'replacing PSKs all the time. Then returns what read_wg_config returns, and raises the same '
+  'errors.';
 
 create function mesh.missing_for_psk(one_agent text, other_agent text) returns text
 language sql
@@ -200,10 +200,10 @@ begin
 end
 $$;
 comment on function public.rotate_psk(jsonb, text, text) is
-  'Replaces the PSK of a pair. The next configuration of either side makes the new one. While the '
-  'newest is still to be made, nothing changes, and the answer names it. rotated_at is the time of '
-  'this call in either case: no PSK that anybody was given before holds after it. Raises '
-  'forbidden, and peer_not_found where the two do not see each other, whatever the reason.';
+  'Replaces the PSK of a pair. The next configuration of either side makes the new one. If the '
+  'newest is not made yet, nothing changes, and the answer names it. In either case rotated_at is '
+  'the time of this call: no PSK that anybody was given before it stays valid. Raises forbidden, '
+  'and peer_not_found if the two do not see each other, whatever the reason.';
 
 create function public.list_psks_to_reencrypt(newest_key_id text, max_entries integer) returns json
 language sql
@@ -223,7 +223,7 @@ as $$
   ) encrypted
 $$;
 comment on function public.list_psks_to_reencrypt(text, integer) is
-  'Some of the PSKs that are encrypted under another key than the newest: [{low_agent, high_agent, '
+  'Some of the PSKs that are not encrypted with the newest key: [{low_agent, high_agent, '
   'encrypted_version, encrypted_psk}].';
 
 create function public.reencrypt_psks(psks jsonb) returns json
@@ -256,5 +256,5 @@ begin
 end
 $$;
 comment on function public.reencrypt_psks(jsonb) is
-  'Exchanges encrypted PSKs: psks is [{low_agent, high_agent, encrypted_psk, reencrypted_psk}], '
-  'the same PSK encrypted twice. Returns how many: {reencrypted}.';
+  'Replaces encrypted PSKs: psks is [{low_agent, high_agent, encrypted_psk, reencrypted_psk}], '
+  'the same PSK encrypted with two keys. Returns how many it replaced: {reencrypted}.';

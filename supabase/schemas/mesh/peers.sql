@@ -23,9 +23,9 @@ create table mesh.peers (
 );
 comment on table mesh.peers is 'An agent''s registration in the mesh.';
 comment on column mesh.peers.endpoint is
-  'host:port, in the form that the function''s parser gives it; null: not reachable from outside.';
+  'host:port, as normalized by the function''s parser; null: not reachable from outside.';
 comment on column mesh.peers.effective_listen_port is
-  'What the agent''s own configuration listens on; null: any port.';
+  'The port that the agent''s own configuration listens on; null: any port.';
 
 -- Peers that say the same endpoint.
 create index peers_by_endpoint on mesh.peers (endpoint, agent_id);
@@ -42,9 +42,9 @@ create table mesh.liveness (
 with (fillfactor = 50);
 
 comment on table mesh.liveness is
-  'What heartbeats write. Apart from peers, so that a heartbeat is as small as can be.';
+  'What heartbeats write. Separate from peers, so that a heartbeat is as cheap as possible.';
 comment on column mesh.liveness.config_version_applied is
-  'The config_version that the agent last said it runs.';
+  'The config_version that the agent last reported it runs.';
 
 create function mesh.is_online(liveness mesh.liveness, online_seconds integer) returns boolean
 language sql
@@ -53,16 +53,16 @@ return coalesce(
   (is_online.liveness).last_seen > now() - make_interval(secs => is_online.online_seconds), false
 );
 comment on function mesh.is_online(mesh.liveness, integer) is
-  'Whether a peer was seen within so many seconds.';
+  'Whether a peer was seen within the given number of seconds.';
 
 create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
 language sql
 immutable
 return (lags.liveness).config_version_applied <> lags.version + lags.rendering_revision;
 comment on function mesh.lags(mesh.liveness, bigint, integer) is
-  'Whether a peer runs another configuration than the one that is due; null: it never said what it '
-  'runs. version is that of mesh.config_versions. What hosts are sent, and what they say they run, '
-  'is the sum of it and the rendering_revision of the functions.';
+  'Whether a peer runs another configuration than the current one; null: it never reported one. '
+  'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
+  'the rendering_revision of the functions.';
 
 create function mesh.map_entry(
   peer mesh.peers,
@@ -105,8 +105,8 @@ begin atomic
     end;
 end;
 comment on function mesh.map_entry( mesh.peers, mesh.address_leases, mesh.liveness, integer, text, integer ) is
-  'The peer object of the wire contract, with what subject sees of the peer beside it. One row: of '
-  'thousands, JSON is made in a third of the time that json_build_object takes.';
+  'The peer object of the wire contract, and what subject sees of the peer. Returns one row: for '
+  'thousands of rows, building JSON this way takes a third of the time of json_build_object.';
 
 create function mesh.both_registered(one_agent text, other_agent text) returns boolean
 language sql
@@ -139,7 +139,7 @@ as $$
 $$;
 comment on function mesh.record_sight(jsonb, text, text, text, text[]) is
   'Appends to agents.events that an agent and each of the others now see each other '
-  '(peer.appeared), or do no more (peer.vanished). One event is for both.';
+  '(peer.appeared), or no longer do (peer.vanished). One event is for both agents.';
 
 create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
 language plpgsql
@@ -174,7 +174,7 @@ begin
 end
 $$;
 comment on function public.record_heartbeat(jsonb, text, bigint) is
-  'Notes that an agent is alive and, if it says so, which configuration it runs. Answers with the '
+  'Records that an agent is alive and, if it says so, which configuration it runs. Returns the '
   'version that it should run. Raises forbidden, invalid_request, peer_not_found.';
 
 create function public.read_heartbeat(caller jsonb, agent_id text) returns json
@@ -203,7 +203,7 @@ begin
 end
 $$;
 comment on function public.read_heartbeat(jsonb, text) is
-  'What record_heartbeat answers, after a wait: a heartbeat counts when it arrives. Raises '
+  'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
   'forbidden, invalid_request, peer_not_found.';
 
 create function public.remove_peer(caller jsonb, agent_id text) returns json
@@ -255,5 +255,6 @@ begin
 end
 $$;
 comment on function public.remove_peer(jsonb, text) is
-  'Removes an agent''s peer, every rule that names the agent, with or without a peer, and its '
-  'PSKs; its addresses and its public key rest. Idempotent. Raises forbidden, invalid_request.';
+  'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
+  'peer. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
+  'invalid_request.';

@@ -1,4 +1,4 @@
--- Registering peers: the first time, and again with other values.
+-- Registering peers, for the first time or again with other values.
 
 create function mesh.refuse_endpoint_inside_the_mesh(endpoint_ip inet) returns void
 language plpgsql
@@ -27,7 +27,7 @@ end
 $$;
 comment on function mesh.refuse_endpoint_inside_the_mesh(inet) is
   'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
-  'encrypt its own ciphertext in a loop. A DNS name passes: its endpoint_ip is null.';
+  'encrypt its own ciphertext in a loop. A DNS name is allowed: its endpoint_ip is null.';
 
 create function mesh.has_another_holder(pubkey text, agent_id text) returns boolean
 language sql
@@ -47,8 +47,8 @@ as $$
     )
 $$;
 comment on function mesh.has_another_holder(text, text) is
-  'Whether a public key is another agent''s, or was until its peer was removed within the last day: '
-  'neighbours, who know the key, cannot keep its agent from coming back with it.';
+  'Whether a public key belongs to another agent, or did until its peer was removed within the '
+  'last day. So neighbours, who know the key, cannot keep its agent from coming back with it.';
 
 create function mesh.add_peer(agent_id text, pubkey text, endpoint text, listen_port integer, visible_peers text[])
 returns void
@@ -71,7 +71,7 @@ begin
 end
 $$;
 comment on function mesh.add_peer(text, text, text, integer, text[]) is
-  'The first registration of an agent, or the first after a removal. Raises network_full.';
+  'The first registration of an agent, or its first after a removal. Raises network_full.';
 
 create function mesh.update_peer(
   before mesh.peers,
@@ -128,7 +128,7 @@ begin
 end
 $$;
 comment on function mesh.update_peer(mesh.peers, text, text, integer, text[]) is
-  'A later registration, with other values than the one before.';
+  'A later registration, with values that differ from the previous one.';
 
 create function public.register_peer(
   caller jsonb,

@@ -22,7 +22,7 @@ as $$
     ) + mesh.count_declined(count_requests.requester, count_requests.target)
 $$;
 comment on function mesh.count_requests(text, text) is
-  'How many requests of one agent wait for another, or were declined by it within a day.';
+  'How many requests from one agent wait for another, or were declined by it within a day.';
 
 create function mesh.refuse_beyond_limits(
   rule mesh.rules,
@@ -87,6 +87,6 @@ begin
 end
 $$;
 comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer, integer) is
-  'Raises limit_exceeded where the rule that was just put is one too many. An active rule counts '
-  'for both of its agents, a request for the one that made it, and for its target what that one '
-  'has asked of it.';
+  'Raises limit_exceeded if the rule that was just put is one too many. An active rule counts for '
+  'both of its agents. A request counts for the agent that made it, and for its target among the '
+  'requests from that agent.';

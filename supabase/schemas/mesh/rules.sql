@@ -1,4 +1,4 @@
--- Access rules: who may reach whom. The wire calls them acls.
+-- Access rules: who may reach whom. On the wire they are called acls.
 
 create table mesh.rules (
   from_agent agents.agent_id not null,
@@ -17,7 +17,7 @@ create table mesh.rules (
 );
 comment on table mesh.rules is
   'Access rules. A rule is active when both of its agents have agreed; before that it is a '
-  'request, which gives nobody anything. May name agents that are not registered.';
+  'request, which gives nobody access. It may name agents that are not registered.';
 
 create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port);
 
@@ -213,9 +213,9 @@ begin
 end
 $$;
 comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer, integer) is
-  'Agrees to a rule, for the calling agent or, as the operator, for both. It is active once both '
-  'have agreed. What the other side has declined within a day stays as it is. Raises forbidden, '
-  'limit_exceeded.';
+  'Agrees to a rule, for the calling agent or, as the operator, for both. The rule is active once '
+  'both have agreed. If the other side has declined it within a day, nothing changes. Raises '
+  'forbidden, limit_exceeded.';
 
 create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
 language plpgsql
@@ -269,5 +269,5 @@ begin
 end
 $$;
 comment on function public.revoke_rule(jsonb, text, text, integer, text) is
-  'Ends a rule, or a request for one, for both of its agents. By the side that was asked, it '
-  'declines the request for a day. Idempotent. Raises forbidden.';
+  'Ends a rule, or a request for one, for both of its agents. If the agent that was asked calls '
+  'it, it declines the request for a day. Idempotent. Raises forbidden.';

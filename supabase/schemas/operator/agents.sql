@@ -1,8 +1,8 @@
--- What the operator sees of agents. An agent exists as soon as something names it, so the list of
--- them is a walk over the tables that do, from one name to the next.
+-- What the operator sees of agents. An agent exists as soon as something names it, so listing
+-- agents means walking over the tables that name them, from one name to the next.
 --
 -- Every list for the operator takes max_entries and `after`, and returns {found: […], next}. `next`
--- is the `after` of the page behind it, null where there is none. A page may be short, or empty,
+-- is the `after` of the next page, null if there are no more pages. A page may be short or empty
 -- before the last.
 
 create function agents.next_name(after text) returns text
@@ -22,7 +22,7 @@ as $$
   )
 $$;
 comment on function agents.next_name(text) is
-  'The first agent behind a name, in byte order; null: there is none.';
+  'The first agent after a name, in byte order; null: none.';
 
 create function agents.holds_something(agent_id text) returns boolean
 language sql
@@ -48,7 +48,7 @@ begin atomic
 end;
 comment on function agents.holds_something(text) is
   'Whether an agent has a live key, an artifact, a live grant to it, a peer, or a rule or request '
-  'that names it. One that has not is only remembered.';
+  'that names it. Otherwise it is only remembered.';
 
 create function agents.walk_names(
   after text,
@@ -76,7 +76,7 @@ begin
 end
 $$;
 comment on function agents.walk_names(text, integer, boolean) is
-  'The agents of one page, and the name after which the page behind it begins; null: there is none.';
+  'The agents of one page, and the name after which the next page begins; null: none.';
 
 create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
 language sql
@@ -120,7 +120,7 @@ as $$
   ) u on true
 $$;
 comment on function agents.newest_keys(text, boolean) is
-  'A hundred keys of an agent: those that are not revoked first, the newest of them first.';
+  'Up to a hundred keys of an agent: those not revoked first, newest first.';
 
 create function agents.describe_agents(agent_ids text[]) returns table (agent_id text, described jsonb)
 language sql
@@ -170,8 +170,8 @@ as $$
 $$;
 comment on function agents.describe_agents(text[]) is
   'What each of these agents has. `artifacts` are committed and superseded ones, as the limit '
-  'counts them; `bytes` are what the quota counts; `grants` are rows, those that ended lately '
-  'included.';
+  'counts them; `bytes` are what the quota counts; `grants` are rows, including recently ended '
+  'ones.';
 
 create function public.list_agents(
   max_entries integer,
@@ -195,8 +195,9 @@ $$;
 comment on function public.list_agents(integer, text, boolean) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
   'revoked_keys, last_used_at | null, pending, artifacts, bytes, grants, has_peer, last_seen | '
-  'null, keys}], next: where the next page begins | null}. keys are those that are not revoked, as '
-  'read_agent tells them. with_ended: also agents that have nothing left and are only remembered.';
+  'null, keys}], next: where the next page begins | null}. keys has those that are not revoked, '
+  'in the form of read_agent. with_ended: also agents that have nothing left and are only '
+  'remembered.';
 
 create function public.read_agent(
   agent_id text,
@@ -255,8 +256,8 @@ begin
 end
 $$;
 comment on function public.read_agent(text, integer, integer) is
-  'One agent: what list_agents tells of it, but for its keys, and {grants_given, grants_received, '
-  'keys: [{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
-  'revoked_at | null, last_used_at | null}], peer: as list_peers tells it, with the same parameters '
-  '| null}. Its live grants are counted up to a thousand. Of its keys there are a hundred, those '
-  'that are not revoked first. Null: nothing names this agent.';
+  'One agent: the fields of list_agents except keys, and {grants_given, grants_received, keys: '
+  '[{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
+  'revoked_at | null, last_used_at | null}], peer: in the form of list_peers, with the same '
+  'parameters | null}. Live grants are counted up to a thousand. keys has at most a hundred, '
+  'those not revoked first. Null: nothing names this agent.';

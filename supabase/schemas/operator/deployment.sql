@@ -1,4 +1,4 @@
--- How this database stands beside a checkout of the project: what `deno task doctor` looks at.
+-- Compares this database with a checkout of the project, for `deno task doctor`.
 
 create function public.inspect_deployment(operations text[]) returns json
 language plpgsql
@@ -77,8 +77,8 @@ begin
 end
 $$;
 comment on function public.inspect_deployment(text[]) is
-  'How this database stands beside a checkout whose SQL functions in public have these names: '
-  '{time, migrations: [{version, name, digest}] or null where their records cannot be read, '
-  'missing_operations: those that service_role cannot call, open_operations and open_schemas: those '
-  'that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is the MD5 '
-  'of a migration without white space and semicolons.';
+  'Compares this database with a checkout whose SQL functions in public have these names: {time, '
+  'migrations: [{version, name, digest}] or null if their records cannot be read, '
+  'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
+  'those that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is '
+  'the MD5 of a migration without white space and semicolons.';

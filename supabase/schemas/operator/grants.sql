@@ -32,7 +32,7 @@ begin
 end
 $$;
 comment on function artifacts.live_grants_after(text, timestamptz, text, integer) is
-  'As given_grants, whoever gave them: the next grants that are live, all or those to one agent.';
+  'Like given_grants, but from any agent: the next live grants, all or those to one agent.';
 
 create function public.list_all_grants(
   max_entries integer,
@@ -91,6 +91,6 @@ begin
 end
 $$;
 comment on function public.list_all_grants(integer, text, text, text, text) is
-  'The live grants that an agent gave, of an artifact, to an agent, or all, those that end first: '
+  'The live grants from an agent, of an artifact, to an agent, or all, those that end first: '
   '{found: [{grant_id, artifact_id, key, from_agent, to_agent | null, granted_at, expires_at, '
   'max_downloads | null, downloads}], next: where the next page begins | null}.';

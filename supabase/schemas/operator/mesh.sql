@@ -26,8 +26,8 @@ as $$
   ) r
 $$;
 comment on function mesh.rule_counts_of(text) is
-  'How many active rules name an agent, and how many requests, of the first thousand from it and of '
-  'those to it.';
+  'How many active rules name an agent, and how many requests do. Counts the first thousand from '
+  'the agent and the first thousand to it.';
 
 create function mesh.describe_peers(agent_ids text[], online_seconds integer, rendering_revision integer)
 returns table (agent_id text, described jsonb)
@@ -62,7 +62,7 @@ as $$
   cross join lateral mesh.rule_counts_of(p.agent_id) c
 $$;
 comment on function mesh.describe_peers(text[], integer, integer) is
-  'Those of these agents that have a peer, as list_peers tells it.';
+  'The peers of those agents that have one, in the form of list_peers.';
 
 create function public.list_peers(
   max_entries integer,
@@ -110,16 +110,15 @@ comment on function public.list_peers(integer, text, text, integer, integer) is
   'The peers after the given agent, in byte order: {found: [{agent_id, pubkey, endpoint | null, '
   'addresses, registered_at, last_seen | null, online, config_version, config_version_applied | '
   'null, lags | null, active_rules, requests}], next: where the next page begins | null}. '
-  'config_version is the one that is due; lags is null where the peer never said what it runs. '
-  'agent_id: this agent and those that share an active rule with it. rendering_revision is that of '
-  'the functions, as in read_netmap. Of rules the first thousand of each side are counted.';
+  'config_version is the current one; lags is null if the peer never reported what it runs. '
+  'agent_id: this agent and those that share an active rule with it. rendering_revision is the '
+  'functions'' one, as in read_netmap. Rules are counted up to a thousand per side.';
 
 create function mesh.rule_position(rule mesh.rules) returns text
 language sql
 stable
 return rule.from_agent || ' ' || rule.to_agent || ' ' || rule.proto || ' ' || rule.port;
-comment on function mesh.rule_position(mesh.rules) is
-  'Where a page of rules begins that goes on behind this one.';
+comment on function mesh.rule_position(mesh.rules) is 'Where the page after this rule begins.';
 
 create function public.list_mesh_rules(
   max_entries integer,

@@ -1,4 +1,4 @@
--- What is wrong in the mesh, which `deno task mesh:check` prints.
+-- Faults in the mesh, which `deno task mesh:check` prints.
 
 create function mesh.find_faults(
   agent_id text,
@@ -71,7 +71,7 @@ begin
 end
 $$;
 comment on function mesh.find_faults(text, bigint, integer, integer) is
-  'What is wrong with one agent in the mesh, as check_mesh tells it; version is that of '
+  'The faults of one agent in the mesh, in the form of check_mesh. version is the one in '
   'mesh.config_versions.';
 
 create function public.check_mesh(
@@ -108,9 +108,9 @@ as $$
   )
 $$;
 comment on function public.check_mesh(integer, text, integer, integer) is
-  'What is wrong with the max_entries agents of the mesh after the given one: {found: [{agent_id, '
+  'The faults of the max_entries agents of the mesh after the given one: {found: [{agent_id, '
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
-  'is online, and counted by read_mesh_metrics), offline_lags (the same of a peer that is offline), '
+  'is online, and read_mesh_metrics counts it), offline_lags (the same for an offline peer), '
   'rule_without_peer (other_agent_id; an active rule names the agent, and it has no peer), or '
-  'endpoint_shared (endpoint, other_agent_id; another peer has it too).';
+  'endpoint_shared (endpoint, other_agent_id; another peer has the same endpoint).';

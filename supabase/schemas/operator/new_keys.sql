@@ -1,4 +1,4 @@
--- Many agent keys in one call, which `deno task agent:create --file` makes.
+-- Creates many agent keys in one call, for `deno task agent:create --file`.
 
 create function public.create_agent_keys(keys jsonb, max_live_keys integer default 100) returns json
 language plpgsql
@@ -41,6 +41,6 @@ begin
 end
 $$;
 comment on function public.create_agent_keys(jsonb, integer) is
-  'Makes keys as create_agent_key does, one for each of [{agent_id, label, expires_at}], in their '
-  'order, up to the first that it refuses: {made: [{key_id, agent_id, key, …}], refused: null | '
-  '{code, details}}. What was made stays.';
+  'Creates keys like create_agent_key, one for each of [{agent_id, label, expires_at}], in this '
+  'order, up to the first one that is refused: {made: [{key_id, agent_id, key, …}], refused: null '
+  '| {code, details}}. Keys made before a refusal stay.';

@@ -1,4 +1,4 @@
--- Removing an agent: ending everything by which it has access, or gives it.
+-- Removing an agent: ends everything that gives it access, or by which it gives access.
 
 create function agents.end_grants(agent_id text, max_entries integer) returns integer
 language plpgsql
@@ -52,7 +52,7 @@ begin
 end
 $$;
 comment on function agents.end_grants(text, integer) is
-  'Ends live grants to and from an agent, as many as max_entries; returns how many.';
+  'Ends up to max_entries live grants from and to an agent; returns how many.';
 
 create function agents.end_artifacts(agent_id text, only_pending boolean, max_entries integer) returns integer
 language plpgsql
@@ -113,8 +113,8 @@ begin
 end
 $$;
 comment on function agents.end_artifacts(text, boolean, integer) is
-  'Deletes artifacts of an agent as /delete does, or the pending ones alone, as many as '
-  'max_entries; returns how many.';
+  'Deletes up to max_entries artifacts of an agent, as /delete does, or only the pending ones; '
+  'returns how many.';
 
 create function public.remove_agent(
   agent_id text,
@@ -165,7 +165,7 @@ end
 $$;
 comment on function public.remove_agent(text, boolean, integer) is
   'Ends, in one transaction, an agent''s keys, its peer with rules, requests and PSKs, the grants '
-  'to and from it, its pending uploads and, unless they are kept, its artifacts. Users who are that '
-  'agent are refused from then on, until readmit_agent. Ends at most '
-  'max_entries grants and artifacts each, so that no agent holds too much for one call: while '
-  'remaining is true, call it again. Returns how many of each it ended. Idempotent.';
+  'from and to it, its pending uploads and, unless they are kept, its artifacts. Users who are '
+  'that agent are refused from then on, until readmit_agent. Ends at most max_entries grants and '
+  'as many artifacts, so that no agent holds too much for one call: while remaining is true, call '
+  'it again. Returns how many of each it ended. Idempotent.';

@@ -1,4 +1,4 @@
--- What agents asked for and were refused, in the order of time.
+-- What agents requested and were refused, in the order of time.
 
 create function agents.usage_json(used agents.usage) returns json
 language sql
@@ -64,7 +64,7 @@ begin
 end
 $$;
 comment on function public.list_usage(integer, text, date, text) is
-  'What agents, or one of them, used on each day (UTC) from `since` on, today where it is null: '
+  'What agents, or one of them, used on each day (UTC) from `since` on (null: from today): '
   '{found: [{agent_id, day, requests, refusals, artifacts, bytes, grants}], next: where the next '
   'page begins | null}, in the order of days. A minute behind.';
 
@@ -88,8 +88,8 @@ as $$
   ) b
 $$;
 comment on function public.list_busiest(integer) is
-  'What the agents used today (UTC) that asked most, those first: {found: as list_usage tells it}. A '
-  'minute behind.';
+  'Today''s (UTC) usage of the agents with the most requests, those first: {found: in the form of '
+  'list_usage}. A minute behind.';
 
 create function agents.refusals_json(page agents.refusals[], newest_first boolean default false) returns json
 language sql
@@ -110,7 +110,8 @@ as $$
   )
   from unnest(refusals_json.page) p
 $$;
-comment on function agents.refusals_json(agents.refusals[], boolean) is 'Refusals as list_refusals tells them.';
+comment on function agents.refusals_json(agents.refusals[], boolean) is
+  'Refusals in the form of list_refusals.';
 
 create function public.list_refusals(
   max_entries integer,
@@ -167,9 +168,9 @@ begin
 end
 $$;
 comment on function public.list_refusals(integer, text, timestamptz, text) is
-  'How often agents, or one of them, were refused in each hour from that of `since` on, a day ago '
-  'where it is null: {found: [{agent_id, hour, kind, count}], next: where the next page begins | '
-  'null}, in the order of hours. `kind` is the error code. A minute behind.';
+  'How often agents, or one of them, were refused in each hour from the hour of `since` on (null: '
+  'a day ago): {found: [{agent_id, hour, kind, count}], next: where the next page begins | null}, '
+  'in the order of hours. `kind` is the error code. A minute behind.';
 
 create function public.list_newest_refusals(max_entries integer, agent_id text default null) returns json
 language plpgsql
@@ -202,5 +203,5 @@ begin
 end
 $$;
 comment on function public.list_newest_refusals(integer, text) is
-  'How often agents, or one of them, were refused in the hours since a day ago, the newest hours '
-  'first: {found: as list_refusals tells it}. A minute behind.';
+  'How often agents, or one of them, were refused in the hours of the last day, newest first: '
+  '{found: in the form of list_refusals}. A minute behind.';

@@ -24,14 +24,12 @@ export function renderPerformance(
   return `# Performance
 
 Written by \`deno task bench\`; do not edit. Taken at commit ${run.commit}, on ${run.machine}. The load average was ${run.load.before} before the run and at most ${run.load.highest} in it${
-    run.load.before > 0.5
-      ? ", so other programs had a part of the cores: what counts is the ratios"
-      : ""
-  }. All figures are medians of turns; times are in milliseconds.
+    run.load.before > 0.5 ? ", so other programs used the cores too: rely on the ratios" : ""
+  }. All figures are medians over several turns; times are in milliseconds.
 
 ## Goals
 
-"Large by small" is the p50 of the large stack by that of the small one. "By the floor" is requests per second by those of the bare function.
+"Large by small" is the p50 of the large stack divided by that of the small one. "By the floor" is requests per second divided by those of the bare function, the floor.
 
 ${
     table(
@@ -47,9 +45,9 @@ ${
 
 ## Throughput beside a bare function
 
-The bare function is Hono and supabase-js behind the same gateway: it makes the same call of the database, and signs the same URL, and does nothing else. Database: ${run.small}.
+The bare function is Hono and supabase-js behind the same gateway. It only makes the same database call and signs the same URL. Database: ${run.small}.
 
-![Requests per second at 16 clients, of the bare function's](performance/throughput.svg)
+![Requests per second at 16 clients, divided by the bare function's](performance/throughput.svg)
 
 ${
     table(
@@ -72,9 +70,9 @@ ${
     )
   }
 
-Where two figures stand together, the second is the floor's.
+In a cell with two figures, the second is the floor's.
 
-CPU per request: of the function, of the gateway (with the Storage stand-in), of PostgREST, of PostgreSQL.
+CPU time per request of the function, the gateway (with the Storage stand-in), PostgREST and PostgreSQL, in this order.
 
 ${
     table(
@@ -90,9 +88,9 @@ ${
 
 ## Growth
 
-p50 of one client, on two stacks in turns: ${run.small}; ${run.large}. "Beside ended ones": as many grants as there are artifacts were to this agent, of this artifact, and have ended. "Behind ended keys": as many artifacts as a tenth of all have ended under keys before these.
+p50 of one client, measured in turns on two stacks: ${run.small}; ${run.large}. "Beside ended ones": this agent and this artifact also have ended grants, as many as the stack has artifacts. "Behind ended keys": the keys before these have ended artifacts, a tenth as many as the stack has artifacts.
 
-![p50 of the large stack by that of the small one](performance/growth.svg)
+![p50 of the large stack divided by that of the small one](performance/growth.svg)
 
 ${
     table(
@@ -106,25 +104,27 @@ ${
     )
   }
 
-Maps and configurations of many peers, in the large stack: /netmap of 5,000 visible peers ${
+With many peers, in the large stack: /netmap of 5,000 visible peers takes ${
     maps.netmap.toFixed(0)
-  } ms; /wg_config of 1,000 peers and 5,000 rules ${
-    maps.configuration.toFixed(0)
-  } ms, the first one, which makes 1,000 PSKs, ${maps.firstConfiguration.toFixed(0)} ms.
+  } ms; /wg_config of 1,000 peers and 5,000 rules takes ${maps.configuration.toFixed(0)} ms, and ${
+    maps.firstConfiguration.toFixed(0)
+  } ms the first time, when it makes 1,000 PSKs.
 
 ## Bytes
 
-${bytes.mebibytes} MiB: /commit ${bytes.commit.toFixed(0)} ms (${
+For ${bytes.mebibytes} MiB, /commit takes ${bytes.commit.toFixed(0)} ms (with ${
     bytes.commitCpu.toFixed(0)
-  } ms of CPU of the function), its download ${
+  } ms of the function's CPU), its download ${
     bytes.download.toFixed(0)
-  } ms, \`sha256sum\` of a file ${bytes.sha256sum.toFixed(0)} ms; /commit by download ${
-    bytes.ofDownload.toFixed(2)
-  }. /commit of 1 KiB takes ${bytes.smallCommitOfOpen.toFixed(2)} times as long as /open.
+  } ms, and \`sha256sum\` of a file ${
+    bytes.sha256sum.toFixed(0)
+  } ms; /commit divided by the download is ${bytes.ofDownload.toFixed(2)}. /commit of 1 KiB takes ${
+    bytes.smallCommitOfOpen.toFixed(2)
+  } times as long as /open.
 
 ## Cold starts
 
-From the start of a process to the end of its first answer, and how much of that its main thread worked.
+Elapsed is the time from the start of a process to the end of its first answer. Worked is how much of it the main thread was busy.
 
 ${
     table(
@@ -157,7 +157,7 @@ export function renderScale(
   sizes: readonly RelationSize[],
   touched: readonly Touched[],
 ): string {
-  return `Measured by \`deno task bench\` at commit ${run.commit}: ${run.large}. An index may have only some of the rows.
+  return `Measured by \`deno task bench\` at commit ${run.commit}: ${run.large}. Partial indexes contain only some of the rows.
 
 ${
     table(
@@ -186,7 +186,7 @@ ${
     )
   }
 
-What one call reads there: rows that its scans returned or passed over, at least one for each look into an index; and pages of 8 KiB, which are nearly always in memory.
+What one call reads in this stack: the rows that its scans returned or skipped, at least one per index lookup; and pages of 8 KiB, nearly always from memory.
 
 ${
     table(

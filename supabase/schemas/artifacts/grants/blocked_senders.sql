@@ -1,4 +1,4 @@
--- Whose grants an agent does not want to see.
+-- Senders whose grants an agent does not want to see.
 
 create table artifacts.blocked_senders (
   agent_id agents.agent_id not null,
@@ -8,8 +8,8 @@ create table artifacts.blocked_senders (
   constraint a_sender_is_blocked_once primary key (agent_id, from_agent)
 );
 comment on table artifacts.blocked_senders is
-  'One row per agent and sender whose grants its inbox does not show. The grants exist and can be '
-  'opened. The sender learns nothing of it.';
+  'One row per agent and sender whose grants its inbox hides. The grants still exist and can be '
+  'opened. The sender does not learn of the block.';
 
 create function artifacts.senders_blocked_by(agent_id text) returns text[]
 language sql
@@ -17,7 +17,8 @@ stable
 return array(
   select b.from_agent::text from artifacts.blocked_senders b where b.agent_id = senders_blocked_by.agent_id
 );
-comment on function artifacts.senders_blocked_by(text) is 'Whose grants an agent does not see.';
+comment on function artifacts.senders_blocked_by(text) is
+  'The senders whose grants an agent does not see.';
 
 create function artifacts.is_blocked(agent_id text, from_agent text) returns boolean
 language sql
@@ -27,7 +28,7 @@ return exists (
   where b.agent_id = is_blocked.agent_id and b.from_agent = is_blocked.from_agent
 );
 comment on function artifacts.is_blocked(text, text) is
-  'Whether an agent does not see the grants of another.';
+  'Whether one agent has blocked the grants of another.';
 
 create function public.block_sender(caller jsonb, agent_id text, from_agent text, max_blocked integer) returns json
 language plpgsql
@@ -53,8 +54,8 @@ begin
 end
 $$;
 comment on function public.block_sender(jsonb, text, text, integer) is
-  'Keeps the grants of a sender out of an agent''s inbox, also those that are there. Idempotent. '
-  'Raises forbidden, invalid_request, limit_exceeded.';
+  'Hides a sender''s grants from an agent''s inbox, including existing ones. Idempotent. Raises '
+  'forbidden, invalid_request, limit_exceeded.';
 
 create function public.unblock_sender(caller jsonb, agent_id text, from_agent text) returns json
 language plpgsql
@@ -72,5 +73,5 @@ begin
 end
 $$;
 comment on function public.unblock_sender(jsonb, text, text) is
-  'Shows the grants of a sender in an agent''s inbox again. Idempotent. Raises forbidden, '
+  'Shows a sender''s grants in an agent''s inbox again. Idempotent. Raises forbidden, '
   'invalid_request.';

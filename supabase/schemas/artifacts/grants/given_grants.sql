@@ -47,8 +47,8 @@ begin
 end
 $$;
 comment on function artifacts.given_grants(text, text, text, timestamptz, text, integer) is
-  'The next grants of an agent that are live, those that end first: all, those of one artifact, '
-  'those to one agent.';
+  'The next live grants that an agent gave, those that end first: all of them, those of one '
+  'artifact, or those to one agent.';
 
 create function artifacts.downloads_of(grant_id text)
 returns table (max_downloads integer, downloads bigint)
@@ -63,8 +63,8 @@ begin atomic
   left join agents.reads r on r.object_id = g.grant_id and r.reader = '';
 end;
 comment on function artifacts.downloads_of(text) is
-  'How often a grant was used, and how often it may be (null: any number). Without such a bound, '
-  'what was downloaded by its token.';
+  'How often a grant was used, and how often it may be (null: any number). For a grant without a '
+  'limit, only downloads with its token are counted.';
 
 create function artifacts.describe_grant(given artifacts.grants) returns table (described jsonb)
 language sql
@@ -91,7 +91,7 @@ begin atomic
   where a.state in ('committed', 'superseded') and a.expires_at > now();
 end;
 comment on function artifacts.describe_grant(artifacts.grants) is
-  'A grant as its giver sees it, or no row where its artifact has ended.';
+  'A grant as its giver sees it, or no row if its artifact has ended.';
 
 -- A page of grants says where the next one begins by the end of its last grant, in microseconds
 -- since 1970, and the id of it.
@@ -102,7 +102,7 @@ immutable
 return (extract(epoch from (position_after.last_of_page).live_until) * 1000000)::bigint
   || '.' || (position_after.last_of_page).grant_id;
 comment on function artifacts.position_after(artifacts.grants) is
-  'Where the page begins that follows this grant.';
+  'Where the page after this grant begins.';
 
 create function artifacts.read_position(
   in next_page text,
@@ -125,7 +125,7 @@ begin
 end
 $$;
 comment on function artifacts.read_position(text) is
-  'The end and the id of the grant that a page begins behind, never before now. Of null and of an '
+  'The end and the id of the grant after which a page begins, never before now. For null or an '
   'empty text: the first page.';
 
 create function public.list_grants(
@@ -172,6 +172,6 @@ begin
 end
 $$;
 comment on function public.list_grants(jsonb, text, text, text, integer, text) is
-  'The live grants that an agent has given, those that end first: of one artifact or to one agent, '
-  'where these are named. A page may be short, or empty, before the last. Raises forbidden, '
+  'The live grants that an agent has given, those that end first. Optionally only those of one '
+  'artifact or to one agent. A page may be short or empty before the last. Raises forbidden, '
   'invalid_request.';

@@ -1,4 +1,4 @@
--- How often grants were used, and how often they may be.
+-- How often grants were used, and how often they may be used.
 
 create table artifacts.grant_downloads (
   grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
@@ -12,12 +12,12 @@ create table artifacts.grant_downloads (
 -- A download that is counted changes no column that is in an index, and finds room on its page.
 with (fillfactor = 50);
 comment on table artifacts.grant_downloads is
-  'One row per grant that allows so many downloads, made with the grant; and one per other grant '
-  'whose token was used, made by the sweep.';
+  'One row per grant with a download limit, created with the grant, and one per other grant whose '
+  'token was used, created by the sweep.';
 comment on column artifacts.grant_downloads.max_downloads is 'Null: any number.';
 comment on column artifacts.grant_downloads.downloads is
-  'With max_downloads: every one, counted by the transaction that allows it. Without: those by the '
-  'token that agents.reads does not count any more.';
+  'With max_downloads: all downloads, each counted by the transaction that allows it. Without: '
+  'downloads with the token that agents.reads no longer counts.';
 
 create function artifacts.is_limited(grant_id text) returns boolean
 language sql
@@ -31,7 +31,8 @@ as $$
   )
 $$;
 comment on function artifacts.is_limited(text) is
-  'Whether a grant allows so many downloads, and each is to be counted. This never changes.';
+  'Whether a grant has a download limit, so that each download must be counted. This never '
+  'changes.';
 
 create function artifacts.count_download(grant_id text) returns boolean
 language plpgsql
@@ -47,7 +48,7 @@ begin
 end
 $$;
 comment on function artifacts.count_download(text) is
-  'Counts a download of a grant that allows so many; false: it allows no more.';
+  'Counts a download of a grant with a limit; false: the limit is reached.';
 
 create function artifacts.use_grant(
   artifact_id text,
@@ -94,9 +95,10 @@ begin
 end
 $$;
 comment on function artifacts.use_grant(text, text, timestamptz) is
-  'When the access ends that an agent has by a grant of an artifact which is live after an instant; '
-  'and that grant, where it allows so many downloads, with one more counted. Raises '
-  'artifact_not_found where there is no such grant, grant_used_up where none allows one more.';
+  'Chooses a grant of an artifact to an agent that is live after a given time. Returns when that '
+  'access ends and, if the grant has a download limit, the grant, with one more download counted. '
+  'Raises artifact_not_found if there is no such grant, grant_used_up if none allows another '
+  'download.';
 
 create function artifacts.settle_downloads(grant_id text, downloads bigint) returns void
 language plpgsql
@@ -119,8 +121,8 @@ begin
 end
 $$;
 comment on function artifacts.settle_downloads(text, bigint) is
-  'Keeps how often the token of a grant was used that allows any number of downloads: what '
-  'agents.reads has counted, and is about to forget.';
+  'Stores how often the token of a grant without a limit was used: what agents.reads has counted '
+  'and is about to delete.';
 
 create function public.return_download(grant_id text) returns json
 language plpgsql
@@ -136,5 +138,5 @@ begin
 end
 $$;
 comment on function public.return_download(text) is
-  'Takes back the count of a download that nobody was answered. Needs no authentication: the '
-  'download was allowed, and nobody else can ask.';
+  'Takes back the count of a download whose answer could not be given. Needs no authentication: '
+  'the download was allowed, and nobody else can call this.';

@@ -1,5 +1,5 @@
--- Grants: access of one agent, or of whoever has the token, to one artifact, until it expires or is
--- revoked.
+-- Grants: access of one agent, or of whoever has the token, to one artifact, until the grant
+-- expires or is revoked.
 
 create table artifacts.grants (
   grant_id text collate "C" primary key,
@@ -21,12 +21,13 @@ create table artifacts.grants (
 );
 comment on table artifacts.grants is
   'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
-  'kept.';
-comment on column artifacts.grants.to_agent is 'Null: whoever has the token, and nobody by a key.';
+  'stored.';
+comment on column artifacts.grants.to_agent is
+  'Null: whoever has the token; no agent has access with its agent key.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
-  'When it expires or was revoked. Rows of grants that ended stay for 30 days; an index with this '
-  'column leads past them.';
+  'When it expires or was revoked. Rows of ended grants stay for 30 days; an index on this column '
+  'skips them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
 -- Those by grantee have nothing of what is for whoever has the token.
@@ -46,8 +47,8 @@ create index grants_by_granter on artifacts.grants (from_agent, live_until, gran
 create index grants_by_end on artifacts.grants (live_until, grant_id);
 
 comment on column artifacts.grants.transaction_id is
-  'What tells which grants were made since an earlier look: those that its snapshot did not see. '
-  'Times cannot tell, because grants are not committed in the order of granted_at.';
+  'Tells which grants were made since an earlier look: those that its snapshot did not see. Times '
+  'cannot tell, because grants are not committed in the order of granted_at.';
 
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
 returns table (grant_id text, to_agent agents.agent_id, live_until timestamptz)
@@ -64,8 +65,8 @@ begin atomic
   offset 0;
 end;
 comment on function artifacts.live_grants(text, timestamptz) is
-  'The grants of an artifact that are live after an instant, of which there are few. The instant '
-  'has to be a variable: clock_timestamp() is volatile, and no index is searched for it.';
+  'The few grants of an artifact that are live after a given time. That time must be a variable: '
+  'clock_timestamp() is volatile, so PostgreSQL does not use an index for it.';
 
 create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
 language plpgsql
@@ -112,9 +113,9 @@ begin
 end
 $$;
 comment on function artifacts.forget_surplus_grants(text, integer) is
-  'To be called after each new grant of an agent. Deletes some of its grants that ended first, '
-  'where more than max_ended of them are on record. Per granter, not per pair: an agent may name '
-  'any number of others.';
+  'Call this after each new grant of an agent. If more than max_ended of its ended grants are '
+  'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
+  'name any number of others.';
 
 create function public.grant_artifact(
   caller jsonb,
@@ -197,8 +198,8 @@ comment on function public.grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer
 ) is
   'Gives an agent (null: whoever has the token) access to an artifact until expires_at, for '
-  'max_downloads downloads (null: any number). Of the owner''s grants that ended, the newest '
-  'max_ended_grants stay on record, and about a hundred more. Raises artifact_not_found, '
+  'max_downloads downloads (null: any number). Of the owner''s ended grants, the newest '
+  'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
   'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
 
 create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
@@ -256,5 +257,5 @@ begin
 end
 $$;
 comment on function public.revoke_grants(jsonb, text, text, text) is
-  'Ends one grant by its id, or every live grant of an artifact to an agent. Idempotent. Raises '
-  'grant_not_found or artifact_not_found.';
+  'Revokes one grant by its id, or every live grant of an artifact to an agent. Idempotent. '
+  'Raises grant_not_found or artifact_not_found.';

@@ -1,4 +1,4 @@
--- What is granted to an agent.
+-- Grants to an agent.
 
 create function artifacts.shown_senders(agent_id text, blocked text[]) returns text[]
 language sql
@@ -22,7 +22,7 @@ as $$
   where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked)
 $$;
 comment on function artifacts.shown_senders(text, text[]) is
-  'Who has granted something to an agent, but for the blocked.';
+  'The agents that have granted something to an agent, except blocked ones.';
 
 create function artifacts.live_grant_ids(
   agent_id text,
@@ -68,9 +68,9 @@ begin
 end
 $$;
 comment on function artifacts.live_grant_ids(text, text[], pg_snapshot, integer) is
-  'A bounded number of grants to an agent: those made since a snapshot, which may have ended; else '
-  'the live ones of these senders; else all live ones. Fewer than max_entries: there are no more. '
-  'An index leads to them, past those that ended, however many these are.';
+  'A bounded number of grants to an agent: those made since a snapshot, which may have ended; '
+  'otherwise the live ones of these senders; otherwise all live ones. Fewer than max_entries: '
+  'there are no more. An index skips ended grants, however many there are.';
 
 create function artifacts.inbox_entries(
   agent_id text,
@@ -127,8 +127,8 @@ begin
 end
 $$;
 comment on function artifacts.inbox_entries(text, text, pg_snapshot, integer, timestamptz, text) is
-  'A bounded number of grants to an agent, in no order; the next page is among them. Where there '
-  'may be more behind them, they are max_entries + 1000, and some may not be for the inbox to show.';
+  'A bounded number of grants to an agent, in no order; the next page is among them. If there may '
+  'be more, it returns max_entries + 1000, and the inbox may have to hide some.';
 
 create function artifacts.parse_inbox_position(position_text text) returns pg_snapshot
 language plpgsql
@@ -157,7 +157,7 @@ begin
 end
 $$;
 comment on function artifacts.parse_inbox_position(text) is
-  'The snapshot that an inbox was read in, from its `latest`. Raises invalid_request.';
+  'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request.';
 
 create function public.list_inbox(
   caller jsonb,
@@ -264,7 +264,7 @@ begin
 end
 $$;
 comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
-  'The live grants to an agent that allow one more download, newest first, after the grant that an '
-  'earlier page ended with; never a token. from_agent: only those of one sender. after, the latest of an earlier answer: only '
-  'those made since. A page may be short, or empty, before the last. Raises forbidden, '
-  'invalid_request.';
+  'The live grants to an agent that allow another download, newest first, after the last grant of '
+  'an earlier page; never a token. from_agent: only those of one sender. after, the latest of an '
+  'earlier answer: only those made since. A page may be short or empty before the last. Raises '
+  'forbidden, invalid_request.';
