@@ -7,7 +7,7 @@ import type { FilledStack } from "../parts/operations.ts";
 
 const WAIT_SECONDS = 50;
 /** How many begin at once; as many more every tenth of a second. */
-const BEGIN_TOGETHER = 100;
+const BEGIN_TOGETHER = 25;
 const CONNECT_MILLISECONDS = 60_000;
 /** Until everybody has asked once, and the first refused ones have asked again. */
 const SETTLING_MILLISECONDS = 20_000;

@@ -49,8 +49,8 @@ for (const name of FUNCTIONS) {
     const operations = await readOperations(name);
     const source = await readFile(join(PROJECT, "supabase/functions", name, "app.ts"), "utf8");
     const links = await readLinks(name);
-    assert.equal(operations.length, source.split('import("./routes/').length - 1);
-    assert.equal(links.length, source.split('import("./links/').length - 1);
+    assert.equal(operations.length, source.split('": () => import("./routes/').length - 1);
+    assert.equal(links.length, source.split('": () => import("./links/').length - 1);
     for (const { path, comment, operation } of [...operations, ...links]) {
       assert.equal(comment, operation.callers, path);
     }

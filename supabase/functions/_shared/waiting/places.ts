@@ -5,8 +5,8 @@ import type { CallerArgument } from "../request/caller.ts";
 const MAX_PLACES_OF_ONE = 32;
 
 /** Random, so that those who were refused together do not come back together. */
-const SHORTEST_RETRY_SECONDS = 30;
-const LONGEST_RETRY_SECONDS = 60;
+const SHORTEST_RETRY_SECONDS = 60;
+const LONGEST_RETRY_SECONDS = 120;
 
 /** A request's place among those that wait, from before its first question until its answer. */
 export interface Place {
