@@ -5,13 +5,12 @@ import type { Stack } from "../../../local/stack/stack.ts";
 import { withOwnStack } from "../../database/own_stack.ts";
 import { addColumnToEveryTable } from "../../database/schema/added_column.ts";
 
-Deno.test("a stack that has served every operation, after a column was added to every table while it runs → the whole conformance suite passes", async () => {
+Deno.test("a stack that runs, after a column was added to every table → the whole conformance suite passes", async () => {
   await withOwnStack(async ({ stack, sql }) => {
-    // PostgREST's sessions have planned whatever the suite has them do.
-    const before = await conformance(stack);
-    assert.ok(before.passed > 150, String(before.passed));
+    // What sessions have planned before is the subject of tests/database/schema/.
     await addColumnToEveryTable(sql);
-    assert.deepEqual(await conformance(stack), before);
+    const { passed } = await conformance(stack);
+    assert.ok(passed > 300, String(passed));
   }, { functionNames: ["agent-artifacts", "agent-mesh"] });
 });
 
