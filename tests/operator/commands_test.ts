@@ -12,7 +12,7 @@ async function readTasks(): Promise<Map<string, string>> {
     tasks: Record<string, string>;
   };
   const named = Object.entries(tasks).flatMap(([task, command]): [string, string][] => {
-    const [, file] = / (dev\/operator\/(?:commands\/|agent_)\w+\.ts)$/.exec(command) ?? [];
+    const [, file] = / (operator\/(?:commands\/|agent_)\w+\.ts)$/.exec(command) ?? [];
     return file === undefined ? [] : [[task, file]];
   });
   return new Map(named);
