@@ -222,7 +222,15 @@ async function currentCommit(): Promise<string> {
     const { stdout } = await new Deno.Command("git", { args, cwd: PROJECT }).output();
     return new TextDecoder().decode(stdout).trim();
   };
-  const changed = await git("status", "--porcelain", "--", "supabase", "local", "dev", "tests/bench");
+  const changed = await git(
+    "status",
+    "--porcelain",
+    "--",
+    "supabase",
+    "local",
+    "dev",
+    "tests/bench",
+  );
   return await git("rev-parse", "--short", "HEAD") + (changed === "" ? "" : " with changes");
 }
 
