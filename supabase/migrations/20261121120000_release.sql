@@ -4284,7 +4284,7 @@ declare
   -- What one call looks at: ended artifacts, and names in each half of the bucket.
   ended_per_call constant integer := 1000;
   names_per_call constant integer := 200;
-  -- How many remembered orphans it looks at in each half, some of which may be gone.
+  -- How many remembered orphans it looks at in each half. Some may be gone.
   remembered_per_call constant integer := 400;
   paths_of_ended text[];
   answer json;
@@ -4440,8 +4440,8 @@ begin
   ) into answer
   from tally t;
 
-  -- All begin anew together. Else who repeats this until nothing remains might wait until all of
-  -- them, of different lengths, happen to end in one call.
+  -- All walks start again together. Otherwise a caller that repeats this until nothing remains
+  -- might wait until walks of different lengths happen to end in one call.
   if (answer ->> 'remaining')::bigint = 0
     and not exists (select from artifacts.walks w where not w.is_done)
   then

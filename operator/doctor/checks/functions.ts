@@ -12,7 +12,7 @@ export function checkFunctions(facts: Facts): Finding[] {
     const fault = findDeploymentFault(found);
     if (fault !== null) return fault;
     if (refusesSecretKey(facts)) {
-      return ok(found.name, "Healthy. It tells the operator alone of which release it is.");
+      return ok(found.name, "Healthy. It tells its release to the operator only.");
     }
     return findRefusal(found) ?? findOtherRelease(found, version) ??
       ok(found.name, `Healthy, and of this checkout (${version}).`);

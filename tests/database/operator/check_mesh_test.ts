@@ -91,7 +91,7 @@ Deno.test("check_mesh after a peer and its rules were removed → nothing", asyn
   assert.deepEqual(await check(), []);
 });
 
-Deno.test("read_mesh_metrics and check_mesh of fifty peers of which five lag, one by the rendering revision → five, by both", async () => {
+Deno.test("read_mesh_metrics and check_mesh of fifty peers, five of them behind and one by the rendering revision → five, by both", async () => {
   await own.mesh.startOver();
   const parameters = { online_seconds: 90, rendering_revision: 2 };
   const names = Array.from({ length: 50 }, (_, index) => `peer-${10 + index}`);

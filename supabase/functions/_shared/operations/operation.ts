@@ -35,7 +35,7 @@ export interface Operation {
   /** What a caller has to know beyond the summary and the schemas. */
   readonly description?: string;
   /**
-   * In the OpenAPI document, of which generators make the name of a function. Default: the path's
+   * In the OpenAPI document. Generators name a function after it. Default: the path's
    * words. To be given where JavaScript has that name already.
    */
   readonly operationId?: string;

@@ -69,7 +69,7 @@ export interface PlatformSettings extends SettingsOf<typeof PLATFORM_VARIABLES> 
   readonly serviceKey: string;
   /** Every key that makes its holder the operator. */
   readonly operatorKeys: readonly string[];
-  /** The service_role key; null where there is none, or a secret key stands in its place. */
+  /** The service_role key; null if the platform gives none, or a secret key instead. */
   readonly legacyKey: LegacyKey | null;
   /** Publishable and anon keys: known to everybody, so they identify nobody. */
   readonly publicKeys: readonly string[];
