@@ -126,40 +126,25 @@ has_same_interface() {
     ${port:-any} =~ ^(any|$(wg show "$INTERFACE" listen-port))$ ]]
 }
 
-# The firewall changes before the peers do. syncconf resets what its input leaves out, so the input
-# gets the private key and the port, which the file does not have. Endpoints are taken out of it: a
-# peer that has moved would be lost until it speaks again. The list of peers is complete before
-# syncconf starts: it would remove every peer that a truncated list leaves out.
+# The firewall changes before the peers do. Both are known as a whole before the first change is made.
+# The private key, the port and the endpoints of known peers stay as they are.
 change_in_place() {
-  local peers
-  defer_endpoints || return
-  load_firewall "$WORK/new" || return
-  peers=$(wg-quick strip "$WORK/$INTERFACE.conf") || return
-  printf '[Interface]\nPrivateKey = %s\nListenPort = %s\n%s\n' \
-    "$(<"$PRIVATE_KEY")" "$(wg show "$INTERFACE" listen-port)" "$peers" |
-    wg syncconf "$INTERFACE" /dev/stdin 2>"$WORK/errors" || {
+  find_changes && load_firewall "$WORK/new" || return
+  # In this folder, as the changes name their files. 100 peers at a time.
+  (cd "$WORK" && xargs -r -n 300 wg set "$INTERFACE" <removals &&
+    xargs -r -n 400 wg set "$INTERFACE" <changes) 2>"$WORK/errors" || {
     log "$(errors_without_keys)"
     return 1
   }
+  rm -rf "$WORK/psks"
   mv "$WORK/new" "$CONFIG" && greet_new_peers
 }
 
-# Leaves in $WORK/$INTERFACE.conf the new configuration without endpoints. Of the peers that the
-# tunnel does not have yet, the addresses and the keepalive wait in $WORK/greetings, too. A peer
-# that has either is sent a handshake: by the keepalive at once, by an address with the first
-# packet. Where it has no endpoint then, the next one is sent only after 5 s (REKEY_TIMEOUT).
-defer_endpoints() {
-  wg show "$INTERFACE" peers >"$WORK/known" || return
-  : >"$WORK/greetings"
-  awk -v greetings="$WORK/greetings" '
-    FILENAME == ARGV[1] { known[$1]; next }
-    /^PublicKey = / { key = $3 }
-    /^Endpoint = / { next }
-    key in known { print; next }
-    /^AllowedIPs = / { print "peer", key, "allowed-ips", $3 $4 >greetings; next }
-    /^PersistentKeepalive = / { print "peer", key, "persistent-keepalive", $3 >greetings; next }
-    { print }
-  ' "$WORK/known" "$WORK/new" >"$WORK/$INTERFACE.conf"
+# Leaves in $WORK how the peers of $WORK/new differ from those of the tunnel. changes.awk says how.
+find_changes() {
+  rm -rf "$WORK/psks" && mkdir "$WORK/psks" || return
+  wg show "$INTERFACE" dump |
+    awk -v folder="$WORK" -f "$AGENT_FOLDER/changes.awk" - "$WORK/new"
 }
 
 # Gives the peers that are new their endpoints, then the rest.
@@ -172,7 +157,7 @@ greet_new_peers() {
     sleep 0.1
   done
   # Four words belong together.
-  xargs -n 2000 wg set "$INTERFACE" <"$WORK/greetings" && greet_again
+  xargs -n 400 wg set "$INTERFACE" <"$WORK/greetings" && greet_again
 }
 
 # In the background: the next change need not wait for it.
@@ -196,7 +181,7 @@ greet_silent_peers() {
   # Whoever stops this waits for its end: no peer is to be left out.
   trap '' TERM
   sed -n 's/^PublicKey = \(.*\)/peer \1 remove/p' "$WORK/silent" |
-    xargs -n 3000 wg set "$INTERFACE" && wg addconf "$INTERFACE" "$WORK/silent"
+    xargs -n 300 wg set "$INTERFACE" && wg addconf "$INTERFACE" "$WORK/silent"
 }
 
 # Prints the part of the configuration in which are the peers that have an endpoint and have never
