@@ -7,7 +7,7 @@ import { type MigrationFile, readMigrationFiles } from "../../local/postgres/mig
 
 /** A release, and the migrations that it added. */
 export interface Release {
-  /** As in CHANGELOG.md; the tag has the same name. */
+  /** As in CHANGELOG.md. The tag is this with a `v` before it. */
   readonly version: string;
   /** The SHA-256 of each migration, by its file name. */
   readonly migrations: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ensureEnd, sendSignal } from "../processes/end_process.ts";
-import { identifyProcess } from "../processes/process_identity.ts";
+import { readProcess } from "../processes/process_table.ts";
 
 /**
  * Makes PostgreSQL's own pid file tell the truth after a crash. When the process that it names is
@@ -13,11 +13,11 @@ export async function removeForeignPidFile(clusterDirectory: string): Promise<vo
   const file = join(clusterDirectory, "postmaster.pid");
   const pid = Number((await readFile(file, "utf8").catch(() => "")).split("\n", 1)[0]);
   if (!Number.isInteger(pid) || pid <= 0) return;
-  const identity = await identifyProcess(pid);
-  if (identity === null) return;
-  const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => null);
-  if (command === null) return;
-  if (command.split("\0").includes(clusterDirectory)) {
+  const entry = await readProcess(pid);
+  if (entry === null) return;
+  const identity = { pid, startedAt: entry.startedAt };
+  // The words are joined, because `ps` does not tell where one ends.
+  if (` ${entry.command.join(" ")} `.includes(` ${clusterDirectory} `)) {
     sendSignal(identity, "SIGINT");
     await ensureEnd(identity);
   } else {

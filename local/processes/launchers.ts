@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { identifyProcess, type ProcessIdentity } from "./process_identity.ts";
+import type { ProcessIdentity } from "./process_identity.ts";
+import { readProcess } from "./process_table.ts";
 
 interface Ancestor {
   readonly identity: ProcessIdentity;
@@ -12,7 +12,7 @@ interface Ancestor {
  * The processes that exist only to start this one: `deno task` and, above it, npx or npm with their
  * shells. npx does not pass a signal on to what it started, so the stack itself has to watch
  * whether they still run. The shell or program that called them does not count: it may start the
- * stack in the background and end. Empty except on Linux.
+ * stack in the background and end.
  */
 export async function findLaunchers(): Promise<ProcessIdentity[]> {
   const ancestors: Ancestor[] = [];
@@ -44,14 +44,8 @@ function isShellCommand(command: readonly string[]): boolean {
 }
 
 async function readAncestor(pid: number): Promise<Ancestor | null> {
-  try {
-    const identity = await identifyProcess(pid);
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    // proc(5): field 4 is the parent; the command in parentheses may hold anything.
-    const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-    const command = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
-    return identity === null ? null : { identity, parent, command };
-  } catch {
-    return null;
-  }
+  const entry = await readProcess(pid);
+  if (entry === null) return null;
+  const { parent, command, startedAt } = entry;
+  return { identity: { pid, startedAt }, parent, command };
 }

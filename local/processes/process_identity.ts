@@ -1,6 +1,4 @@
-import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
+import { readProcess } from "./process_table.ts";
 
 /** One process: a later one that gets the same number has another identity. */
 export interface ProcessIdentity {
@@ -14,34 +12,11 @@ export interface ProcessIdentity {
  * as none).
  */
 export async function identifyProcess(pid: number): Promise<ProcessIdentity | null> {
-  const startedAt = Deno.build.os === "linux"
-    ? await linuxStartTime(pid)
-    : await portableStartTime(pid);
-  return startedAt === null ? null : { pid, startedAt };
+  const entry = await readProcess(pid);
+  return entry === null ? null : { pid, startedAt: entry.startedAt };
 }
 
 /** Whether this very process still runs. */
 export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
   return (await identifyProcess(identity.pid))?.startedAt === identity.startedAt;
-}
-
-async function linuxStartTime(pid: number): Promise<string | null> {
-  try {
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    // proc(5): the command in parentheses may hold anything; the state is field 3, the start time
-    // field 22.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" ? null : fields[19] ?? null;
-  } catch {
-    return null;
-  }
-}
-
-async function portableStartTime(pid: number): Promise<string | null> {
-  try {
-    const { stdout } = await promisify(execFile)("ps", ["-o", "lstart=", "-p", String(pid)]);
-    return stdout.trim() || null;
-  } catch {
-    return null;
-  }
 }

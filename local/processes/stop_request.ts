@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { findLaunchers } from "./launchers.ts";
 import { isRunning } from "./process_identity.ts";
+import { ignoredSignals } from "./process_table.ts";
 
 const LOOK_AGAIN_MILLISECONDS = 500;
 const SIGHUP_NUMBER = 1n;
@@ -29,8 +29,5 @@ export async function stopRequest(): Promise<string> {
 }
 
 async function ignoresHangup(): Promise<boolean> {
-  const status = await readFile("/proc/self/status", "utf8").catch(() => "");
-  const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0";
-  // proc(5): a mask in hex, whose lowest bit is signal 1.
-  return (BigInt(`0x${ignored}`) >> (SIGHUP_NUMBER - 1n) & 1n) === 1n;
+  return (await ignoredSignals() >> (SIGHUP_NUMBER - 1n) & 1n) === 1n;
 }

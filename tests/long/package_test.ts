@@ -54,3 +54,9 @@ Deno.test("npm install --install-links of a clean clone's folder → command and
     await using clone = await Clone.make();
     await assertWorks(await installInto(folder, ["--install-links", clone.package]), folder);
   }));
+
+Deno.test("npm install of a clean clone's folder, which npm links → command and module work", () =>
+  inEmptyFolder(async (folder) => {
+    await using clone = await Clone.make();
+    await assertWorks(await installInto(folder, [clone.package]), folder);
+  }));

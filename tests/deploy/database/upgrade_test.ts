@@ -138,11 +138,11 @@ async function extractProject(version: string, directory: string): Promise<void>
   const archive = join(directory, "project.tar");
   await run(
     "git",
-    ["archive", "--output", archive, version, "deno.json", "dev/deno.lock", "supabase"],
+    ["archive", "--output", archive, `v${version}`, "deno.json", "dev/deno.lock", "supabase"],
     { cwd: PROJECT },
   ).catch((cause: Error) => {
     throw new Error(
-      `The tag ${version} is not in this clone: git fetch --tags --unshallow`,
+      `The tag v${version} is not in this clone: git fetch --tags --unshallow`,
       { cause },
     );
   });

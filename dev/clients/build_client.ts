@@ -1,0 +1,61 @@
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import ts from "typescript";
+import { CommandError } from "../../local/command/command_error.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { bundlePackage } from "./bundle.ts";
+import { CLIENT, copySources } from "./client_sources.ts";
+
+const TARGET = join(CLIENT, "dist");
+
+/** So that the declarations of a file follow from it alone. */
+const DECLARATION_OPTIONS: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.ESNext,
+  verbatimModuleSyntax: true,
+  declaration: true,
+  isolatedDeclarations: true,
+};
+
+/**
+ * Makes `dist/` of the TypeScript client: bundled JavaScript, the library's declarations, and the
+ * licences of what is bundled. Throws CommandError.
+ */
+export async function buildClient(): Promise<void> {
+  await using sources = await copySources();
+  await rm(TARGET, { recursive: true, force: true });
+  await mkdir(TARGET);
+  const licences = await bundlePackage(sources.path, TARGET);
+  await writeFile(join(TARGET, "THIRD-PARTY-LICENSES.txt"), licences);
+  for (const file of await libraryFiles()) await declare(file);
+  // What npm makes a command of.
+  await chmod(join(TARGET, "cli/main.js"), 0o755);
+  console.log(`The client is in ${relative(PROJECT, TARGET)}`);
+}
+
+/** The sources of the library, relative to `src/`. */
+async function libraryFiles(): Promise<string[]> {
+  const files = await readdir(join(CLIENT, "src"), { recursive: true });
+  return files.filter((file) => file.endsWith(".ts") && !file.startsWith("cli/"));
+}
+
+async function declare(file: string): Promise<void> {
+  const source = await readFile(join(CLIENT, "src", file), "utf8");
+  const { outputText, diagnostics } = ts.transpileDeclaration(source, {
+    fileName: file,
+    reportDiagnostics: true,
+    compilerOptions: DECLARATION_OPTIONS,
+  });
+  const [problem] = diagnostics ?? [];
+  if (problem !== undefined) {
+    const text = ts.flattenDiagnosticMessageText(problem.messageText, " ");
+    throw new CommandError(`${file}: ${text}`);
+  }
+  const target = join(TARGET, file.replace(/\.ts$/, ".d.ts"));
+  await mkdir(dirname(target), { recursive: true });
+  await writeFile(target, withBuiltImports(outputText));
+}
+
+function withBuiltImports(source: string): string {
+  return source.replaceAll(/(\bfrom |\bimport\()"(\.[^"]+)\.ts"/g, '$1"$2.js"');
+}

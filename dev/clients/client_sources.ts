@@ -1,0 +1,48 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CommandError } from "../../local/command/command_error.ts";
+import { PROJECT } from "../../local/command/project.ts";
+import { runProgram } from "../../local/processes/run_program.ts";
+
+/** The folder of the TypeScript client's package. */
+export const CLIENT = join(PROJECT, "clients/typescript");
+
+/** What is read of the package's `package.json`. */
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly devDependencies: Readonly<Record<string, string>>;
+  readonly [field: string]: unknown;
+}
+
+export async function readManifest(): Promise<Manifest> {
+  return JSON.parse(await readFile(join(CLIENT, "package.json"), "utf8"));
+}
+
+/**
+ * A temporary folder with the client's sources (`src/`) and, in `node_modules/`, the packages that
+ * they import: a bundler finds nothing in Deno's own cache. The versions are those of
+ * `dev/clients/deno.lock`. Throws CommandError when they cannot be installed, or are others.
+ */
+export async function copySources(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "agent-files-"));
+  const remove = () => rm(path, { recursive: true, force: true });
+  try {
+    const { devDependencies } = await readManifest();
+    await cp(join(CLIENT, "src"), join(path, "src"), { recursive: true });
+    await cp(join(PROJECT, "dev/clients/deno.lock"), join(path, "deno.lock"));
+    await writeFile(join(path, "package.json"), JSON.stringify({ dependencies: devDependencies }));
+    await writeFile(join(path, "deno.json"), JSON.stringify({ nodeModulesDir: "auto" }));
+    const { code, errors } = await runProgram(Deno.execPath(), {
+      args: ["install", "--quiet", "--frozen"],
+      cwd: path,
+    });
+    if (code !== 0) throw new CommandError(`The client's packages cannot be installed: ${errors}`);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return { path, [Symbol.asyncDispose]: remove };
+}

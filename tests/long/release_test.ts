@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { runProgram } from "../../local/processes/run_program.ts";
+import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
+import { Clone } from "./installed_package.ts";
+
+const TEXT = "First the cellar, then the roof.\n";
+
+Deno.test("deno task release in a clean clone → agents on machines with only Node or Python hand over a file", async (t) => {
+  await using clone = await Clone.make();
+  const dist = join(clone.path, "dist");
+  await release(clone);
+
+  await t.step("its files and digests are as promised", async () => {
+    assert.deepEqual((await readdir(dist)).sort(), [
+      "SHA256SUMS",
+      "agent-files-0.0.0.tgz",
+      "agent_files-0.0.0-py3-none-any.whl",
+      "agentfiles.mjs",
+      "openapi",
+    ]);
+    assert.deepEqual((await readdir(join(dist, "openapi"))).sort(), [
+      "agent-artifacts.json",
+      "agent-mesh.json",
+    ]);
+    await succeed("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: dist });
+  });
+
+  await t.step("a second run makes the same bytes", async () => {
+    const digests = await readFile(join(dist, "SHA256SUMS"), "utf8");
+    assert.equal(digests.trimEnd().split("\n").length, 5);
+    await release(clone);
+    assert.equal(await readFile(join(dist, "SHA256SUMS"), "utf8"), digests);
+  });
+
+  await t.step("node agentfiles.mjs, with only node on the PATH → a hand-over", async () => {
+    const file = join(dist, "agentfiles.mjs");
+    await assertHandOver((args, options) => succeed("node", [file, ...args], options));
+  });
+
+  await t.step("npx --package=<the package> agentfiles → a hand-over", async () => {
+    const npx = ["--yes", `--package=${join(dist, "agent-files-0.0.0.tgz")}`, "agent"];
+    await assertHandOver((args, options) => succeed("npx", [...npx, ...args], options));
+  });
+
+  await t.step("pip install of the wheel → a hand-over", async () => {
+    await using folder = await openFolder(["node"]);
+    const wheel = join(dist, "agent_files-0.0.0-py3-none-any.whl");
+    const site = join(folder.path, "site");
+    const pip = ["-m", "pip", "install", "--quiet", "--no-index", "--target", site, wheel];
+    await succeed("python3", pip, { cwd: folder.path });
+    const [planner, builder] = [await createAgent("planner"), await createAgent("builder")];
+    const script = `
+import sys
+from agent_files import AgentFiles
+url, planner, builder, to = sys.argv[1:]
+open("plan.txt", "w").write(${JSON.stringify(TEXT)})
+AgentFiles(url, planner).put("plan.txt", "plan.txt", to=[to])
+files = AgentFiles(url, builder)
+for grant in files.inbox():
+    files.get(grant["artifact_id"], "again.txt")
+`;
+    await succeed("python3", ["-c", script, SUPABASE_URL, planner.key, builder.key, builder.id], {
+      cwd: folder.path,
+      env: { PYTHONPATH: site },
+    });
+    assert.equal(await readFile(join(folder.path, "again.txt"), "utf8"), TEXT);
+  });
+
+  await t.step(
+    "the package names what npm's page and its users need, and what it contains",
+    async () => {
+      await using folder = await openFolder([]);
+      await succeed("tar", ["xzf", join(dist, "agent-files-0.0.0.tgz")], { cwd: folder.path });
+      const package_ = join(folder.path, "package");
+      const manifest = JSON.parse(await readFile(join(package_, "package.json"), "utf8"));
+      const { private: isPrivate, dependencies, devDependencies, scripts } = manifest;
+      assert.deepEqual(
+        [isPrivate, dependencies, devDependencies, scripts],
+        Array(4).fill(undefined),
+      );
+      assert.ok(manifest.keywords.length > 0);
+      // Nobody has chosen a licence yet, so npm is told that there is none.
+      assert.equal(manifest.license, "UNLICENSED");
+      const licences = await readFile(join(package_, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
+      for (const name of ["zod", "@noble/hashes", "modern-tar", "mrmime"]) {
+        assert.match(licences, new RegExp(`^${name} [0-9.]+$`, "m"));
+      }
+    },
+  );
+});
+
+interface RunOptions {
+  readonly cwd: string;
+  readonly env: Record<string, string>;
+}
+
+/** planner puts a file for builder, and builder has it in the end. */
+async function assertHandOver(
+  run: (args: string[], options: RunOptions) => Promise<string>,
+): Promise<void> {
+  await using folder = await openFolder(["node", "npx", "npm", "sh"]);
+  const [planner, builder] = [await createAgent("planner"), await createAgent("builder")];
+  const as = ({ key }: Agent): RunOptions => ({
+    cwd: folder.path,
+    env: { AGENT_URL: SUPABASE_URL, AGENT_KEY: key, PATH: folder.programs, HOME: folder.path },
+  });
+  await writeFile(join(folder.path, "plan.txt"), TEXT);
+  await run(["put", "plan.txt", "--to", builder.id], as(planner));
+  await run(["inbox", "--download", "received"], as(builder));
+  const [sender] = await readdir(join(folder.path, "received"));
+  assert.equal(await readFile(join(folder.path, "received", sender!, "plan.txt"), "utf8"), TEXT);
+}
+
+/** An empty folder, and beside it one with these programs alone. */
+async function openFolder(programs: string[]) {
+  const root = await Deno.makeTempDir();
+  const folder = { path: join(root, "work"), programs: join(root, "programs") };
+  await mkdir(folder.path);
+  await mkdir(folder.programs);
+  for (const program of programs) {
+    const path = (await succeed("sh", ["-c", 'command -v "$0"', program])).trim();
+    await symlink(path, join(folder.programs, program));
+  }
+  return { ...folder, [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }) };
+}
+
+async function release(clone: Clone): Promise<void> {
+  await succeed(Deno.execPath(), ["task", "release"], { cwd: clone.path });
+}
+
+async function succeed(
+  program: string,
+  args: string[],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<string> {
+  const { code, output, errors } = await runProgram(program, { args, ...options });
+  assert.equal(code, 0, `${program}: ${errors}${output}`);
+  return output;
+}
