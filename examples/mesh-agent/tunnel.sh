@@ -126,7 +126,7 @@ has_same_interface() {
     ${port:-any} =~ ^(any|$(wg show "$INTERFACE" listen-port))$ ]]
 }
 
-# The firewall changes before the peers do. Both are known as a whole before the first change is made.
+# The firewall changes before the peers do, and every change is known before the first one is made.
 # The private key, the port and the endpoints of known peers stay as they are.
 change_in_place() {
   find_changes && load_firewall "$WORK/new" || return

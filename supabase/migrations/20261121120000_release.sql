@@ -26,6 +26,25 @@ return to_char(iso_timestamp.instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:S
 comment on function agents.iso_timestamp(timestamptz) is
   'The format of every timestamp in an answer: ISO 8601, UTC, milliseconds, Z.';
 
+create function agents.access_lock(agent_id text) returns bigint
+language sql
+immutable
+return hashtextextended('access of ' || agent_id, 0);
+comment on function agents.access_lock(text) is
+  'The advisory lock that an agent''s writes share, and that ending its access takes exclusively. '
+  'It is the first lock of every transaction that takes it.';
+
+create function agents.end_access(agent_id text) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select pg_advisory_xact_lock(agents.access_lock(end_access.agent_id))
+$$;
+comment on function agents.end_access(text) is
+  'Call this before the first change of a transaction that ends an agent''s keys or its access as '
+  'a user: it waits for the agent''s admitted writes, and holds back new ones.';
+
 -- schemas/agents/events.sql
 
 -- The log of events: who changed which access on whom, and when.
@@ -167,66 +186,6 @@ $$;
 comment on function agents.record_event(jsonb, text, text, text, text, jsonb, text) is
   'Appends to agents.events. caller_agent is what authenticate returned: null for the operator.';
 
-create function public.forget_events(caller jsonb, retention_days integer, max_entries integer) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  kept_since timestamptz := now() - make_interval(days => forget_events.retention_days);
-  last_looked_at bigint;
-  forgotten integer;
-  first_id bigint;
-  last_id bigint;
-  remaining integer;
-begin
-  perform agents.authenticate_operator(forget_events.caller);
-  if forget_events.retention_days < 30 then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "retention_days", "message": "Must be at least 30."}]}';
-  end if;
-  -- Two at once would count the same rows.
-  perform pg_advisory_xact_lock(hashtextextended('forget events', 0));
-
-  select max(e.event_id), count(*) filter (where e.is_over), min(e.event_id) filter (where e.is_over),
-    max(e.event_id) filter (where e.is_over)
-  into last_looked_at, forgotten, first_id, last_id
-  from (
-    select o.event_id, o.occurred_at < kept_since as is_over
-    from agents.events o
-    order by o.event_id
-    limit forget_events.max_entries
-  ) e;
-
-  if forgotten > 0 then
-    perform agents.record_event(
-      forget_events.caller, null, 'events.forgotten', null, null,
-      jsonb_build_object(
-        'removed', forgotten,
-        'first_event_id', first_id,
-        'last_event_id', last_id,
-        'kept_since', agents.iso_timestamp(kept_since)
-      )
-    );
-    delete from agents.events e
-    where e.event_id between first_id and last_id and e.occurred_at < kept_since;
-  end if;
-
-  select count(*) into remaining
-  from (
-    select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
-  ) later
-  where later.occurred_at < kept_since;
-  return json_build_object('forgotten', forgotten, 'remaining', remaining);
-end
-$$;
-comment on function public.forget_events(jsonb, integer, integer) is
-  'Deletes events older than the given number of days, at least 30, among the max_entries oldest, '
-  'and writes one event that says which. Returns {forgotten, remaining}, where remaining counts '
-  'at most a thousand. Raises forbidden for an agent, invalid_request.';
-
 -- schemas/agents/reads.sql
 
 -- Repeated reads. A reader's first read of an object writes an event at once. Reads in the minute
@@ -337,65 +296,6 @@ comment on function agents.record_read(jsonb, text, text, text, text, jsonb, tex
   'Like record_event, for reads: at most one event a minute per object and reader. `reads` in its '
   'details is the number of reads it stands for: this one, and those since the previous event. '
   'Must be the last step of a transaction.';
-
-create function public.settle_reads(caller jsonb, max_entries integer) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  settled agents.reads;
-  remaining integer;
-begin
-  perform agents.authenticate_operator(settle_reads.caller);
-
-  for settled in
-    delete from agents.reads r
-    -- By their places, which nobody changes while they are locked.
-    where r.ctid = any (array(
-      select d.ctid
-      from agents.reads d
-      where d.told_at <= now() - interval '1 minute'
-      order by d.told_at
-      limit settle_reads.max_entries
-      for update skip locked
-    ))
-    returning r.*
-  loop
-    if settled.untold_reads > 0 then
-      perform agents.record_event(
-        jsonb_build_object('kind', settled.actor_kind, 'user_id', nullif(settled.user_id, '')),
-        nullif(settled.reader, ''),
-        settled.action,
-        settled.subject_agent_id,
-        settled.object_id,
-        settled.details || jsonb_build_object(
-          'reads', settled.untold_reads,
-          'last_read_at', agents.iso_timestamp(settled.last_read_at)
-        ),
-        settled.other_agent_id
-      );
-    end if;
-    if settled.action = 'artifact.fetched' then
-      perform artifacts.settle_downloads(settled.object_id, settled.reads);
-    end if;
-  end loop;
-
-  select count(*) into remaining
-  from (
-    select from agents.reads r
-    where r.told_at <= now() - interval '1 minute'
-    order by r.told_at
-    limit 1000
-  ) later;
-  return json_build_object('remaining', remaining);
-end
-$$;
-comment on function public.settle_reads(jsonb, integer) is
-  'Writes the events of counted reads that no event has reported, once their minute has passed, '
-  'and deletes their rows. Returns {remaining}, which counts at most a thousand. Raises forbidden '
-  'for an agent.';
 
 -- schemas/agents/repeated_changes.sql
 
@@ -611,52 +511,6 @@ comment on function agents.record_change(jsonb, text, text, text, jsonb, text, t
   'Like record_event, for changes to the mesh that an agent may repeat. If an event stands for '
   'more than one change of the thing, `times` in its details says how many. max_things is null if '
   'the agent cannot invent what it changes.';
-
-create function public.settle_changes(caller jsonb, max_entries integer) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  due agents.repeated_changes;
-  remaining integer;
-begin
-  perform agents.authenticate_operator(settle_changes.caller);
-
-  for due in
-    select c.*
-    from agents.repeated_changes c
-    where c.due_at <= now()
-    order by c.due_at
-    limit settle_changes.max_entries
-    for update skip locked
-  loop
-    if due.untold = 0 then
-      delete from agents.repeated_changes c where agents.is_same_thing(c, due);
-    else
-      update agents.repeated_changes c
-      set told_at = now(), told_times = c.untold, untold = 0, due_at = now() + interval '1 hour'
-      where agents.is_same_thing(c, due)
-      returning c.* into due;
-      perform agents.record_repeated(
-        due, null, jsonb_build_object('last_at', agents.iso_timestamp(due.last_at))
-      );
-    end if;
-  end loop;
-
-  select count(*) into remaining
-  from (
-    select from agents.repeated_changes c where c.due_at <= now() order by c.due_at limit 1000
-  ) later;
-  return json_build_object('remaining', remaining);
-end
-$$;
-comment on function public.settle_changes(jsonb, integer) is
-  'Writes the events of counted changes that no event has reported, once their minute has passed, '
-  'with the time of the last change as last_at. Deletes rows of things that were not changed '
-  'again within an hour. Returns {remaining}, which counts at most a thousand. Raises forbidden '
-  'for an agent.';
 
 -- schemas/agents/keys.sql
 
@@ -984,25 +838,6 @@ comment on function agents.actor_of(jsonb) is
 -- agent's access waits for the writes that were admitted, and holds back others until it has
 -- committed. So a removal finds everything that the agent wrote, and nothing is written after it.
 
-create function agents.access_lock(agent_id text) returns bigint
-language sql
-immutable
-return hashtextextended('access of ' || agent_id, 0);
-comment on function agents.access_lock(text) is
-  'The advisory lock that an agent''s writes share, and that ending its access takes exclusively. '
-  'It is the first lock of every transaction that takes it.';
-
-create function agents.end_access(agent_id text) returns void
-language sql
-volatile
-set search_path = ''
-as $$
-  select pg_advisory_xact_lock(agents.access_lock(end_access.agent_id))
-$$;
-comment on function agents.end_access(text) is
-  'Call this before the first change of a transaction that ends an agent''s keys or its access as '
-  'a user: it waits for the agent''s admitted writes, and holds back new ones.';
-
 create function agents.admit(caller jsonb) returns text
 language plpgsql
 volatile
@@ -1167,74 +1002,6 @@ $$;
 comment on function agents.reported_uses(jsonb) is
   'The entries of record_usage that belong to an agent. Requests with an unknown key are left '
   'out, so that nobody can fill tables without a key.';
-
-create function public.record_usage(entries jsonb) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  answer json;
-begin
-  -- Each in the same order for every process that writes at the same time.
-  insert into agents.key_uses as u (key_id, last_used_at)
-  select r.key_id collate "C", max(r.used_at)
-  from agents.reported_uses(record_usage.entries) r
-  -- A refused credential is no use of it.
-  where r.key_id is not null and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
-  group by 1
-  order by 1
-  on conflict on constraint key_uses_pkey do update
-  set last_used_at = greatest(u.last_used_at, excluded.last_used_at);
-
-  insert into agents.usage as u (agent_id, day, requests, refusals, artifacts, bytes, grants)
-  select r.agent_id, r.day, r.requests, r.refusals,
-    coalesce(t.committed + t.superseded, 0), coalesce(t.committed_bytes + t.superseded_bytes, 0),
-    coalesce(t.grants, 0)
-  from (
-    select i.agent_id collate "C" as agent_id, (i.used_at at time zone 'UTC')::date as day,
-      sum(i.requests) as requests,
-      sum((select coalesce(sum(n.value::bigint), 0) from jsonb_each_text(i.refusals) n)) as refusals
-    from agents.reported_uses(record_usage.entries) i
-    group by 1, 2
-  ) r
-  left join lateral (
-    select s.* from artifacts.totals s where s.agent_id = r.agent_id limit 1
-  ) t on true
-  order by r.agent_id, r.day
-  on conflict on constraint usage_pkey do update
-  set requests = u.requests + excluded.requests,
-      refusals = u.refusals + excluded.refusals,
-      artifacts = excluded.artifacts,
-      bytes = excluded.bytes,
-      grants = excluded.grants;
-
-  insert into agents.refusals as f (agent_id, hour, kind, count)
-  select r.agent_id collate "C", date_trunc('hour', r.used_at, 'UTC'), n.key collate "C",
-    sum(n.value::bigint)
-  from agents.reported_uses(record_usage.entries) r
-  cross join lateral jsonb_each_text(r.refusals) n
-  group by 1, 2, 3
-  order by 1, 2, 3
-  on conflict on constraint refusals_pkey do update set count = f.count + excluded.count;
-
-  select coalesce(
-    json_object_agg(e.key_hash, json_build_object('agent_id', k.agent_id, 'key_id', k.key_id)), '{}'
-  ) into answer
-  from jsonb_to_recordset(record_usage.entries) as e (key_hash text, is_unknown boolean)
-  cross join lateral (
-    select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
-  ) k
-  where e.is_unknown;
-  return json_build_object('callers', answer);
-end
-$$;
-comment on function public.record_usage(jsonb) is
-  'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
-  'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
-  'refused ones. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
-  'true whose key was created here.';
 
 create function public.forget_usage(caller jsonb, retention_days integer, max_entries integer) returns json
 language plpgsql
@@ -1507,41 +1274,6 @@ comment on function public.list_artifacts(jsonb, text, text, integer, text) is
   'last_key is not null, the next page begins after it. A page may be short or empty before the '
   'last. Raises forbidden, invalid_request.';
 
-create function public.delete_artifact(caller jsonb, artifact_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  artifact artifacts.artifacts;
-begin
-  caller_agent := agents.admit(delete_artifact.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
-  if artifact.state = 'deleted' then
-    -- Whoever lost the first answer, and repeats the delete, gets it now.
-    return artifacts.artifact_json(artifact);
-  end if;
-  perform artifacts.refuse_ended(artifact);
-
-  -- Grants end because their artifact has; the bytes are removed by the sweep.
-  update artifacts.artifacts a
-  set state = 'deleted', deleted_at = clock_timestamp()
-  where a.artifact_id = artifact.artifact_id
-  returning a.* into artifact;
-  -- A commit under way loses its lease, and so its verdict.
-  delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
-
-  perform agents.record_event(
-    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id
-  );
-  return artifacts.artifact_json(artifact);
-end
-$$;
-comment on function public.delete_artifact(jsonb, text) is
-  'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
-
 -- schemas/artifacts/objects.sql
 
 -- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
@@ -1741,104 +1473,6 @@ comment on function artifacts.judge_objects(text, text, integer) is
   'row says so, permanently); or "unknown" (it has no row). is_pending: a later commit may still '
   'use the path. stored_at is null for the content of an artifact.';
 
--- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
--- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts
--- against the artifact's owner, who registers nothing more while it is over its quota.
-
-create index surplus_uploads_by_agent on artifacts.artifacts (agent_id) include (surplus_bytes)
-  where surplus_bytes is not null;
-create index surplus_uploads_by_age on artifacts.artifacts (surplus_seen_at)
-  where surplus_bytes is not null;
-
-create function artifacts.surplus_of(artifact artifacts.artifacts) returns table (bytes bigint)
-language sql
-stable
-begin atomic
-  select u.size - u.allowed
-  from (
-    select (o.metadata ->> 'size')::bigint as size,
-      case
-        when (surplus_of.artifact).state = 'pending' and (surplus_of.artifact).ended_at is null
-          then (surplus_of.artifact).size_bytes
-        else 0
-      end as allowed
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
-    limit 1
-  ) u
-  where u.size > u.allowed;
-end;
-comment on function artifacts.surplus_of(artifacts.artifacts) is
-  'How many excess bytes an artifact has at its upload path: for a pending one, those beyond its '
-  'registered size; for any other, all of them. No row: none.';
-
-create function public.count_surplus_uploads(caller jsonb) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  -- As many uploads as find_dead_objects looks at, and some that are next to be cleared.
-  names_per_call constant integer := 200;
-  cleared_per_call constant integer := 200;
-  cleared_before constant timestamptz := now() - interval '1 hour';
-  looked_at text[];
-  changed_ids text[];
-begin
-  perform agents.authenticate_operator(count_surplus_uploads.caller);
-  perform artifacts.lock_sweep();
-
-  looked_at := array(
-    select split_part(o.name, '/', 2)
-    from artifacts.halves_of_bucket() h
-    cross join lateral (
-      select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket()
-        and i.name collate "C" > h.after
-        and i.name collate "C" < h.up_to
-      order by i.name collate "C"
-      limit names_per_call
-    ) o
-    where h.half = 'uploads'
-    union
-    (
-      select a.artifact_id
-      from artifacts.artifacts a
-      where a.surplus_bytes is not null and a.surplus_seen_at < cleared_before
-      order by a.surplus_seen_at
-      limit cleared_per_call
-    )
-  );
-  changed_ids := array(
-    select a.artifact_id
-    from unnest(looked_at) as named (artifact_id)
-    -- One look into the index per name.
-    cross join lateral (
-      select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
-    ) a
-    where a.surplus_seen_at < cleared_before or exists (select from artifacts.surplus_of(a))
-  );
-  changed_ids := array(
-    select a.artifact_id
-    from artifacts.artifacts a
-    where a.artifact_id = any (changed_ids)
-    for update skip locked
-  );
-
-  update artifacts.artifacts a
-  set (surplus_bytes, surplus_seen_at) = (select s.bytes, clock_timestamp() from artifacts.surplus_of(a) s)
-  where a.artifact_id = any (changed_ids);
-  return json_build_object('looked_at', cardinality(looked_at));
-end
-$$;
-comment on function public.count_surplus_uploads(jsonb) is
-  'Records the excess bytes of the uploads that find_dead_objects looks at next, before they are '
-  'removed, and clears excess that was not seen again for an hour. Returns {looked_at: how many '
-  'artifacts}. Raises forbidden for an agent.';
-
 -- schemas/artifacts/grants/grants.sql
 
 -- Grants: access of one agent, or of whoever has the token, to one artifact, until the grant
@@ -1910,198 +1544,6 @@ end;
 comment on function artifacts.live_grants(text, timestamptz) is
   'The few grants of an artifact that are live after a given time. That time must be a variable: '
   'clock_timestamp() is volatile, so PostgreSQL does not use an index for it.';
-
-create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  -- Above max_ended, every so many grants of the agent it is looked whether there are too many:
-  -- that reads max_ended entries of an index. Twice as many go, so that it catches up.
-  look_every constant integer := 100;
-  grants_on_record bigint;
-  looked_at timestamptz := clock_timestamp();
-  -- Very many may end at one instant.
-  kept_until timestamptz;
-  kept_id text;
-begin
-  select t.grants into grants_on_record
-  from artifacts.totals t
-  where t.agent_id = forget_surplus_grants.from_agent;
-  if grants_on_record <= forget_surplus_grants.max_ended
-    or (grants_on_record - forget_surplus_grants.max_ended) % look_every <> 0
-  then
-    return;
-  end if;
-
-  select g.live_until, g.grant_id into kept_until, kept_id
-  from artifacts.grants g
-  where g.from_agent = forget_surplus_grants.from_agent and g.live_until <= looked_at
-  order by g.from_agent desc, g.live_until desc, g.grant_id desc
-  offset forget_surplus_grants.max_ended - 1
-  limit 1;
-
-  delete from artifacts.grants g
-  where g.grant_id = any (array(
-    select e.grant_id
-    from artifacts.grants e
-    where e.from_agent = forget_surplus_grants.from_agent
-      and (e.live_until, e.grant_id) < (kept_until, kept_id)
-    order by e.from_agent, e.live_until, e.grant_id
-    limit 2 * look_every
-    -- The sweep may be at work on them, or another grant of the agent.
-    for update skip locked
-  ));
-end
-$$;
-comment on function artifacts.forget_surplus_grants(text, integer) is
-  'Call this after each new grant of an agent. If more than max_ended of its ended grants are '
-  'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
-  'name any number of others.';
-
-create function public.grant_artifact(
-  caller jsonb,
-  artifact_id text,
-  to_agent text,
-  expires_at timestamptz,
-  grant_id text,
-  token_hash text,
-  max_live_grants integer,
-  max_ended_grants integer default 10000,
-  max_downloads integer default null
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  artifact artifacts.artifacts;
-  granted artifacts.grants;
-  checked_at timestamptz;
-begin
-  caller_agent := agents.admit(grant_artifact.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
-  perform artifacts.refuse_ended(artifact);
-  if artifact.state = 'pending' then
-    raise sqlstate 'PT409' using message = 'artifact_not_committed';
-  end if;
-  checked_at := clock_timestamp();
-  if grant_artifact.expires_at <= checked_at then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
-  end if;
-
-  -- Exact, because the artifact is locked.
-  if (
-    select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
-  ) >= grant_artifact.max_live_grants then
-    raise sqlstate 'PT409' using
-      message = 'limit_exceeded',
-      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
-  end if;
-
-  insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at)
-  values (
-    grant_artifact.grant_id,
-    artifact.artifact_id,
-    artifact.agent_id,
-    grant_artifact.to_agent,
-    grant_artifact.token_hash,
-    grant_artifact.expires_at
-  )
-  returning * into granted;
-  if grant_artifact.max_downloads is not null then
-    insert into artifacts.grant_downloads (grant_id, max_downloads)
-    values (granted.grant_id, grant_artifact.max_downloads);
-  end if;
-  perform artifacts.forget_surplus_grants(granted.from_agent, grant_artifact.max_ended_grants);
-
-  perform agents.record_event(
-    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
-    jsonb_strip_nulls(jsonb_build_object(
-      'artifact_id', granted.artifact_id,
-      'expires_at', agents.iso_timestamp(granted.expires_at),
-      'max_downloads', grant_artifact.max_downloads
-    )),
-    granted.from_agent
-  );
-  return json_build_object(
-    'grant_id', granted.grant_id,
-    'artifact_id', granted.artifact_id,
-    'to_agent', granted.to_agent,
-    'expires_at', agents.iso_timestamp(granted.expires_at)
-  );
-end
-$$;
-comment on function public.grant_artifact(
-  jsonb, text, text, timestamptz, text, text, integer, integer, integer
-) is
-  'Gives an agent (null: whoever has the token) access to an artifact until expires_at, for '
-  'max_downloads downloads (null: any number). Of the owner''s ended grants, the newest '
-  'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
-  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
-
-create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  checked_at timestamptz;
-  live_ids text[];
-  revoked artifacts.grants;
-  revoked_ids text[] := array[]::text[];
-begin
-  caller_agent := agents.admit(revoke_grants.caller);
-  if revoke_grants.grant_id is not null then
-    -- Whatever else the request names must be that grant's own.
-    live_ids := array(
-      select g.grant_id
-      from artifacts.grants g
-      where g.grant_id = revoke_grants.grant_id
-        and (caller_agent is null or g.from_agent = caller_agent)
-        and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
-        and (revoke_grants.to_agent is null or g.to_agent = revoke_grants.to_agent)
-    );
-    if live_ids = '{}' then
-      raise sqlstate 'PT404' using message = 'grant_not_found';
-    end if;
-  else
-    -- Under the lock, a grant that is being written now either waits or is seen.
-    perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
-    checked_at := clock_timestamp();
-    live_ids := array(
-      select g.grant_id
-      from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
-      where g.to_agent = revoke_grants.to_agent
-    );
-  end if;
-
-  for revoked in
-    update artifacts.grants g
-    set revoked_at = clock_timestamp()
-    where g.grant_id = any (live_ids) and g.revoked_at is null and g.expires_at > clock_timestamp()
-    returning g.*
-  loop
-    perform agents.record_event(
-      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_build_object('artifact_id', revoked.artifact_id), revoked.from_agent
-    );
-    revoked_ids := revoked_ids || revoked.grant_id;
-  end loop;
-
-  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
-end
-$$;
-comment on function public.revoke_grants(jsonb, text, text, text) is
-  'Revokes one grant by its id, or every live grant of an artifact to an agent. Idempotent. '
-  'Raises grant_not_found or artifact_not_found.';
 
 -- schemas/artifacts/grants/grant_downloads.sql
 
@@ -2487,6 +1929,274 @@ create trigger inserted_grants_count after insert on artifacts.grants
 create trigger deleted_grants_count after delete on artifacts.grants
   referencing old table as old_rows
   for each statement execute function artifacts.keep_totals_of_grants();
+
+-- schemas/artifacts/usage.sql
+
+-- What the functions counted, written beside what each agent holds at that time.
+
+create function public.record_usage(entries jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  answer json;
+begin
+  -- Each in the same order for every process that writes at the same time.
+  insert into agents.key_uses as u (key_id, last_used_at)
+  select r.key_id collate "C", max(r.used_at)
+  from agents.reported_uses(record_usage.entries) r
+  -- A refused credential is no use of it.
+  where r.key_id is not null and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
+  group by 1
+  order by 1
+  on conflict on constraint key_uses_pkey do update
+  set last_used_at = greatest(u.last_used_at, excluded.last_used_at);
+
+  insert into agents.usage as u (agent_id, day, requests, refusals, artifacts, bytes, grants)
+  select r.agent_id, r.day, r.requests, r.refusals,
+    coalesce(t.committed + t.superseded, 0), coalesce(t.committed_bytes + t.superseded_bytes, 0),
+    coalesce(t.grants, 0)
+  from (
+    select i.agent_id collate "C" as agent_id, (i.used_at at time zone 'UTC')::date as day,
+      sum(i.requests) as requests,
+      sum((select coalesce(sum(n.value::bigint), 0) from jsonb_each_text(i.refusals) n)) as refusals
+    from agents.reported_uses(record_usage.entries) i
+    group by 1, 2
+  ) r
+  left join lateral (
+    select s.* from artifacts.totals s where s.agent_id = r.agent_id limit 1
+  ) t on true
+  order by r.agent_id, r.day
+  on conflict on constraint usage_pkey do update
+  set requests = u.requests + excluded.requests,
+      refusals = u.refusals + excluded.refusals,
+      artifacts = excluded.artifacts,
+      bytes = excluded.bytes,
+      grants = excluded.grants;
+
+  insert into agents.refusals as f (agent_id, hour, kind, count)
+  select r.agent_id collate "C", date_trunc('hour', r.used_at, 'UTC'), n.key collate "C",
+    sum(n.value::bigint)
+  from agents.reported_uses(record_usage.entries) r
+  cross join lateral jsonb_each_text(r.refusals) n
+  group by 1, 2, 3
+  order by 1, 2, 3
+  on conflict on constraint refusals_pkey do update set count = f.count + excluded.count;
+
+  select coalesce(
+    json_object_agg(e.key_hash, json_build_object('agent_id', k.agent_id, 'key_id', k.key_id)), '{}'
+  ) into answer
+  from jsonb_to_recordset(record_usage.entries) as e (key_hash text, is_unknown boolean)
+  cross join lateral (
+    select i.key_id, i.agent_id from agents.keys i where i.key_hash = e.key_hash limit 1
+  ) k
+  where e.is_unknown;
+  return json_build_object('callers', answer);
+end
+$$;
+comment on function public.record_usage(jsonb) is
+  'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
+  'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
+  'refused ones. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
+  'true whose key was created here.';
+
+-- schemas/artifacts/grants/granting.sql
+
+-- Giving access, and taking it away.
+
+create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Above max_ended, every so many grants of the agent it is looked whether there are too many:
+  -- that reads max_ended entries of an index. Twice as many go, so that it catches up.
+  look_every constant integer := 100;
+  grants_on_record bigint;
+  looked_at timestamptz := clock_timestamp();
+  -- Very many may end at one instant.
+  kept_until timestamptz;
+  kept_id text;
+begin
+  select t.grants into grants_on_record
+  from artifacts.totals t
+  where t.agent_id = forget_surplus_grants.from_agent;
+  if grants_on_record <= forget_surplus_grants.max_ended
+    or (grants_on_record - forget_surplus_grants.max_ended) % look_every <> 0
+  then
+    return;
+  end if;
+
+  select g.live_until, g.grant_id into kept_until, kept_id
+  from artifacts.grants g
+  where g.from_agent = forget_surplus_grants.from_agent and g.live_until <= looked_at
+  order by g.from_agent desc, g.live_until desc, g.grant_id desc
+  offset forget_surplus_grants.max_ended - 1
+  limit 1;
+
+  delete from artifacts.grants g
+  where g.grant_id = any (array(
+    select e.grant_id
+    from artifacts.grants e
+    where e.from_agent = forget_surplus_grants.from_agent
+      and (e.live_until, e.grant_id) < (kept_until, kept_id)
+    order by e.from_agent, e.live_until, e.grant_id
+    limit 2 * look_every
+    -- The sweep may be at work on them, or another grant of the agent.
+    for update skip locked
+  ));
+end
+$$;
+comment on function artifacts.forget_surplus_grants(text, integer) is
+  'Call this after each new grant of an agent. If more than max_ended of its ended grants are '
+  'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
+  'name any number of others.';
+
+create function public.grant_artifact(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  expires_at timestamptz,
+  grant_id text,
+  token_hash text,
+  max_live_grants integer,
+  max_ended_grants integer default 10000,
+  max_downloads integer default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  artifact artifacts.artifacts;
+  granted artifacts.grants;
+  checked_at timestamptz;
+begin
+  caller_agent := agents.admit(grant_artifact.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
+  perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+  checked_at := clock_timestamp();
+  if grant_artifact.expires_at <= checked_at then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  -- Exact, because the artifact is locked.
+  if (
+    select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
+  ) >= grant_artifact.max_live_grants then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
+  end if;
+
+  insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at)
+  values (
+    grant_artifact.grant_id,
+    artifact.artifact_id,
+    artifact.agent_id,
+    grant_artifact.to_agent,
+    grant_artifact.token_hash,
+    grant_artifact.expires_at
+  )
+  returning * into granted;
+  if grant_artifact.max_downloads is not null then
+    insert into artifacts.grant_downloads (grant_id, max_downloads)
+    values (granted.grant_id, grant_artifact.max_downloads);
+  end if;
+  perform artifacts.forget_surplus_grants(granted.from_agent, grant_artifact.max_ended_grants);
+
+  perform agents.record_event(
+    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', granted.artifact_id,
+      'expires_at', agents.iso_timestamp(granted.expires_at),
+      'max_downloads', grant_artifact.max_downloads
+    )),
+    granted.from_agent
+  );
+  return json_build_object(
+    'grant_id', granted.grant_id,
+    'artifact_id', granted.artifact_id,
+    'to_agent', granted.to_agent,
+    'expires_at', agents.iso_timestamp(granted.expires_at)
+  );
+end
+$$;
+comment on function public.grant_artifact(
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer
+) is
+  'Gives an agent (null: whoever has the token) access to an artifact until expires_at, for '
+  'max_downloads downloads (null: any number). Of the owner''s ended grants, the newest '
+  'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
+  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
+
+create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  checked_at timestamptz;
+  live_ids text[];
+  revoked artifacts.grants;
+  revoked_ids text[] := array[]::text[];
+begin
+  caller_agent := agents.admit(revoke_grants.caller);
+  if revoke_grants.grant_id is not null then
+    -- Whatever else the request names must be that grant's own.
+    live_ids := array(
+      select g.grant_id
+      from artifacts.grants g
+      where g.grant_id = revoke_grants.grant_id
+        and (caller_agent is null or g.from_agent = caller_agent)
+        and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
+        and (revoke_grants.to_agent is null or g.to_agent = revoke_grants.to_agent)
+    );
+    if live_ids = '{}' then
+      raise sqlstate 'PT404' using message = 'grant_not_found';
+    end if;
+  else
+    -- Under the lock, a grant that is being written now either waits or is seen.
+    perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    checked_at := clock_timestamp();
+    live_ids := array(
+      select g.grant_id
+      from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
+      where g.to_agent = revoke_grants.to_agent
+    );
+  end if;
+
+  for revoked in
+    update artifacts.grants g
+    set revoked_at = clock_timestamp()
+    where g.grant_id = any (live_ids) and g.revoked_at is null and g.expires_at > clock_timestamp()
+    returning g.*
+  loop
+    perform agents.record_event(
+      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+      jsonb_build_object('artifact_id', revoked.artifact_id), revoked.from_agent
+    );
+    revoked_ids := revoked_ids || revoked.grant_id;
+  end loop;
+
+  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
+end
+$$;
+comment on function public.revoke_grants(jsonb, text, text, text) is
+  'Revokes one grant by its id, or every live grant of an artifact to an agent. Idempotent. '
+  'Raises grant_not_found or artifact_not_found.';
 
 -- schemas/artifacts/registrations.sql
 
@@ -3046,6 +2756,45 @@ comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) 
   '{verdict: "size_mismatch" | "checksum_mismatch", expected, actual}; then the caller must '
   'remove the object at that path. Raises commit_in_progress if the lease was lost: then nothing '
   'may be removed; unauthenticated if the caller''s access ended during the verification.';
+
+-- schemas/artifacts/deletion.sql
+
+-- An owner deletes an artifact.
+
+create function public.delete_artifact(caller jsonb, artifact_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  artifact artifacts.artifacts;
+begin
+  caller_agent := agents.admit(delete_artifact.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
+  if artifact.state = 'deleted' then
+    -- Whoever lost the first answer, and repeats the delete, gets it now.
+    return artifacts.artifact_json(artifact);
+  end if;
+  perform artifacts.refuse_ended(artifact);
+
+  -- Grants end because their artifact has; the bytes are removed by the sweep.
+  update artifacts.artifacts a
+  set state = 'deleted', deleted_at = clock_timestamp()
+  where a.artifact_id = artifact.artifact_id
+  returning a.* into artifact;
+  -- A commit under way loses its lease, and so its verdict.
+  delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
+
+  perform agents.record_event(
+    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id
+  );
+  return artifacts.artifact_json(artifact);
+end
+$$;
+comment on function public.delete_artifact(jsonb, text) is
+  'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
 
 -- schemas/artifacts/grants/blocked_senders.sql
 
@@ -3780,11 +3529,109 @@ comment on function public.open_artifact(jsonb, text, integer, text, text, bigin
   'not counted. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
   'limit_exceeded, grant_used_up, invalid_request.';
 
+-- schemas/artifacts/sweep_schedule.sql
+
+-- When the sweep runs. The database can schedule it if the project has pg_cron, pg_net and two
+-- secrets in its Vault. Extensions are named only in dynamic SQL, so that this file applies without
+-- them, too.
+
+create table artifacts.sweeps (
+  only_row boolean primary key default true,
+  installed_at timestamptz not null default now(),
+  schedule text,
+  swept_at timestamptz,
+
+  constraint there_is_only_one_row check (only_row)
+);
+comment on table artifacts.sweeps is
+  'One row: whether the sweep runs. pg_cron shows its schedule only to the role that created it.';
+comment on column artifacts.sweeps.schedule is
+  'What schedule_sweep last gave pg_cron; null: never.';
+comment on column artifacts.sweeps.swept_at is 'When a call of /sweep last finished; null: never.';
+
+insert into artifacts.sweeps default values;
+
+create function public.schedule_sweep(
+  schedule text default '*/2 * * * *',
+  url_secret text default 'project_url',
+  key_secret text default 'secret_key'
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  missing text[] := array[]::text[];
+  secret text;
+  is_stored boolean;
+  -- Read at every run, so that a rotated key needs no new schedule, and so that no key stands in
+  -- cron's own table.
+  read_secret constant text := '(select decrypted_secret from vault.decrypted_secrets where name = %L)';
+begin
+  if not exists (
+    select from pg_catalog.pg_proc p where p.pronamespace = to_regnamespace('cron') and p.proname = 'schedule'
+  ) then
+    missing := missing || 'the extension pg_cron'::text;
+  end if;
+  if not exists (
+    select from pg_catalog.pg_proc p where p.pronamespace = to_regnamespace('net') and p.proname = 'http_post'
+  ) then
+    missing := missing || 'the extension pg_net'::text;
+  end if;
+  if to_regclass('vault.decrypted_secrets') is null then
+    missing := missing || 'the extension supabase_vault'::text;
+  else
+    foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
+      -- The schema may be missing. Where `format` names it, nobody looks for it before this runs.
+      execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
+      into is_stored using secret;
+      if not is_stored then
+        missing := missing || format('the Vault secret %L', secret);
+      end if;
+    end loop;
+  end if;
+  if missing <> '{}' then
+    raise object_not_in_prerequisite_state using
+      message = 'The sweep cannot be scheduled in this database without: ' || array_to_string(missing, ', ') || '.',
+      hint = 'See docs/retention.md.';
+  end if;
+
+  -- A job of this name is replaced.
+  execute format('select %I.schedule($1, $2, $3)', 'cron') using
+    'agent-artifacts-sweep',
+    schedule_sweep.schedule,
+    format(
+      'select net.http_post('
+      || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
+      || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
+      || 'body := ''{"limit": 1000}''::jsonb, '
+      || 'timeout_milliseconds := 60000)',
+      schedule_sweep.url_secret,
+      schedule_sweep.key_secret
+    );
+  update artifacts.sweeps s set schedule = schedule_sweep.schedule where s.only_row;
+  return json_build_object('job', 'agent-artifacts-sweep', 'schedule', schedule_sweep.schedule);
+end
+$$;
+comment on function public.schedule_sweep(text, text, text) is
+  'Makes pg_cron call /sweep on a schedule through pg_net, with the URL and the secret key that '
+  'Vault stores under these names. A later call replaces the schedule. Raises '
+  'object_not_in_prerequisite_state, which says what is missing.';
+
+do $$
+begin
+  perform public.schedule_sweep();
+exception when object_not_in_prerequisite_state then
+  raise notice '%', sqlerrm;
+end
+$$;
+
 -- schemas/artifacts/retention.sql
 
 -- Retention, in steps. Each is a separate call and transaction that touches a bounded number of
 -- rows, can be repeated after a crash at any point, and can run several times at once. After
--- count_surplus_uploads (objects.sql):
+-- count_surplus_uploads (surplus_uploads.sql):
 --   end_artifacts      marks expired, deleted and abandoned artifacts; from its commit on, every
 --                      operation refuses them
 --   find_dead_objects  lists the bytes that the caller must remove through the Storage API
@@ -4466,103 +4313,105 @@ comment on function public.find_dead_objects(jsonb, integer, boolean) is
   'was found has counted at most 5% orphans. If there are more, none is listed and orphans_held '
   'says how many, unless remove_many_orphans. Raises forbidden for an agent.';
 
--- schemas/artifacts/sweep_schedule.sql
+-- schemas/artifacts/surplus_uploads.sql
 
--- When the sweep runs. The database can schedule it if the project has pg_cron, pg_net and two
--- secrets in its Vault. Extensions are named only in dynamic SQL, so that this file applies without
--- them, too.
+-- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
+-- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts
+-- against the artifact's owner, who registers nothing more while it is over its quota.
 
-create table artifacts.sweeps (
-  only_row boolean primary key default true,
-  installed_at timestamptz not null default now(),
-  schedule text,
-  swept_at timestamptz,
+create index surplus_uploads_by_agent on artifacts.artifacts (agent_id) include (surplus_bytes)
+  where surplus_bytes is not null;
+create index surplus_uploads_by_age on artifacts.artifacts (surplus_seen_at)
+  where surplus_bytes is not null;
 
-  constraint there_is_only_one_row check (only_row)
-);
-comment on table artifacts.sweeps is
-  'One row: whether the sweep runs. pg_cron shows its schedule only to the role that created it.';
-comment on column artifacts.sweeps.schedule is
-  'What schedule_sweep last gave pg_cron; null: never.';
-comment on column artifacts.sweeps.swept_at is 'When a call of /sweep last finished; null: never.';
+create function artifacts.surplus_of(artifact artifacts.artifacts) returns table (bytes bigint)
+language sql
+stable
+begin atomic
+  select u.size - u.allowed
+  from (
+    select (o.metadata ->> 'size')::bigint as size,
+      case
+        when (surplus_of.artifact).state = 'pending' and (surplus_of.artifact).ended_at is null
+          then (surplus_of.artifact).size_bytes
+        else 0
+      end as allowed
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      and o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
+    limit 1
+  ) u
+  where u.size > u.allowed;
+end;
+comment on function artifacts.surplus_of(artifacts.artifacts) is
+  'How many excess bytes an artifact has at its upload path: for a pending one, those beyond its '
+  'registered size; for any other, all of them. No row: none.';
 
-insert into artifacts.sweeps default values;
-
-create function public.schedule_sweep(
-  schedule text default '*/2 * * * *',
-  url_secret text default 'project_url',
-  key_secret text default 'secret_key'
-) returns json
+create function public.count_surplus_uploads(caller jsonb) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  missing text[] := array[]::text[];
-  secret text;
-  is_stored boolean;
-  -- Read at every run, so that a rotated key needs no new schedule, and so that no key stands in
-  -- cron's own table.
-  read_secret constant text := '(select decrypted_secret from vault.decrypted_secrets where name = %L)';
+  -- As many uploads as find_dead_objects looks at, and some that are next to be cleared.
+  names_per_call constant integer := 200;
+  cleared_per_call constant integer := 200;
+  cleared_before constant timestamptz := now() - interval '1 hour';
+  looked_at text[];
+  changed_ids text[];
 begin
-  if not exists (
-    select from pg_catalog.pg_proc p where p.pronamespace = to_regnamespace('cron') and p.proname = 'schedule'
-  ) then
-    missing := missing || 'the extension pg_cron'::text;
-  end if;
-  if not exists (
-    select from pg_catalog.pg_proc p where p.pronamespace = to_regnamespace('net') and p.proname = 'http_post'
-  ) then
-    missing := missing || 'the extension pg_net'::text;
-  end if;
-  if to_regclass('vault.decrypted_secrets') is null then
-    missing := missing || 'the extension supabase_vault'::text;
-  else
-    foreach secret in array array[schedule_sweep.url_secret, schedule_sweep.key_secret] loop
-      -- The schema may be missing. Where `format` names it, nobody looks for it before this runs.
-      execute format('select exists (select from %I.decrypted_secrets where name = $1)', 'vault')
-      into is_stored using secret;
-      if not is_stored then
-        missing := missing || format('the Vault secret %L', secret);
-      end if;
-    end loop;
-  end if;
-  if missing <> '{}' then
-    raise object_not_in_prerequisite_state using
-      message = 'The sweep cannot be scheduled in this database without: ' || array_to_string(missing, ', ') || '.',
-      hint = 'See docs/retention.md.';
-  end if;
+  perform agents.authenticate_operator(count_surplus_uploads.caller);
+  perform artifacts.lock_sweep();
 
-  -- A job of this name is replaced.
-  execute format('select %I.schedule($1, $2, $3)', 'cron') using
-    'agent-artifacts-sweep',
-    schedule_sweep.schedule,
-    format(
-      'select net.http_post('
-      || 'url := ' || read_secret || ' || ''/functions/v1/agent-artifacts/sweep'', '
-      || 'headers := jsonb_build_object(''content-type'', ''application/json'', ''apikey'', ' || read_secret || '), '
-      || 'body := ''{"limit": 1000}''::jsonb, '
-      || 'timeout_milliseconds := 60000)',
-      schedule_sweep.url_secret,
-      schedule_sweep.key_secret
-    );
-  update artifacts.sweeps s set schedule = schedule_sweep.schedule where s.only_row;
-  return json_build_object('job', 'agent-artifacts-sweep', 'schedule', schedule_sweep.schedule);
+  looked_at := array(
+    select split_part(o.name, '/', 2)
+    from artifacts.halves_of_bucket() h
+    cross join lateral (
+      select i.name
+      from storage.objects i
+      where i.bucket_id = artifacts.bucket()
+        and i.name collate "C" > h.after
+        and i.name collate "C" < h.up_to
+      order by i.name collate "C"
+      limit names_per_call
+    ) o
+    where h.half = 'uploads'
+    union
+    (
+      select a.artifact_id
+      from artifacts.artifacts a
+      where a.surplus_bytes is not null and a.surplus_seen_at < cleared_before
+      order by a.surplus_seen_at
+      limit cleared_per_call
+    )
+  );
+  changed_ids := array(
+    select a.artifact_id
+    from unnest(looked_at) as named (artifact_id)
+    -- One look into the index per name.
+    cross join lateral (
+      select i.* from artifacts.artifacts i where i.artifact_id = named.artifact_id limit 1
+    ) a
+    where a.surplus_seen_at < cleared_before or exists (select from artifacts.surplus_of(a))
+  );
+  changed_ids := array(
+    select a.artifact_id
+    from artifacts.artifacts a
+    where a.artifact_id = any (changed_ids)
+    for update skip locked
+  );
+
+  update artifacts.artifacts a
+  set (surplus_bytes, surplus_seen_at) = (select s.bytes, clock_timestamp() from artifacts.surplus_of(a) s)
+  where a.artifact_id = any (changed_ids);
+  return json_build_object('looked_at', cardinality(looked_at));
 end
 $$;
-comment on function public.schedule_sweep(text, text, text) is
-  'Makes pg_cron call /sweep on a schedule through pg_net, with the URL and the secret key that '
-  'Vault stores under these names. A later call replaces the schedule. Raises '
-  'object_not_in_prerequisite_state, which says what is missing.';
-
-do $$
-begin
-  perform public.schedule_sweep();
-exception when object_not_in_prerequisite_state then
-  raise notice '%', sqlerrm;
-end
-$$;
+comment on function public.count_surplus_uploads(jsonb) is
+  'Records the excess bytes of the uploads that find_dead_objects looks at next, before they are '
+  'removed, and clears excess that was not seen again for an hour. Returns {looked_at: how many '
+  'artifacts}. Raises forbidden for an agent.';
 
 -- schemas/artifacts/consistency.sql
 
@@ -4936,15 +4785,6 @@ return coalesce(
 comment on function mesh.is_online(mesh.liveness, integer) is
   'Whether a peer was seen within the given number of seconds.';
 
-create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
-language sql
-immutable
-return (lags.liveness).config_version_applied <> lags.version + lags.rendering_revision;
-comment on function mesh.lags(mesh.liveness, bigint, integer) is
-  'Whether a peer runs another configuration than the current one; null: it never reported one. '
-  'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
-  'the rendering_revision of the functions.';
-
 create function mesh.map_entry(
   peer mesh.peers,
   lease mesh.address_leases,
@@ -5021,124 +4861,6 @@ $$;
 comment on function mesh.record_sight(jsonb, text, text, text, text[]) is
   'Appends to agents.events that an agent and each of the others now see each other '
   '(peer.appeared), or no longer do (peer.vanished). One event is for both agents.';
-
-create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  subject text;
-  answer json;
-begin
-  subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
-  with seen as (
-    update mesh.liveness l
-    set last_seen = clock_timestamp(),
-        config_version_applied = coalesce(record_heartbeat.config_version, l.config_version_applied)
-    where l.agent_id = subject
-    returning l.*
-  )
-  select json_build_object(
-    'agent_id', s.agent_id,
-    'last_seen', agents.iso_timestamp(s.last_seen),
-    'config_version', v.version
-  ) into answer
-  from seen s
-  join mesh.config_versions v on v.agent_id = s.agent_id;
-
-  if not found then
-    raise sqlstate 'PT404' using message = 'peer_not_found';
-  end if;
-  return answer;
-end
-$$;
-comment on function public.record_heartbeat(jsonb, text, bigint) is
-  'Records that an agent is alive and, if it says so, which configuration it runs. Returns the '
-  'version that it should run. Raises forbidden, invalid_request, peer_not_found.';
-
-create function public.read_heartbeat(caller jsonb, agent_id text) returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  subject text := agents.subject_of(read_heartbeat.caller, read_heartbeat.agent_id);
-  answer json;
-begin
-  select json_build_object(
-    'agent_id', l.agent_id,
-    'last_seen', agents.iso_timestamp(l.last_seen),
-    'config_version', v.version
-  ) into answer
-  from mesh.liveness l
-  join mesh.config_versions v on v.agent_id = l.agent_id
-  where l.agent_id = subject;
-
-  if not found then
-    raise sqlstate 'PT404' using message = 'peer_not_found';
-  end if;
-  return answer;
-end
-$$;
-comment on function public.read_heartbeat(jsonb, text) is
-  'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
-  'forbidden, invalid_request, peer_not_found.';
-
-create function public.remove_peer(caller jsonb, agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  visible_peers text[];
-  removed_pubkey text;
-  has_peer boolean;
-  has_rules boolean;
-begin
-  caller_agent := agents.admit(remove_peer.caller);
-  remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
-  perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[remove_peer.agent_id]);
-  visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
-  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
-  has_peer := found;
-
-  with deleted as (
-    delete from mesh.rules r
-    where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id
-    returning r.*
-  )
-  select count(mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', d)) > 0
-  into has_rules
-  from deleted d;
-  if has_peer then
-    perform mesh.lock_pairs(remove_peer.agent_id);
-    delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
-    delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
-    update mesh.address_leases l
-    set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
-    where l.agent_id = remove_peer.agent_id;
-    perform mesh.raise_config_versions(visible_peers);
-  end if;
-
-  if has_peer or has_rules then
-    perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
-    perform mesh.record_sight(
-      remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
-    );
-  end if;
-  return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
-end
-$$;
-comment on function public.remove_peer(jsonb, text) is
-  'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
-  'peer. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
-  'invalid_request.';
 
 -- schemas/mesh/rules.sql
 
@@ -5258,163 +4980,6 @@ return json_build_object(
   'waiting_for', waiting_for
 );
 comment on function mesh.put_rule_json(mesh.rules, boolean, text) is 'The answer of /acl/put.';
-
-create function public.put_rule(
-  caller jsonb,
-  from_agent text,
-  to_agent text,
-  port integer,
-  proto text,
-  max_rules integer default 10000,
-  max_requests integer default 1000,
-  max_requests_per_target integer default 100
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  saw_each_other boolean;
-  created boolean;
-  was_active boolean;
-  rule mesh.rules;
-begin
-  caller_agent := agents.require_one_of(
-    agents.admit(put_rule.caller), put_rule.from_agent, put_rule.to_agent
-  );
-  perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[put_rule.from_agent, put_rule.to_agent]);
-  rule.from_agent := put_rule.from_agent;
-  rule.to_agent := put_rule.to_agent;
-  rule.proto := put_rule.proto;
-  rule.port := put_rule.port;
-  if mesh.is_declined(rule, caller_agent) then
-    -- Answered like a request that waits, and kept nowhere: what was declined bothers nobody again.
-    return mesh.put_rule_json(
-      rule, created => false,
-      waiting_for => case when caller_agent = rule.from_agent then rule.to_agent else rule.from_agent end
-    );
-  end if;
-
-  perform mesh.start_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
-  perform mesh.lock_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
-  saw_each_other := mesh.see_each_other(put_rule.from_agent, put_rule.to_agent);
-  select r.active into was_active
-  from mesh.rules r
-  where r.from_agent = put_rule.from_agent
-    and r.to_agent = put_rule.to_agent
-    and r.proto = put_rule.proto
-    and r.port = put_rule.port;
-  created := not found;
-
-  insert into mesh.rules as r (from_agent, to_agent, proto, port, from_agreed_at, to_agreed_at)
-  values (
-    put_rule.from_agent,
-    put_rule.to_agent,
-    put_rule.proto,
-    put_rule.port,
-    -- The operator, whose caller_agent is null, agrees for both.
-    case when caller_agent is distinct from put_rule.to_agent then clock_timestamp() end,
-    case when caller_agent is distinct from put_rule.from_agent then clock_timestamp() end
-  )
-  on conflict on constraint a_rule_is_put_once do update
-  set from_agreed_at = coalesce(r.from_agreed_at, excluded.from_agreed_at),
-      to_agreed_at = coalesce(r.to_agreed_at, excluded.to_agreed_at)
-  returning r.* into rule;
-
-  if created or rule.active is distinct from was_active then
-    perform mesh.refuse_beyond_limits(
-      rule, caller_agent, put_rule.max_rules, put_rule.max_requests, put_rule.max_requests_per_target
-    );
-    perform mesh.forget_declined(rule);
-  end if;
-
-  if rule.active and was_active is not true then
-    if mesh.both_registered(rule.from_agent, rule.to_agent) then
-      if not saw_each_other then
-        insert into mesh.pairs (low_agent, high_agent)
-        values (least(rule.from_agent, rule.to_agent), greatest(rule.from_agent, rule.to_agent))
-        on conflict do nothing;
-        perform mesh.raise_config_versions(array[rule.from_agent]);
-      end if;
-      -- The text of from_agent does not say what it may reach. So only the first rule between the
-      -- two changes it.
-      perform mesh.raise_config_versions(array[rule.to_agent]);
-    end if;
-    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
-    if not saw_each_other and mesh.both_registered(rule.from_agent, rule.to_agent) then
-      perform mesh.record_sight(
-        put_rule.caller, caller_agent, 'peer.appeared', rule.from_agent, array[rule.to_agent::text]
-      );
-    end if;
-  elsif created then
-    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.requested', rule);
-  end if;
-
-  return mesh.put_rule_json(rule, created, mesh.waiting_for(rule));
-end
-$$;
-comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer, integer) is
-  'Agrees to a rule, for the calling agent or, as the operator, for both. The rule is active once '
-  'both have agreed. If the other side has declined it within a day, nothing changes. Raises '
-  'forbidden, limit_exceeded.';
-
-create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  revoked boolean;
-  rule mesh.rules;
-begin
-  caller_agent := agents.require_one_of(
-    agents.admit(revoke_rule.caller), revoke_rule.from_agent, revoke_rule.to_agent
-  );
-  perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[revoke_rule.from_agent, revoke_rule.to_agent]);
-  perform mesh.lock_config_versions(array[revoke_rule.from_agent, revoke_rule.to_agent]);
-
-  delete from mesh.rules r
-  where r.from_agent = revoke_rule.from_agent
-    and r.to_agent = revoke_rule.to_agent
-    and r.proto = revoke_rule.proto
-    and r.port = revoke_rule.port
-  returning r.* into rule;
-  revoked := found;
-
-  if revoked then
-    if rule.active and mesh.both_registered(rule.from_agent, rule.to_agent) then
-      perform mesh.raise_config_versions(array[rule.to_agent]);
-      if not mesh.see_each_other(rule.from_agent, rule.to_agent) then
-        perform mesh.raise_config_versions(array[rule.from_agent]);
-        perform mesh.record_sight(
-          revoke_rule.caller, caller_agent, 'peer.vanished', rule.from_agent, array[rule.to_agent::text]
-        );
-      end if;
-    end if;
-    if caller_agent = mesh.waiting_for(rule) then
-      perform mesh.decline_request(rule, caller_agent);
-    end if;
-    perform mesh.record_rule_event(revoke_rule.caller, caller_agent, 'rule.revoked', rule);
-  end if;
-
-  return json_build_object(
-    'from_agent', revoke_rule.from_agent,
-    'to_agent', revoke_rule.to_agent,
-    'port', revoke_rule.port,
-    'proto', revoke_rule.proto,
-    'revoked', revoked
-  );
-end
-$$;
-comment on function public.revoke_rule(jsonb, text, text, integer, text) is
-  'Ends a rule, or a request for one, for both of its agents. If the agent that was asked calls '
-  'it, it declines the request for a day. Idempotent. Raises forbidden.';
 
 -- schemas/mesh/declined_requests.sql
 
@@ -5703,54 +5268,6 @@ begin atomic
 end;
 comment on function mesh.pairs_of(text, text[]) is 'The pairs of an agent with these others.';
 
-create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  subject text;
-begin
-  subject := agents.require_self(agents.admit(store_psks.caller), store_psks.agent_id);
-  perform mesh.lock_pairs(
-    subject,
-    array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
-  );
-
-  with missing as materialized (
-    select p.ctid as row_id, m.psk_version, m.encrypted_psk
-    from jsonb_to_recordset(store_psks.psks)
-      as m (agent_id text, psk_version integer, encrypted_psk text)
-    -- One look into the index per PSK. The planner, which knows nothing of the list, might pair all
-    -- with all otherwise.
-    cross join lateral (
-      select p.ctid
-      from mesh.pairs p
-      where p.low_agent = least(m.agent_id collate "C", subject collate "C")
-        and p.high_agent = greatest(m.agent_id collate "C", subject collate "C")
-        and p.encrypted_psk is null
-      limit 1
-    ) p
-  )
-  update mesh.pairs p
-  set encrypted_psk = m.encrypted_psk,
-      encrypted_version = nullif(m.psk_version, p.psk_version),
-      made_at = clock_timestamp()
-  from missing m
-  -- Locked above, so that no row has moved since.
-  where p.ctid = m.row_id;
-
-  return public.read_wg_config(store_psks.caller, store_psks.agent_id);
-end
-$$;
-comment on function public.store_psks(jsonb, text, jsonb) is
-  'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. '
-  'Each is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody '
-  'was given that PSK before. Otherwise another side could keep an agent waiting by making and '
-  'replacing PSKs all the time. Then returns what read_wg_config returns, and raises the same '
-  'errors.';
-
 create function mesh.missing_for_psk(one_agent text, other_agent text) returns text
 language sql
 stable
@@ -5766,69 +5283,6 @@ as $$
 $$;
 comment on function mesh.missing_for_psk(text, text) is
   'Why two agents have no PSK to rotate, as a sentence for the operator.';
-
-create function public.rotate_psk(caller jsonb, a text, b text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  pair mesh.pairs;
-  asked_at timestamptz;
-begin
-  caller_agent := agents.require_one_of(agents.admit(rotate_psk.caller), rotate_psk.a, rotate_psk.b);
-  perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
-  perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
-
-  -- A pair has a row only while both are registered.
-  select p.* into pair
-  from mesh.pairs p
-  where p.low_agent = least(rotate_psk.a collate "C", rotate_psk.b collate "C")
-    and p.high_agent = greatest(rotate_psk.a collate "C", rotate_psk.b collate "C")
-    and mesh.see_each_other(rotate_psk.a, rotate_psk.b)
-  for update;
-  if not found then
-    if caller_agent is null then
-      raise sqlstate 'PT404' using
-        message = 'peer_not_found',
-        hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
-    end if;
-    -- An agent gets no reason: it is not to learn whether the other one is registered.
-    raise sqlstate 'PT404' using message = 'peer_not_found';
-  end if;
-
-  asked_at := clock_timestamp();
-  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before
-  -- it. So there is nothing to replace. If the version rose all the same, an agent that rotates
-  -- again and again could keep the other from ever getting a PSK.
-  if pair.encrypted_psk is not null then
-    update mesh.pairs p
-    set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at
-    where p.low_agent = pair.low_agent and p.high_agent = pair.high_agent
-    returning p.* into pair;
-    perform mesh.raise_config_versions(array[pair.low_agent, pair.high_agent]);
-    perform agents.record_change(
-      rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent,
-      jsonb_build_object('high_agent', pair.high_agent, 'psk_version', pair.psk_version),
-      pair.high_agent
-    );
-  end if;
-  return json_build_object(
-    'a', rotate_psk.a,
-    'b', rotate_psk.b,
-    'psk_version', pair.psk_version,
-    'rotated_at', agents.iso_timestamp(asked_at)
-  );
-end
-$$;
-comment on function public.rotate_psk(jsonb, text, text) is
-  'Replaces the PSK of a pair. The next configuration of either side makes the new one. If the '
-  'newest is not made yet, nothing changes, and the answer names it. In either case rotated_at is '
-  'the time of this call: no PSK that anybody was given before it stays valid. Raises forbidden, '
-  'and peer_not_found if the two do not see each other, whatever the reason.';
 
 create function public.list_psks_to_reencrypt(newest_key_id text, max_entries integer) returns json
 language sql
@@ -6139,6 +5593,245 @@ comment on function mesh.raise_config_versions(text[]) is
   'Records that the configurations of these agents have changed. Call it under '
   'lock_config_versions.';
 
+-- schemas/mesh/heartbeats.sql
+
+-- Heartbeats: a peer is online, and runs a configuration version.
+
+create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
+language sql
+immutable
+return (lags.liveness).config_version_applied <> lags.version + lags.rendering_revision;
+comment on function mesh.lags(mesh.liveness, bigint, integer) is
+  'Whether a peer runs another configuration than the current one; null: it never reported one. '
+  'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
+  'the rendering_revision of the functions.';
+
+create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text;
+  answer json;
+begin
+  subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
+  with seen as (
+    update mesh.liveness l
+    set last_seen = clock_timestamp(),
+        config_version_applied = coalesce(record_heartbeat.config_version, l.config_version_applied)
+    where l.agent_id = subject
+    returning l.*
+  )
+  select json_build_object(
+    'agent_id', s.agent_id,
+    'last_seen', agents.iso_timestamp(s.last_seen),
+    'config_version', v.version
+  ) into answer
+  from seen s
+  join mesh.config_versions v on v.agent_id = s.agent_id;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.record_heartbeat(jsonb, text, bigint) is
+  'Records that an agent is alive and, if it says so, which configuration it runs. Returns the '
+  'version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+
+create function public.read_heartbeat(caller jsonb, agent_id text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(read_heartbeat.caller, read_heartbeat.agent_id);
+  answer json;
+begin
+  select json_build_object(
+    'agent_id', l.agent_id,
+    'last_seen', agents.iso_timestamp(l.last_seen),
+    'config_version', v.version
+  ) into answer
+  from mesh.liveness l
+  join mesh.config_versions v on v.agent_id = l.agent_id
+  where l.agent_id = subject;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.read_heartbeat(jsonb, text) is
+  'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
+  'forbidden, invalid_request, peer_not_found.';
+
+-- schemas/mesh/rule_changes.sql
+
+-- Agreeing to a rule, and revoking it.
+
+create function public.put_rule(
+  caller jsonb,
+  from_agent text,
+  to_agent text,
+  port integer,
+  proto text,
+  max_rules integer default 10000,
+  max_requests integer default 1000,
+  max_requests_per_target integer default 100
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  saw_each_other boolean;
+  created boolean;
+  was_active boolean;
+  rule mesh.rules;
+begin
+  caller_agent := agents.require_one_of(
+    agents.admit(put_rule.caller), put_rule.from_agent, put_rule.to_agent
+  );
+  perform mesh.take_turn(caller_agent);
+  perform mesh.lock_agents(array[put_rule.from_agent, put_rule.to_agent]);
+  rule.from_agent := put_rule.from_agent;
+  rule.to_agent := put_rule.to_agent;
+  rule.proto := put_rule.proto;
+  rule.port := put_rule.port;
+  if mesh.is_declined(rule, caller_agent) then
+    -- Answered like a request that waits, and kept nowhere: what was declined bothers nobody again.
+    return mesh.put_rule_json(
+      rule, created => false,
+      waiting_for => case when caller_agent = rule.from_agent then rule.to_agent else rule.from_agent end
+    );
+  end if;
+
+  perform mesh.start_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
+  perform mesh.lock_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
+  saw_each_other := mesh.see_each_other(put_rule.from_agent, put_rule.to_agent);
+  select r.active into was_active
+  from mesh.rules r
+  where r.from_agent = put_rule.from_agent
+    and r.to_agent = put_rule.to_agent
+    and r.proto = put_rule.proto
+    and r.port = put_rule.port;
+  created := not found;
+
+  insert into mesh.rules as r (from_agent, to_agent, proto, port, from_agreed_at, to_agreed_at)
+  values (
+    put_rule.from_agent,
+    put_rule.to_agent,
+    put_rule.proto,
+    put_rule.port,
+    -- The operator, whose caller_agent is null, agrees for both.
+    case when caller_agent is distinct from put_rule.to_agent then clock_timestamp() end,
+    case when caller_agent is distinct from put_rule.from_agent then clock_timestamp() end
+  )
+  on conflict on constraint a_rule_is_put_once do update
+  set from_agreed_at = coalesce(r.from_agreed_at, excluded.from_agreed_at),
+      to_agreed_at = coalesce(r.to_agreed_at, excluded.to_agreed_at)
+  returning r.* into rule;
+
+  if created or rule.active is distinct from was_active then
+    perform mesh.refuse_beyond_limits(
+      rule, caller_agent, put_rule.max_rules, put_rule.max_requests, put_rule.max_requests_per_target
+    );
+    perform mesh.forget_declined(rule);
+  end if;
+
+  if rule.active and was_active is not true then
+    if mesh.both_registered(rule.from_agent, rule.to_agent) then
+      if not saw_each_other then
+        insert into mesh.pairs (low_agent, high_agent)
+        values (least(rule.from_agent, rule.to_agent), greatest(rule.from_agent, rule.to_agent))
+        on conflict do nothing;
+        perform mesh.raise_config_versions(array[rule.from_agent]);
+      end if;
+      -- The text of from_agent does not say what it may reach. So only the first rule between the
+      -- two changes it.
+      perform mesh.raise_config_versions(array[rule.to_agent]);
+    end if;
+    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.activated', rule);
+    if not saw_each_other and mesh.both_registered(rule.from_agent, rule.to_agent) then
+      perform mesh.record_sight(
+        put_rule.caller, caller_agent, 'peer.appeared', rule.from_agent, array[rule.to_agent::text]
+      );
+    end if;
+  elsif created then
+    perform mesh.record_rule_event(put_rule.caller, caller_agent, 'rule.requested', rule);
+  end if;
+
+  return mesh.put_rule_json(rule, created, mesh.waiting_for(rule));
+end
+$$;
+comment on function public.put_rule(jsonb, text, text, integer, text, integer, integer, integer) is
+  'Agrees to a rule, for the calling agent or, as the operator, for both. The rule is active once '
+  'both have agreed. If the other side has declined it within a day, nothing changes. Raises '
+  'forbidden, limit_exceeded.';
+
+create function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  revoked boolean;
+  rule mesh.rules;
+begin
+  caller_agent := agents.require_one_of(
+    agents.admit(revoke_rule.caller), revoke_rule.from_agent, revoke_rule.to_agent
+  );
+  perform mesh.take_turn(caller_agent);
+  perform mesh.lock_agents(array[revoke_rule.from_agent, revoke_rule.to_agent]);
+  perform mesh.lock_config_versions(array[revoke_rule.from_agent, revoke_rule.to_agent]);
+
+  delete from mesh.rules r
+  where r.from_agent = revoke_rule.from_agent
+    and r.to_agent = revoke_rule.to_agent
+    and r.proto = revoke_rule.proto
+    and r.port = revoke_rule.port
+  returning r.* into rule;
+  revoked := found;
+
+  if revoked then
+    if rule.active and mesh.both_registered(rule.from_agent, rule.to_agent) then
+      perform mesh.raise_config_versions(array[rule.to_agent]);
+      if not mesh.see_each_other(rule.from_agent, rule.to_agent) then
+        perform mesh.raise_config_versions(array[rule.from_agent]);
+        perform mesh.record_sight(
+          revoke_rule.caller, caller_agent, 'peer.vanished', rule.from_agent, array[rule.to_agent::text]
+        );
+      end if;
+    end if;
+    if caller_agent = mesh.waiting_for(rule) then
+      perform mesh.decline_request(rule, caller_agent);
+    end if;
+    perform mesh.record_rule_event(revoke_rule.caller, caller_agent, 'rule.revoked', rule);
+  end if;
+
+  return json_build_object(
+    'from_agent', revoke_rule.from_agent,
+    'to_agent', revoke_rule.to_agent,
+    'port', revoke_rule.port,
+    'proto', revoke_rule.proto,
+    'revoked', revoked
+  );
+end
+$$;
+comment on function public.revoke_rule(jsonb, text, text, integer, text) is
+  'Ends a rule, or a request for one, for both of its agents. If the agent that was asked calls '
+  'it, it declines the request for a day. Idempotent. Raises forbidden.';
+
 -- schemas/mesh/registrations.sql
 
 -- Registering peers, for the first time or again with other values.
@@ -6365,6 +6058,59 @@ comment on function public.register_peer(jsonb, text, text, text, inet, integer,
   'canonical form; endpoint_ip is its host, null for a DNS name. Raises forbidden, '
   'invalid_request, pubkey_in_use, network_full.';
 
+create function public.remove_peer(caller jsonb, agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  visible_peers text[];
+  removed_pubkey text;
+  has_peer boolean;
+  has_rules boolean;
+begin
+  caller_agent := agents.admit(remove_peer.caller);
+  remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
+  perform mesh.take_turn(caller_agent);
+  perform mesh.lock_agents(array[remove_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
+  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
+  has_peer := found;
+
+  with deleted as (
+    delete from mesh.rules r
+    where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id
+    returning r.*
+  )
+  select count(mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', d)) > 0
+  into has_rules
+  from deleted d;
+  if has_peer then
+    perform mesh.lock_pairs(remove_peer.agent_id);
+    delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
+    delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
+    update mesh.address_leases l
+    set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
+    where l.agent_id = remove_peer.agent_id;
+    perform mesh.raise_config_versions(visible_peers);
+  end if;
+
+  if has_peer or has_rules then
+    perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+    perform mesh.record_sight(
+      remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
+    );
+  end if;
+  return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
+end
+$$;
+comment on function public.remove_peer(jsonb, text) is
+  'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
+  'peer. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
+  'invalid_request.';
+
 -- schemas/mesh/configuration.sql
 
 -- What agents read of the mesh: the network map, and the state that a configuration is rendered
@@ -6561,6 +6307,121 @@ $$;
 comment on function public.read_wg_config(jsonb, text) is
   'What an agent''s configuration is rendered from. Raises forbidden, invalid_request, '
   'peer_not_found.';
+
+-- schemas/mesh/psks.sql
+
+-- Storing and rotating the PSKs of pairs.
+
+create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text;
+begin
+  subject := agents.require_self(agents.admit(store_psks.caller), store_psks.agent_id);
+  perform mesh.lock_pairs(
+    subject,
+    array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
+  );
+
+  with missing as materialized (
+    select p.ctid as row_id, m.psk_version, m.encrypted_psk
+    from jsonb_to_recordset(store_psks.psks)
+      as m (agent_id text, psk_version integer, encrypted_psk text)
+    -- One look into the index per PSK. The planner, which knows nothing of the list, might pair all
+    -- with all otherwise.
+    cross join lateral (
+      select p.ctid
+      from mesh.pairs p
+      where p.low_agent = least(m.agent_id collate "C", subject collate "C")
+        and p.high_agent = greatest(m.agent_id collate "C", subject collate "C")
+        and p.encrypted_psk is null
+      limit 1
+    ) p
+  )
+  update mesh.pairs p
+  set encrypted_psk = m.encrypted_psk,
+      encrypted_version = nullif(m.psk_version, p.psk_version),
+      made_at = clock_timestamp()
+  from missing m
+  -- Locked above, so that no row has moved since.
+  where p.ctid = m.row_id;
+
+  return public.read_wg_config(store_psks.caller, store_psks.agent_id);
+end
+$$;
+comment on function public.store_psks(jsonb, text, jsonb) is
+  'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. '
+  'Each is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody '
+  'was given that PSK before. Otherwise another side could keep an agent waiting by making and '
+  'replacing PSKs all the time. Then returns what read_wg_config returns, and raises the same '
+  'errors.';
+
+create function public.rotate_psk(caller jsonb, a text, b text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  pair mesh.pairs;
+  asked_at timestamptz;
+begin
+  caller_agent := agents.require_one_of(agents.admit(rotate_psk.caller), rotate_psk.a, rotate_psk.b);
+  perform mesh.take_turn(caller_agent);
+  perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
+  perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
+
+  -- A pair has a row only while both are registered.
+  select p.* into pair
+  from mesh.pairs p
+  where p.low_agent = least(rotate_psk.a collate "C", rotate_psk.b collate "C")
+    and p.high_agent = greatest(rotate_psk.a collate "C", rotate_psk.b collate "C")
+    and mesh.see_each_other(rotate_psk.a, rotate_psk.b)
+  for update;
+  if not found then
+    if caller_agent is null then
+      raise sqlstate 'PT404' using
+        message = 'peer_not_found',
+        hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
+    end if;
+    -- An agent gets no reason: it is not to learn whether the other one is registered.
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+
+  asked_at := clock_timestamp();
+  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before
+  -- it. So there is nothing to replace. If the version rose all the same, an agent that rotates
+  -- again and again could keep the other from ever getting a PSK.
+  if pair.encrypted_psk is not null then
+    update mesh.pairs p
+    set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at
+    where p.low_agent = pair.low_agent and p.high_agent = pair.high_agent
+    returning p.* into pair;
+    perform mesh.raise_config_versions(array[pair.low_agent, pair.high_agent]);
+    perform agents.record_change(
+      rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent,
+      jsonb_build_object('high_agent', pair.high_agent, 'psk_version', pair.psk_version),
+      pair.high_agent
+    );
+  end if;
+  return json_build_object(
+    'a', rotate_psk.a,
+    'b', rotate_psk.b,
+    'psk_version', pair.psk_version,
+    'rotated_at', agents.iso_timestamp(asked_at)
+  );
+end
+$$;
+comment on function public.rotate_psk(jsonb, text, text) is
+  'Replaces the PSK of a pair. The next configuration of either side makes the new one. If the '
+  'newest is not made yet, nothing changes, and the answer names it. In either case rotated_at is '
+  'the time of this call: no PSK that anybody was given before it stays valid. Raises forbidden, '
+  'and peer_not_found if the two do not see each other, whatever the reason.';
 
 -- schemas/mesh/metrics.sql
 
@@ -6947,36 +6808,6 @@ $$;
 comment on function agents.event_json(agents.events, text) is
   'An event as /events shows it to an agent; null: to the operator.';
 
-create function public.list_events(
-  caller jsonb,
-  agent_id text,
-  types text[],
-  max_entries integer,
-  after text
-) returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text := agents.authenticate(list_events.caller);
-  subject text := coalesce(caller_agent, list_events.agent_id);
-begin
-  if caller_agent <> list_events.agent_id then
-    raise sqlstate 'PT403' using message = 'forbidden';
-  end if;
-  return agents.events_page(
-    subject, null, list_events.types, null, list_events.max_entries, list_events.after, null,
-    is_for_operator => false
-  );
-end
-$$;
-comment on function public.list_events(jsonb, text, text[], integer, text) is
-  'The events of these types that concern an agent (null, from the operator: all), oldest first, '
-  'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
-  'empty even if there are more events. Raises forbidden, invalid_request.';
-
 -- schemas/changes/event_pages.sql
 
 -- Pages of the event log: what /events returns, and what the operator's commands read.
@@ -7261,6 +7092,36 @@ comment on function public.find_events(integer, text, timestamptz, text, text, t
   'one: it has looked at `looked_at` events of every type, the oldest from looked_back_to. '
   'Continuing from `latest` misses nothing. Raises invalid_request.';
 
+create function public.list_events(
+  caller jsonb,
+  agent_id text,
+  types text[],
+  max_entries integer,
+  after text
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(list_events.caller);
+  subject text := coalesce(caller_agent, list_events.agent_id);
+begin
+  if caller_agent <> list_events.agent_id then
+    raise sqlstate 'PT403' using message = 'forbidden';
+  end if;
+  return agents.events_page(
+    subject, null, list_events.types, null, list_events.max_entries, list_events.after, null,
+    is_for_operator => false
+  );
+end
+$$;
+comment on function public.list_events(jsonb, text, text[], integer, text) is
+  'The events of these types that concern an agent (null, from the operator: all), oldest first, '
+  'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
+  'empty even if there are more events. Raises forbidden, invalid_request.';
+
 -- schemas/changes/waits.sql
 
 -- Requests that wait for something to happen. Once a second, a function's process asks which of its
@@ -7377,6 +7238,176 @@ comment on function public.find_changes(jsonb) is
   '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
   'version}, {kind: "events", caller, agent_id, types, after}]. The others continue from the '
   'positions in the answer. Authenticates nobody: each request with news queries it itself.';
+
+-- schemas/changes/settling.sql
+
+-- What a sweep does to the log of events: it writes the events of what was only counted, and
+-- forgets what is too old.
+
+create function public.settle_reads(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  settled agents.reads;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(settle_reads.caller);
+
+  for settled in
+    delete from agents.reads r
+    -- By their places, which nobody changes while they are locked.
+    where r.ctid = any (array(
+      select d.ctid
+      from agents.reads d
+      where d.told_at <= now() - interval '1 minute'
+      order by d.told_at
+      limit settle_reads.max_entries
+      for update skip locked
+    ))
+    returning r.*
+  loop
+    if settled.untold_reads > 0 then
+      perform agents.record_event(
+        jsonb_build_object('kind', settled.actor_kind, 'user_id', nullif(settled.user_id, '')),
+        nullif(settled.reader, ''),
+        settled.action,
+        settled.subject_agent_id,
+        settled.object_id,
+        settled.details || jsonb_build_object(
+          'reads', settled.untold_reads,
+          'last_read_at', agents.iso_timestamp(settled.last_read_at)
+        ),
+        settled.other_agent_id
+      );
+    end if;
+    if settled.action = 'artifact.fetched' then
+      perform artifacts.settle_downloads(settled.object_id, settled.reads);
+    end if;
+  end loop;
+
+  select count(*) into remaining
+  from (
+    select from agents.reads r
+    where r.told_at <= now() - interval '1 minute'
+    order by r.told_at
+    limit 1000
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.settle_reads(jsonb, integer) is
+  'Writes the events of counted reads that no event has reported, once their minute has passed, '
+  'and deletes their rows. Returns {remaining}, which counts at most a thousand. Raises forbidden '
+  'for an agent.';
+
+create function public.settle_changes(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  due agents.repeated_changes;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(settle_changes.caller);
+
+  for due in
+    select c.*
+    from agents.repeated_changes c
+    where c.due_at <= now()
+    order by c.due_at
+    limit settle_changes.max_entries
+    for update skip locked
+  loop
+    if due.untold = 0 then
+      delete from agents.repeated_changes c where agents.is_same_thing(c, due);
+    else
+      update agents.repeated_changes c
+      set told_at = now(), told_times = c.untold, untold = 0, due_at = now() + interval '1 hour'
+      where agents.is_same_thing(c, due)
+      returning c.* into due;
+      perform agents.record_repeated(
+        due, null, jsonb_build_object('last_at', agents.iso_timestamp(due.last_at))
+      );
+    end if;
+  end loop;
+
+  select count(*) into remaining
+  from (
+    select from agents.repeated_changes c where c.due_at <= now() order by c.due_at limit 1000
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.settle_changes(jsonb, integer) is
+  'Writes the events of counted changes that no event has reported, once their minute has passed, '
+  'with the time of the last change as last_at. Deletes rows of things that were not changed '
+  'again within an hour. Returns {remaining}, which counts at most a thousand. Raises forbidden '
+  'for an agent.';
+
+create function public.forget_events(caller jsonb, retention_days integer, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  kept_since timestamptz := now() - make_interval(days => forget_events.retention_days);
+  last_looked_at bigint;
+  forgotten integer;
+  first_id bigint;
+  last_id bigint;
+  remaining integer;
+begin
+  perform agents.authenticate_operator(forget_events.caller);
+  if forget_events.retention_days < 30 then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "retention_days", "message": "Must be at least 30."}]}';
+  end if;
+  -- Two at once would count the same rows.
+  perform pg_advisory_xact_lock(hashtextextended('forget events', 0));
+
+  select max(e.event_id), count(*) filter (where e.is_over), min(e.event_id) filter (where e.is_over),
+    max(e.event_id) filter (where e.is_over)
+  into last_looked_at, forgotten, first_id, last_id
+  from (
+    select o.event_id, o.occurred_at < kept_since as is_over
+    from agents.events o
+    order by o.event_id
+    limit forget_events.max_entries
+  ) e;
+
+  if forgotten > 0 then
+    perform agents.record_event(
+      forget_events.caller, null, 'events.forgotten', null, null,
+      jsonb_build_object(
+        'removed', forgotten,
+        'first_event_id', first_id,
+        'last_event_id', last_id,
+        'kept_since', agents.iso_timestamp(kept_since)
+      )
+    );
+    delete from agents.events e
+    where e.event_id between first_id and last_id and e.occurred_at < kept_since;
+  end if;
+
+  select count(*) into remaining
+  from (
+    select e.occurred_at from agents.events e where e.event_id > last_looked_at order by e.event_id limit 1000
+  ) later
+  where later.occurred_at < kept_since;
+  return json_build_object('forgotten', forgotten, 'remaining', remaining);
+end
+$$;
+comment on function public.forget_events(jsonb, integer, integer) is
+  'Deletes events older than the given number of days, at least 30, among the max_entries oldest, '
+  'and writes one event that says which. Returns {forgotten, remaining}, where remaining counts '
+  'at most a thousand. Raises forbidden for an agent, invalid_request.';
 
 -- schemas/operator/removals.sql
 

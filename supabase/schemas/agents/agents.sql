@@ -21,3 +21,22 @@ stable
 return to_char(iso_timestamp.instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 comment on function agents.iso_timestamp(timestamptz) is
   'The format of every timestamp in an answer: ISO 8601, UTC, milliseconds, Z.';
+
+create function agents.access_lock(agent_id text) returns bigint
+language sql
+immutable
+return hashtextextended('access of ' || agent_id, 0);
+comment on function agents.access_lock(text) is
+  'The advisory lock that an agent''s writes share, and that ending its access takes exclusively. '
+  'It is the first lock of every transaction that takes it.';
+
+create function agents.end_access(agent_id text) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select pg_advisory_xact_lock(agents.access_lock(end_access.agent_id))
+$$;
+comment on function agents.end_access(text) is
+  'Call this before the first change of a transaction that ends an agent''s keys or its access as '
+  'a user: it waits for the agent''s admitted writes, and holds back new ones.';

@@ -130,25 +130,6 @@ comment on function agents.actor_of(jsonb) is
 -- agent's access waits for the writes that were admitted, and holds back others until it has
 -- committed. So a removal finds everything that the agent wrote, and nothing is written after it.
 
-create function agents.access_lock(agent_id text) returns bigint
-language sql
-immutable
-return hashtextextended('access of ' || agent_id, 0);
-comment on function agents.access_lock(text) is
-  'The advisory lock that an agent''s writes share, and that ending its access takes exclusively. '
-  'It is the first lock of every transaction that takes it.';
-
-create function agents.end_access(agent_id text) returns void
-language sql
-volatile
-set search_path = ''
-as $$
-  select pg_advisory_xact_lock(agents.access_lock(end_access.agent_id))
-$$;
-comment on function agents.end_access(text) is
-  'Call this before the first change of a transaction that ends an agent''s keys or its access as '
-  'a user: it waits for the agent''s admitted writes, and holds back new ones.';
-
 create function agents.admit(caller jsonb) returns text
 language plpgsql
 volatile

@@ -220,38 +220,3 @@ comment on function public.list_artifacts(jsonb, text, text, integer, text) is
   'The current artifacts of an agent under a prefix, in byte order of `key`, after after_key. If '
   'last_key is not null, the next page begins after it. A page may be short or empty before the '
   'last. Raises forbidden, invalid_request.';
-
-create function public.delete_artifact(caller jsonb, artifact_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  artifact artifacts.artifacts;
-begin
-  caller_agent := agents.admit(delete_artifact.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
-  if artifact.state = 'deleted' then
-    -- Whoever lost the first answer, and repeats the delete, gets it now.
-    return artifacts.artifact_json(artifact);
-  end if;
-  perform artifacts.refuse_ended(artifact);
-
-  -- Grants end because their artifact has; the bytes are removed by the sweep.
-  update artifacts.artifacts a
-  set state = 'deleted', deleted_at = clock_timestamp()
-  where a.artifact_id = artifact.artifact_id
-  returning a.* into artifact;
-  -- A commit under way loses its lease, and so its verdict.
-  delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
-
-  perform agents.record_event(
-    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id
-  );
-  return artifacts.artifact_json(artifact);
-end
-$$;
-comment on function public.delete_artifact(jsonb, text) is
-  'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';

@@ -1,6 +1,6 @@
 -- Retention, in steps. Each is a separate call and transaction that touches a bounded number of
 -- rows, can be repeated after a crash at any point, and can run several times at once. After
--- count_surplus_uploads (objects.sql):
+-- count_surplus_uploads (surplus_uploads.sql):
 --   end_artifacts      marks expired, deleted and abandoned artifacts; from its commit on, every
 --                      operation refuses them
 --   find_dead_objects  lists the bytes that the caller must remove through the Storage API

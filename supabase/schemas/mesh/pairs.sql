@@ -78,54 +78,6 @@ begin atomic
 end;
 comment on function mesh.pairs_of(text, text[]) is 'The pairs of an agent with these others.';
 
-create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  subject text;
-begin
-  subject := agents.require_self(agents.admit(store_psks.caller), store_psks.agent_id);
-  perform mesh.lock_pairs(
-    subject,
-    array(select m.agent_id from jsonb_to_recordset(store_psks.psks) as m (agent_id text))
-  );
-
-  with missing as materialized (
-    select p.ctid as row_id, m.psk_version, m.encrypted_psk
-    from jsonb_to_recordset(store_psks.psks)
-      as m (agent_id text, psk_version integer, encrypted_psk text)
-    -- One look into the index per PSK. The planner, which knows nothing of the list, might pair all
-    -- with all otherwise.
-    cross join lateral (
-      select p.ctid
-      from mesh.pairs p
-      where p.low_agent = least(m.agent_id collate "C", subject collate "C")
-        and p.high_agent = greatest(m.agent_id collate "C", subject collate "C")
-        and p.encrypted_psk is null
-      limit 1
-    ) p
-  )
-  update mesh.pairs p
-  set encrypted_psk = m.encrypted_psk,
-      encrypted_version = nullif(m.psk_version, p.psk_version),
-      made_at = clock_timestamp()
-  from missing m
-  -- Locked above, so that no row has moved since.
-  where p.ctid = m.row_id;
-
-  return public.read_wg_config(store_psks.caller, store_psks.agent_id);
-end
-$$;
-comment on function public.store_psks(jsonb, text, jsonb) is
-  'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. '
-  'Each is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody '
-  'was given that PSK before. Otherwise another side could keep an agent waiting by making and '
-  'replacing PSKs all the time. Then returns what read_wg_config returns, and raises the same '
-  'errors.';
-
 create function mesh.missing_for_psk(one_agent text, other_agent text) returns text
 language sql
 stable
@@ -141,69 +93,6 @@ as $$
 $$;
 comment on function mesh.missing_for_psk(text, text) is
   'Why two agents have no PSK to rotate, as a sentence for the operator.';
-
-create function public.rotate_psk(caller jsonb, a text, b text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  pair mesh.pairs;
-  asked_at timestamptz;
-begin
-  caller_agent := agents.require_one_of(agents.admit(rotate_psk.caller), rotate_psk.a, rotate_psk.b);
-  perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[rotate_psk.a, rotate_psk.b]);
-  perform mesh.lock_config_versions(array[rotate_psk.a, rotate_psk.b]);
-
-  -- A pair has a row only while both are registered.
-  select p.* into pair
-  from mesh.pairs p
-  where p.low_agent = least(rotate_psk.a collate "C", rotate_psk.b collate "C")
-    and p.high_agent = greatest(rotate_psk.a collate "C", rotate_psk.b collate "C")
-    and mesh.see_each_other(rotate_psk.a, rotate_psk.b)
-  for update;
-  if not found then
-    if caller_agent is null then
-      raise sqlstate 'PT404' using
-        message = 'peer_not_found',
-        hint = mesh.missing_for_psk(rotate_psk.a, rotate_psk.b);
-    end if;
-    -- An agent gets no reason: it is not to learn whether the other one is registered.
-    raise sqlstate 'PT404' using message = 'peer_not_found';
-  end if;
-
-  asked_at := clock_timestamp();
-  -- While the newest PSK is still to be made, nobody was given it, and nobody gets the one before
-  -- it. So there is nothing to replace. If the version rose all the same, an agent that rotates
-  -- again and again could keep the other from ever getting a PSK.
-  if pair.encrypted_psk is not null then
-    update mesh.pairs p
-    set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = asked_at
-    where p.low_agent = pair.low_agent and p.high_agent = pair.high_agent
-    returning p.* into pair;
-    perform mesh.raise_config_versions(array[pair.low_agent, pair.high_agent]);
-    perform agents.record_change(
-      rotate_psk.caller, caller_agent, 'psk.rotated', pair.low_agent,
-      jsonb_build_object('high_agent', pair.high_agent, 'psk_version', pair.psk_version),
-      pair.high_agent
-    );
-  end if;
-  return json_build_object(
-    'a', rotate_psk.a,
-    'b', rotate_psk.b,
-    'psk_version', pair.psk_version,
-    'rotated_at', agents.iso_timestamp(asked_at)
-  );
-end
-$$;
-comment on function public.rotate_psk(jsonb, text, text) is
-  'Replaces the PSK of a pair. The next configuration of either side makes the new one. If the '
-  'newest is not made yet, nothing changes, and the answer names it. In either case rotated_at is '
-  'the time of this call: no PSK that anybody was given before it stays valid. Raises forbidden, '
-  'and peer_not_found if the two do not see each other, whatever the reason.';
 
 create function public.list_psks_to_reencrypt(newest_key_id text, max_entries integer) returns json
 language sql

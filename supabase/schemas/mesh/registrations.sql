@@ -221,3 +221,56 @@ comment on function public.register_peer(jsonb, text, text, text, inet, integer,
   'Registers an agent''s peer, or updates it, and returns the peer object. endpoint is in '
   'canonical form; endpoint_ip is its host, null for a DNS name. Raises forbidden, '
   'invalid_request, pubkey_in_use, network_full.';
+
+create function public.remove_peer(caller jsonb, agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  visible_peers text[];
+  removed_pubkey text;
+  has_peer boolean;
+  has_rules boolean;
+begin
+  caller_agent := agents.admit(remove_peer.caller);
+  remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
+  perform mesh.take_turn(caller_agent);
+  perform mesh.lock_agents(array[remove_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
+  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
+  has_peer := found;
+
+  with deleted as (
+    delete from mesh.rules r
+    where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id
+    returning r.*
+  )
+  select count(mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', d)) > 0
+  into has_rules
+  from deleted d;
+  if has_peer then
+    perform mesh.lock_pairs(remove_peer.agent_id);
+    delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
+    delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
+    update mesh.address_leases l
+    set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
+    where l.agent_id = remove_peer.agent_id;
+    perform mesh.raise_config_versions(visible_peers);
+  end if;
+
+  if has_peer or has_rules then
+    perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+    perform mesh.record_sight(
+      remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
+    );
+  end if;
+  return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
+end
+$$;
+comment on function public.remove_peer(jsonb, text) is
+  'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
+  'peer. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
+  'invalid_request.';

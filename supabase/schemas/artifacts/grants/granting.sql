@@ -1,0 +1,193 @@
+-- Giving access, and taking it away.
+
+create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Above max_ended, every so many grants of the agent it is looked whether there are too many:
+  -- that reads max_ended entries of an index. Twice as many go, so that it catches up.
+  look_every constant integer := 100;
+  grants_on_record bigint;
+  looked_at timestamptz := clock_timestamp();
+  -- Very many may end at one instant.
+  kept_until timestamptz;
+  kept_id text;
+begin
+  select t.grants into grants_on_record
+  from artifacts.totals t
+  where t.agent_id = forget_surplus_grants.from_agent;
+  if grants_on_record <= forget_surplus_grants.max_ended
+    or (grants_on_record - forget_surplus_grants.max_ended) % look_every <> 0
+  then
+    return;
+  end if;
+
+  select g.live_until, g.grant_id into kept_until, kept_id
+  from artifacts.grants g
+  where g.from_agent = forget_surplus_grants.from_agent and g.live_until <= looked_at
+  order by g.from_agent desc, g.live_until desc, g.grant_id desc
+  offset forget_surplus_grants.max_ended - 1
+  limit 1;
+
+  delete from artifacts.grants g
+  where g.grant_id = any (array(
+    select e.grant_id
+    from artifacts.grants e
+    where e.from_agent = forget_surplus_grants.from_agent
+      and (e.live_until, e.grant_id) < (kept_until, kept_id)
+    order by e.from_agent, e.live_until, e.grant_id
+    limit 2 * look_every
+    -- The sweep may be at work on them, or another grant of the agent.
+    for update skip locked
+  ));
+end
+$$;
+comment on function artifacts.forget_surplus_grants(text, integer) is
+  'Call this after each new grant of an agent. If more than max_ended of its ended grants are '
+  'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
+  'name any number of others.';
+
+create function public.grant_artifact(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  expires_at timestamptz,
+  grant_id text,
+  token_hash text,
+  max_live_grants integer,
+  max_ended_grants integer default 10000,
+  max_downloads integer default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  artifact artifacts.artifacts;
+  granted artifacts.grants;
+  checked_at timestamptz;
+begin
+  caller_agent := agents.admit(grant_artifact.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
+  perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+  checked_at := clock_timestamp();
+  if grant_artifact.expires_at <= checked_at then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
+
+  -- Exact, because the artifact is locked.
+  if (
+    select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
+  ) >= grant_artifact.max_live_grants then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
+  end if;
+
+  insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at)
+  values (
+    grant_artifact.grant_id,
+    artifact.artifact_id,
+    artifact.agent_id,
+    grant_artifact.to_agent,
+    grant_artifact.token_hash,
+    grant_artifact.expires_at
+  )
+  returning * into granted;
+  if grant_artifact.max_downloads is not null then
+    insert into artifacts.grant_downloads (grant_id, max_downloads)
+    values (granted.grant_id, grant_artifact.max_downloads);
+  end if;
+  perform artifacts.forget_surplus_grants(granted.from_agent, grant_artifact.max_ended_grants);
+
+  perform agents.record_event(
+    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', granted.artifact_id,
+      'expires_at', agents.iso_timestamp(granted.expires_at),
+      'max_downloads', grant_artifact.max_downloads
+    )),
+    granted.from_agent
+  );
+  return json_build_object(
+    'grant_id', granted.grant_id,
+    'artifact_id', granted.artifact_id,
+    'to_agent', granted.to_agent,
+    'expires_at', agents.iso_timestamp(granted.expires_at)
+  );
+end
+$$;
+comment on function public.grant_artifact(
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer
+) is
+  'Gives an agent (null: whoever has the token) access to an artifact until expires_at, for '
+  'max_downloads downloads (null: any number). Of the owner''s ended grants, the newest '
+  'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
+  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
+
+create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  checked_at timestamptz;
+  live_ids text[];
+  revoked artifacts.grants;
+  revoked_ids text[] := array[]::text[];
+begin
+  caller_agent := agents.admit(revoke_grants.caller);
+  if revoke_grants.grant_id is not null then
+    -- Whatever else the request names must be that grant's own.
+    live_ids := array(
+      select g.grant_id
+      from artifacts.grants g
+      where g.grant_id = revoke_grants.grant_id
+        and (caller_agent is null or g.from_agent = caller_agent)
+        and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
+        and (revoke_grants.to_agent is null or g.to_agent = revoke_grants.to_agent)
+    );
+    if live_ids = '{}' then
+      raise sqlstate 'PT404' using message = 'grant_not_found';
+    end if;
+  else
+    -- Under the lock, a grant that is being written now either waits or is seen.
+    perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    checked_at := clock_timestamp();
+    live_ids := array(
+      select g.grant_id
+      from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
+      where g.to_agent = revoke_grants.to_agent
+    );
+  end if;
+
+  for revoked in
+    update artifacts.grants g
+    set revoked_at = clock_timestamp()
+    where g.grant_id = any (live_ids) and g.revoked_at is null and g.expires_at > clock_timestamp()
+    returning g.*
+  loop
+    perform agents.record_event(
+      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+      jsonb_build_object('artifact_id', revoked.artifact_id), revoked.from_agent
+    );
+    revoked_ids := revoked_ids || revoked.grant_id;
+  end loop;
+
+  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
+end
+$$;
+comment on function public.revoke_grants(jsonb, text, text, text) is
+  'Revokes one grant by its id, or every live grant of an artifact to an agent. Idempotent. '
+  'Raises grant_not_found or artifact_not_found.';

@@ -1,0 +1,75 @@
+-- Heartbeats: a peer is online, and runs a configuration version.
+
+create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
+language sql
+immutable
+return (lags.liveness).config_version_applied <> lags.version + lags.rendering_revision;
+comment on function mesh.lags(mesh.liveness, bigint, integer) is
+  'Whether a peer runs another configuration than the current one; null: it never reported one. '
+  'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
+  'the rendering_revision of the functions.';
+
+create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text;
+  answer json;
+begin
+  subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
+  with seen as (
+    update mesh.liveness l
+    set last_seen = clock_timestamp(),
+        config_version_applied = coalesce(record_heartbeat.config_version, l.config_version_applied)
+    where l.agent_id = subject
+    returning l.*
+  )
+  select json_build_object(
+    'agent_id', s.agent_id,
+    'last_seen', agents.iso_timestamp(s.last_seen),
+    'config_version', v.version
+  ) into answer
+  from seen s
+  join mesh.config_versions v on v.agent_id = s.agent_id;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.record_heartbeat(jsonb, text, bigint) is
+  'Records that an agent is alive and, if it says so, which configuration it runs. Returns the '
+  'version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+
+create function public.read_heartbeat(caller jsonb, agent_id text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(read_heartbeat.caller, read_heartbeat.agent_id);
+  answer json;
+begin
+  select json_build_object(
+    'agent_id', l.agent_id,
+    'last_seen', agents.iso_timestamp(l.last_seen),
+    'config_version', v.version
+  ) into answer
+  from mesh.liveness l
+  join mesh.config_versions v on v.agent_id = l.agent_id
+  where l.agent_id = subject;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.read_heartbeat(jsonb, text) is
+  'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
+  'forbidden, invalid_request, peer_not_found.';
