@@ -7092,6 +7092,10 @@ comment on function public.find_events(integer, text, timestamptz, text, text, t
   'one: it has looked at `looked_at` events of every type, the oldest from looked_back_to. '
   'Continuing from `latest` misses nothing. Raises invalid_request.';
 
+-- schemas/changes/events.sql
+
+-- Pages of events, as /events answers them.
+
 create function public.list_events(
   caller jsonb,
   agent_id text,
