@@ -5,6 +5,7 @@ import { findSecretsInLogs } from "./log_secrets.ts";
 import { removePostgresHome } from "../../local/postgres/home.ts";
 import { stopRequest } from "../../local/processes/stop_request.ts";
 import { stateFiles } from "../../local/state/state_files.ts";
+import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, stackEnvironment, startStack } from "../../local/stack/stack.ts";
 import { runCommand } from "../../local/command/run_command.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
@@ -19,9 +20,7 @@ async function main(): Promise<number> {
   try {
     // Open to other users: when this is root, PostgreSQL runs as another user.
     await chmod(stateDir, 0o711);
-    // Tests sweep when they want to, and what they look at is not to be swept in between.
-    Deno.env.set("SWEEP_SECONDS", String(24 * 3600));
-    const stack = await startStack({ port: 0, stateDir, durable: false });
+    const stack = await startStack({ ...THROW_AWAY, stateDir });
     const code = await runTests(stack, stopRequested);
     await stack.stop();
     const complaints = [

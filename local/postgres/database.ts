@@ -6,12 +6,12 @@ import { openCluster, startPostgres, SUPERUSER } from "./cluster.ts";
 import type { ProcessRecords } from "../state/process_records.ts";
 import type { ProjectKeys } from "../state/project_keys.ts";
 
+/** What a database needs of the options of its stack. */
 export interface DatabaseOptions {
   readonly stateDir: string;
-  readonly keys: ProjectKeys;
   readonly durable: boolean;
-  readonly migrationsDirectory: string | URL | undefined;
-  readonly records: ProcessRecords;
+  /** Null: the project's own. */
+  readonly migrationsDirectory: string | URL | null;
   readonly onProgress: (line: string) => void;
 }
 
@@ -25,8 +25,11 @@ export interface Database {
  * Starts PostgreSQL with Supabase's roles and schemas, and applies the project's migrations. Throws
  * CommandError. A database that another schema made stays as it is.
  */
-export async function startDatabase(options: DatabaseOptions): Promise<Database> {
-  const { keys, durable, onProgress, records } = options;
+export async function startDatabase(
+  options: DatabaseOptions,
+  { keys, records }: { readonly keys: ProjectKeys; readonly records: ProcessRecords },
+): Promise<Database> {
+  const { durable, onProgress } = options;
   onProgress("Preparing PostgreSQL (the first run downloads it, about 20 MB) …");
   const cluster = await openCluster({
     stateDir: options.stateDir,

@@ -19,8 +19,9 @@ const MIGRATION_FILE = /^([0-9]+)_(.*)\.sql$/;
 
 /** The migrations of a directory, in the order in which they are applied. */
 export async function readMigrationFiles(
-  directory: string | URL = MIGRATIONS_DIRECTORY,
+  named: string | URL | null = null,
 ): Promise<MigrationFile[]> {
+  const directory = named ?? MIGRATIONS_DIRECTORY;
   const path = directory instanceof URL ? fileURLToPath(directory) : directory;
   const files = (await readdir(path)).sort();
   return await Promise.all(files.flatMap((file) => {

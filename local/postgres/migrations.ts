@@ -6,7 +6,7 @@ export interface MigrationOptions {
   /** As the role that migrates a hosted project: `postgres`. */
   readonly databaseUrl: string;
   /** Default: the project's own migrations. */
-  readonly directory?: string | URL | undefined;
+  readonly directory?: string | URL | null;
 }
 
 /**

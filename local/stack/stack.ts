@@ -3,7 +3,8 @@ import { readSigningKey } from "../auth/signing_key.ts";
 import { startDatabase } from "../postgres/database.ts";
 import { freePort } from "../processes/free_port.ts";
 import { functionEnvironment } from "./function_environment.ts";
-import { type FunctionOptions, type RunningFunction, startFunction } from "./functions.ts";
+import { startFunction } from "./functions.ts";
+import { type StackRequest, withDefaults } from "./options.ts";
 import { startGateway } from "../gateway/gateway.ts";
 import { awaitHealth } from "./health.ts";
 import { keepRunning } from "../processes/keep_running.ts";
@@ -16,31 +17,7 @@ import { readOrMakeKeys } from "../state/project_keys.ts";
 import { stateFiles } from "../state/state_files.ts";
 import { lockState } from "../state/state_lock.ts";
 import { startStorage } from "../storage/server.ts";
-import { startSweepTimer, sweepSeconds } from "./sweep_timer.ts";
-
-export interface StackOptions {
-  /** Of the gateway; 0: a free one. */
-  readonly port: number;
-  /** Absolute. */
-  readonly stateDir: string;
-  readonly onProgress?: (line: string) => void;
-  /**
-   * False for a throw-away stack: faster, but a crash of the machine may lose everything. Default:
-   * true.
-   */
-  readonly durable?: boolean;
-  /** Default: the project's own. */
-  readonly migrationsDirectory?: string | URL;
-  readonly functionsDirectory?: string;
-  /** Default: both of the project's. */
-  readonly functionNames?: readonly string[];
-  /** How a function is started. Default: `startFunction`. */
-  readonly startFunction?: (options: FunctionOptions) => Promise<RunningFunction>;
-  /** Bytes; for buckets without a limit of their own. Default: 50 MiB. */
-  readonly storageSizeLimit?: number;
-  /** Storage copies what it moves, and takes this long. Default: a move is made at once. */
-  readonly storageCopyMilliseconds?: number;
-}
+import { startSweepTimer } from "./sweep_timer.ts";
 
 export interface Stack {
   readonly url: string;
@@ -57,16 +34,14 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-const FUNCTION_NAMES = ["agent-artifacts", "agent-mesh"];
-
 /**
  * Starts the whole service, after ending what a killed stack left running. Resolves when the
  * functions are healthy. Throws CommandError, with nothing left running.
  */
-export async function startStack(options: StackOptions): Promise<Stack> {
-  const { stateDir, durable = true, onProgress = () => {} } = options;
+export async function startStack(request: StackRequest): Promise<Stack> {
+  const options = withDefaults(request);
+  const { stateDir, onProgress } = options;
   const files = stateFiles(stateDir);
-  const secondsBetweenSweeps = sweepSeconds(Deno.env.get("SWEEP_SECONDS"));
   const lock = await lockState(stateDir);
   // What to undo when the stack stops or its start fails, in reverse order.
   const stops: (() => Promise<void>)[] = [lock.release];
@@ -96,34 +71,22 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       auth: 0,
       functions: new Map<string, number>(),
     };
-    for (const name of options.functionNames ?? FUNCTION_NAMES) {
+    for (const name of options.functionNames) {
       upstreams.functions.set(name, await freePort());
     }
     const gateway = await startGateway({ port: options.port, keys, upstreams });
     stops.push(gateway.stop);
     const url = `http://127.0.0.1:${gateway.port}`;
-    const environment = functionEnvironment({ url, keys });
+    const environment = functionEnvironment({ url, keys, variables: options.functionVariables });
 
-    const binary = await locatePostgrest();
-    const database = await startDatabase({
-      stateDir,
-      keys,
-      durable,
-      records,
-      onProgress,
-      migrationsDirectory: options.migrationsDirectory,
-    });
+    const binary = await locatePostgrest(options);
+    const database = await startDatabase(options, { keys, records });
     stops.push(database.stop);
 
-    const storage = await startStorage({
+    const storage = await startStorage(options, {
       directory: files.storage,
       databaseUrl: database.url("supabase_storage_admin"),
       jwtSecret: keys.jwtSecret,
-      durable,
-      ...(options.storageSizeLimit === undefined ? {} : { sizeLimit: options.storageSizeLimit }),
-      ...(options.storageCopyMilliseconds === undefined
-        ? {}
-        : { copyMilliseconds: options.storageCopyMilliseconds }),
     });
     stops.push(storage.stop);
     upstreams.storage = storage.port;
@@ -161,7 +124,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
             port,
             environment,
             logFile: files.logFile(name),
-            ...(options.functionsDirectory === undefined
+            ...(options.functionsDirectory === null
               ? {}
               : { functionsDirectory: options.functionsDirectory }),
           });
@@ -172,12 +135,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       stops.push(supervised.stop);
     }
     for (const name of upstreams.functions.keys()) await awaitHealth({ url, name });
-    const sweepTimer = startSweepTimer({
-      url,
-      secretKey: keys.secretKey,
-      seconds: secondsBetweenSweeps,
-      onProgress,
-    });
+    const sweepTimer = startSweepTimer(options, { url, secretKey: keys.secretKey });
     stops.push(sweepTimer.stop);
 
     const stack: Stack = {

@@ -1,44 +1,19 @@
 import { stopRequest } from "../processes/stop_request.ts";
-import { stateDirectory } from "../state/state_directory.ts";
 import { stateFiles } from "../state/state_files.ts";
-import { CommandError } from "../command/command_error.ts";
 import { runCommand } from "../command/run_command.ts";
-
-const DEFAULT_PORT = 54321;
+import { readStackOptions } from "./options.ts";
 
 async function main(): Promise<void> {
   const stopRequested = stopRequest();
-  const stateDir = stateDirectory();
-  console.log(`Starting the service with its state in ${stateDir} …`);
+  const options = readStackOptions(Deno.env.toObject());
+  console.log(`Starting the service with its state in ${options.stateDir} …`);
   // Loaded only now: at the first run, this downloads packages.
   const { startStack } = await import("./stack.ts");
-  const stack = await startStack({
-    port: portOf(Deno.env.get("PORT")),
-    stateDir,
-    onProgress: console.log,
-    ...storageSizeLimit(Deno.env.get("STORAGE_FILE_SIZE_LIMIT")),
-  });
-  console.log(`Keys and URLs are in ${stateFiles(stateDir).env}`);
+  const stack = await startStack({ ...options, onProgress: console.log });
+  console.log(`Keys and URLs are in ${stateFiles(options.stateDir).env}`);
   console.log(`Ready: ${stack.url}`);
   console.log(await stopRequested);
   await stack.stop();
-}
-
-function portOf(text: string | undefined): number {
-  if (!text) return DEFAULT_PORT;
-  const port = Number(text);
-  if (!/^[0-9]+$/.test(text) || port < 1 || port > 65_535) {
-    throw new CommandError("PORT must be a whole number from 1 to 65535.");
-  }
-  return port;
-}
-
-function storageSizeLimit(text: string | undefined): { storageSizeLimit?: number } {
-  if (!text) return {};
-  if (!/^[0-9]+$/.test(text)) {
-    throw new CommandError("STORAGE_FILE_SIZE_LIMIT must be a whole number of bytes.");
-  }
-  return { storageSizeLimit: Number(text) };
 }
 
 await runCommand(main);

@@ -1,13 +1,12 @@
-import { CommandError, reasonOf } from "../command/command_error.ts";
+import { reasonOf } from "../command/command_error.ts";
+import type { StackOptions } from "./options.ts";
 
-const DEFAULT_SECONDS = 120;
+type SweepTimerOptions = Pick<StackOptions, "sweepSeconds" | "onProgress">;
 
-export interface SweepTimerOptions {
+interface SweptService {
   /** Origin of the stack's gateway. */
   readonly url: string;
   readonly secretKey: string;
-  readonly seconds: number;
-  readonly onProgress: (line: string) => void;
 }
 
 interface Swept {
@@ -16,21 +15,23 @@ interface Swept {
 }
 
 /**
- * Sweeps every `seconds` until `stop`, as pg_cron does for a hosted project. A sweep that fails is
- * only reported.
+ * Sweeps every `sweepSeconds` until `stop`, as pg_cron does for a hosted project. A sweep that fails
+ * is only reported.
  */
-export function startSweepTimer(options: SweepTimerOptions): { stop(): Promise<void> } {
-  const { seconds, onProgress } = options;
+export function startSweepTimer(
+  { sweepSeconds, onProgress }: SweepTimerOptions,
+  service: SweptService,
+): { stop(): Promise<void> } {
   const stopping = new AbortController();
   let sweeping: Promise<void> | null = null;
 
   const timer = setInterval(() => {
-    sweeping ??= sweep(options, stopping.signal)
+    sweeping ??= sweep(service, { onProgress, signal: stopping.signal })
       .catch((cause) => {
         if (!stopping.signal.aborted) onProgress(`The sweep failed: ${reasonOf(cause)}`);
       })
       .finally(() => sweeping = null);
-  }, seconds * 1000);
+  }, sweepSeconds * 1000);
 
   return {
     async stop() {
@@ -41,24 +42,9 @@ export function startSweepTimer(options: SweepTimerOptions): { stop(): Promise<v
   };
 }
 
-/**
- * The seconds between sweeps by `text`, the value of SWEEP_SECONDS; two minutes when it is not set.
- * Throws CommandError.
- */
-export function sweepSeconds(text: string | undefined): number {
-  if (!text) return DEFAULT_SECONDS;
-  // A longer timer would fire at once.
-  const maximum = Math.floor((2 ** 31 - 1) / 1000);
-  const seconds = Number(text);
-  if (!/^[0-9]+$/.test(text) || seconds < 1 || seconds > maximum) {
-    throw new CommandError(`SWEEP_SECONDS must be a whole number from 1 to ${maximum}.`);
-  }
-  return seconds;
-}
-
 async function sweep(
-  { url, secretKey, onProgress }: SweepTimerOptions,
-  signal: AbortSignal,
+  { url, secretKey }: SweptService,
+  { onProgress, signal }: Pick<StackOptions, "onProgress"> & { readonly signal: AbortSignal },
 ): Promise<void> {
   let held = 0;
   let remainingBefore: number;

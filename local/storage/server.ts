@@ -14,17 +14,21 @@ import { StorageError, storageErrors } from "./storage_error.ts";
 import { isValidPath, receiveUpload } from "./upload.ts";
 import { SenderGone } from "./upload_body.ts";
 
+/** What Storage needs of the options of its stack. */
 export interface StorageOptions {
+  /** Bytes, for buckets without a limit of their own. */
+  readonly storageSizeLimit: number;
+  /** Whether an upload is flushed to the disk before it is answered. */
+  readonly durable: boolean;
+  /** For tests: every move copies, and takes this long. Null: a move is made at once. */
+  readonly storageCopyMilliseconds: number | null;
+}
+
+export interface StoragePlace {
   readonly directory: string;
   /** As the role `supabase_storage_admin`. */
   readonly databaseUrl: string;
   readonly jwtSecret: string;
-  /** Bytes, for buckets without a limit of their own. Default: 50 MiB, as hosted. */
-  readonly sizeLimit?: number;
-  /** Whether an upload is flushed to the disk before it is answered. */
-  readonly durable: boolean;
-  /** For tests: every move copies, and takes this long. Default: a move is made at once. */
-  readonly copyMilliseconds?: number;
 }
 
 export interface StorageServer {
@@ -32,20 +36,20 @@ export interface StorageServer {
   stop(): Promise<void>;
 }
 
-const FIFTY_MEBIBYTES = 50 * 1024 ** 2;
-
 /**
  * Starts a stand-in for Supabase Storage. It knows only the calls that the service and its callers
  * make, and answers them as the real server does. It stands behind the gateway, so paths come
  * without `/storage/v1`.
  */
-export async function startStorage(options: StorageOptions): Promise<StorageServer> {
-  const rows = new ObjectRows(options.databaseUrl);
-  const files = await ObjectFiles.open(options.directory, options);
+export async function startStorage(
+  options: StorageOptions,
+  place: StoragePlace,
+): Promise<StorageServer> {
+  const { storageSizeLimit: sizeLimit, storageCopyMilliseconds: copyMilliseconds } = options;
+  const rows = new ObjectRows(place.databaseUrl);
+  const files = await ObjectFiles.open(place.directory, options);
   await files.keepOnly(await rows.versions());
-  const tokens = new Tokens(options.jwtSecret);
-  const sizeLimit = options.sizeLimit ?? FIFTY_MEBIBYTES;
-  const copyMilliseconds = options.copyMilliseconds ?? null;
+  const tokens = new Tokens(place.jwtSecret);
   const app = new Hono();
 
   app.put("/object/upload/sign/:bucket/:path{.+}", async (context) => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import postgres from "postgres";
 import { removePostgresHome } from "../../local/postgres/home.ts";
+import { type StackOptions, THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, startStack } from "../../local/stack/stack.ts";
 import type { Swept } from "./sweep/sweeping.ts";
 
@@ -25,17 +26,17 @@ export interface OwnStack {
 
 export async function withOwnStack(
   run: (own: OwnStack) => Promise<void>,
-  { functionNames = ["agent-artifacts"] }: { readonly functionNames?: readonly string[] } = {},
+  options: Partial<StackOptions> = {},
 ): Promise<void> {
   const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-sweep-" });
   try {
     // Others may pass through: as root, PostgreSQL runs as another user.
     await Deno.chmod(stateDir, 0o711);
     const stack = await startStack({
-      port: 0,
+      ...THROW_AWAY,
+      functionNames: ["agent-artifacts"],
+      ...options,
       stateDir,
-      durable: false,
-      functionNames,
     });
     const sql = postgres(stack.superuserDatabaseUrl, { max: 2, onnotice: () => {} });
     try {

@@ -4,6 +4,7 @@ import { startHostedFunction } from "../../dev/deploy/hosted_function.ts";
 import { packFunctions } from "../../dev/deploy/pack.ts";
 import { runConformance } from "../../dev/checks/conformance_run.ts";
 import { addCounts } from "../../dev/checks/test_counts.ts";
+import { THROW_AWAY } from "../../local/stack/options.ts";
 import { startStack } from "../../local/stack/stack.ts";
 import { openStateDirectory } from "../stack/stack_process.ts";
 import { openTemporaryDirectory } from "./temporary_directory.ts";
@@ -13,9 +14,8 @@ Deno.test("the packed files alone, under the Deno that hosted projects run → p
   await using state = await openStateDirectory();
   const packed = await packFunctions(directory.path);
   const stack = await startStack({
-    port: 0,
+    ...THROW_AWAY,
     stateDir: state.path,
-    durable: false,
     functionNames: packed.map(({ name }) => name),
     startFunction: (options) =>
       startHostedFunction(packed.find(({ name }) => name === options.name)!, options),

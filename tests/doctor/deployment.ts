@@ -8,6 +8,7 @@ import type { Connection } from "../../operator/doctor/facts/facts.ts";
 import type { Finding } from "../../operator/doctor/findings/finding.ts";
 import { removePostgresHome } from "../../local/postgres/home.ts";
 import { type FunctionOptions, startFunction } from "../../local/stack/functions.ts";
+import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, startStack } from "../../local/stack/stack.ts";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { type Intercept, startProxy } from "../own_function/proxy.ts";
@@ -31,7 +32,7 @@ export class Deployment implements AsyncDisposable {
     const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-doctor-" });
     // Others may pass through: as root, PostgreSQL runs as another user.
     await Deno.chmod(stateDir, 0o711);
-    const stack = await startStack({ port: 0, stateDir, durable: false });
+    const stack = await startStack({ ...THROW_AWAY, stateDir });
     const sql = postgres(stack.superuserDatabaseUrl, { max: 1, onnotice: () => {} });
     const deployment = new Deployment(stack, sql);
     await deployment.ask("/agent-artifacts/sweep");

@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
+import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, startStack } from "../../local/stack/stack.ts";
 import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/commits/memory.ts";
 import { installPackage } from "./installed_package.ts";
@@ -126,17 +127,12 @@ async function awaitFile(path: string): Promise<void> {
 
 /** A stack of its own, whose function takes such files. */
 async function startLargeStack(stateDir: string): Promise<Stack> {
-  Deno.env.set("ARTIFACTS_MAX_SIZE_BYTES", String(400 * MEBIBYTE));
-  try {
-    return await startStack({
-      port: 0,
-      stateDir,
-      durable: false,
-      storageSizeLimit: 400 * MEBIBYTE,
-    });
-  } finally {
-    Deno.env.delete("ARTIFACTS_MAX_SIZE_BYTES");
-  }
+  return await startStack({
+    ...THROW_AWAY,
+    stateDir,
+    storageSizeLimit: 400 * MEBIBYTE,
+    functionVariables: { ARTIFACTS_MAX_SIZE_BYTES: String(400 * MEBIBYTE) },
+  });
 }
 
 Deno.test("a large file by the packed package on Node, under Deno and by Python, both sides killed at random moments → equal bytes, in constant memory", async (test) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { startFunction } from "../../local/stack/functions.ts";
+import { THROW_AWAY } from "../../local/stack/options.ts";
 import { startStack } from "../../local/stack/stack.ts";
 import { inMebibytes, MEBIBYTE, memoryOf } from "../own_function/commits/memory.ts";
 import { shell, writeLargeFile } from "./large_file.ts";
@@ -11,7 +12,7 @@ Deno.test("/commit of 1 GiB, with a kill -9 midway → 200 in constant memory", 
   const stateDir = await Deno.makeTempDir();
   await Deno.chmod(stateDir, 0o711);
   const limits = { ARTIFACTS_MAX_SIZE_BYTES: String(SIZE) };
-  const stack = await startStack({ port: 0, stateDir, durable: false, storageSizeLimit: SIZE });
+  const stack = await startStack({ ...THROW_AWAY, stateDir, storageSizeLimit: SIZE });
   const start = (name: string) =>
     startFunction({
       name: "agent-artifacts",

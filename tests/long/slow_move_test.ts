@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { startFunction } from "../../local/stack/functions.ts";
+import { THROW_AWAY } from "../../local/stack/options.ts";
 import { startStack } from "../../local/stack/stack.ts";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { MEBIBYTE } from "../own_function/commits/memory.ts";
@@ -14,9 +15,8 @@ Deno.test("/commit of 1 GiB through a Storage whose move takes two minutes → 2
   const stateDir = await Deno.makeTempDir();
   await Deno.chmod(stateDir, 0o711);
   const stack = await startStack({
-    port: 0,
+    ...THROW_AWAY,
     stateDir,
-    durable: false,
     storageSizeLimit: SIZE,
     storageCopyMilliseconds: MOVE_MILLISECONDS,
   });

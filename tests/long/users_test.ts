@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
 import { readSigningKey } from "../../local/auth/signing_key.ts";
 import { signUserToken } from "../../local/auth/user_token.ts";
+import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, startStack } from "../../local/stack/stack.ts";
 import { type Page, withPage } from "../browser/chromium.ts";
 import { MEBIBYTE } from "../own_function/commits/memory.ts";
@@ -32,12 +33,12 @@ async function installSupabaseJs(folder: string): Promise<void> {
 
 /** A stack of its own, whose function takes such a file. */
 async function startLargeStack(stateDir: string): Promise<Stack> {
-  Deno.env.set("ARTIFACTS_MAX_SIZE_BYTES", String(SIZE));
-  try {
-    return await startStack({ port: 0, stateDir, durable: false, storageSizeLimit: SIZE });
-  } finally {
-    Deno.env.delete("ARTIFACTS_MAX_SIZE_BYTES");
-  }
+  return await startStack({
+    ...THROW_AWAY,
+    stateDir,
+    storageSizeLimit: SIZE,
+    functionVariables: { ARTIFACTS_MAX_SIZE_BYTES: String(SIZE) },
+  });
 }
 
 /** A page on an origin of its own, which has nothing but supabase-js. */

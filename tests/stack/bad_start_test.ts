@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { portRefusal } from "../../local/gateway/gateway.ts";
 import { findProcessesWith } from "../../local/processes/find_processes.ts";
+import { THROW_AWAY } from "../../local/stack/options.ts";
 import { startStack } from "../../local/stack/stack.ts";
 import { launch, openStateDirectory, runTask } from "./stack_process.ts";
 
@@ -121,9 +122,8 @@ Deno.test("start with a function that does not start → names it and its error,
   await writeFile(join(functions.path, "broken", "index.ts"), 'throw new Error("no luck");');
   await assert.rejects(
     startStack({
-      port: 0,
+      ...THROW_AWAY,
       stateDir: state.path,
-      durable: false,
       functionsDirectory: functions.path,
       functionNames: ["broken"],
     }),
@@ -152,9 +152,8 @@ Deno.test("start with a broken migration → names the file and the error, and l
   await writeFile(join(migrations.path, "20260101000000_broken.sql"), "create tabel oops ();");
   await assert.rejects(
     startStack({
-      port: 0,
+      ...THROW_AWAY,
       stateDir: state.path,
-      durable: false,
       migrationsDirectory: migrations.path,
     }),
     {

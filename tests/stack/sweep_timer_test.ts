@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { startSweepTimer, sweepSeconds } from "../../local/stack/sweep_timer.ts";
+import { readStackOptions } from "../../local/stack/options.ts";
+import { startSweepTimer } from "../../local/stack/sweep_timer.ts";
 import { committed, pathsInBucket, sealed, seedBucket } from "../database/sweep/seeded_bucket.ts";
 import { withOwnStack } from "../database/own_stack.ts";
 
@@ -28,12 +29,10 @@ function startGateway(answers: { status?: number; body: unknown }[]) {
 async function runTimer(answers: { status?: number; body: unknown }[]) {
   await using gateway = startGateway(answers);
   const lines: string[] = [];
-  const timer = startSweepTimer({
-    url: gateway.url,
-    secretKey: "sb_secret_of_this_test",
-    seconds: 0.01,
-    onProgress: (line) => lines.push(line),
-  });
+  const timer = startSweepTimer(
+    { sweepSeconds: 0.01, onProgress: (line) => lines.push(line) },
+    { url: gateway.url, secretKey: "sb_secret_of_this_test" },
+  );
   await gateway.exhausted;
   await timer.stop();
   return { asked: gateway.asked, lines };
@@ -72,33 +71,26 @@ Deno.test("orphans held back are reported", async () => {
 });
 
 Deno.test("SWEEP_SECONDS: unset → two minutes; junk → a sentence that names it", () => {
-  assert.deepEqual([sweepSeconds(undefined), sweepSeconds("1")], [120, 1]);
+  const secondsBy = (SWEEP_SECONDS: string) => readStackOptions({ SWEEP_SECONDS }).sweepSeconds;
+  assert.deepEqual([readStackOptions({}).sweepSeconds, secondsBy("1")], [120, 1]);
   for (const text of ["0", "-1", "1.5", "ten", "2147484"]) {
     assert.throws(
-      () => sweepSeconds(text),
+      () => secondsBy(text),
       /SWEEP_SECONDS must be a whole number from 1 to 2147483\./,
     );
   }
 });
 
-Deno.test("with SWEEP_SECONDS=1, the local stack removes what has expired by itself", async () => {
-  const before = Deno.env.get("SWEEP_SECONDS");
-  Deno.env.set("SWEEP_SECONDS", "1");
-  try {
-    await withOwnStack(async ({ sql }) => {
-      const live = await seedBucket(sql, [
-        { name: "current", count: 1, row: committed(), objects: [sealed(1)] },
-      ]);
-      await seedBucket(sql, [
-        { name: "expired", count: 3, row: committed({ expiresIn: -1 }), objects: [sealed(1)] },
-      ]);
-      while ((await pathsInBucket(sql)).length > live.length) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      assert.deepEqual(await pathsInBucket(sql), live);
-    });
-  } finally {
-    if (before === undefined) Deno.env.delete("SWEEP_SECONDS");
-    else Deno.env.set("SWEEP_SECONDS", before);
-  }
-});
+Deno.test("with a second between sweeps, the local stack removes what has expired by itself", () =>
+  withOwnStack(async ({ sql }) => {
+    const live = await seedBucket(sql, [
+      { name: "current", count: 1, row: committed(), objects: [sealed(1)] },
+    ]);
+    await seedBucket(sql, [
+      { name: "expired", count: 3, row: committed({ expiresIn: -1 }), objects: [sealed(1)] },
+    ]);
+    while ((await pathsInBucket(sql)).length > live.length) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.deepEqual(await pathsInBucket(sql), live);
+  }, { sweepSeconds: 1 }));

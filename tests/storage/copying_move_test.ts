@@ -12,13 +12,10 @@ async function startCopyingStorage() {
   const directory = await Deno.makeTempDir();
   const databaseUrl = new URL(variable("SUPABASE_DB_URL"));
   databaseUrl.username = "supabase_storage_admin";
-  const server = await startStorage({
-    directory,
-    databaseUrl: databaseUrl.href,
-    jwtSecret: await jwtSecret(),
-    durable: false,
-    copyMilliseconds: COPY_MILLISECONDS,
-  });
+  const server = await startStorage(
+    { durable: false, storageSizeLimit: 1024, storageCopyMilliseconds: COPY_MILLISECONDS },
+    { directory, databaseUrl: databaseUrl.href, jwtSecret: await jwtSecret() },
+  );
   const { name } = await openBucket();
   const url = `http://127.0.0.1:${server.port}`;
   const headers = { authorization: `Bearer ${variable("SUPABASE_SERVICE_ROLE_KEY")}` };

@@ -66,11 +66,11 @@ for (
         join(folder, name)
       );
       for (const path of [empty!, other!, homebrew!]) await mkdir(path);
-      const place = { named: undefined, os, arch };
+      const [place, notNamed] = [{ os, arch }, { postgrestBinary: null }];
       // A file that cannot be run does not count.
       await writeFile(join(other!, "postgrest"), "");
       await assert.rejects(
-        locatePostgrest({ ...place, path: `${empty}:${other}` }),
+        locatePostgrest(notNamed, { ...place, path: `${empty}:${other}` }),
         (error) =>
           error instanceof CommandError &&
           /brew install postgrest.*supabase start/.test(error.message),
@@ -79,12 +79,12 @@ for (
       await writeFile(binary, "#!/bin/sh\n");
       await chmod(binary, 0o755);
       const path = ["", empty, other, homebrew].join(":");
-      assert.equal(await locatePostgrest({ ...place, path }), binary);
-      assert.equal(await locatePostgrest({ ...place, path, named: "/bin/sh" }), "/bin/sh");
-      await assert.rejects(
-        locatePostgrest({ ...place, path, named: `${binary}.old` }),
-        /POSTGREST_BIN/,
-      );
+      assert.equal(await locatePostgrest(notNamed, { ...place, path }), binary);
+      for (const named of ["/bin/sh", `${binary}.old`]) {
+        const located = locatePostgrest({ postgrestBinary: named }, { ...place, path });
+        if (named === "/bin/sh") assert.equal(await located, named);
+        else await assert.rejects(located, /POSTGREST_BIN names .*, which does not exist/);
+      }
     } finally {
       await Deno.remove(folder, { recursive: true });
     }

@@ -8,15 +8,16 @@ import { fileURLToPath } from "node:url";
 import { removePostgresHome } from "../../../local/postgres/home.ts";
 import { stopRequest } from "../../../local/processes/stop_request.ts";
 import { startFunction } from "../../../local/stack/functions.ts";
+import { readStackOptions } from "../../../local/stack/options.ts";
 import { startStack } from "../../../local/stack/stack.ts";
 import { runningProcesses } from "../../../local/state/process_records.ts";
 
 const BENCH_DIRECTORY = fileURLToPath(new URL("..", import.meta.url));
 const stopRequested = stopRequest();
-const stateDir = Deno.env.get("STATE_DIR")!;
+const options = readStackOptions(Deno.env.toObject());
+const { stateDir } = options;
 const stack = await startStack({
-  port: Number(Deno.env.get("PORT")),
-  stateDir,
+  ...options,
   durable: false,
   functionNames: ["agent-artifacts", "agent-mesh", "bare"],
   startFunction: (options) =>

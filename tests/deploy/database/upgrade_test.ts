@@ -12,6 +12,7 @@ import { PROJECT } from "../../../local/command/project.ts";
 import { MIGRATIONS_DIRECTORY } from "../../../local/postgres/migration_files.ts";
 import { applyMigrations } from "../../../local/postgres/migrations.ts";
 import { readReleases } from "../../../dev/schema/releases.ts";
+import { THROW_AWAY } from "../../../local/stack/options.ts";
 import { type Stack, startStack } from "../../../local/stack/stack.ts";
 import { openStateDirectory } from "../../stack/stack_process.ts";
 import { readProject, useProject } from "./project_in_use.ts";
@@ -101,18 +102,17 @@ async function proveUpgrade(
   { stateDir, earlier, migrationsDirectory }: Upgrade,
   look: (upgraded: Stack, assertUnchanged: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const common = { stateDir: join(stateDir, "state"), durable: false };
+  const common = { ...THROW_AWAY, stateDir: join(stateDir, "state") };
   const old = await startStack({
     ...common,
     functionsDirectory: join(earlier, "supabase", "functions"),
     migrationsDirectory: join(earlier, "supabase", "migrations"),
-    port: 0,
   });
   const { project, before } = await whileItRuns(old, async () => {
     const rendering = await renderingOf(earlier);
     const project = await useProject(old);
     const before = await readProject(old, project, rendering);
-    await applyMigrations({ databaseUrl: old.databaseUrl, directory: migrationsDirectory });
+    await applyMigrations({ databaseUrl: old.databaseUrl, directory: migrationsDirectory ?? null });
     assert.deepEqual(await readProject(old, project, rendering), before);
     return { project, before };
   });

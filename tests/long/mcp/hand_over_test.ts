@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { AgentHost } from "../../clients/mcp/agent_host.ts";
 import { connect, type McpClient } from "../../conformance/mcp/mcp_client.ts";
 import { startFunction } from "../../../local/stack/functions.ts";
+import { THROW_AWAY } from "../../../local/stack/options.ts";
 import { type Stack, startStack } from "../../../local/stack/stack.ts";
 import { openStateDirectory, runTask } from "../../stack/stack_process.ts";
 import { installPackage } from "../installed_package.ts";
@@ -84,9 +85,8 @@ class Context {
 async function withStack(work: (stack: Stack) => Promise<void>): Promise<void> {
   await using state = await openStateDirectory();
   const stack = await startStack({
-    port: 0,
+    ...THROW_AWAY,
     stateDir: state.path,
-    durable: false,
     functionNames: ["agent-artifacts"],
     storageSizeLimit: SIZE,
     startFunction: (options) =>

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { findProcessesWith } from "../../../local/processes/find_processes.ts";
+import { THROW_AWAY } from "../../../local/stack/options.ts";
 import { startStack } from "../../../local/stack/stack.ts";
 import { stateFiles } from "../../../local/state/state_files.ts";
 import { launch, openStateDirectory, runTask, snapshot } from "../stack_process.ts";
@@ -34,9 +35,8 @@ Deno.test("start on a state that another schema made → one sentence that names
   const reset = await runTask("local/stack/reset.ts", { environment: { STATE_DIR: state.path } });
   assert.equal(reset.code, 0, reset.errors);
   await using fresh = await startStack({
-    port: 0,
+    ...THROW_AWAY,
     stateDir: state.path,
-    durable: false,
     functionNames: [],
   }).then((stack) => ({ ...stack, [Symbol.asyncDispose]: stack.stop }));
   assert.equal((await readDatabase(fresh.databaseUrl)).keys.length, 0);
@@ -45,9 +45,8 @@ Deno.test("start on a state that another schema made → one sentence that names
 /** Starts the stack of an older checkout, without its functions, and reads what it has. */
 async function runOlder(stateDir: string, migrationsDirectory: string) {
   const stack = await startStack({
-    port: 0,
+    ...THROW_AWAY,
     stateDir,
-    durable: false,
     migrationsDirectory,
     functionNames: [],
   });

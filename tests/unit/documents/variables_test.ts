@@ -33,21 +33,13 @@ Deno.test("every variable → a name of this project's own, once, and one senten
 
 Deno.test("the local stack → passes on every variable that is set, and no other", () => {
   const names = [...namesOf(ALL), "ARTIFACTS_UNKNOWN"];
-  const before = new Map(names.map((name) => [name, Deno.env.get(name)]));
-  try {
-    for (const name of names) Deno.env.set(name, `value of ${name}`);
-    const { ARTIFACTS_UNKNOWN, ...environment } = functionEnvironment({
-      url: "http://127.0.0.1",
-      keys: {} as ProjectKeys,
-    });
-    for (const name of namesOf(ALL)) assert.equal(environment[name], `value of ${name}`);
-    assert.equal(ARTIFACTS_UNKNOWN, undefined);
-  } finally {
-    for (const [name, value] of before) {
-      if (value === undefined) Deno.env.delete(name);
-      else Deno.env.set(name, value);
-    }
-  }
+  const { ARTIFACTS_UNKNOWN, ...environment } = functionEnvironment({
+    url: "http://127.0.0.1",
+    keys: {} as ProjectKeys,
+    variables: Object.fromEntries(names.map((name) => [name, `value of ${name}`])),
+  });
+  for (const name of namesOf(ALL)) assert.equal(environment[name], `value of ${name}`);
+  assert.equal(ARTIFACTS_UNKNOWN, undefined);
 });
 
 Deno.test("the local stack → each function may read its own variables, and not the other's", () => {

