@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withStackDatabase } from "../connection.ts";
 import { agentNames, MeshDatabase, meshDatabaseForThisFile, untilDone } from "./mesh_database.ts";
 
 const file = meshDatabaseForThisFile();
@@ -222,14 +223,10 @@ Deno.test("an endpoint inside the mesh's networks, in any spelling → invalid_r
 
 Deno.test("each project draws an IPv6 network of its own", async () => {
   const [first] = await file.mesh.owner`select ipv6_network from mesh.settings`;
-  const another = await MeshDatabase.create();
-  try {
-    const [second] = await another.owner`select ipv6_network from mesh.settings`;
-    for (const settings of [first, second]) {
-      assert.match(settings?.["ipv6_network"], /^fd[0-9a-f]{2}:[0-9a-f:]*::\/64$/);
-    }
-    assert.notEqual(first?.["ipv6_network"], second?.["ipv6_network"]);
-  } finally {
-    await another.drop();
+  // The stack's own database was made by another run of the migrations.
+  const [second] = await withStackDatabase((sql) => sql`select ipv6_network from mesh.settings`);
+  for (const settings of [first, second]) {
+    assert.match(settings?.["ipv6_network"], /^fd[0-9a-f]{2}:[0-9a-f:]*::\/64$/);
   }
+  assert.notEqual(first?.["ipv6_network"], second?.["ipv6_network"]);
 });

@@ -3,11 +3,9 @@
  */
 import postgres from "postgres";
 import { createHash, randomBytes } from "node:crypto";
-import { applyMigrations } from "../../../local/postgres/migrations.ts";
-import { createProjectDatabase } from "../../../local/postgres/platform.ts";
 import type { CallerArgument } from "../../../supabase/functions/_shared/request/caller.ts";
 import type { ConfigurationState } from "../../../supabase/functions/agent-mesh/configuration.ts";
-import { SUPERUSER_URL, withStackDatabase } from "../connection.ts";
+import { createFromTemplate, databaseUrl, withStackDatabase } from "../connection.ts";
 
 export type { ConfigurationState };
 
@@ -56,16 +54,13 @@ export class MeshDatabase {
 
   static async create(): Promise<MeshDatabase> {
     const name = `mesh_${randomBytes(6).toString("hex")}`;
-    const databaseUrl = await createProjectDatabase({
-      superuserUrl: SUPERUSER_URL,
-      name,
-      defaultPrivileges: "newer",
-    });
-    await applyMigrations({ databaseUrl });
+    await createFromTemplate(name, "newer");
     // Before lock_timeout, which would hide a deadlock.
     await withStackDatabase((sql) => sql`alter database ${sql(name)} set deadlock_timeout = 200`);
-    const owner = postgres(databaseUrl, { max: 4, onnotice: () => {} });
-    const service = postgres(databaseUrl, {
+    const url = new URL(databaseUrl(name));
+    url.username = "postgres";
+    const owner = postgres(url.href, { max: 4, onnotice: () => {} });
+    const service = postgres(url.href, {
       max: CONNECTIONS,
       connection: { role: "service_role", statement_timeout: 8_000 },
     });

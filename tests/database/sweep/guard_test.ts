@@ -16,10 +16,8 @@ for (
   const { objects, lost, uploads = 0 } of [
     { objects: 10, lost: 2 },
     { objects: 40, lost: 40 },
-    { objects: 286, lost: 40 },
     { objects: 300, lost: 20 },
     { objects: 300, lost: 20, uploads: 30 },
-    { objects: 5000, lost: 300 },
   ]
 ) {
   Deno.test(
