@@ -34,7 +34,7 @@ export function createApp<Settings extends PlatformSettings>(
 
   const counting = createCounting(settings);
   const app = createPipeline(description, counting);
-  const rateLimits = new RateLimits(settings);
+  const admission = { settings, rateLimits: new RateLimits(settings) };
   const platform = { settings, ...createDatabase(settings) };
   const operations = eachMadeOnce(
     description.operations,
@@ -44,11 +44,11 @@ export function createApp<Settings extends PlatformSettings>(
     description.links?.byPath ?? {},
     async (load) => (await load()).createLink(platform),
   );
-  addOperations(app, operations, { settings, rateLimits });
-  addLinks(app, links, { rateLimits, loadService: description.links?.loadService });
+  addOperations(app, operations, admission);
+  addLinks(app, links, { ...admission, loadService: description.links?.loadService });
   addCommonPaths(app, async () => {
     const { createCommonPaths } = await import("./common_paths/common_paths.ts");
-    return createCommonPaths({ description, platform, rateLimits, counting, operations, links });
+    return createCommonPaths({ description, platform, admission, counting, operations, links });
   });
   return app;
 }

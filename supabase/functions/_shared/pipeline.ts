@@ -23,7 +23,6 @@ import { type Caller, identifyCaller } from "./request/caller.ts";
 import { type RateLimits, type Slot, UNLIMITED } from "./request/rate_limits.ts";
 import { discardBody, readJsonObject } from "./request/request_body.ts";
 import { type LogRequest, logRequest } from "./request/request_log.ts";
-import { requestPath } from "./request/request_path.ts";
 import { recordInto, RequestRecord } from "./request_record.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import type { LateCounting } from "./usage/counting.ts";
@@ -107,6 +106,17 @@ export function createPipeline(options: PipelineOptions, counting?: LateCounting
     });
   }
   return app;
+}
+
+/**
+ * The path of a request as it was sent. Hono would decode it first, so that `/%6cist` were `/list`;
+ * and its router would take `/list/` for `/list`, which the second slash keeps it from.
+ */
+export function requestPath({ url }: Request): string {
+  const start = url.indexOf("/", url.indexOf(":") + "://".length);
+  const end = url.slice(start).search(/[?#]/);
+  const path = end === -1 ? url.slice(start) : url.slice(start, start + end);
+  return path.endsWith("/") ? `${path}/` : path;
 }
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,64}$/;
