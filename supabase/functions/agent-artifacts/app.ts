@@ -10,24 +10,24 @@ export function artifactsApp(environment: Environment, log?: LogRequest) {
     readSettings: readArtifactsSettings,
     variables: ARTIFACTS_VARIABLES,
     operations: {
-      "/register": () => import("./routes/register.ts"), //               the agent itself
-      "/commit": () => import("./routes/commit.ts"), //                   the owner
-      "/grant": () => import("./routes/grant.ts"), //                     the owner
-      "/revoke": () => import("./routes/revoke.ts"), //                   the owner
-      "/fetch": () => import("./routes/fetch.ts"), //                     whoever has the token
-      "/open": () => import("./routes/open.ts"), //                       the owner, an agent with a live grant
-      "/grants": () => import("./routes/grants.ts"), //                   the agent itself
-      "/inbox": () => import("./routes/inbox.ts"), //                     the agent itself
-      "/inbox/block": () => import("./blocked_senders/block.ts"), //      the agent itself
-      "/inbox/unblock": () => import("./blocked_senders/unblock.ts"), //  the agent itself
-      "/list": () => import("./routes/list.ts"), //                       the agent itself
-      "/delete": () => import("./routes/delete.ts"), //                   the owner
-      "/events": () => import("./routes/events.ts"), //                   the agent itself
-      "/sweep": () => import("./routes/sweep.ts"), //                     the operator
-    }, //                                                                 and the operator, everything
+      "/register": () => import("./routes/register.ts"), //           the agent itself
+      "/commit": () => import("./routes/commit.ts"), //               the owner
+      "/grant": () => import("./routes/grant.ts"), //                 the owner
+      "/revoke": () => import("./routes/revoke.ts"), //               the owner
+      "/fetch": () => import("./routes/fetch.ts"), //                 whoever has the token
+      "/open": () => import("./routes/open.ts"), //                   the owner, an agent with a live grant
+      "/grants": () => import("./routes/grants.ts"), //               the agent itself
+      "/inbox": () => import("./routes/inbox.ts"), //                 the agent itself
+      "/inbox/block": () => import("./routes/inbox/block.ts"), //     the agent itself
+      "/inbox/unblock": () => import("./routes/inbox/unblock.ts"), // the agent itself
+      "/list": () => import("./routes/list.ts"), //                   the agent itself
+      "/delete": () => import("./routes/delete.ts"), //               the owner
+      "/events": () => import("./routes/events.ts"), //               the agent itself
+      "/sweep": () => import("./routes/sweep.ts"), //                 the operator
+    }, //                                                             and the operator, everything
     links: {
       byPath: {
-        "/d/:grant_token": () => import("./links/download.ts"), //        whoever has the link
+        "/d/:grant_token": () => import("./links/download.ts"), //    whoever has the link
       },
       loadService: () => import("./links/serve_link.ts"),
     },

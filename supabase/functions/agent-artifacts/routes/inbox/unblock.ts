@@ -3,8 +3,8 @@ import {
   defineOperation,
   type Operation,
   type Platform,
-} from "../../_shared/operations/operation.ts";
-import { blockedSender, namesSender } from "./senders.ts";
+} from "../../../_shared/operations/operation.ts";
+import { blockedSender, namesSender } from "../../senders.ts";
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({

@@ -3,9 +3,9 @@ import {
   defineOperation,
   type Operation,
   type Platform,
-} from "../../_shared/operations/operation.ts";
-import { blockedSender, namesSender } from "./senders.ts";
-import type { ArtifactsSettings } from "../settings.ts";
+} from "../../../_shared/operations/operation.ts";
+import { blockedSender, namesSender } from "../../senders.ts";
+import type { ArtifactsSettings } from "../../settings.ts";
 
 export function createOperation(
   { relayDatabase, settings }: Platform<ArtifactsSettings>,
