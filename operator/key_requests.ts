@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import process from "node:process";
-import { AGENT_ID } from "../supabase/functions/_shared/agent_id.ts";
+import { AGENT_ID } from "../supabase/functions/_shared/named_ids.ts";
 import { timestamp } from "../supabase/functions/_shared/fields.ts";
 import { CommandError } from "../local/command/command_error.ts";
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { AGENT_ID } from "../supabase/functions/_shared/agent_id.ts";
+import { AGENT_ID } from "../supabase/functions/_shared/named_ids.ts";
 import { readSigningKey } from "../local/auth/signing_key.ts";
 import { DEFAULT_SECONDS, signUserToken } from "../local/auth/user_token.ts";
 import { CommandError } from "../local/command/command_error.ts";

@@ -1,5 +1,5 @@
 import { CommandError } from "../../local/command/command_error.ts";
-import { SUPABASE_CLI_VERSION } from "../../operator/doctor/findings/supabase_cli_version.ts";
+import { SUPABASE_CLI_VERSION } from "../../operator/doctor/findings/remedies.ts";
 import { locatePackageFile } from "./package_file.ts";
 
 export interface CliOptions {

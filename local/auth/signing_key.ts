@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { CommandError } from "../command/command_error.ts";
-import { writePrivateFile } from "../state/private_file.ts";
-import { stateFiles } from "../state/state_files.ts";
+import { stateFiles, writePrivateFile } from "../state/state_files.ts";
 
 /** The private key of a state directory's users, a JWK: elliptic curve, P-256, for ES256. */
 export interface SigningKey {

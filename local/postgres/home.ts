@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../command/command_error.ts";
-import { writePrivateFile } from "../state/private_file.ts";
-import { stateFiles } from "../state/state_files.ts";
+import { stateFiles, writePrivateFile } from "../state/state_files.ts";
 import { isOpenToOthers, type SystemUser } from "./system_user.ts";
 
 /** Where another user than root can keep PostgreSQL's files, in the order of preference. */

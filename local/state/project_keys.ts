@@ -2,8 +2,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { sign } from "hono/jwt";
 import { CommandError } from "../command/command_error.ts";
-import { writePrivateFile } from "./private_file.ts";
-import { stateFiles } from "./state_files.ts";
+import { stateFiles, writePrivateFile } from "./state_files.ts";
 
 /**
  * The secrets of one state directory: made at its first start, readable by this user alone, then

@@ -1,3 +1,4 @@
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
@@ -52,6 +53,13 @@ export function stateFiles(stateDir: string): StateFiles {
 /** Where `file` is written before it takes its name, so that nobody reads half of it. */
 export function unfinishedFile(file: string): string {
   return `${file}.new`;
+}
+
+/** Writes a file that only this user can read, whole or not at all. */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const unfinished = unfinishedFile(path);
+  await writeFile(unfinished, text, { mode: 0o600 });
+  await rename(unfinished, path);
 }
 
 /**

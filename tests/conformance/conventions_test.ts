@@ -4,6 +4,7 @@ import {
   assertInvalid,
   functionUrl,
   headersOf,
+  ISO_TIMESTAMP,
   type JsonObject,
   post,
   send,
@@ -17,7 +18,6 @@ import {
   tryGrant,
   tryRegister,
 } from "./artifacts.ts";
-import { ISO_TIMESTAMP } from "./iso_timestamp.ts";
 
 /** Every operation of the wire contract, by function. */
 const OPERATIONS = {

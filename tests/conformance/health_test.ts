@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { artifactTest } from "./artifacts.ts";
-import { type JsonObject, PUBLISHABLE_KEY, SECRET_KEY, send } from "./client.ts";
-import { ISO_TIMESTAMP } from "./iso_timestamp.ts";
+import { ISO_TIMESTAMP, type JsonObject, PUBLISHABLE_KEY, SECRET_KEY, send } from "./client.ts";
 
 for (const name of ["agent-artifacts", "agent-mesh"]) {
   const health = (headers: Record<string, string>) =>

@@ -26,6 +26,24 @@ export async function filesBelow(folder: string): Promise<string[]> {
   );
 }
 
+/** Every file that somebody wrote: nothing that a build, a package manager or a tool left. */
+export async function filesOfTree(): Promise<string[]> {
+  const entries = await readdir(PROJECT, { withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory() && isWritten(entry.name));
+  const below = await Promise.all(folders.map(({ name }) => filesBelow(name)));
+  return below.flat().filter((file) => file.split("/").every(isWritten));
+}
+
+/** The folders above a file, and the file itself. A package begins at its own folder. */
+export function depthOf(file: string): number {
+  const [top, second, ...rest] = file.split("/");
+  return top === "clients" && second === "typescript" ? rest.length : file.split("/").length;
+}
+
+function isWritten(name: string): boolean {
+  return !name.startsWith(".") && name !== "dist" && name !== "node_modules";
+}
+
 export async function readImports(): Promise<Imports> {
   const imports = new Map<string, readonly string[]>();
   for (const file of (await Promise.all(HOUSES.map(filesBelow))).flat()) {

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
+  depthOf,
   filesBelow,
+  filesOfTree,
   findCycle,
   HOUSES,
   PROJECT,
@@ -14,6 +16,14 @@ import {
 
 const MOST_FILES = 12;
 
+/** `supabase/functions/_shared/mcp/tools.ts` is 5 deep. */
+const DEEPEST = 5;
+
+/** As deep as their paths on the wire: each path of a function is that of its file in `routes/`. */
+const DEEPER = ["block", "unblock"].map((name) =>
+  `supabase/functions/agent-artifacts/routes/inbox/${name}.ts`
+);
+
 Deno.test(`every folder of every house → at most ${MOST_FILES} files`, async () => {
   const counts = new Map<string, number>();
   for (const file of (await Promise.all(HOUSES.map(filesBelow))).flat()) {
@@ -21,6 +31,19 @@ Deno.test(`every folder of every house → at most ${MOST_FILES} files`, async (
   }
   assert.ok(counts.size > 50, String(counts.size));
   assert.deepEqual([...counts].filter(([, count]) => count > MOST_FILES), []);
+});
+
+Deno.test(`every file of the tree, or of the package below clients/ → at most ${DEEPEST} deep`, async () => {
+  const files = await filesOfTree();
+  assert.ok(files.includes("supabase/functions/_shared/mcp/tools.ts"), "the files are found");
+  assert.deepEqual(files.filter((file) => depthOf(file) > DEEPEST).sort(), DEEPER);
+});
+
+Deno.test("depthOf() of a file → its folders and itself; in the package, below the package", () => {
+  assert.deepEqual(
+    ["README.md", "tests/unit/rooms.ts", "clients/typescript/src/a/b.ts"].map(depthOf),
+    [1, 3, 3],
+  );
 });
 
 Deno.test("the imports between rooms, types included → no way leads back to where it began", async () => {

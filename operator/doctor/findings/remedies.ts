@@ -1,5 +1,7 @@
 /** What mends a deployment, as docs/ has it too. */
-import { SUPABASE_CLI_VERSION } from "./supabase_cli_version.ts";
+
+/** The Supabase CLI that the documentation and the remedies name, and that the tests run. */
+export const SUPABASE_CLI_VERSION = "3.1.0";
 
 const CLI = `npx supabase@${SUPABASE_CLI_VERSION}`;
 /** It applies migrations, and takes code and settings, when it starts. */

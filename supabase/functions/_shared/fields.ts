@@ -1,6 +1,6 @@
 /** The field rules that both functions share. What these schemas let pass is trusted inside. */
 import * as z from "zod";
-import { AGENT_ID } from "./agent_id.ts";
+import { AGENT_ID } from "./named_ids.ts";
 
 /** Any text that can be stored and sent as UTF-8: a lone surrogate cannot. */
 export const wellFormedText = z.string().refine(

@@ -1,4 +1,5 @@
-import { AGENT_ID } from "./agent_id.ts";
+/** An agent's identifier, as requests may spell it and configurations may name it. */
+export const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
 
 /** Ids by the fields that name them. */
 export type NamedIds = Readonly<Record<string, string>>;

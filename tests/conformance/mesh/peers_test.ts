@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { assertError, assertInvalid, post, succeed } from "../client.ts";
-import { ISO_TIMESTAMP } from "../iso_timestamp.ts";
+import { assertError, assertInvalid, ISO_TIMESTAMP, post, succeed } from "../client.ts";
 import {
   agree,
   configOf,

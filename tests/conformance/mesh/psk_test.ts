@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { type Agent, assertError, assertInvalid, post } from "../client.ts";
-import { ISO_TIMESTAMP } from "../iso_timestamp.ts";
+import { type Agent, assertError, assertInvalid, ISO_TIMESTAMP, post } from "../client.ts";
 import {
   agree,
   configOf,

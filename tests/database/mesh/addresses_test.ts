@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { withStackDatabase } from "../connection.ts";
-import { agentNames, MeshDatabase, meshDatabaseForThisFile, untilDone } from "./mesh_database.ts";
+import { agentNames, meshDatabaseForThisFile, untilDone } from "./mesh_database.ts";
 
 const file = meshDatabaseForThisFile();
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ServiceError } from "../../../supabase/functions/_shared/errors.ts";
-import { AddressLimits } from "../../../supabase/functions/_shared/open_paths/address_limits.ts";
+import { AddressLimits } from "../../../supabase/functions/_shared/common_paths/address_limits.ts";
 import { readPlatformSettings } from "../../../supabase/functions/_shared/settings/platform.ts";
 
 function limitsOf(perMinute: number): AddressLimits {

@@ -1,6 +1,6 @@
 import { callerArgument } from "../../_shared/request/caller.ts";
 import type { RateLimits } from "../../_shared/request/rate_limits.ts";
-import { requestPath } from "../../_shared/request/request_path.ts";
+import { requestPath } from "../../_shared/pipeline.ts";
 import type { Link, LinkRequest } from "../../_shared/operations/link.ts";
 
 export { linkErrorResponse } from "./error_page.ts";

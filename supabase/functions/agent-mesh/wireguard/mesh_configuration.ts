@@ -1,4 +1,4 @@
-import { AGENT_ID } from "../../_shared/agent_id.ts";
+import { AGENT_ID } from "../../_shared/named_ids.ts";
 import { type Endpoint, parseEndpoint } from "./endpoint.ts";
 import { type IpAddress, type Network, parseIpv4, parseIpv6, parseNetwork } from "./ip_address.ts";
 import { type PublicKey, storedPublicKey } from "./key.ts";

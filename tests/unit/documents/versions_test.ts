@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { SUPABASE_CLI_VERSION } from "../../../operator/doctor/findings/supabase_cli_version.ts";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../../local/command/project.ts";
+import { SUPABASE_CLI_VERSION } from "../../../operator/doctor/findings/remedies.ts";
+import { VERSION } from "../../../supabase/functions/_shared/version.ts";
 import { readPages } from "./pages.ts";
 
 Deno.test("the Supabase CLI in README and docs → always with a version, the one that the tests run", async () => {
@@ -16,4 +20,10 @@ Deno.test("the Supabase CLI in README and docs → always with a version, the on
   }
   assert.deepEqual(others, []);
   assert.ok(named > 0);
+});
+
+Deno.test("the version that functions tell the operator → the newest of CHANGELOG.md", async () => {
+  const changelog = await readFile(join(PROJECT, "CHANGELOG.md"), "utf8");
+  const [, newest] = /^## (\S+)/m.exec(changelog)!;
+  assert.equal(VERSION, newest!.toLowerCase());
 });

@@ -28,6 +28,16 @@ export class AddressLimits {
       ? UNLIMITED
       : this.#limits.enterAs(addressOf(headers));
   }
+
+  /** Answers a request that is let in. Throws rate_limited, and what `answer` throws. */
+  async within(request: Request, answer: () => Promise<Response>): Promise<Response> {
+    const slot = this.enter(request);
+    try {
+      return await answer();
+    } finally {
+      slot.leave();
+    }
+  }
 }
 
 /** Whether the headers are the operator's. Refuses nobody: what it is asked for is anybody's. */

@@ -1,0 +1,105 @@
+import type { AppDescription } from "../app_description.ts";
+import type { Link } from "../operations/link.ts";
+import { madeOnce } from "../operations/made_once.ts";
+import type { Operation, Platform } from "../operations/operation.ts";
+import { type Admission, admit, type AppContext } from "../pipeline.ts";
+import { type CallerArgument, callerArgument } from "../request/caller.ts";
+import type { PlatformSettings } from "../settings/platform.ts";
+import type { LateCounting } from "../usage/counting.ts";
+import { AddressLimits } from "./address_limits.ts";
+import { answerHealth } from "./health.ts";
+
+/** What the answers are made of. */
+interface CommonPathsOptions<Settings extends PlatformSettings> {
+  readonly description: AppDescription<Settings>;
+  readonly platform: Platform<Settings>;
+  readonly admission: Admission;
+  readonly counting: LateCounting;
+  readonly operations: ReadonlyMap<string, () => Promise<Operation>>;
+  readonly links: ReadonlyMap<string, () => Promise<Link>>;
+}
+
+/** What the platform asks of every function, by path. */
+export type CommonPaths = Readonly<
+  Record<
+    "/whoami" | "/health" | "/metrics" | "/openapi.json" | "/mcp",
+    (context: AppContext) => Promise<Response>
+  >
+>;
+
+/** The answers throw what `admit` throws, rate_limited, and what the database answers. */
+export function createCommonPaths<Settings extends PlatformSettings>(
+  options: CommonPathsOptions<Settings>,
+): CommonPaths {
+  const { description, operations, links, platform } = options;
+  const addressLimits = new AddressLimits(platform.settings);
+  // It takes as long to make as a hundred requests to answer.
+  const document = madeOnce(async () => {
+    const { writeOpenApiDocument } = await import("../openapi/document.ts");
+    return await writeOpenApiDocument({ ...description, operations, links });
+  });
+  return {
+    "/whoami": async (context) => {
+      const caller = await admitAsArgument(context, options);
+      return await platform.relayDatabase("describe_caller", { caller });
+    },
+    "/metrics": (context) => showMetrics(context, options),
+    "/mcp": (context) => serveMcp(context, options),
+    "/health": ({ req }) => addressLimits.within(req.raw, () => showHealth(req.raw, options)),
+    "/openapi.json": ({ req }) =>
+      addressLimits.within(req.raw, async () => {
+        const headers = { "content-type": "application/json" };
+        return new Response(await document(), { headers });
+      }),
+  };
+}
+
+async function showMetrics<Settings extends PlatformSettings>(
+  context: AppContext,
+  options: CommonPathsOptions<Settings>,
+): Promise<Response> {
+  const { description, platform, counting } = options;
+  const caller = await admitAsArgument(context, options);
+  const [{ answerMetrics }, { readMetrics }, { processCounts }] = await Promise.all([
+    import("../usage/metrics.ts"),
+    description.loadMetrics(),
+    counting.load(),
+  ]);
+  const stored = await readMetrics(platform, caller);
+  return answerMetrics(stored, { name: description.name, processCounts });
+}
+
+async function serveMcp<Settings extends PlatformSettings>(
+  context: AppContext,
+  { description, admission, operations }: CommonPathsOptions<Settings>,
+): Promise<Response> {
+  const { answerMcp } = await import("../mcp/endpoint.ts");
+  return await answerMcp(context.req.raw, {
+    name: description.name,
+    operations,
+    loadMcp: description.loadMcp,
+    ...admission,
+    admit: async () => ({
+      caller: await admit(context, admission),
+      slot: context.get("slot"),
+    }),
+    requestId: context.get("requestId"),
+    noteOperation: (path) => context.get("operations").push(path),
+    noteError: (error) => context.set("error", error),
+  });
+}
+
+async function showHealth<Settings extends PlatformSettings>(
+  { headers }: Request,
+  { description, platform }: CommonPathsOptions<Settings>,
+): Promise<Response> {
+  const { variables, checkHealth } = description;
+  return Response.json(await answerHealth({ ...platform, headers, variables, checkHealth }));
+}
+
+async function admitAsArgument(
+  context: AppContext,
+  { admission }: { readonly admission: Admission },
+): Promise<CallerArgument> {
+  return callerArgument(await admit(context, admission), context.get("requestId"));
+}
