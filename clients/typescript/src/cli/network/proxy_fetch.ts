@@ -19,6 +19,7 @@ export async function proxyFetch(): Promise<typeof fetch | undefined> {
   const dispatcher = new undici.EnvHttpProxyAgent({
     ...(httpProxy && { httpProxy }),
     ...(httpsProxy && { httpsProxy }),
+    noProxy: process.env["no_proxy"] || process.env["NO_PROXY"] || "",
     // Proxies commonly allow CONNECT to port 443 alone. HTTPS always uses it.
     proxyTunnel: false,
     ...(ca && { connect: { ca }, proxyTls: { ca }, requestTls: { ca } }),
