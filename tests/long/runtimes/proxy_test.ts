@@ -8,6 +8,7 @@ import { freePort } from "../../../local/processes/free_port.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { type Stack, startStack } from "../../../local/stack/stack.ts";
 import { makeCertificate } from "../../clients/http/certificate.ts";
+import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { MEBIBYTE } from "../../own_function/commits/memory.ts";
 import { writeLargeFile } from "../large_file.ts";
 import { type ForwardProxy, startForwardProxy } from "./forward_proxy.ts";
@@ -100,7 +101,7 @@ async function sha256(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Puts and gets a file. Asserts that its bytes came back, and that all of them passed the proxy. */
+/** Puts and gets a file. Asserts that its bytes came back, all of them through the proxy. */
 async function assertPasses(
   place: Place,
   runtime: readonly string[],
@@ -200,6 +201,24 @@ Deno.test("the packed command where only a proxy reaches the service → put and
       assert.equal(code, 0, errors);
       const [seen] = proxy.seen.slice(before);
       assert.deepEqual(seen, { type: "forward", hostname: NAME, user: "agent" });
+    });
+
+    await test.step("clients/typescript/README.md, Proxies → the library by undici", async () => {
+      const block = await documentedBlock("clients/typescript/README.md, Proxies, 1");
+      const program = block.replace("https://<ref>.supabase.co", place.url)
+        .replace("ak_…", place.key);
+      await writeFile(
+        join(folder, "readme.js"),
+        `${program}\nconsole.log((await files.whoami()).agent_id);`,
+      );
+      const before = proxy.seen.length;
+      const { code, output, errors } = await runProgram("node", {
+        args: ["readme.js"],
+        cwd: folder,
+        env: { HTTPS_PROXY: proxy.url, NODE_EXTRA_CA_CERTS: certificateFile },
+      });
+      assert.deepEqual([code, output], [0, "planner\n"], errors);
+      assert.equal(proxy.seen[before]?.type, "CONNECT");
     });
 
     await test.step("no proxy → undici is not loaded", async () => {
