@@ -16,9 +16,12 @@ const PAGE = `<!doctype html><script type="importmap">
 
 const MIME_TYPES: Readonly<Record<string, string>> = { ".js": "text/javascript" };
 
-/** Opens a page that can import the package. `loaded` has the paths of what it asked for. */
+/**
+ * Opens a page that can import the package. `loaded` has the paths of what it asked for, `errors`
+ * what the console shows in red.
+ */
 async function withInstalledPage(
-  test: (page: Page, loaded: readonly string[]) => Promise<void>,
+  test: (page: Page, loaded: readonly string[], errors: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
@@ -28,6 +31,7 @@ async function withInstalledPage(
       { hostname: "127.0.0.1", port: 0, onListen() {} },
       async ({ url }) => {
         const path = normalize(new URL(url).pathname);
+        if (path === "/favicon.ico") return new Response(null, { status: 204 });
         if (path === "/") return new Response(PAGE, { headers: { "content-type": "text/html" } });
         loaded.push(path);
         const type = MIME_TYPES[extname(path)];
@@ -38,8 +42,11 @@ async function withInstalledPage(
       },
     );
     await withPage(async (page) => {
+      const errors: string[] = [];
+      page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+      page.on("pageerror", (error) => errors.push(String(error)));
       await page.goto(`http://127.0.0.1:${server.addr.port}/`);
-      await test(page, loaded);
+      await test(page, loaded, errors);
     });
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -121,7 +128,51 @@ artifactTest(
       const others = loaded.filter((path) =>
         !/^\/node_modules\/(agent-files\/dist\/(?!cli\/)|@noble\/hashes\/)/.test(path)
       );
-      assert.deepEqual(others.filter((path) => path !== "/favicon.ico"), []);
+      assert.deepEqual(others, []);
+    });
+  },
+);
+
+/** Runs in the page: a stream is put, once and again with another size. */
+async function putStreams({ url, key }: { readonly url: string; readonly key: string }) {
+  const specifier = "agent-files";
+  const { AgentFiles } = await import(specifier);
+  const files = new AgentFiles({ url, key });
+  const bytes = new Uint8Array(3 * 1024 ** 2).map((_, index) => index * 31 + (index >> 8));
+  const stream = () => new Blob([bytes]).stream();
+  const codeOf = async (promise: Promise<unknown>) =>
+    await promise.then(() => null, (error) => error.code ?? String(error));
+  await files.put("once", { stream: stream(), size: bytes.length });
+  await files.put("again", { stream, size: bytes.length });
+  const isEqual = async (name: string) => {
+    const { body } = await files.get(name);
+    const received = new Uint8Array(await new Response(body).arrayBuffer());
+    return received.length === bytes.length &&
+      received.every((byte, index) => byte === bytes[index]);
+  };
+  return {
+    equal: [await isEqual("once"), await isEqual("again")],
+    codes: [
+      await codeOf(files.put("more", { stream, size: bytes.length - 1 })),
+      await codeOf(files.put("fewer", { stream, size: bytes.length + 1 })),
+      await codeOf(files.put("path", { path: "/etc/hostname" })),
+    ],
+    keys: await Array.fromAsync(files.list(), ({ key }: { key: string }) => key),
+  };
+}
+
+artifactTest(
+  "a stream in a page → put, and its bytes come back; of another size → source_size_mismatch, and no file; nothing red in the console",
+  async ({ planner }) => {
+    await withInstalledPage(async (page, _loaded, errors) => {
+      const { equal, codes, keys } = await page.evaluate(putStreams, {
+        url: SUPABASE_URL,
+        key: planner.key,
+      });
+      assert.deepEqual(equal, [true, true]);
+      assert.deepEqual(codes, ["source_size_mismatch", "source_size_mismatch", "invalid_request"]);
+      assert.deepEqual(keys, ["again", "once"]);
+      assert.deepEqual(errors, []);
     });
   },
 );

@@ -19,8 +19,8 @@ Deno.test("the package's dependencies → the pins of deno.json", async () => {
   const { dependencies } = JSON.parse(
     await readFile(join(PROJECT, "clients/typescript/package.json"), "utf8"),
   );
-  const { imports } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
-  const pins = Object.values<string>(imports);
+  const { imports, scopes } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
+  const pins = Object.values<string>({ ...imports, ...scopes["./clients/typescript/"] });
   for (const [name, version] of Object.entries(dependencies)) {
     const pin = `npm:${name}@${version}`;
     assert.ok(pins.some((known) => known === pin || known.startsWith(`${pin}/`)), pin);

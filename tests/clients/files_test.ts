@@ -94,13 +94,13 @@ for (const [what, size] of [["more", 2], ["fewer", 4]] as const) {
 
 Deno.test("put() that the service refuses → an AgentError with the service's words", async () => {
   const { files } = await agentFiles("planner");
-  const error = await files.put("../plan", "1").catch((error) => error);
+  const error = await files.put("plan", "1", { ttlDays: 0 }).catch((error) => error);
   assert.ok(error instanceof AgentError);
   assert.equal(error.code, "invalid_request");
   assert.equal(error.status, 422);
   assert.equal(error.retryable, false);
   assert.match(error.requestId!, /^[\w-]+$/);
-  assert.equal((error.details as { issues: { path: string }[] }).issues[0]!.path, "key");
+  assert.equal((error.details as { issues: { path: string }[] }).issues[0]!.path, "ttl_days");
 });
 
 Deno.test("list() → every file in order of the keys; with a prefix, what it begins", async () => {

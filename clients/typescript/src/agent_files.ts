@@ -2,9 +2,7 @@ import type {
   Artifact,
   ArtifactsAnswer,
   ArtifactsEvent,
-  ArtifactsPath,
   ArtifactsRequest,
-  Download,
   GivenGrant,
   Grant,
   Identity,
@@ -12,9 +10,9 @@ import type {
 } from "./contract/types.ts";
 import { type EventsOptions, followEvents } from "./follow/events.ts";
 import { followInbox, type InboxOptions } from "./follow/inbox.ts";
-import { type CallOptions, Connection, type ConnectionOptions } from "./http/connection.ts";
+import type { CallOptions } from "./http/connection.ts";
 import { everyPage } from "./http/pages.ts";
-import { commit, type CommitOptions } from "./transfer/commit.ts";
+import { ArtifactOperations } from "./operations/artifact_operations.ts";
 import { get, type GetOptions, type Got } from "./transfer/get.ts";
 import { put, type PutArtifact, type PutOptions } from "./transfer/put.ts";
 import type { Source } from "./transfer/source.ts";
@@ -44,82 +42,157 @@ export interface GrantsOptions extends CallOptions {
 const AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z";
 
 /**
- * An agent's files, and those that other agents grant it. Every method throws AgentError, or what
- * its signal was aborted with. Methods named as operations take and answer what these do.
+ * An agent's files, and those that other agents grant it. Every method throws AgentError, or the
+ * reason that its signal was aborted with.
+ *
+ * @example
+ * ```ts
+ * const files = new AgentFiles({ url: "https://<ref>.supabase.co", key: "ak_…" });
+ * ```
  */
-export class AgentFiles {
-  readonly #connection: Connection;
-
-  constructor(options: ConnectionOptions) {
-    this.#connection = new Connection("agent-artifacts", options);
-  }
-
-  /** Puts a file under a key: registered, uploaded, verified, and granted to the agents of `to`. */
+export class AgentFiles extends ArtifactOperations {
+  /**
+   * Uploads a file under a key, and grants it to the agents of `to`. Resolves when it is committed.
+   *
+   * @example
+   * ```ts
+   * await files.put("plans/house.txt", { path: "house.txt" }, { to: ["builder"], ttlDays: 7 });
+   * ```
+   */
   put(key: string, source: Source, options: PutOptions = {}): Promise<PutArtifact> {
-    return put(this.#connection, key, source, options);
+    return put(this.connection, key, source, options);
   }
 
-  /** A file's metadata, and its bytes as a stream whose end fails when they are not right. */
+  /**
+   * Downloads a file: its metadata, and its bytes as a stream. The stream ends with an error if the
+   * bytes are not those that were committed.
+   *
+   * @example
+   * ```ts
+   * const { artifact, body } = await files.get("plans/house.txt");
+   * const text = await new Response(body).text();
+   * ```
+   */
   get(target: Target, options: GetOptions = {}): Promise<Got> {
-    return get(this.#connection, target, options);
+    return get(this.connection, target, options);
   }
 
-  /** Gives an agent access to an artifact of the caller's; null: whoever has the grant's token. */
+  /**
+   * Gives an agent access to an artifact of the caller. If `toAgent` is null, anyone who has the
+   * token of the grant has access.
+   *
+   * @example
+   * ```ts
+   * await files.share("plans/house.txt", "builder", { maxDownloads: 1 });
+   * ```
+   */
   async share(target: Target, toAgent: string | null, options: ShareOptions = {}): Promise<Grant> {
     const { expiresAt: until = AS_LONG_AS_THE_ARTIFACT, maxDownloads } = options;
     return await this.grant({
-      artifact_id: await ownArtifactId(this.#connection, target, options),
+      artifact_id: await ownArtifactId(this.connection, target, options),
       expires_at: typeof until === "string" ? until : until.toISOString(),
       ...(toAgent !== null && { to_agent: toAgent }),
       ...(maxDownloads !== undefined && { max_downloads: maxDownloads }),
     }, options);
   }
 
-  /** Makes a URL that a person can open to download an artifact of the caller's. */
+  /**
+   * Makes a URL with which a person can download an artifact of the caller.
+   *
+   * @example
+   * ```ts
+   * const { url } = await files.link("plans/house.txt", { maxDownloads: 1 });
+   * ```
+   */
   async link(target: Target, options: ShareOptions = {}): Promise<ShareLink> {
     const grant = await this.share(target, null, options);
-    return { ...grant, url: this.#connection.urlOf(`/d/${grant.token}`) };
+    return { ...grant, url: this.connection.urlOf(`/d/${grant.token}`) };
   }
 
-  /** Ends every live grant of an artifact to an agent. */
+  /**
+   * Ends every live grant of an artifact to an agent.
+   *
+   * @example
+   * ```ts
+   * const { revoked } = await files.unshare("plans/house.txt", "builder");
+   * ```
+   */
   async unshare(
     target: Target,
     agent: string,
     options: CallOptions = {},
   ): Promise<ArtifactsAnswer<"/revoke">> {
-    const artifact_id = await ownArtifactId(this.#connection, target, options);
+    const artifact_id = await ownArtifactId(this.connection, target, options);
     return await this.revoke({ artifact_id, to_agent: agent }, options);
   }
 
-  /** Ends an artifact and its grants. */
+  /**
+   * Deletes an artifact, and ends its grants.
+   *
+   * @example
+   * ```ts
+   * await files.remove("plans/house.txt");
+   * ```
+   */
   async remove(target: Target, options: CallOptions = {}): Promise<Artifact> {
-    const artifact_id = await ownArtifactId(this.#connection, target, options);
+    const artifact_id = await ownArtifactId(this.connection, target, options);
     return await this.delete({ artifact_id }, options);
   }
 
-  /** The current artifact of each of the agent's keys, in byte order of the keys. */
+  /**
+   * The current artifact of each of the agent's keys, in byte order of the keys.
+   *
+   * @example
+   * ```ts
+   * for await (const { key, size } of files.list({ prefix: "plans/" })) console.log(key, size);
+   * ```
+   */
   async *list(options: ListOptions = {}): AsyncGenerator<Artifact, void, undefined> {
     const { prefix = "" } = options;
     const pages = everyPage((cursor) =>
-      this.#post<"/list">("/list", this.#own({ prefix, limit: 1000, ...cursor }), options)
+      this.post<"/list">("/list", this.own({ prefix, limit: 1000, ...cursor }), options)
     );
     for await (const page of pages) yield* page.artifacts;
   }
 
-  /** The live grants to the agent, newest first; with `wait`, then each new one as it comes. */
+  /**
+   * The live grants to the agent, newest first; with `wait`, then each new one as it arrives.
+   *
+   * @example
+   * ```ts
+   * for await (const { artifact_id, key } of files.inbox({ wait: true })) {
+   *   const { body } = await files.get(artifact_id);
+   *   console.log(key, await new Response(body).text());
+   * }
+   * ```
+   */
   inbox(options: InboxOptions = {}): AsyncGenerator<InboxEntry, void, undefined> {
-    return followInbox(this.#connection, options);
+    return followInbox(this.connection, options);
   }
 
-  /** One answer of /inbox, which may wait for what comes. `inbox` goes on from page to page. */
+  /**
+   * One answer of /inbox. With `wait_seconds`, it waits for a new grant. See `inbox`.
+   *
+   * @example
+   * ```ts
+   * const { grants, latest } = await files.inboxPage({ after: position, wait_seconds: 30 });
+   * ```
+   */
   inboxPage(
     request: ArtifactsRequest<"/inbox"> = {},
     options: CallOptions = {},
   ): Promise<ArtifactsAnswer<"/inbox">> {
-    return this.#post<"/inbox">("/inbox", this.#own(request), options);
+    return this.post<"/inbox">("/inbox", this.own(request), options);
   }
 
-  /** The live grants that the agent has given. */
+  /**
+   * The live grants that the agent has given.
+   *
+   * @example
+   * ```ts
+   * for await (const { to_agent, key } of files.grants()) console.log(key, to_agent);
+   * ```
+   */
   async *grants(options: GrantsOptions = {}): AsyncGenerator<GivenGrant, void, undefined> {
     const { artifactId, toAgent } = options;
     const request = {
@@ -128,103 +201,47 @@ export class AgentFiles {
       ...(toAgent !== undefined && { to_agent: toAgent }),
     };
     const pages = everyPage((cursor) =>
-      this.#post<"/grants">("/grants", this.#own({ ...request, ...cursor }), options)
+      this.post<"/grants">("/grants", this.own({ ...request, ...cursor }), options)
     );
     for await (const page of pages) yield* page.grants;
   }
 
-  /** What happened to the agent's files and what it did; with `wait`, then what comes. */
+  /**
+   * What happened to the agent's files, and what it did; with `wait`, then each new event.
+   *
+   * @example
+   * ```ts
+   * for await (const { type, at } of files.events({ wait: true })) console.log(at, type);
+   * ```
+   */
   events(options: EventsOptions = {}): AsyncGenerator<ArtifactsEvent, void, undefined> {
-    return followEvents<ArtifactsAnswer<"/events">>(this.#connection, options);
+    return followEvents<ArtifactsAnswer<"/events">>(this.connection, options);
   }
 
-  /** One answer of /events, which may wait for what comes. */
+  /**
+   * One answer of /events. With `wait_seconds`, it waits for a new event. See `events`.
+   *
+   * @example
+   * ```ts
+   * const { events, latest } = await files.eventsPage({ types: ["grant.created"] });
+   * ```
+   */
   eventsPage(
     request: ArtifactsRequest<"/events"> = {},
     options: CallOptions = {},
   ): Promise<ArtifactsAnswer<"/events">> {
-    return this.#post<"/events">("/events", this.#own(request), options);
+    return this.post<"/events">("/events", this.own(request), options);
   }
 
-  /** Whom the key stands for. */
+  /**
+   * The agent or the operator that the key belongs to.
+   *
+   * @example
+   * ```ts
+   * const { agent_id } = await files.whoami();
+   * ```
+   */
   whoami(options: CallOptions = {}): Promise<Identity> {
-    return this.#connection.get<Identity>("/whoami", options);
-  }
-
-  register(
-    request: ArtifactsRequest<"/register">,
-    options: CallOptions = {},
-  ): Promise<ArtifactsAnswer<"/register">> {
-    return this.#post<"/register">("/register", this.#own(request), options);
-  }
-
-  /** Repeats the request until everything is verified. */
-  commit(
-    request: ArtifactsRequest<"/commit">,
-    options: CommitOptions = {},
-  ): Promise<ArtifactsAnswer<"/commit">> {
-    return commit(this.#connection, request, options);
-  }
-
-  grant(request: ArtifactsRequest<"/grant">, options: CallOptions = {}): Promise<Grant> {
-    return this.#post<"/grant">("/grant", request, options);
-  }
-
-  revoke(
-    request: ArtifactsRequest<"/revoke">,
-    options: CallOptions = {},
-  ): Promise<ArtifactsAnswer<"/revoke">> {
-    return this.#post<"/revoke">("/revoke", request, options);
-  }
-
-  /** A download URL for a grant token. `get` downloads, too. */
-  fetch(request: ArtifactsRequest<"/fetch">, options: CallOptions = {}): Promise<Download> {
-    return this.#post<"/fetch">("/fetch", request, options);
-  }
-
-  /** A download URL for an artifact. `get` downloads, too. */
-  open(request: ArtifactsRequest<"/open">, options: CallOptions = {}): Promise<Download> {
-    return this.#post<"/open">("/open", request, options);
-  }
-
-  delete(request: ArtifactsRequest<"/delete">, options: CallOptions = {}): Promise<Artifact> {
-    return this.#post<"/delete">("/delete", request, options);
-  }
-
-  /** Keeps what an agent grants out of the inbox. */
-  block(
-    request: ArtifactsRequest<"/inbox/block">,
-    options: CallOptions = {},
-  ): Promise<ArtifactsAnswer<"/inbox/block">> {
-    return this.#post<"/inbox/block">("/inbox/block", this.#own(request), options);
-  }
-
-  unblock(
-    request: ArtifactsRequest<"/inbox/unblock">,
-    options: CallOptions = {},
-  ): Promise<ArtifactsAnswer<"/inbox/unblock">> {
-    return this.#post<"/inbox/unblock">("/inbox/unblock", this.#own(request), options);
-  }
-
-  /** For the operator: removes a part of what is over. */
-  sweep(
-    request: ArtifactsRequest<"/sweep"> = {},
-    options: CallOptions = {},
-  ): Promise<ArtifactsAnswer<"/sweep">> {
-    return this.#post<"/sweep">("/sweep", request, options);
-  }
-
-  #post<Path extends ArtifactsPath>(
-    path: Path,
-    request: ArtifactsRequest<Path>,
-    options: CallOptions,
-  ): Promise<ArtifactsAnswer<Path>> {
-    return this.#connection.post<ArtifactsAnswer<Path>>(path, request as object, options);
-  }
-
-  /** A request that names the agent, where the connection knows which it is. */
-  #own<Request extends object>(request: Request): Request & { agent_id?: string } {
-    const { agentId } = this.#connection;
-    return agentId === undefined ? request : { agent_id: agentId, ...request };
+    return this.connection.get<Identity>("/whoami", options);
   }
 }

@@ -12,8 +12,13 @@ import { type EventsOptions, followEvents } from "./follow/events.ts";
 import { type CallOptions, Connection, type ConnectionOptions } from "./http/connection.ts";
 
 /**
- * An agent's part in the mesh. Every method throws AgentError, or what its signal was aborted with.
- * Each takes and answers what its operation does.
+ * An agent's part in the mesh. Every method throws AgentError, or the reason that its signal was
+ * aborted with. Each takes and returns the operation's fields.
+ *
+ * @example
+ * ```ts
+ * const mesh = new AgentMesh({ url: "https://<ref>.supabase.co", key: "ak_…" });
+ * ```
  */
 export class AgentMesh {
   readonly #connection: Connection;
@@ -22,11 +27,26 @@ export class AgentMesh {
     this.#connection = new Connection("agent-mesh", options);
   }
 
-  /** Joins the mesh, or changes what it knows of the agent. */
+  /**
+   * Joins the mesh, or updates what it knows of the agent.
+   *
+   * @example
+   * ```ts
+   * const { addresses } = await mesh.register({ pubkey, endpoint: "203.0.113.7:51820" });
+   * ```
+   */
   register(request: MeshRequest<"/peer/register">, options: CallOptions = {}): Promise<Peer> {
     return this.#post<"/peer/register">("/peer/register", this.#own(request), options);
   }
 
+  /**
+   * Says that the agent is online. With `wait_seconds`, it waits for a change of configuration.
+   *
+   * @example
+   * ```ts
+   * const { config_version } = await mesh.heartbeat({ wait_seconds: 30 });
+   * ```
+   */
   heartbeat(
     request: MeshRequest<"/peer/heartbeat"> = {},
     options: CallOptions = {},
@@ -34,17 +54,43 @@ export class AgentMesh {
     return this.#post<"/peer/heartbeat">("/peer/heartbeat", this.#own(request), options);
   }
 
-  /** Leaves the mesh. */
+  /**
+   * Leaves the mesh: the peer and its rules are removed.
+   *
+   * @example
+   * ```ts
+   * const { removed } = await mesh.remove();
+   * ```
+   */
   remove(options: CallOptions = {}): Promise<MeshAnswer<"/peer/remove">> {
     return this.#post<"/peer/remove">("/peer/remove", this.#own({}), options);
   }
 
-  /** The peers, rules and requests that the agent sees. */
+  /**
+   * The peers, rules and requests that the agent can see.
+   *
+   * @example
+   * ```ts
+   * for (const { agent_id, online } of (await mesh.netmap()).peers) console.log(agent_id, online);
+   * ```
+   */
   netmap(options: CallOptions = {}): Promise<Netmap> {
     return this.#post<"/netmap">("/netmap", this.#own({}), options);
   }
 
-  /** Agrees to a rule, which is active once both of its agents have. */
+  /**
+   * Agrees to a rule. It is active once both of its agents have agreed.
+   *
+   * @example
+   * ```ts
+   * const { active } = await mesh.allow({
+   *   from_agent: "builder",
+   *   to_agent: "planner",
+   *   port: 443,
+   *   proto: "tcp",
+   * });
+   * ```
+   */
   allow(
     rule: MeshRequest<"/acl/put">,
     options: CallOptions = {},
@@ -52,7 +98,14 @@ export class AgentMesh {
     return this.#post<"/acl/put">("/acl/put", rule, options);
   }
 
-  /** Ends a rule for both of its agents. */
+  /**
+   * Ends a rule for both of its agents.
+   *
+   * @example
+   * ```ts
+   * await mesh.revoke({ from_agent: "builder", to_agent: "planner", port: 443, proto: "tcp" });
+   * ```
+   */
   revoke(
     rule: MeshRequest<"/acl/revoke">,
     options: CallOptions = {},
@@ -60,7 +113,14 @@ export class AgentMesh {
     return this.#post<"/acl/revoke">("/acl/revoke", rule, options);
   }
 
-  /** The wg-quick configuration, which holds PSKs, and its version. */
+  /**
+   * The wg-quick configuration, which contains PSKs, and its version.
+   *
+   * @example
+   * ```ts
+   * const { config, config_version } = await mesh.configuration();
+   * ```
+   */
   configuration(
     request: ConfigurationRequest = {},
     options: CallOptions = {},
@@ -68,7 +128,14 @@ export class AgentMesh {
     return this.#post<"/wg_config">("/wg_config", this.#own(request), options);
   }
 
-  /** The configuration now and whenever it changes, with heartbeats in between. */
+  /**
+   * The configuration, now and whenever it changes. Heartbeats are sent in between.
+   *
+   * @example
+   * ```ts
+   * for await (const { config } of mesh.configurations()) await apply(config);
+   * ```
+   */
   configurations(
     request: ConfigurationRequest = {},
     options: CallOptions = {},
@@ -76,7 +143,14 @@ export class AgentMesh {
     return followConfigurations(this.#connection, request, options);
   }
 
-  /** Replaces the PSK of a pair. */
+  /**
+   * Replaces the PSK of a pair of agents.
+   *
+   * @example
+   * ```ts
+   * const { psk_version } = await mesh.rotatePsk({ a: "builder", b: "planner" });
+   * ```
+   */
   rotatePsk(
     pair: MeshRequest<"/psk/rotate">,
     options: CallOptions = {},
@@ -84,12 +158,26 @@ export class AgentMesh {
     return this.#post<"/psk/rotate">("/psk/rotate", pair, options);
   }
 
-  /** What happened to the agent in the mesh and what it did; with `wait`, then what comes. */
+  /**
+   * What happened to the agent in the mesh, and what it did; with `wait`, then each new event.
+   *
+   * @example
+   * ```ts
+   * for await (const { type, at } of mesh.events({ wait: true })) console.log(at, type);
+   * ```
+   */
   events(options: EventsOptions = {}): AsyncGenerator<MeshEvent, void, undefined> {
     return followEvents<MeshAnswer<"/events">>(this.#connection, options);
   }
 
-  /** Whom the key stands for. */
+  /**
+   * The agent or the operator that the key belongs to.
+   *
+   * @example
+   * ```ts
+   * const { agent_id } = await mesh.whoami();
+   * ```
+   */
   whoami(options: CallOptions = {}): Promise<Identity> {
     return this.#connection.get<Identity>("/whoami", options);
   }

@@ -31,6 +31,8 @@ export type { ConfigurationRequest } from "./follow/configurations.ts";
 export type { EventsOptions } from "./follow/events.ts";
 export type { InboxOptions } from "./follow/inbox.ts";
 export type { CallOptions, ConnectionOptions } from "./http/connection.ts";
+export type { Key } from "./http/credential.ts";
+export type { Retry } from "./http/retries.ts";
 export type { GetOptions, Got, GotArtifact } from "./transfer/get.ts";
 export type { Progress, PutArtifact, PutOptions } from "./transfer/put.ts";
 export type { PathSource, Source, StreamSource } from "./transfer/source.ts";

@@ -66,6 +66,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: "examples/mesh-agent/README.md, Run it, 1",
     test: "tests/mesh_agent/installation_test.ts",
   },
+  {
+    what: "clients/typescript/README.md, Proxies, 1",
+    test: "tests/long/runtimes/proxy_test.ts",
+  },
 ];
 
 /** Commands within sentences that are neither a task nor one of the Supabase CLI. */

@@ -4,17 +4,28 @@ import { AgentMesh } from "../agent_mesh.ts";
 import type { ConnectionOptions } from "../http/connection.ts";
 import { UsageError } from "./exit_codes.ts";
 import { readLogin } from "./login_file.ts";
+import { proxyFetch } from "./network/proxy_fetch.ts";
+import { retryNotice } from "./network/retry_notice.ts";
 import { Output } from "./terminal/output.ts";
+
+export interface ContextOptions {
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+  /** Of `--retry-seconds`. */
+  readonly retrySeconds?: number | undefined;
+}
 
 /** What a verb needs to run. */
 export class Context {
   readonly output: Output;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
+  readonly #retrySeconds: number | undefined;
 
-  constructor({ json, signal }: { readonly json: boolean; readonly signal: AbortSignal }) {
+  constructor({ json, signal, retrySeconds }: ContextOptions) {
     this.output = new Output({ json });
     this.signal = signal;
+    this.#retrySeconds = retrySeconds;
   }
 
   /** The agent's files, by AGENT_URL and AGENT_KEY, or else the login. Throws UsageError. */
@@ -31,9 +42,21 @@ export class Context {
     const { url, key, agentId } = AGENT_URL && AGENT_KEY
       ? { url: AGENT_URL, key: AGENT_KEY, agentId: undefined }
       : { ...await readLogin(), ...(AGENT_KEY && { key: AGENT_KEY, agentId: undefined }) };
+    if (AGENT_URL && !URL.canParse(AGENT_URL)) throw new UsageError("AGENT_URL is not a URL.");
     if (AGENT_URL && new URL(AGENT_URL).origin !== new URL(url).origin) {
       throw new UsageError("The login is for another address than AGENT_URL. Set AGENT_KEY, too.");
     }
-    return { url, key, agentId: AGENT_ID || agentId, signal: this.signal };
+    return { url, key, agentId: AGENT_ID || agentId, ...await this.network() };
+  }
+
+  /** How every request of this command is sent. Throws UsageError for a wrong setting. */
+  async network(): Promise<Omit<ConnectionOptions, "url" | "key">> {
+    const fetch = await proxyFetch();
+    return {
+      signal: this.signal,
+      onRetry: retryNotice(this.output),
+      ...(this.#retrySeconds !== undefined && { retrySeconds: this.#retrySeconds }),
+      ...(fetch !== undefined && { fetch }),
+    };
   }
 }

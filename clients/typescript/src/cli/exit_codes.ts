@@ -12,7 +12,7 @@ export const EXIT = {
   notThere: 4,
   /** 400, 409, 413, 422: the service refused the request. */
   refusedRequest: 5,
-  /** The service is unavailable: the same command can succeed later. */
+  /** The service is unavailable or cannot be reached. */
   unavailable: 6,
   /** The bytes are wrong. */
   wrongBytes: 7,
@@ -31,6 +31,8 @@ export function exitCodeOf(error: unknown): number {
   if (error.code === "download_mismatch" || error.code === "source_size_mismatch") {
     return EXIT.wrongBytes;
   }
+  if (error.code === "invalid_request") return EXIT.refusedRequest;
+  if (error.code === "source_unreadable" || error.code === "key_unavailable") return EXIT.failed;
   if (error.retryable || error.status === 0 || error.status >= 500) return EXIT.unavailable;
   if (error.status === 401 || error.status === 403) return EXIT.refusedCaller;
   return error.status === 404 || error.status === 410 ? EXIT.notThere : EXIT.refusedRequest;

@@ -13,6 +13,8 @@ Usage: agent <verb> …
 
 ${verbs}
 Every verb has --help, and --json, which prints one JSON value per line instead of text.
+--retry-seconds N: how long temporary errors are retried; default: 120, 0: never.
+HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE and NODE_EXTRA_CA_CERTS are used.
 AGENT_URL and AGENT_KEY take precedence over \`agent login\`. The operator sets AGENT_ID.
 
 Exit codes: 1 unexpected error, 2 wrong usage, 3 agent key missing or refused, 4 not found or gone,

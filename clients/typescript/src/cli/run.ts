@@ -6,6 +6,7 @@ import { errorJson } from "./error_json.ts";
 import { Context } from "./context.ts";
 import { EXIT, exitCodeOf, UsageError } from "./exit_codes.ts";
 import { helpOf, helpOfAll } from "./help.ts";
+import { takeRetrySeconds } from "./network/retry_seconds.ts";
 
 /** Runs one command line. Resolves to the exit code. */
 export async function runAgent(args: readonly string[]): Promise<number> {
@@ -34,7 +35,8 @@ async function runCommand(
   const interrupt = () => interruption.abort(new Error("Interrupted."));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupt);
   try {
-    await command.run(args, new Context({ json, signal: interruption.signal }));
+    const { retrySeconds, rest } = takeRetrySeconds(args);
+    await command.run(rest, new Context({ json, retrySeconds, signal: interruption.signal }));
     return 0;
   } catch (error) {
     if (interruption.signal.aborted) return EXIT.interrupted;
@@ -65,11 +67,9 @@ function sentenceOf(error: unknown, verb: string): string {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof UsageError) return `agent ${verb}: ${message} See: agent ${verb} --help`;
   if (!(error instanceof AgentError)) return `agent ${verb}: ${message}`;
-  const { issues = [] } = (error.details ?? {}) as { issues?: { path: string; message: string }[] };
-  const facts = issues.map((issue) => `\n  ${issue.path}: ${issue.message}`).join("");
   const request = error.requestId === null ? "" : ` (request ${error.requestId})`;
   const next = error.status === 401
     ? "\n  Run `agent login` with a key that the operator made."
     : "";
-  return `agent ${verb}: ${message}${request}${facts}${next}`;
+  return `agent ${verb}: ${message}${request}${next}`;
 }

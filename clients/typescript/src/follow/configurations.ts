@@ -6,15 +6,15 @@ import { WAIT_SECONDS } from "./waiting.ts";
 type Configuration = MeshAnswer<"/wg_config">;
 type Heartbeat = MeshAnswer<"/peer/heartbeat">;
 
-/** What is asked of /wg_config. */
+/** Options of the configuration, as in /wg_config. */
 export interface ConfigurationRequest {
   readonly private_key_file?: string;
   readonly firewall?: "nftables" | "none";
 }
 
 /**
- * The agent's configuration, now and whenever it changes. One counts as applied when the next is
- * asked for. The heartbeats of the agent go on meanwhile, as long as this is read.
+ * The agent's configuration, now and whenever it changes. A configuration counts as applied when
+ * the next one is requested. Heartbeats are sent while the generator waits for a change.
  */
 export async function* followConfigurations(
   connection: Connection,
@@ -40,7 +40,7 @@ export async function* followConfigurations(
       }, options);
       const isUnchanged = heartbeat.config_version === applied;
       if (isUnchanged && performance.now() - sentAt < 1000) {
-        // A deployment that does not wait.
+        // This deployment does not support waiting.
         const seconds = heartbeat.heartbeat_interval_seconds;
         await pause(seconds * 1000, connection.signalOf(options));
       }

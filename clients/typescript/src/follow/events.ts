@@ -3,19 +3,19 @@ import type { Connection } from "../http/connection.ts";
 import { type FollowOptions, restAfterWait, WAIT_SECONDS } from "./waiting.ts";
 
 export interface EventsOptions extends FollowOptions {
-  /** Only what happened since: a position that `onPosition` was called with. */
+  /** Only newer events: a position from `onPosition`. */
   readonly after?: string;
-  /** Called with a position once everything before it was given. */
+  /** Called with a position after all events before it were yielded. */
   readonly onPosition?: (position: string) => void;
-  /** Only these types. */
+  /** Only events of these types. */
   readonly types?: readonly string[];
 }
 
 type Page = ArtifactsAnswer<"/events"> | MeshAnswer<"/events">;
 
 /**
- * What happened to the agent and by it, oldest first: the newest page, or all since `after`; with
- * `wait`, then every event as it comes. None is missed and none comes twice.
+ * The events of the agent, oldest first: the newest page, or all since `after`; with `wait`, then
+ * each new event. No event is missed, and none is yielded twice.
  */
 export async function* followEvents<ItsPage extends Page>(
   connection: Connection,

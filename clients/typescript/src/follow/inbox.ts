@@ -4,11 +4,11 @@ import { everyPage } from "../http/pages.ts";
 import { type FollowOptions, pollPause, restAfterWait, WAIT_SECONDS } from "./waiting.ts";
 
 export interface InboxOptions extends FollowOptions {
-  /** Only what this agent granted. */
+  /** Only grants from this agent. */
   readonly fromAgent?: string;
-  /** Only what was granted since: a position that `onPosition` was called with. */
+  /** Only newer grants: a position from `onPosition`. */
   readonly after?: string;
-  /** Called with a position once everything before it was given. */
+  /** Called with a position after all grants before it were yielded. */
   readonly onPosition?: (position: string) => void;
 }
 
@@ -16,8 +16,8 @@ type Request = ArtifactsRequest<"/inbox">;
 type Page = ArtifactsAnswer<"/inbox">;
 
 /**
- * The live grants to the agent, newest first; with `wait`, then every new one as it comes. A
- * deployment that does not wait is asked every two seconds.
+ * The live grants to the agent, newest first; with `wait`, then each new one as it arrives. A
+ * deployment that does not support waiting is queried every two seconds.
  */
 export async function* followInbox(
   connection: Connection,
@@ -37,12 +37,12 @@ export async function* followInbox(
     let position: string | undefined;
     const seen = new Set<string>();
     for await (const page of round) {
-      // Of the first page: what comes while the others are read is newer.
+      // The first page's: grants that arrive while the other pages are read are newer.
       position ??= page.latest;
       for (const grant of page.grants) {
         seen.add(grant.grant_id);
         if (shown.has(grant.grant_id)) continue;
-        // A deployment from before `from_agent` shows everybody's.
+        // An old deployment ignores `from_agent`.
         if (options.fromAgent !== undefined && grant.from_agent !== options.fromAgent) continue;
         yield grant;
       }
@@ -53,7 +53,7 @@ export async function* followInbox(
     }
     if (!options.wait) return;
     if (position === undefined) {
-      // No positions here: what was shown is remembered while it lives.
+      // An old deployment has no positions: remember the grants that were yielded.
       shown.clear();
       for (const id of seen) shown.add(id);
       await pollPause(connection, options);
@@ -70,7 +70,7 @@ interface Round {
   readonly waitSeconds: number;
 }
 
-/** What there is since a position, page by page. Only the first page may have to be waited for. */
+/** The grants since a position, page by page. Only the request for the first page waits. */
 function readRound(
   connection: Connection,
   { request, after, waitSeconds }: Round,

@@ -1,19 +1,19 @@
 import type { CallOptions, Connection } from "../http/connection.ts";
 import { pause } from "../http/retries.ts";
 
-/** How long one call waits: as long as the service lets it. */
+/** How long one call waits. */
 export const WAIT_SECONDS = 50;
-/** Between two looks at a deployment that does not wait. */
+/** Between two requests to a deployment that does not support waiting. */
 const POLL_SECONDS = 2;
 
 export interface FollowOptions extends CallOptions {
-  /** Goes on, and waits for what comes. Default: false, to end with what there is now. */
+  /** Keeps waiting for new items. Default: false, which ends after the present ones. */
   readonly wait?: boolean;
 }
 
 /**
- * To be called after a wait that brought nothing. Where it ended at once, as when a process ends or
- * a key waits too often, the next one waits a moment.
+ * Call it after a wait without a result. If that ended at once, it pauses before the next one. This
+ * happens when a process of the service ends, or when a key has too many waits.
  */
 export async function restAfterWait(
   sentAt: number,

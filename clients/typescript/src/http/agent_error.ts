@@ -1,16 +1,20 @@
 import type { ServiceErrorCode } from "../contract/types.ts";
 
-/** What can go wrong on this side, or between the two. */
+/** Errors that do not come from the service. Wrong arguments have its `invalid_request`. */
 export type LocalErrorCode =
-  /** Nothing answered. */
+  /** The service cannot be reached, or the connection broke. `message` has URL and reason. */
   | "network_error"
-  /** An answer that is not the service's: a gateway's, or no JSON. */
+  /** The function that was given as `key` failed; `cause` is what it threw. */
+  | "key_unavailable"
+  /** The file to put cannot be read; `cause` is the file system's error. */
+  | "source_unreadable"
+  /** The answer is not the service's, such as a gateway's page. */
   | "unexpected_answer"
   /** Storage refused the bytes; `details` say why. */
   | "upload_refused"
-  /** The source had more or fewer bytes than it said. */
+  /** The source has more or fewer bytes than its size says. */
   | "source_size_mismatch"
-  /** What was downloaded is not what was committed. */
+  /** The downloaded bytes are not those that were committed. */
   | "download_mismatch"
   /** No bytes came for too long, or the connection broke too often. */
   | "download_broken";
@@ -27,7 +31,18 @@ export interface AgentErrorFields {
   readonly cause?: unknown;
 }
 
-/** Every error of this package, but for what an AbortSignal was aborted with. */
+/**
+ * Every error of this package, except the reason that an AbortSignal was aborted with.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await files.get("plans/house.txt");
+ * } catch (error) {
+ *   if (!(error instanceof AgentError) || error.code !== "artifact_not_found") throw error;
+ * }
+ * ```
+ */
 export class AgentError extends Error {
   override readonly name: string = "AgentError";
   readonly code: ServiceErrorCode | LocalErrorCode;
@@ -53,14 +68,14 @@ export class AgentError extends Error {
   }
 }
 
-/** Statuses of gateways and of Storage that pass: 544 and 546 are Supabase's own. */
+/** Temporary errors of gateways and of Storage. Supabase itself defines 544 and 546. */
 const PASSING = new Set([408, 423, 425, 429, 500, 502, 503, 504, 544, 546]);
 
 export function isPassing(status: number): boolean {
   return PASSING.has(status);
 }
 
-/** The error that an answer of a function is. */
+/** The error for a function's answer that is not a success. */
 export function errorOfAnswer(response: Response, text: string): AgentError {
   const common = {
     status: response.status,
@@ -72,7 +87,7 @@ export function errorOfAnswer(response: Response, text: string): AgentError {
     return new AgentError({
       ...common,
       code: error.code,
-      message: error.message,
+      message: withIssues(error),
       retryable: error.retryable,
       details: error.details,
     });
@@ -80,22 +95,22 @@ export function errorOfAnswer(response: Response, text: string): AgentError {
   return new AgentError({
     ...common,
     code: "unexpected_answer",
-    message: `The service's address answered HTTP ${response.status}, and not as the service does.`,
+    message: `HTTP ${response.status}, but not from the service. Check the URL.`,
     retryable: isPassing(response.status),
     details: { body: text.slice(0, 200) },
   });
 }
 
-/** What `fetch` threw; what the caller's own signal was aborted with stays as it is. */
-export function errorOfFetch(cause: unknown, signal: AbortSignal | undefined): unknown {
-  if (signal?.aborted) return signal.reason;
-  if (cause instanceof AgentError) return cause;
-  return new AgentError({
-    code: "network_error",
-    message: "The service did not answer.",
-    retryable: true,
-    cause,
-  });
+/** One field that breaks a rule, as in the `details` of `invalid_request`. */
+export interface FieldIssue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The error for arguments that break a rule, before anything is sent. */
+export function invalidFields(issues: readonly FieldIssue[]): AgentError {
+  const [message, details] = [sentenceOf(issues), { issues }];
+  return new AgentError({ code: "invalid_request", message, details });
 }
 
 interface Envelope {
@@ -114,7 +129,17 @@ function parseEnvelope(text: string): Envelope | null {
   }
 }
 
-/** Null where an answer does not say so in seconds. */
+/** The message, with each field that broke a rule where the service names them. */
+function withIssues({ message, details }: Envelope): string {
+  const { issues } = (details ?? {}) as { readonly issues?: readonly FieldIssue[] };
+  return Array.isArray(issues) && issues.length > 0 ? sentenceOf(issues) : message;
+}
+
+function sentenceOf(issues: readonly FieldIssue[]): string {
+  return issues.map(({ path, message }) => `${path}: ${message}`).join(" ");
+}
+
+/** Null if the header is missing, or is no number of seconds. */
 export function retryAfterOf({ headers }: Response): number | null {
   const retryAfter = headers.get("retry-after");
   return retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : null;

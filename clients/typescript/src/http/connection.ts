@@ -1,19 +1,28 @@
-import { AgentError, errorOfAnswer, errorOfFetch, retryAfterOf } from "./agent_error.ts";
+import { abortable } from "./abortable.ts";
+import { AgentError, errorOfAnswer, invalidFields, retryAfterOf } from "./agent_error.ts";
+import { Credential, type CredentialHeaders, type Key } from "./credential.ts";
 import { idleTimeout } from "./idle_timeout.ts";
-import { withRetries } from "./retries.ts";
+import { errorOfFetch, networkError } from "./network_error.ts";
+import { type Retry, withRetries } from "./retries.ts";
 
 export interface ConnectionOptions {
   /** The project's origin, such as `https://<ref>.supabase.co`. */
   readonly url: string | URL;
-  /** An agent key, a signed-in user's token, or the project's secret key for the operator. */
-  readonly key: string;
+  /**
+   * An agent key, a signed-in user's token, or the project's secret key for the operator. If it
+   * expires, pass a function that returns the present one: it is called before the first request,
+   * and once more when the service answers a request with 401.
+   */
+  readonly key: Key;
   /** The agent's identifier. The operator names an agent by it; an agent may leave it out. */
   readonly agentId?: string | undefined;
-  /** How long a call is repeated that can succeed later, from its first failure. Default: 120. */
+  /** How long a temporary error is retried, from the first failure. 0: never. Default: 120. */
   readonly retrySeconds?: number;
-  /** Ends every call. */
+  /** Called before each pause between two attempts, such as to tell a person. */
+  readonly onRetry?: (retry: Retry) => void;
+  /** Aborts every call. */
   readonly signal?: AbortSignal;
-  /** Instead of the platform's own. */
+  /** Takes the place of the platform's own, such as to use a proxy. */
   readonly fetch?: typeof fetch;
 }
 
@@ -24,12 +33,12 @@ export interface CallOptions {
 }
 
 const DEFAULT_RETRY_SECONDS = 120;
-/** Longer than a function may take to answer (150 s), so that its answer is never missed. */
+/** Longer than a function may take to answer (150 s), so that no answer is missed. */
 const ANSWER_SECONDS = 160;
-/** The same beyond the wait, for an answer that is waited for: a dead connection is found. */
+/** Added to the wait of a request with `wait_seconds`. After that, the connection is dead. */
 const ANSWER_AFTER_WAIT_SECONDS = 30;
 
-/** An answer with what its headers say of a repetition. */
+/** An answer, with the delay that its `retry-after` asks for. */
 export interface Answered<Answer> {
   readonly status: number;
   readonly retryAfterSeconds: number;
@@ -42,35 +51,55 @@ type FunctionName = "agent-artifacts" | "agent-mesh";
 export class Connection {
   readonly agentId: string | undefined;
   readonly retrySeconds: number;
-  readonly fetch: typeof fetch;
+  readonly onRetry: ((retry: Retry) => void) | undefined;
   readonly #base: string;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #fetch: typeof fetch;
+  readonly #credential: Credential;
+  /** The origins that have answered a request. */
+  readonly #answered = new Set<string>();
   readonly #signal: AbortSignal | undefined;
   readonly #arguments: readonly [FunctionName, ConnectionOptions];
 
-  constructor(functionName: FunctionName, options: ConnectionOptions) {
+  /** Throws AgentError `invalid_request` for the URL, TypeError for the key. */
+  constructor(
+    functionName: FunctionName,
+    options: ConnectionOptions,
+    credential: Credential = new Credential(options.key),
+  ) {
     this.#arguments = [functionName, options];
-    this.#base = `${new URL(options.url).origin}/functions/v1/${functionName}`;
-    // Supabase's gateways take keys of their own, `sb_…`, in `apikey` alone.
-    const key = sane(options.key);
-    this.#headers = key.startsWith("sb_") ? { apikey: key } : { authorization: `Bearer ${key}` };
+    this.#base = `${originOf(options.url)}/functions/v1/${functionName}`;
+    this.#credential = credential;
     this.agentId = options.agentId;
     this.retrySeconds = options.retrySeconds ?? DEFAULT_RETRY_SECONDS;
+    this.onRetry = options.onRetry;
     this.#signal = options.signal;
     // Called as a function: browsers refuse `fetch` as the method of another object.
     const given = options.fetch ?? globalThis.fetch;
-    this.fetch = (input, init) => given(input, init);
+    this.#fetch = (input, init) => given(input, init);
   }
 
-  /** Where a path of the function is. */
+  /** As the global `fetch`, but its error is an AgentError with the URL's origin and the reason. */
+  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    try {
+      const response = await this.#fetch(url, init);
+      this.#answered.add(new URL(url).origin);
+      return response;
+    } catch (cause) {
+      if (init.signal?.aborted || cause instanceof AgentError) throw cause;
+      const wasAnswered = URL.canParse(url) && this.#answered.has(new URL(url).origin);
+      throw networkError(cause, { url, wasAnswered });
+    }
+  };
+
+  /** The URL of a path of the function. */
   urlOf(path: string): string {
     return this.#base + path;
   }
 
-  /** The same, for what is still to be done when the connection's signal is aborted. */
+  /** The same without its signal, for cleaning up after that was aborted. */
   withoutSignal(): Connection {
     const [functionName, { signal: _, ...options }] = this.#arguments;
-    return new Connection(functionName, options);
+    return new Connection(functionName, options, this.#credential);
   }
 
   /** The connection's signal and a call's own, as one. */
@@ -79,15 +108,15 @@ export class Connection {
     return AbortSignal.any([this.#signal, signal]);
   }
 
-  /** POSTs to an operation, repeats what can succeed later, and returns the answer's JSON. */
+  /** POSTs to an operation, retries temporary errors, and returns the answer's JSON. */
   async post<Answer>(path: string, body: object, options: CallOptions = {}): Promise<Answer> {
     return (await this.postOnce<Answer>(path, body, options)).answer;
   }
 
   /**
-   * As `post`, with the status: an answer may be 202, which says to send the same again. What did
-   * not succeed with `wait_seconds` is repeated without: a service that has no room for one more
-   * that waits still answers what there is.
+   * As `post`, with the status: 202 says to send the same request again. A request that failed with
+   * `wait_seconds` is retried without it: a service that cannot take another wait still answers
+   * what there is now.
    */
   postOnce<Answer>(
     path: string,
@@ -106,7 +135,7 @@ export class Connection {
     });
   }
 
-  /** As `post`, for an operation that also answers with text. */
+  /** As `post`, for an operation that can answer with text. */
   postForText(path: string, body: object, options: CallOptions = {}): Promise<string> {
     return this.#repeat(options, async (signal) => {
       const headers = { "content-type": "application/json", accept: "text/plain" };
@@ -128,7 +157,7 @@ export class Connection {
   ): Promise<Result> {
     const signal = this.signalOf(options);
     const seconds = options.retrySeconds ?? this.retrySeconds;
-    return withRetries(() => attempt(signal), { seconds, signal });
+    return withRetries(() => attempt(signal), { seconds, signal, onRetry: this.onRetry });
   }
 
   async #send(
@@ -142,38 +171,62 @@ export class Connection {
       ? ANSWER_SECONDS
       : waitSeconds + ANSWER_AFTER_WAIT_SECONDS;
     const timeout = idleTimeout(seconds, signal);
+    const url = this.urlOf(path);
     try {
-      const response = await this.fetch(this.urlOf(path), {
-        ...request,
-        headers: { ...request.headers, ...this.#headers },
-        // The key goes nowhere else, and no proxy's page is taken for an answer.
-        redirect: "manual",
-        signal: timeout.signal,
-      });
+      const response = await this.#sendAsCaller(url, { ...request, signal: timeout.signal });
       const text = await response.text();
       if (!response.ok) throw errorOfAnswer(response, text);
       const retryAfterSeconds = retryAfterOf(response) ?? 0;
       return { status: response.status, retryAfterSeconds, text };
     } catch (cause) {
-      throw errorOfFetch(cause, signal);
+      throw errorOfFetch(cause, { url, signal });
     } finally {
       timeout.end();
     }
   }
+
+  /** Sends a request. If it gets a 401 and there is a newer key, sends it once more with that. */
+  async #sendAsCaller(url: string, request: CallerRequest): Promise<Response> {
+    const { signal } = request;
+    const send = (credential: CredentialHeaders) =>
+      this.fetch(url, {
+        ...request,
+        headers: { ...request.headers, ...credential },
+        // The key goes to no other address, and a login page is not taken for an answer.
+        redirect: "manual",
+      });
+    const credential = await abortable(this.#credential.headers(), signal);
+    const response = await send(credential);
+    if (response.status !== 401) return response;
+    const renewed = await abortable(this.#credential.renewed(credential), signal);
+    if (renewed === null) return response;
+    await response.body?.cancel();
+    return await send(renewed);
+  }
 }
 
-/** Throws TypeError for what no header takes, which `fetch` would repeat in its error. */
-function sane(key: string): string {
-  const trimmed = key.trim();
-  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
-  throw new TypeError("The key is empty, or has characters that no key has.");
+interface CallerRequest extends RequestInit {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+function originOf(url: string | URL): string {
+  if (URL.canParse(url)) {
+    const { origin, protocol } = new URL(url);
+    if (protocol === "https:" || protocol === "http:") return origin;
+  }
+  // A key in its place stays out of logs.
+  const isKey = /^(?:ak_|sb_|eyJ)/.test(String(url));
+  const given = isKey ? "a key" : JSON.stringify(url);
+  const message = `Must be a URL such as https://<ref>.supabase.co, and not ${given}.`;
+  throw invalidFields([{ path: "url", message }]);
 }
 
 function parse<Answer>(status: number, text: string): Answer {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const message = "The answer is not JSON: is this the address of the service?";
+    const message = "The answer is not JSON. Check the URL of the service.";
     throw new AgentError({ code: "unexpected_answer", message, status, cause });
   }
 }

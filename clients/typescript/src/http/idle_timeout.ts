@@ -1,4 +1,4 @@
-/** Aborts what nothing moves in. */
+/** Aborts a request in which nothing moves. */
 export interface IdleTimeout {
   /** Aborted with the caller's reason, or after `seconds` without a call of `touch`. */
   readonly signal: AbortSignal;
@@ -6,13 +6,13 @@ export interface IdleTimeout {
   touch(): void;
   /** Stops counting until something moves again. */
   rest(): void;
-  /** To be called when it is over, however it ended. What moves afterwards counts no more. */
+  /** Call it when the request is over, however it ended. Later calls of `touch` do nothing. */
   end(): void;
 }
 
 export function idleTimeout(seconds: number, signal: AbortSignal | undefined): IdleTimeout {
   const controller = new AbortController();
-  const expire = () => controller.abort(new Error(`Nothing moved for ${seconds} seconds.`));
+  const expire = () => controller.abort(new Error(`no data for ${seconds} seconds`));
   const follow = () => controller.abort(signal?.reason);
   let timer = setTimeout(expire, seconds * 1000);
   let isOver = false;

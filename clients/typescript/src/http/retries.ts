@@ -3,39 +3,74 @@ import { AgentError } from "./agent_error.ts";
 const FIRST_PAUSE_MILLISECONDS = 250;
 const LONGEST_PAUSE_MILLISECONDS = 10_000;
 
+/** A failure that is followed by another attempt. */
+export interface Retry {
+  readonly error: AgentError;
+  /** How long the attempts have been failing. */
+  readonly failingSeconds: number;
+  /** Until the next attempt. */
+  readonly pauseSeconds: number;
+}
+
 export interface RetryOptions {
-  /** How long to go on trying, from the first failure on: that may have taken long itself. */
+  /** How long to retry, counted from the first failure: the first attempt may take long itself. */
   readonly seconds: number;
   readonly signal?: AbortSignal | undefined;
+  readonly onRetry?: ((retry: Retry) => void) | undefined;
 }
 
 /** Repeats what fails with a retryable AgentError, with growing pauses, until the time is over. */
 export async function withRetries<Result>(
   attempt: () => Promise<Result>,
-  { seconds, signal }: RetryOptions,
+  options: RetryOptions,
 ): Promise<Result> {
-  let deadline = Infinity;
-  for (let failures = 0;; failures++) {
+  const failures = new Failures(options);
+  while (true) {
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof AgentError) || !error.retryable) throw error;
-      if (failures === 0) deadline = performance.now() + seconds * 1000;
-      const wait = pauseMilliseconds(failures, error.retryAfterSeconds);
-      if (performance.now() + wait > deadline) throw error;
-      await pause(wait, signal);
+      await failures.pauseAfter(error);
     }
   }
 }
 
-/** As long as the service asks for, or longer: random, so that those who failed together part. */
+/** The failures in a row of one thing that is repeated. */
+export class Failures {
+  readonly #options: RetryOptions;
+  #count = 0;
+  #firstAt = 0;
+
+  constructor(options: RetryOptions) {
+    this.#options = options;
+  }
+
+  /** To be called after progress: the next failure counts as the first. */
+  reset(): void {
+    this.#count = 0;
+  }
+
+  /** Pauses before the next attempt. Throws the error itself if there is to be none. */
+  async pauseAfter(error: unknown): Promise<void> {
+    if (!(error instanceof AgentError) || !error.retryable) throw error;
+    const { seconds, signal, onRetry } = this.#options;
+    const now = performance.now();
+    if (this.#count === 0) this.#firstAt = now;
+    const wait = pauseMilliseconds(this.#count++, error.retryAfterSeconds);
+    const failing = now - this.#firstAt;
+    if (failing + wait > seconds * 1000) throw error;
+    onRetry?.({ error, failingSeconds: failing / 1000, pauseSeconds: wait / 1000 });
+    await pause(wait, signal);
+  }
+}
+
+/** At least as long as the service asks. Random, so that callers who failed together spread. */
 export function pauseMilliseconds(failures: number, retryAfterSeconds: number | null): number {
   const longest = Math.min(LONGEST_PAUSE_MILLISECONDS, FIRST_PAUSE_MILLISECONDS * 2 ** failures);
   const random = longest * (0.5 + Math.random() / 2);
   return Math.max(random, (retryAfterSeconds ?? 0) * 1000);
 }
 
-/** Resolves after a time. Rejects with the signal's reason when that is aborted before. */
+/** Resolves after a time. Rejects with the signal's reason if that is aborted first. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -3,21 +3,21 @@ import type { CallOptions, Connection } from "../http/connection.ts";
 import { pause } from "../http/retries.ts";
 
 /**
- * What a commit waits for at most: another one that verifies the same artifact, and the minutes
- * that Storage takes to move gigabytes.
+ * A commit may wait for another call that verifies the same artifact, and for Storage, which takes
+ * minutes to move gigabytes.
  */
 const COMMIT_RETRY_SECONDS = 900;
-/** Between two calls that each verified a part; nothing keeps the next from beginning at once. */
+/** Between two calls, each of which verified a part. */
 const PAUSE_MILLISECONDS = 20;
 
 export interface CommitOptions extends CallOptions {
-  /** Called with how many bytes are verified, while that takes several calls. */
+  /** Called with the number of verified bytes, if verification takes several calls. */
   readonly onVerified?: ((bytes: number) => void) | undefined;
 }
 
 type Committed = ArtifactsAnswer<"/commit">;
 
-/** Commits an artifact, however many calls its verification takes. */
+/** Commits an artifact. Repeats the call until all bytes are verified. */
 export async function commit(
   connection: Connection,
   request: { readonly artifact_id: string; readonly sha256: string },
@@ -33,7 +33,7 @@ export async function commit(
     >("/commit", request, { ...options, retrySeconds });
     if (status !== 202) return answer;
     onVerified?.(answer.verified_bytes ?? 0);
-    // Storage may be moving the file, which the service ends in time.
+    // The service says how long to wait while Storage moves the file.
     const wait = Math.max(PAUSE_MILLISECONDS, retryAfterSeconds * 1000);
     await pause(wait, connection.signalOf(options));
   }

@@ -1,13 +1,16 @@
 import type { Download } from "../contract/types.ts";
-import { AgentError, errorOfFetch, isPassing } from "../http/agent_error.ts";
+import { AgentError, isPassing } from "../http/agent_error.ts";
+import type { Connection } from "../http/connection.ts";
 import { idleTimeout } from "../http/idle_timeout.ts";
-import { pause, pauseMilliseconds } from "../http/retries.ts";
+import { errorOfFetch } from "../http/network_error.ts";
+import { Failures, type Retry } from "../http/retries.ts";
 import { createSha256 } from "../platform/sha256.ts";
 
 export interface DownloadOptions {
-  readonly fetch: typeof fetch;
-  /** How long it is tried to go on while no byte comes. */
+  readonly fetch: Connection["fetch"];
+  /** How long to retry while no byte arrives. */
   readonly retrySeconds: number;
+  readonly onRetry?: ((retry: Retry) => void) | undefined;
   readonly onBytes?: ((received: number) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -15,9 +18,9 @@ export interface DownloadOptions {
 const IDLE_SECONDS = 60;
 
 /**
- * The bytes of an artifact, verified: the stream ends with an error where they are not those of the
- * digest. Where the connection breaks it goes on from the byte that it had reached, with a new URL
- * of `open` when the old one has run out.
+ * The bytes of an artifact. The stream ends with an error if they do not have the expected digest.
+ * If the connection breaks, the download continues from the byte that it had reached; if the URL
+ * has expired, with a new one from `open`.
  */
 export function verifiedBytes(
   opened: Download,
@@ -46,33 +49,33 @@ async function* receive(
   const hash = await createSha256();
   let { url } = opened;
   let received = 0;
-  let failures = 0;
-  let deadline = Infinity;
+  const { retrySeconds: seconds, signal, onRetry } = options;
+  const failures = new Failures({ seconds, signal, onRetry });
   while (received < size) {
     try {
       for await (const chunk of readFrom(url, received, options)) {
         received += chunk.byteLength;
         if (received > size) throw mismatch(opened, { received });
-        failures = 0;
+        failures.reset();
         hash.update(chunk);
         options.onBytes?.(received);
         yield chunk;
       }
       if (received < size) throw broken("The download ended before its last byte.");
     } catch (error) {
-      if (!(error instanceof AgentError) || !error.retryable) throw error;
-      if (failures === 0) deadline = performance.now() + options.retrySeconds * 1000;
-      const wait = pauseMilliseconds(failures++, null);
-      if (performance.now() + wait > deadline) throw error;
-      await pause(wait, options.signal);
-      // The URL has run out. Another one may count as another download.
-      if (error.code === "download_broken" && error.status === 400) url = (await open()).url;
+      await failures.pauseAfter(error);
+      // Only an expired URL is replaced: a new one may count as another download.
+      if (isExpiredUrl(error)) url = (await open()).url;
     }
   }
   if (hash.digest() !== sha256) throw mismatch(opened, { received });
 }
 
-/** The bytes behind a URL from one on. */
+function isExpiredUrl(error: unknown): boolean {
+  return error instanceof AgentError && error.code === "download_broken" && error.status === 400;
+}
+
+/** The bytes of a URL, from the byte `start` on. */
 async function* readFrom(
   url: string,
   start: number,
@@ -83,7 +86,7 @@ async function* readFrom(
   let reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   try {
     const response = await fetch(url, {
-      // What is counted is what is stored, so nothing may be compressed on the way.
+      // Bytes are counted as they are stored, so they must not be compressed.
       headers: { "accept-encoding": "identity", ...(start > 0 && { range: `bytes=${start}-` }) },
       signal: timeout.signal,
     });
@@ -91,28 +94,28 @@ async function* readFrom(
       const text = await response.text();
       throw refused(response.status, text);
     }
-    // Who does not know ranges begins at the beginning.
+    // A server that ignores ranges sends the file from its first byte.
     let known = response.status === 206 ? 0 : start;
     reader = response.body!.getReader();
     while (true) {
       timeout.touch();
       const { done, value } = await reader.read();
       if (done) return;
-      // Who takes the bytes may take any time.
+      // The reader of the stream may take any time.
       timeout.rest();
       const chunk = value.subarray(Math.min(known, value.byteLength));
       known -= value.byteLength - chunk.byteLength;
       if (chunk.byteLength > 0) yield chunk;
     }
   } catch (cause) {
-    throw errorOfFetch(cause, signal);
+    throw errorOfFetch(cause, { url, signal });
   } finally {
     timeout.end();
     await reader?.cancel().catch(() => {});
   }
 }
 
-/** The URL has run out, or Storage has no time: another URL is asked for, and tried. */
+/** Storage answers 400 when the URL has expired. That is retried with a new URL. */
 function refused(status: number, text: string): AgentError {
   return new AgentError({
     code: "download_broken",
@@ -130,7 +133,8 @@ function broken(message: string): AgentError {
 function mismatch(opened: Download, { received }: { readonly received: number }): AgentError {
   return new AgentError({
     code: "download_mismatch",
-    message: "What was downloaded is not what was committed. Throw it away, and get it again.",
+    message:
+      "The downloaded bytes are not those that were committed. Discard them, and download again.",
     details: { expected_size: opened.size, expected_sha256: opened.sha256, received },
   });
 }

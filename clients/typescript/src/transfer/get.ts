@@ -16,11 +16,11 @@ export interface GetOptions extends CallOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** What was committed, as far as its reader is told. */
+/** What the service tells the reader of an artifact. */
 export type GotArtifact = Pick<Download, "artifact_id" | "key" | "mime" | "size" | "sha256">;
 
 export interface Got {
-  /** The bytes. Its end fails where they are not those of `artifact.sha256`. */
+  /** The bytes. The stream ends with an error if they do not have the digest `artifact.sha256`. */
   readonly body: ReadableStream<Uint8Array>;
   readonly artifact: GotArtifact;
 }
@@ -34,11 +34,12 @@ export async function get(
   const { key, mime, size, sha256 } = opened;
   const artifact_id = parseArtifactId(opened.artifact_id);
   const { onProgress } = options;
-  // The same content, whatever the key names meanwhile.
+  // By its id, because the key may name a newer artifact by then.
   const again = "grantToken" in parseTarget(target) ? target : { artifactId: artifact_id };
   const body = verifiedBytes(opened, () => openTarget(connection, again, options), {
     fetch: connection.fetch,
     retrySeconds: options.retrySeconds ?? connection.retrySeconds,
+    onRetry: connection.onRetry,
     onBytes: onProgress && ((bytes) => onProgress({ phase: "download", bytes, size })),
     signal: connection.signalOf(options),
   });
@@ -71,7 +72,7 @@ async function openTarget(
   }
 }
 
-/** Whether a deployment opens artifacts by their ids alone. */
+/** Whether the deployment is too old to open an artifact by its key. */
 function isFromBeforeKeys(error: unknown): boolean {
   if (!(error instanceof AgentError) || error.code !== "invalid_request") return false;
   const { issues = [] } = (error.details ?? {}) as { issues?: { path: string }[] };

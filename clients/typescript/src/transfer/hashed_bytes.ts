@@ -1,10 +1,10 @@
-import { AgentError } from "../http/agent_error.ts";
+import type { AgentError } from "../http/agent_error.ts";
 import { createSha256, type Sha256 } from "../platform/sha256.ts";
-import type { OpenedSource } from "./source.ts";
+import { type OpenedSource, sizeMismatch } from "./source.ts";
 
 /**
- * The bytes of a source on their way: hashed and counted as they pass. Who sends them may stop
- * before the end; `digest` reads the rest.
+ * Hashes and counts the bytes of a source while they are sent. The sender may stop before the end;
+ * `digest` reads the rest.
  */
 export class HashedBytes {
   readonly #size: number;
@@ -13,7 +13,7 @@ export class HashedBytes {
   readonly #onBytes: (passed: number) => void;
   #passed = 0;
   #digest: string | null = null;
-  /** The read that is under way, which the next one waits for. */
+  /** The current read. The next one waits for it. */
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -35,7 +35,7 @@ export class HashedBytes {
     return new HashedBytes(source.size, await source.read(), await createSha256(), onBytes);
   }
 
-  /** A request's body, read only as fast as it is sent. */
+  /** For a request's body. It is read only as fast as it is sent. */
   stream(): ReadableStream<Uint8Array> {
     return new ReadableStream<Uint8Array>({
       pull: async (controller) => {
@@ -51,18 +51,18 @@ export class HashedBytes {
     return this.#digest !== null;
   }
 
-  /** Reads what is left, and answers the SHA-256 of all. Throws `source_size_mismatch`. */
+  /** Reads the rest, and returns the SHA-256 of all bytes. Throws `source_size_mismatch`. */
   async digest(): Promise<string> {
     while (this.#digest === null) await this.#next();
     return this.#digest;
   }
 
-  /** What reading failed with; null where it did not. */
+  /** The error that reading failed with; null if it did not fail. */
   async failure(): Promise<unknown> {
     return await this.#turn.then(() => null, (error) => error);
   }
 
-  /** Lets the source go. */
+  /** Releases the source. */
   async close(): Promise<void> {
     await this.#turn.catch(() => {});
     await this.#bytes.return?.();
@@ -92,10 +92,6 @@ export class HashedBytes {
   }
 
   #mismatch(): AgentError {
-    return new AgentError({
-      code: "source_size_mismatch",
-      message: "The source has another size than it had at first. Put it when nobody changes it.",
-      details: { expected: this.#size, actual: this.#passed },
-    });
+    return sizeMismatch({ expected: this.#size, actual: this.#passed });
   }
 }

@@ -3,19 +3,21 @@ import { AgentError } from "../http/agent_error.ts";
 import type { CallOptions, Connection } from "../http/connection.ts";
 import { pause, pauseMilliseconds, withRetries } from "../http/retries.ts";
 import { commit } from "./commit.ts";
+import { assertNames } from "./names.ts";
 import { type OpenedSource, openSource, type Source } from "./source.ts";
 import { upload } from "./upload.ts";
 
-/** How far a transfer is. */
+/** The progress of a transfer. */
 export interface Progress {
   readonly phase: "upload" | "verify" | "download";
+  /** Transferred so far in this phase. */
   readonly bytes: number;
-  /** Of all of it. */
+  /** Of the whole file, in bytes. */
   readonly size: number;
 }
 
 export interface PutOptions extends CallOptions {
-  /** The agents that are given access. */
+  /** The agents that get access. */
   readonly to?: readonly string[];
   /** How long the access lasts. Default: as long as the artifact. */
   readonly grantExpiresAt?: Date | string;
@@ -33,8 +35,9 @@ const DEFAULT_TTL_DAYS = 7;
 const UPLOADS = 4;
 
 /**
- * Registers a file, uploads it, commits it, and grants it. Bytes that did not arrive, or not as
- * they are, are sent again where the source can be read again.
+ * Registers a file, uploads it, commits it, and grants it. If bytes are lost or changed on the way,
+ * they are sent again if the source can be read again. Throws `invalid_request` for a name that
+ * cannot be one, before anything is sent.
  */
 export async function put(
   connection: Connection,
@@ -45,6 +48,8 @@ export async function put(
   const { signal: _, ...unsignaled } = options;
   const signal = connection.signalOf(options);
   const call = { ...unsignaled, signal };
+  signal?.throwIfAborted();
+  assertNames({ key, to: options.to });
   const opened = await openSource(source);
   const registered = await connection.post<ArtifactsAnswer<"/register">>("/register", {
     ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
@@ -104,10 +109,10 @@ function uploadWithRetries(
       fetch: connection.fetch,
       onBytes: (bytes) => onProgress?.({ phase: "upload", bytes, size: source.size }),
       signal,
-    }), { seconds, signal });
+    }), { seconds, signal, onRetry: connection.onRetry });
 }
 
-/** Whether what the commit found is what a broken upload leaves, and the URL takes another one. */
+/** Whether the upload was incomplete or damaged. Its URL then accepts another one. */
 function isLostOnTheWay(error: unknown): boolean {
   return error instanceof AgentError &&
     ["upload_missing", "size_mismatch", "checksum_mismatch"].includes(error.code);
@@ -129,8 +134,8 @@ async function grantTo(
 }
 
 /**
- * What is not to come is taken back, so that it does not count against the agent's limits. Only
- * before a commit, or after one that was refused: what may be committed stays.
+ * Deletes a registration whose upload failed, so that it does not count against the agent's limits.
+ * Not called if a commit may have succeeded.
  */
 async function giveUp(
   connection: Connection,

@@ -1,6 +1,11 @@
+import { AgentError, invalidFields } from "../http/agent_error.ts";
 import { nodeModule } from "../platform/node_module.ts";
+import { isBrowser } from "../platform/platform.ts";
 
-/** A stream and how many bytes it gives; a function that gives the stream can be asked again. */
+/**
+ * A stream and its size in bytes. If `stream` is a function, a broken upload can be sent again. In
+ * a browser, the stream is read into a Blob before it is sent.
+ */
 export interface StreamSource {
   readonly stream: ByteStream | (() => ByteStream | Promise<ByteStream>);
   readonly size: number;
@@ -11,7 +16,7 @@ export interface PathSource {
   readonly path: string | URL;
 }
 
-/** What can be put. A string is its text, in UTF-8. */
+/** What can be put. A string is sent as UTF-8 text. */
 export type Source = string | Uint8Array | ArrayBuffer | Blob | StreamSource | PathSource;
 
 export type ByteStream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -21,7 +26,7 @@ export interface OpenedSource {
   readonly size: number;
   /** Whether `read` can be called more than once. */
   readonly isRepeatable: boolean;
-  /** The body of a request as it is, where that needs no stream. Browsers send no streams. */
+  /** A request's body that needs no stream; null for a stream. Browsers cannot send streams. */
   readonly whole: Blob | Uint8Array<ArrayBuffer> | null;
   read(): Promise<AsyncIterator<Uint8Array>>;
 }
@@ -29,7 +34,7 @@ export interface OpenedSource {
 /** With twice as much, Node holds 10 MiB more before it frees what was sent. */
 const CHUNK_BYTES = 32 * 1024;
 
-/** Throws what opening the file throws, or TypeError. */
+/** Throws AgentError `source_unreadable`, `source_size_mismatch` or `invalid_request`. */
 export async function openSource(source: Source): Promise<OpenedSource> {
   if (typeof source === "string") return ofBlob(new TextEncoder().encode(source));
   if (source instanceof Blob) return ofBlob(source);
@@ -37,9 +42,10 @@ export async function openSource(source: Source): Promise<OpenedSource> {
   if (source instanceof Uint8Array) return ofBlob(source as Uint8Array<ArrayBuffer>);
   if ("path" in source) return await ofFile(source.path);
   if (!Number.isSafeInteger(source.size) || source.size < 0) {
-    throw new TypeError("A stream needs its size in bytes.");
+    const message = "A stream needs its size in bytes, a whole number.";
+    throw invalidFields([{ path: "size", message }]);
   }
-  return ofStream(source);
+  return isBrowser ? ofBlob(await blobOf(source)) : ofStream(source);
 }
 
 function ofBlob(whole: Blob | Uint8Array<ArrayBuffer>): OpenedSource {
@@ -63,17 +69,57 @@ function ofStream({ stream, size }: StreamSource): OpenedSource {
   };
 }
 
+/**
+ * The bytes of a stream as a Blob, which a browser keeps on disk if it is large. Over HTTP/1.1, and
+ * in Firefox and Safari over any version, a browser refuses to send a stream.
+ */
+async function blobOf({ stream, size }: StreamSource): Promise<Blob> {
+  const parts: BlobPart[] = [];
+  let actual = 0;
+  for await (const bytes of iterate(typeof stream === "function" ? await stream() : stream)) {
+    actual += bytes.byteLength;
+    if (actual > size) break;
+    // Of a Blob, the browser decides where it is kept.
+    parts.push(new Blob([bytes as Uint8Array<ArrayBuffer>]));
+  }
+  if (actual !== size) throw sizeMismatch({ expected: size, actual });
+  return new Blob(parts);
+}
+
+export function sizeMismatch(
+  details: { readonly expected: number; readonly actual: number },
+): AgentError {
+  return new AgentError({
+    code: "source_size_mismatch",
+    message: "The source does not have the size that it had at first. Upload it when nothing " +
+      "changes it.",
+    details,
+  });
+}
+
 async function ofFile(path: string | URL): Promise<OpenedSource> {
   const fs = await nodeModule<typeof import("node:fs/promises")>("node:fs/promises");
-  if (fs === null) throw new TypeError("There are no files here: put bytes, a Blob or a stream.");
-  const { size } = await fs.stat(path);
+  if (fs === null) {
+    const message = "There are no files on this platform. Pass bytes, a Blob or a stream.";
+    throw invalidFields([{ path: "path", message }]);
+  }
+  const stats = await fs.stat(path).catch((cause) => {
+    throw new AgentError({ code: "source_unreadable", message: cause.message, cause });
+  });
+  if (stats.isDirectory()) {
+    const message = `${path} is a folder, not a file.`;
+    throw new AgentError({ code: "source_unreadable", message });
+  }
+  const { size } = stats;
   return { size, isRepeatable: true, whole: null, read: () => Promise.resolve(fileBytes()) };
 
   async function* fileBytes(): AsyncGenerator<Uint8Array> {
-    const file = await fs!.open(path);
+    const file = await fs!.open(path).catch((cause) => {
+      throw new AgentError({ code: "source_unreadable", message: cause.message, cause });
+    });
     try {
       while (true) {
-        // Its own each time: what is on its way to the network is not to be written over.
+        // A new array each time: the last one may still be on its way to the network.
         const { bytesRead, buffer } = await file.read(new Uint8Array(CHUNK_BYTES), 0, CHUNK_BYTES);
         if (bytesRead === 0) return;
         yield buffer.subarray(0, bytesRead);
@@ -84,7 +130,7 @@ async function ofFile(path: string | URL): Promise<OpenedSource> {
   }
 }
 
-/** Slices, so that what is hashed leaves time for other work. */
+/** In slices, so that hashing leaves time for other work. */
 async function* slices(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
     yield bytes.subarray(start, start + CHUNK_BYTES);

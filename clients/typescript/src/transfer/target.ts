@@ -1,5 +1,5 @@
 import type { ArtifactsAnswer } from "../contract/types.ts";
-import { AgentError } from "../http/agent_error.ts";
+import { AgentError, invalidFields } from "../http/agent_error.ts";
 import type { CallOptions, Connection } from "../http/connection.ts";
 
 /** An artifact by its id, or the current one of a key: the caller's own, or another `agentId`'s. */
@@ -30,7 +30,7 @@ export function parseArtifactId(text: string): string {
   if (ARTIFACT_ID.test(text)) return text;
   throw new AgentError({
     code: "unexpected_answer",
-    message: "The service answered with an artifact id that cannot be one.",
+    message: "The service answered with an invalid artifact id.",
     status: 200,
   });
 }
@@ -43,7 +43,10 @@ export async function ownArtifactId(
 ): Promise<string> {
   const named = parseTarget(target);
   if ("artifactId" in named) return named.artifactId;
-  if (!("key" in named)) throw new TypeError("A grant token does not tell which artifact it is.");
+  if (!("key" in named)) {
+    const message = "Must be an artifact id or a key: a grant token cannot name your own artifact.";
+    throw invalidFields([{ path: "target", message }]);
+  }
   const agentId = named.agentId ?? connection.agentId;
   const { artifacts: [first] } = await connection.post<ArtifactsAnswer<"/list">>("/list", {
     ...(agentId !== undefined && { agent_id: agentId }),

@@ -1,25 +1,28 @@
-import { AgentError, errorOfFetch, isPassing } from "../http/agent_error.ts";
+import { AgentError, isPassing } from "../http/agent_error.ts";
+import type { Connection } from "../http/connection.ts";
 import { idleTimeout } from "../http/idle_timeout.ts";
+import { errorOfFetch } from "../http/network_error.ts";
+import { isWorkerd } from "../platform/platform.ts";
 import { HashedBytes } from "./hashed_bytes.ts";
 import type { OpenedSource } from "./source.ts";
 
 export interface UploadOptions {
-  readonly fetch: typeof fetch;
-  /** Called with how many bytes were sent. */
+  readonly fetch: Connection["fetch"];
+  /** Called with the number of bytes that were sent. */
   readonly onBytes: (sent: number) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Storage may take long to answer once it has all bytes. */
 const IDLE_SECONDS = 300;
-/** Nobody tells how far a body is that is sent as a whole; so it has the time of a slow line. */
+/** A body that is sent as a whole reports no progress, so it gets the time of a slow connection. */
 const SLOWEST_BYTES_PER_SECOND = 8 * 1024;
 
 /**
- * PUTs a source to an upload URL and answers its SHA-256. Two things are no error, for the commit
- * decides what has arrived: that something lies there already, because the answer to an earlier PUT
- * was lost; and that the answer to this one is lost, once all of a stream was sent. Throws
- * `source_size_mismatch`, `upload_refused`, `network_error`.
+ * PUTs a source to an upload URL, and returns its SHA-256. In two cases it cannot tell whether the
+ * bytes have arrived, and leaves that to the commit: Storage already has an object there, because
+ * the answer to an earlier PUT was lost; or the answer to this PUT was lost after all of a stream
+ * was sent. Throws `source_size_mismatch`, `upload_refused`, `network_error`.
  */
 export async function upload(
   url: string,
@@ -34,7 +37,7 @@ export async function upload(
     if (source.whole === null) onBytes(passed);
   });
   const timeout = idleTimeout(seconds, signal);
-  // A body that is there as a whole is hashed beside the request. A failure is met below.
+  // A body that is sent as a whole is hashed during the request. A failure is handled below.
   const hashed = source.whole === null ? null : bytes.digest();
   hashed?.catch(() => {});
   try {
@@ -42,12 +45,13 @@ export async function upload(
       method: "PUT",
       headers: {
         "content-type": "application/octet-stream",
-        // Node heeds it. Where the platform does not, a stream is sent in chunks.
+        // Node uses it. Other platforms ignore it, and send a stream in chunks.
         ...(source.whole === null && { "content-length": String(source.size) }),
       },
       signal: timeout.signal,
-      // With another `redirect`, or a `window`, Node keeps a copy of all that is sent.
-      redirect: "error",
+      // With another `redirect`, or a `window`, Node keeps a copy of all that it sends. In workerd,
+      // which has no "error", a redirect is an answer like any other refusal.
+      redirect: isWorkerd ? "manual" : "error",
       window: null,
       ...(source.whole === null
         ? { body: bytes.stream(), duplex: "half" }
@@ -59,7 +63,7 @@ export async function upload(
     onBytes(source.size);
     return digest;
   } catch (cause) {
-    const error = await bytes.failure() ?? errorOfFetch(cause, signal);
+    const error = await bytes.failure() ?? errorOfFetch(cause, { url, signal });
     const isLost = error instanceof AgentError && error.retryable;
     if (isLost && source.whole === null && bytes.isComplete) return await bytes.digest();
     throw error;
@@ -69,7 +73,7 @@ export async function upload(
   }
 }
 
-/** Storage answers HTTP 400 to almost everything; the body has the status that is meant. */
+/** Storage sends HTTP 400 for almost every error. The body has the specific status. */
 interface StorageAnswer {
   readonly statusCode?: string;
   readonly error?: string;
@@ -95,8 +99,8 @@ function refusal(status: number, text: string): AgentError {
   return new AgentError({
     code: "upload_refused",
     message: meant === 413
-      ? "Storage takes no file of this size."
-      : `Storage refused the bytes: ${code ?? error ?? `HTTP ${status}`}.`,
+      ? "The file is larger than Storage accepts."
+      : `Storage refused the upload: ${code ?? error ?? `HTTP ${status}`}.`,
     status,
     retryable: isPassing(status) || isPassing(meant),
     details: { status_code: meant, code: code ?? error ?? null },

@@ -15,7 +15,7 @@ export const login: Command = defineCommand({
   },
   example: "agent login --url https://<ref>.supabase.co < key.txt",
   options: { url: { type: "string" }, agent: { type: "string" } },
-  async run({ values, positionals }, { output, signal }) {
+  async run({ values, positionals }, context) {
     if (positionals.length > 0) {
       throw new UsageError(
         "Do not pass the agent key as an argument: it is read from the terminal or standard input.",
@@ -28,11 +28,14 @@ export const login: Command = defineCommand({
     const key = await readSecret("Agent key: ");
     if (key === "") throw new UsageError("The agent key is empty.");
     const agentId = values.agent;
-    const files = new AgentFiles({ url, key, agentId, retrySeconds: 10, signal });
+    const files = new AgentFiles({
+      ...{ url, key, agentId, retrySeconds: 10 },
+      ...await context.network(),
+    });
     const known = await check(files);
     await writeLogin({ url, key, ...(agentId !== undefined && { agentId }) });
     note(`Written to ${loginFile()}`);
-    await output.value(
+    await context.output.value(
       { url, agent_id: agentId ?? known },
       ({ agent_id }) => `Logged in at ${url}${agent_id ? ` as ${agent_id}` : ""}.`,
     );

@@ -1,0 +1,181 @@
+import type {
+  Artifact,
+  ArtifactsAnswer,
+  ArtifactsPath,
+  ArtifactsRequest,
+  Download,
+  Grant,
+} from "../contract/types.ts";
+import { type CallOptions, Connection, type ConnectionOptions } from "../http/connection.ts";
+import { commit, type CommitOptions } from "../transfer/commit.ts";
+
+/** The operations of the artifacts function. Each takes and returns the operation's fields. */
+export class ArtifactOperations {
+  protected readonly connection: Connection;
+
+  constructor(options: ConnectionOptions) {
+    this.connection = new Connection("agent-artifacts", options);
+  }
+
+  /**
+   * Registers a file, and returns the URL to upload its bytes to. `put` does this, too.
+   *
+   * @example
+   * ```ts
+   * const { artifact_id, upload_url } = await files.register({
+   *   key: "plans/house.txt",
+   *   mime: "text/plain",
+   *   size: 18,
+   *   ttl_days: 7,
+   * });
+   * ```
+   */
+  register(
+    request: ArtifactsRequest<"/register">,
+    options: CallOptions = {},
+  ): Promise<ArtifactsAnswer<"/register">> {
+    return this.post<"/register">("/register", this.own(request), options);
+  }
+
+  /**
+   * Commits uploaded bytes. Repeats the request until all of them are verified.
+   *
+   * @example
+   * ```ts
+   * const artifact = await files.commit({ artifact_id, sha256 });
+   * ```
+   */
+  commit(
+    request: ArtifactsRequest<"/commit">,
+    options: CommitOptions = {},
+  ): Promise<ArtifactsAnswer<"/commit">> {
+    return commit(this.connection, request, options);
+  }
+
+  /**
+   * Gives an agent access to an artifact, by the fields of the operation. See `share`.
+   *
+   * @example
+   * ```ts
+   * const grant = await files.grant({
+   *   artifact_id,
+   *   to_agent: "builder",
+   *   expires_at: "2026-12-31T18:00:00Z",
+   * });
+   * ```
+   */
+  grant(request: ArtifactsRequest<"/grant">, options: CallOptions = {}): Promise<Grant> {
+    return this.post<"/grant">("/grant", request, options);
+  }
+
+  /**
+   * Ends grants, by the fields of the operation. See `unshare`.
+   *
+   * @example
+   * ```ts
+   * const { revoked } = await files.revoke({ grant_id: grant.grant_id });
+   * ```
+   */
+  revoke(
+    request: ArtifactsRequest<"/revoke">,
+    options: CallOptions = {},
+  ): Promise<ArtifactsAnswer<"/revoke">> {
+    return this.post<"/revoke">("/revoke", request, options);
+  }
+
+  /**
+   * Returns a download URL for a grant token. `get` also downloads.
+   *
+   * @example
+   * ```ts
+   * const { url } = await files.fetch({ grant_token: token });
+   * ```
+   */
+  fetch(request: ArtifactsRequest<"/fetch">, options: CallOptions = {}): Promise<Download> {
+    return this.post<"/fetch">("/fetch", request, options);
+  }
+
+  /**
+   * Returns a download URL for an artifact. `get` also downloads.
+   *
+   * @example
+   * ```ts
+   * const { url, sha256 } = await files.open({ artifact_id });
+   * ```
+   */
+  open(request: ArtifactsRequest<"/open">, options: CallOptions = {}): Promise<Download> {
+    return this.post<"/open">("/open", request, options);
+  }
+
+  /**
+   * Deletes an artifact by its id, and ends its grants. See `remove`.
+   *
+   * @example
+   * ```ts
+   * await files.delete({ artifact_id });
+   * ```
+   */
+  delete(request: ArtifactsRequest<"/delete">, options: CallOptions = {}): Promise<Artifact> {
+    return this.post<"/delete">("/delete", request, options);
+  }
+
+  /**
+   * Keeps the grants of an agent out of the inbox.
+   *
+   * @example
+   * ```ts
+   * await files.block({ from_agent: "stranger" });
+   * ```
+   */
+  block(
+    request: ArtifactsRequest<"/inbox/block">,
+    options: CallOptions = {},
+  ): Promise<ArtifactsAnswer<"/inbox/block">> {
+    return this.post<"/inbox/block">("/inbox/block", this.own(request), options);
+  }
+
+  /**
+   * Shows the grants of an agent in the inbox again.
+   *
+   * @example
+   * ```ts
+   * await files.unblock({ from_agent: "stranger" });
+   * ```
+   */
+  unblock(
+    request: ArtifactsRequest<"/inbox/unblock">,
+    options: CallOptions = {},
+  ): Promise<ArtifactsAnswer<"/inbox/unblock">> {
+    return this.post<"/inbox/unblock">("/inbox/unblock", this.own(request), options);
+  }
+
+  /**
+   * For the operator: removes expired artifacts, a limited number in each call.
+   *
+   * @example
+   * ```ts
+   * let remaining;
+   * do ({ remaining } = await files.sweep()); while (remaining);
+   * ```
+   */
+  sweep(
+    request: ArtifactsRequest<"/sweep"> = {},
+    options: CallOptions = {},
+  ): Promise<ArtifactsAnswer<"/sweep">> {
+    return this.post<"/sweep">("/sweep", request, options);
+  }
+
+  protected post<Path extends ArtifactsPath>(
+    path: Path,
+    request: ArtifactsRequest<Path>,
+    options: CallOptions,
+  ): Promise<ArtifactsAnswer<Path>> {
+    return this.connection.post<ArtifactsAnswer<Path>>(path, request as object, options);
+  }
+
+  /** A request that names the agent, if the connection knows which it is. */
+  protected own<Request extends object>(request: Request): Request & { agent_id?: string } {
+    const { agentId } = this.connection;
+    return agentId === undefined ? request : { agent_id: agentId, ...request };
+  }
+}

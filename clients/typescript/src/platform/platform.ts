@@ -1,0 +1,20 @@
+/** What this code runs on, as far as that changes what it does. */
+
+interface PlatformGlobals {
+  readonly Deno?: unknown;
+  readonly process?: { readonly versions?: { readonly node?: string } };
+  readonly navigator?: { readonly userAgent?: string };
+}
+
+const { Deno, process, navigator } = globalThis as PlatformGlobals;
+const userAgent = navigator?.userAgent ?? "";
+
+/** Cloudflare's runtime. Its `fetch` throws for `redirect: "error"`. */
+export const isWorkerd: boolean = userAgent === "Cloudflare-Workers";
+
+/** Whether there may be built-in modules: in Node, Deno, Bun and some edge runtimes. */
+export const mayHaveNodeModules: boolean = Deno !== undefined || isWorkerd ||
+  process?.versions?.node !== undefined;
+
+/** A page or a worker of a browser. Browsers send streams over HTTP/2 only, some not at all. */
+export const isBrowser: boolean = !mayHaveNodeModules && userAgent.startsWith("Mozilla/");

@@ -1,0 +1,232 @@
+/** The packed command where a proxy is the only way out. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { freePort } from "../../../local/processes/free_port.ts";
+import { runProgram } from "../../../local/processes/run_program.ts";
+import { type Stack, startStack } from "../../../local/stack/stack.ts";
+import { makeCertificate } from "../../clients/http/certificate.ts";
+import { documentedBlock } from "../../docs/blocks/documentation.ts";
+import { MEBIBYTE } from "../../own_function/commits/memory.ts";
+import { writeLargeFile } from "../large_file.ts";
+import { type ForwardProxy, startForwardProxy } from "./forward_proxy.ts";
+import { inProject, NODES, runtimeIn } from "./tools.ts";
+
+/** A name that exists for the proxy alone, so that nothing gets there directly. */
+const NAME = "files.agents.invalid";
+const LARGE = 100 * MEBIBYTE;
+const SMALL = 8 * MEBIBYTE;
+const PASSWORD = "correct-horse";
+
+interface Place {
+  readonly folder: string;
+  readonly proxy: ForwardProxy;
+  readonly stack: Stack;
+  /** By TLS. */
+  readonly url: string;
+  readonly key: string;
+  readonly certificateFile: string;
+}
+
+async function inPlace(test: (place: Place) => Promise<void>): Promise<void> {
+  await inProject(["bun", "node22", "node24", "proxy-chain"], async (folder) => {
+    await Deno.chmod(folder, 0o711);
+    const tlsPort = await freePort();
+    const url = `https://${NAME}:${tlsPort}`;
+    const stack = await startLargeStack(join(folder, "state"), url);
+    try {
+      const certificate = await makeCertificate(NAME);
+      const certificateFile = join(folder, "certificate.pem");
+      await writeFile(certificateFile, certificate.authority);
+      const target = Number(new URL(stack.url).port);
+      await using proxy = await startForwardProxy({
+        ...{ folder, name: NAME, tlsPort, target, password: PASSWORD },
+        ...certificate,
+      });
+      const key = await createKey(stack);
+      await test({ folder, proxy, stack, url, key, certificateFile });
+    } finally {
+      await stack.stop();
+    }
+  });
+}
+
+/** A stack of its own, whose upload and download URLs begin with `publicUrl`. */
+async function startLargeStack(stateDir: string, publicUrl: string): Promise<Stack> {
+  await mkdir(stateDir, { mode: 0o711 });
+  const environment = { ARTIFACTS_MAX_SIZE_BYTES: String(LARGE), PUBLIC_SUPABASE_URL: publicUrl };
+  for (const [name, value] of Object.entries(environment)) Deno.env.set(name, value);
+  try {
+    return await startStack({ port: 0, stateDir, durable: false, storageSizeLimit: LARGE });
+  } finally {
+    for (const name of Object.keys(environment)) Deno.env.delete(name);
+  }
+}
+
+async function createKey(stack: Stack): Promise<string> {
+  const answer = await fetch(`${stack.url}/rest/v1/rpc/create_agent_key`, {
+    method: "POST",
+    headers: { apikey: stack.secretKey, "content-type": "application/json" },
+    body: JSON.stringify({ agent_id: "planner" }),
+  });
+  return (await answer.json()).key;
+}
+
+/** Runs the packed command by a runtime. Its environment has no other proxies than these. */
+function runAgent(
+  { folder, url, key }: Place,
+  [program, ...before]: readonly string[],
+  args: readonly string[],
+  variables: Record<string, string>,
+) {
+  const main = join(folder, "node_modules/agent-files/dist/cli/main.js");
+  const none = ["http_proxy", "https_proxy", "no_proxy", "all_proxy"]
+    .flatMap((name) => [name, name.toUpperCase()]);
+  return runProgram(program!, {
+    args: [...before, main, ...args],
+    cwd: folder,
+    env: {
+      ...Object.fromEntries(none.map((name) => [name, ""])),
+      ...{ SSL_CERT_FILE: "", NODE_EXTRA_CA_CERTS: "", AGENT_URL: url, AGENT_KEY: key },
+      ...variables,
+    },
+  });
+}
+
+async function sha256(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+/** Puts and gets a file. Asserts that its bytes came back, all of them through the proxy. */
+async function assertPasses(
+  place: Place,
+  runtime: readonly string[],
+  variables: Record<string, string>,
+  size: number,
+): Promise<void> {
+  const { folder, proxy } = place;
+  const [file, again] = [join(folder, "file"), join(folder, "again")];
+  await writeLargeFile(file, size);
+  const before = proxy.seen.length;
+  for (const args of [["put", file], ["get", "file", "-o", again, "--force"]]) {
+    const { code, errors } = await runAgent(place, runtime, args, variables);
+    assert.equal(code, 0, errors);
+  }
+  assert.equal(await sha256(again), await sha256(file));
+  // The last connection's end is told only after the command has ended.
+  const passed = () => proxy.seen.slice(before);
+  const bytes = (direction: "sent" | "received") =>
+    passed().reduce((sum, seen) => sum + (seen.type === "closed" ? seen[direction] : 0), 0);
+  while (bytes("sent") < size || bytes("received") < size) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const opened = passed().filter((seen) => seen.type !== "closed");
+  assert.ok(opened.length > 0);
+  for (const seen of opened) assert.deepEqual([seen.type, seen.hostname], ["CONNECT", NAME]);
+}
+
+Deno.test("the packed command where only a proxy reaches the service → put and get pass it, on every Node, Deno and Bun", async (test) => {
+  await inPlace(async (place) => {
+    const { folder, proxy, certificateFile, stack } = place;
+    const trusted = { SSL_CERT_FILE: certificateFile };
+
+    await test.step("without the proxy → the name does not exist, at once", async () => {
+      for (const variables of [trusted, { ...trusted, HTTPS_PROXY: proxy.url, NO_PROXY: NAME }]) {
+        const { code, errors } = await runAgent(place, ["node"], ["ls"], variables);
+        assert.equal(code, 6, errors);
+        assert.match(errors, /cannot be reached: the name files\.agents\.invalid does not exist/);
+      }
+      assert.deepEqual(proxy.seen, []);
+    });
+
+    await test.step("a certificate that is not trusted → refused at once", async () => {
+      const { code, errors } = await runAgent(place, ["node"], ["ls"], { HTTPS_PROXY: proxy.url });
+      assert.equal(code, 6, errors);
+      assert.match(errors, /its certificate is not trusted/);
+    });
+
+    await test.step("a proxy that refuses the password → refused at once, without the password", async () => {
+      const wrong = proxy.url.replace(PASSWORD, "wrong-pony");
+      const variables = { ...trusted, HTTPS_PROXY: wrong };
+      const { code, errors } = await runAgent(place, ["node"], ["ls"], variables);
+      assert.equal(code, 6, errors);
+      assert.match(errors, /the proxy refused with HTTP 407/);
+      assert.doesNotMatch(errors, /pony/);
+    });
+
+    await test.step("HTTPS_PROXY that is no URL → exit code 2, without its text", async () => {
+      const variables = { HTTPS_PROXY: "ftp://agent:pony@proxy" };
+      const { code, errors } = await runAgent(place, ["node"], ["ls"], variables);
+      assert.equal(code, 2, errors);
+      assert.match(errors, /HTTPS_PROXY is not the URL of a proxy/);
+      assert.doesNotMatch(errors, /pony/);
+    });
+
+    for (const name of NODES) {
+      const node = [runtimeIn(folder, name)];
+      const size = name === "node" ? LARGE : SMALL;
+      await test.step(`${name}, HTTPS_PROXY and SSL_CERT_FILE, ${size / MEBIBYTE} MiB`, () =>
+        assertPasses(place, node, { ...trusted, HTTPS_PROXY: proxy.url }, size));
+      await test.step(`${name}, https_proxy and NODE_EXTRA_CA_CERTS`, () => {
+        const variables = { NODE_EXTRA_CA_CERTS: certificateFile, https_proxy: proxy.url };
+        return assertPasses(place, node, variables, SMALL);
+      });
+    }
+
+    await test.step("Bun by itself", () => {
+      const bun = [runtimeIn(folder, "bun")];
+      const variables = { NODE_EXTRA_CA_CERTS: certificateFile, HTTPS_PROXY: proxy.url };
+      return assertPasses(place, bun, variables, SMALL);
+    });
+
+    await test.step("Deno by itself", () => {
+      const deno = [Deno.execPath(), "run", "--allow-all"];
+      const variables = {
+        DENO_CERT: certificateFile,
+        DENO_NO_UPDATE_CHECK: "1",
+        HTTPS_PROXY: proxy.url,
+      };
+      return assertPasses(place, deno, variables, SMALL);
+    });
+
+    await test.step("HTTP_PROXY without a scheme, http:// → forwarded, not tunnelled", async () => {
+      const before = proxy.seen.length;
+      const url = `http://${NAME}:${new URL(stack.url).port}`;
+      const variables = { HTTP_PROXY: proxy.url.replace("http://", ""), AGENT_URL: url };
+      const { code, errors } = await runAgent(place, ["node"], ["whoami"], variables);
+      assert.equal(code, 0, errors);
+      const [seen] = proxy.seen.slice(before);
+      assert.deepEqual(seen, { type: "forward", hostname: NAME, user: "agent" });
+    });
+
+    await test.step("clients/typescript/README.md, Proxies → the library by undici", async () => {
+      const block = await documentedBlock("clients/typescript/README.md, Proxies, 1");
+      const program = block.replace("https://<ref>.supabase.co", place.url)
+        .replace("ak_…", place.key);
+      await writeFile(
+        join(folder, "readme.js"),
+        `${program}\nconsole.log((await files.whoami()).agent_id);`,
+      );
+      const before = proxy.seen.length;
+      const { code, output, errors } = await runProgram("node", {
+        args: ["readme.js"],
+        cwd: folder,
+        env: { HTTPS_PROXY: proxy.url, NODE_EXTRA_CA_CERTS: certificateFile },
+      });
+      assert.deepEqual([code, output], [0, "planner\n"], errors);
+      assert.equal(proxy.seen[before]?.type, "CONNECT");
+    });
+
+    await test.step("no proxy → undici is not loaded", async () => {
+      await rename(join(folder, "node_modules/undici"), join(folder, "undici"));
+      const { code, errors } = await runAgent(place, ["node"], ["whoami"], {
+        AGENT_URL: stack.url,
+      });
+      assert.equal(code, 0, errors);
+    });
+  });
+});

@@ -1,0 +1,13 @@
+/** Text as it comes, cut into its lines. */
+export class TextLineStream extends TransformStream<string, string> {
+  constructor() {
+    let rest = "";
+    super({
+      transform(text, controller) {
+        const lines = (rest + text).split("\n");
+        rest = lines.pop()!;
+        for (const line of lines) controller.enqueue(line);
+      },
+    });
+  }
+}

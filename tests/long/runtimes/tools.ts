@@ -1,0 +1,55 @@
+/** Runtimes and tools as npm gives them, for tests of the packed package. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import process from "node:process";
+import { runProgram } from "../../../local/processes/run_program.ts";
+import { installPackage } from "../installed_package.ts";
+
+/** What the tests install, exactly. */
+const TOOLS = {
+  bun: "1.4.5",
+  esbuild: "0.28.2",
+  // The newest that runs under Node 20.
+  miniflare: "4.20260426.0",
+  node22: `npm:node-${process.platform}-${process.arch}@22.23.3`,
+  node24: `npm:node-${process.platform}-${process.arch}@24.21.0`,
+  "proxy-chain": "3.0.1",
+} as const;
+
+/** Every Node, by how its program is called: the machine's own, and those that npm installs. */
+export const NODES = ["node", "node22", "node24"] as const;
+
+/** The path of a runtime in a project that has it as a tool. */
+export function runtimeIn(folder: string, name: typeof NODES[number] | "bun"): string {
+  if (name === "node") return name;
+  return join(folder, "node_modules", name === "bun" ? ".bin/bun" : `${name}/bin/node`);
+}
+
+/** Runs a test in an empty project that has the packed package and these tools. */
+export async function inProject(
+  tools: readonly (keyof typeof TOOLS)[],
+  test: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await installPackage(folder);
+    const names = tools.map((tool) => `${tool}@${TOOLS[tool]}`);
+    if (names.length > 0) {
+      await succeed("npm", ["install", "--no-audit", "--no-fund", ...names], { cwd: folder });
+    }
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Runs a program that has to succeed. Resolves to what it wrote. */
+export async function succeed(
+  program: string,
+  args: readonly string[],
+  { cwd, env = {} }: { readonly cwd: string; readonly env?: Record<string, string> },
+): Promise<string> {
+  const { code, output, errors } = await runProgram(program, { args: [...args], cwd, env });
+  assert.equal(code, 0, errors);
+  return output;
+}
