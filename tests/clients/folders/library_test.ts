@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentError, type AgentFiles } from "../../../clients/typescript/src/index.ts";
 import { extractTar } from "../../../clients/typescript/src/folders/extract.ts";
+import { nodeModules } from "../../../clients/typescript/src/folders/node.ts";
+import { walk } from "../../../clients/typescript/src/folders/walk.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
 import { agentFiles, collect } from "../cast.ts";
 import { bytesOf, entry, pax, tar } from "./raw_tar.ts";
@@ -155,4 +157,24 @@ Deno.test("putFolder() of a file that changes meanwhile → source_size_mismatch
       (error) => error instanceof AgentError && error.code === "source_size_mismatch",
     );
     assert.deepEqual(await collect(files.list()), []);
+  }));
+
+Deno.test("walk() of a folder in whose place a link comes while it is read → source_size_mismatch", () =>
+  withFolder(async (folder) => {
+    await mkdir(join(folder, "plans/deep"), { recursive: true });
+    await mkdir(join(folder, "outside"));
+    await writeFile(join(folder, "outside/secret"), "secret");
+    const node = await nodeModules();
+    const readdir = async (path: string) => {
+      if (path.endsWith("deep")) {
+        await rename(path, join(folder, "moved"));
+        await symlink(join(folder, "outside"), path);
+      }
+      return await node.fs.readdir(path);
+    };
+    const swapping = { ...node, fs: { ...node.fs, readdir } as unknown as typeof node.fs };
+    await assert.rejects(
+      walk(swapping, join(folder, "plans"), "plans"),
+      (error) => error instanceof AgentError && error.code === "source_size_mismatch",
+    );
   }));

@@ -12,7 +12,7 @@ import { python, twoAgents } from "./run.ts";
 
 const MEBIBYTE = 1024 ** 2;
 
-/** Puts and gets three files of 40 MiB, with no connection but to the proxy; and how much memory that took. */
+/** Puts and gets three files of 40 MiB, with connections to the proxy alone. Tells its memory. */
 const TRANSFER = `
 import hashlib, resource, socket
 connect = socket.create_connection

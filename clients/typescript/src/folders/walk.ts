@@ -1,4 +1,5 @@
 import type { Stats } from "node:fs";
+import { AgentError } from "../http/agent_error.ts";
 import type { NodeModules } from "./node.ts";
 
 /** A file or folder that was found. */
@@ -49,9 +50,24 @@ async function look(node: NodeModules, path: string, name: string, all: Found): 
     modifiedAt: state.mtime,
   });
   if (!isDirectory) return;
-  for (const child of (await fs.readdir(path)).sort()) {
+  for (const child of await childrenOf(node, path, state)) {
     await look(node, node.path.join(path, child), `${name}/${child}`, all);
   }
+}
+
+/** What is in a folder. Throws if another folder, or a link to one, has taken its place. */
+async function childrenOf({ fs }: NodeModules, path: string, state: Stats): Promise<string[]> {
+  const children = await fs.readdir(path);
+  const { ino, dev } = await fs.lstat(path);
+  if (ino !== state.ino || dev !== state.dev) throw changedFolder(path);
+  return children.sort();
+}
+
+function changedFolder(path: string): AgentError {
+  return new AgentError({
+    code: "source_size_mismatch",
+    message: `${path} has changed while it was read. Put the folder when nobody changes it.`,
+  });
 }
 
 function kindOf(state: Stats): LeftOut["kind"] {
