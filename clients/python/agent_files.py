@@ -274,7 +274,7 @@ class AgentFiles:
 
         `after` is a position: only grants made since are yielded. `on_position` is called with a
         position once everything before it was yielded. The iteration ends after `timeout` seconds,
-        or within a second after `stop` is set."""
+        or within a second after `stop` is set (30 seconds while a connection is being made)."""
         limit = _Limit(timeout, stop)
         try:
             yield from self._follow_inbox(wait, from_agent, after, on_position, limit)
@@ -1080,7 +1080,7 @@ class _FolderTar(io.RawIOBase):
         if not stat.S_ISDIR(os.stat(folder).st_mode):
             raise NotADirectoryError(f"{os.fspath(folder)} is not a folder.")
         # The folder itself may be named by a link.
-        name = os.path.basename(os.path.abspath(folder))
+        name = os.path.basename(os.path.abspath(folder)) or "root"
         self.entries: List[_Found] = []
         self.left_out: List[Json] = []
         self._walk(os.path.realpath(folder), name)

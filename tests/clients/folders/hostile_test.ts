@@ -68,7 +68,7 @@ Deno.test("Python: the same corpus → archive_refused each, with the same words
         maxEntries,
       }));
       await writeFile(join(corpus, "settings.json"), JSON.stringify(settings));
-      const { code, output, errors } = await runProgram("python3", {
+      const { code, output, errors } = await runProgram(Deno.env.get("PYTHON") ?? "python3", {
         args: ["-c", EXTRACT_ALL, corpus, join(inside, "target")],
         cwd: inside,
         env: { PYTHONPATH: join(PROJECT, "clients/python"), PYTHONDONTWRITEBYTECODE: "1" },

@@ -24,8 +24,6 @@ export interface PackedFolder {
 export interface PackOptions {
   /** Looks at each open file before its first byte is read, and throws where it is not to be. */
   readonly check?: ((file: FileHandle, path: string) => Promise<void>) | undefined;
-  /** Instead of the folder's own name, in the archive. */
-  readonly name?: string;
 }
 
 const BLOCK_BYTES = 512;
@@ -37,7 +35,7 @@ const CHUNK_BYTES = 64 * 1024;
  */
 export async function packFolder(folder: string, options: PackOptions = {}): Promise<PackedFolder> {
   const node = await nodeModules();
-  const { name = node.path.basename(node.path.resolve(folder)) } = options;
+  const name = node.path.basename(node.path.resolve(folder)) || "root";
   // The folder itself may be named by a link.
   const { found, leftOut } = await walk(node, await node.fs.realpath(folder), name);
   const entries = found.map(({ name, size }) => ({ name, size }));
