@@ -1,13 +1,26 @@
 """Hands files from one agent to another. One file, standard library only, Python 3.9 and newer.
 
     files = AgentFiles("https://<ref>.supabase.co", key)
-    artifact = files.put("plans/house.txt", "house.txt", to=["builder"])
-    for grant in files.inbox(wait=True):
+    files.put("plans/house.txt", path="house.txt", to=["builder"])
+    files.put_folder("drawings.tar", "drawings", to=["builder"])
+    for grant in files.inbox(wait=True, timeout=600):
         files.get(grant["artifact_id"], "received.txt")
 
-Methods return an operation's JSON answer as a dictionary. Errors are AgentError.
+Methods return an operation's JSON answer as a dictionary. Errors are AgentError; wrong arguments may
+also raise TypeError or ValueError, and local files OSError. HTTPS_PROXY, HTTP_PROXY, NO_PROXY and
+SSL_CERT_FILE are used.
+
+To wait in asyncio, run a step in a thread, and set `stop` when the task is cancelled:
+
+    stop = threading.Event()
+    inbox = files.inbox(wait=True, stop=stop)
+    try:
+        grant = await asyncio.to_thread(next, inbox, None)
+    finally:
+        stop.set()
 """
 
+import base64
 import contextlib
 import hashlib
 import http.client
@@ -19,16 +32,27 @@ import os
 import random
 import re
 import secrets
+import shutil
+import socket
 import ssl
+import stat
+import sys
+import tarfile
+import tempfile
+import threading
 import time
+import unicodedata
 import urllib.parse
+import urllib.request
 from typing import (
+    IO,
     Any,
     BinaryIO,
     Callable,
     Dict,
     Iterator,
     List,
+    NamedTuple,
     Optional,
     Sequence,
     Set,
@@ -41,6 +65,8 @@ __all__ = ["AgentError", "AgentFiles"]
 
 Json = Dict[str, Any]
 Progress = Callable[[str, int, int], None]
+Key = Union[str, Callable[[], str]]
+Path = Union[str, "os.PathLike[str]"]
 _Answer = TypeVar("_Answer")
 
 _CHUNK_BYTES = 256 * 1024
@@ -49,6 +75,7 @@ _ANSWER_SECONDS = 160
 # The same after a wait has ended. Shorter, so that a dead connection is found sooner.
 _ANSWER_AFTER_WAIT_SECONDS = 30
 _IDLE_SECONDS = 60
+_CONNECT_SECONDS = 30
 # How long a commit is retried at least: Storage needs minutes to move gigabytes.
 _COMMIT_RETRY_SECONDS = 900
 _WAIT_SECONDS = 50
@@ -60,12 +87,19 @@ _PASSING = {408, 423, 425, 429, 500, 502, 503, 504, 544, 546}
 _AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z"
 _ARTIFACT_ID = re.compile(r"art_[0-9a-f]{32}")
 _GRANT_TOKEN = re.compile(r"g_[A-Za-z0-9_-]{43}")
+_AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
+_AGENT_ID_RULE = "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."
+# The parameter tells a folder that `put_folder` packed from other tars.
+_PACKED_FOLDER = "application/x-tar; agent-files=folder"
+_IS_PACKED_FOLDER = re.compile(
+    r'application/x-tar *;(?:.*;)? *agent-files="?folder"? *(?:;|$)', re.IGNORECASE
+)
 
 
 class AgentError(Exception):
-    """An error. `code` is the service's, or `network_error`, `unexpected_answer`,
-    `upload_refused`, `source_size_mismatch`, `download_broken`, `download_mismatch`.
-    `status` is the HTTP status, or 0 if nothing answered. `retryable` says whether the same call
+    """An error. `code` is the service's, or `network_error`, `unexpected_answer`, `key_unavailable`,
+    `upload_refused`, `source_size_mismatch`, `download_broken`, `download_mismatch`,
+    `archive_refused`, `target_exists`. `status` is the HTTP status, or 0 if nothing answered. `retryable` says whether the same call
     can succeed later, unchanged."""
 
     def __init__(
@@ -90,63 +124,84 @@ class AgentError(Exception):
 
 class AgentFiles:
     """An agent's files, and those granted to it. `key` is an agent key, a user's token or, for the
-    operator, the project's secret key. Only the operator has to give `agent_id`."""
+    operator, the project's secret key. If it is a function, it is called for the key before the
+    first request, and again when the service answers 401. Only the operator has to give
+    `agent_id`. `retry_seconds` is how long temporary errors are retried.
+
+    Raises ValueError for a URL or key that cannot be one."""
 
     def __init__(
         self,
         url: str,
-        key: str,
+        key: Key,
         *,
         agent_id: Optional[str] = None,
         retry_seconds: float = 120,
     ) -> None:
-        key = key.strip()
-        if not re.fullmatch(r"[\x21-\x7e]+", key):
-            # Checked here, because http.client would repeat the credential in its error.
-            raise ValueError("`key` is empty, or has characters that no credential has.")
-        parts = urllib.parse.urlsplit(url)
+        parts = _parsed(url)
         self._base = f"{parts.scheme}://{parts.netloc}/functions/v1/agent-artifacts"
-        # Supabase's gateways accept their own `sb_…` keys only in `apikey`.
-        self._headers = (
-            {"apikey": key} if key.startswith("sb_") else {"authorization": f"Bearer {key}"}
-        )
+        self._key = key
+        self._headers: Optional[Dict[str, str]] = None if callable(key) else _credential(key)
         self._own = {} if agent_id is None else {"agent_id": agent_id}
         self._retry_seconds = retry_seconds
 
     def put(
         self,
         key: str,
-        source: Union[bytes, str, "os.PathLike[str]", BinaryIO],
+        source: Union[bytes, "os.PathLike[str]", BinaryIO, None] = None,
         *,
+        path: Optional[Path] = None,
+        text: Optional[str] = None,
         to: Sequence[str] = (),
         ttl_days: int = 7,
         mime: str = "application/octet-stream",
         on_progress: Optional[Progress] = None,
     ) -> Json:
-        """Uploads a file under the name `key`, and grants it to the agents in `to`. `source` is
-        bytes, a path, or a seekable file object. Returns the artifact, with its `grants`."""
-        if isinstance(source, (str, os.PathLike)):
-            with open(source, "rb") as file:
-                return self.put(
-                    key, file, to=to, ttl_days=ttl_days, mime=mime, on_progress=on_progress
-                )
-        if isinstance(source, bytes):
-            return self.put(
-                key, io.BytesIO(source), to=to, ttl_days=ttl_days, mime=mime, on_progress=on_progress
-            )
-        size = source.seek(0, os.SEEK_END) or source.tell()
-        registered = self.call(
-            "register", {**self._own, "key": key, "mime": mime, "size": size, "ttl_days": ttl_days}
-        )
-        artifact = self._send(registered, source, on_progress or _nobody)
+        """Uploads a file under the name `key`, and grants it to the agents in `to`. The content is
+        `source` (bytes, a path object, or a seekable file object), the file at `path`, or `text`,
+        sent as UTF-8. Returns the artifact, with its `grants`.
+
+            files.put("plans/house.txt", path="house.txt", to=["builder"])
+            files.put("notes.txt", text="The cellar is done.")
+        """
+        _check_names(to)
+        with _opened(source, path, text) as file:
+            size = file.seek(0, os.SEEK_END) or file.tell()
+            registered = self.call("register", {
+                **self._own, "key": key, "mime": mime, "size": size, "ttl_days": ttl_days,
+            })
+            artifact = self._send(registered, file, on_progress or _nobody)
         grants = [self.share(artifact["artifact_id"], agent, expires_at=artifact["expires_at"])
                   for agent in to]
         return {**artifact, "grants": grants}
 
+    def put_folder(
+        self,
+        key: str,
+        folder: Path,
+        *,
+        to: Sequence[str] = (),
+        ttl_days: int = 7,
+        on_progress: Optional[Progress] = None,
+    ) -> Json:
+        """Uploads a folder, packed as a tar while it is sent. Returns what `put` returns, with
+        `entries` (`name` and `size` of everything in it) and `left_out` (`name` and `kind`): links,
+        fifos, sockets and devices are not sent.
+
+            left_out = files.put_folder("drawings.tar", "drawings", to=["builder"])["left_out"]
+        """
+        tar = _FolderTar(folder)
+        with io.BufferedReader(tar, _CHUNK_BYTES) as file:
+            artifact = self.put(
+                key, file, to=to, ttl_days=ttl_days, mime=_PACKED_FOLDER, on_progress=on_progress
+            )
+        entries = [{"name": entry.name, "size": entry.size} for entry in tar.entries]
+        return {**artifact, "entries": entries, "left_out": tar.left_out}
+
     def get(
         self,
         target: str,
-        destination: Union[str, "os.PathLike[str]", BinaryIO],
+        destination: Union[Path, BinaryIO],
         *,
         from_agent: Optional[str] = None,
         on_progress: Optional[Progress] = None,
@@ -154,16 +209,7 @@ class AgentFiles:
         """Downloads an artifact by its id, its name (`key`) or a grant token. A file appears at a
         path only after every byte is verified. A file object gets the bytes as they arrive; if
         this raises, discard them. Returns the metadata."""
-        opened = self._open(target, from_agent)
-        if not _ARTIFACT_ID.fullmatch(opened["artifact_id"]):
-            # Callers use it in file names.
-            raise AgentError(
-                "unexpected_answer",
-                "The service answered with an artifact id that cannot be one.",
-                status=200,
-            )
-        # The same content, even if the `key` names another one by now.
-        again = target if _GRANT_TOKEN.fullmatch(target) else opened["artifact_id"]
+        opened, again = self._open_checked(target, from_agent)
         if not isinstance(destination, (str, os.PathLike)):
             self._receive(opened, again, destination, on_progress or _nobody)
         else:
@@ -179,40 +225,104 @@ class AgentFiles:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(temporary)
                 raise
-        return {name: opened[name] for name in ("artifact_id", "key", "mime", "size", "sha256")}
+        return _metadata(opened)
+
+    def get_folder(
+        self,
+        target: str,
+        destination: Path,
+        *,
+        from_agent: Optional[str] = None,
+        max_entries: int = 200_000,
+        on_progress: Optional[Progress] = None,
+    ) -> Json:
+        """Makes the new folder `destination` of one that `put_folder` packed, or of another tar. It
+        appears only after every byte is verified. Until then, the disk also holds the tar. Raises
+        `archive_refused` for a tar with links, devices or names that lead out of the folder, and
+        `target_exists`; then nothing has changed. Returns the metadata, with the number of
+        `entries`.
+
+            files.get_folder("drawings.tar", "drawings", from_agent="planner")
+        """
+        _check_free(destination)
+        parent = os.path.dirname(os.path.abspath(destination))
+        with tempfile.TemporaryFile(dir=parent) as file:
+            opened, again = self._open_checked(target, from_agent)
+            self._receive(opened, again, file, on_progress or _nobody)
+            file.seek(0)
+            entries = _extract(
+                file,
+                destination,
+                size=opened["size"],
+                is_packed=_IS_PACKED_FOLDER.match(opened["mime"]) is not None,
+                max_entries=max_entries,
+            )
+        return {**_metadata(opened), "entries": entries}
 
     def inbox(
-        self, *, wait: bool = False, from_agent: Optional[str] = None
+        self,
+        *,
+        wait: bool = False,
+        from_agent: Optional[str] = None,
+        after: Optional[str] = None,
+        on_position: Optional[Callable[[str], None]] = None,
+        timeout: Optional[float] = None,
+        stop: Optional[threading.Event] = None,
     ) -> Iterator[Json]:
         """Yields the live grants to the agent, newest first. With `wait`, it then yields each new
-        grant. A deployment that cannot wait is polled every two seconds."""
-        shown: Set[str] = set()
-        after: Optional[str] = None
-        request: Json = {**self._own, **({"from_agent": from_agent} if from_agent else {})}
-        while True:
-            position: Optional[str] = None
-            seen: Set[str] = set()
-            waits: Json = {"after": after, "wait_seconds": _WAIT_SECONDS} if after else {}
-            sent_at = time.monotonic()
-            asked = {**request, **waits}
-            for page in self._pages("inbox", asked):
-                # The first page's: grants made while the other pages are read are newer.
-                position = position or page.get("latest")
-                for grant in page["grants"]:
-                    seen.add(grant["grant_id"])
-                    if grant["grant_id"] in shown:
-                        continue
-                    if from_agent is None or grant["from_agent"] == from_agent:
-                        yield grant
-            if not wait:
-                return
-            if position is None:
-                shown = seen
-                time.sleep(_POLL_SECONDS)
-            elif waits and not seen and time.monotonic() - sent_at < 1:
-                # The wait ended at once: the process ended, or this agent key waits too often.
-                time.sleep(random.uniform(1, 2))
-            after = position
+        grant. A deployment that cannot wait is polled every two seconds.
+
+        `after` is a position: only grants made since are yielded. `on_position` is called with a
+        position once everything before it was yielded. The iteration ends after `timeout` seconds,
+        or within a second after `stop` is set (30 seconds while a connection is being made)."""
+        limit = _Limit(timeout, stop)
+        try:
+            yield from self._follow_inbox(wait, from_agent, after, on_position, limit)
+        except _Over:
+            return
+
+    def events(
+        self,
+        *,
+        wait: bool = False,
+        after: Optional[str] = None,
+        types: Optional[Sequence[str]] = None,
+        on_position: Optional[Callable[[str], None]] = None,
+        timeout: Optional[float] = None,
+        stop: Optional[threading.Event] = None,
+    ) -> Iterator[Json]:
+        """Yields what happened to the agent's files and what it did, oldest first: the newest page,
+        or everything since the position `after`. With `wait`, it then yields each new event. The
+        other arguments are those of `inbox`."""
+        limit = _Limit(timeout, stop)
+        try:
+            yield from self._follow_events(wait, after, types, on_position, limit)
+        except _Over:
+            return
+
+    def grants(
+        self, *, artifact_id: Optional[str] = None, to_agent: Optional[str] = None
+    ) -> Iterator[Json]:
+        """Yields the live grants that the agent has given."""
+        filters = {"artifact_id": artifact_id, "to_agent": to_agent}
+        request = {name: value for name, value in filters.items() if value is not None}
+        for page in self._pages("grants", {**self._own, **request}):
+            yield from page["grants"]
+
+    def whoami(self) -> Json:
+        """Returns which agent the key stands for."""
+        return _with_retries(
+            lambda: self._exchange("GET", "whoami", None, _ANSWER_SECONDS, None)[0],
+            self._retry_seconds,
+        )
+
+    def block(self, from_agent: str) -> Json:
+        """Hides an agent's grants from the inbox."""
+        return self.call("inbox/block", {**self._own, "from_agent": from_agent})
+
+    def unblock(self, from_agent: str) -> Json:
+        """Shows an agent's grants in the inbox again."""
+        return self.call("inbox/unblock", {**self._own, "from_agent": from_agent})
 
     def list(self, prefix: str = "") -> Iterator[Json]:
         """Yields the agent's current artifacts, in byte order of their `key`."""
@@ -260,18 +370,54 @@ class AgentFiles:
     def call(self, path: str, request: Json, *, retry_seconds: Optional[float] = None) -> Json:
         """Calls any operation. Temporary errors are retried, without `wait_seconds`: a service that
         has no room for another waiting request still answers one that does not wait."""
+        return self._call(path, request, retry_seconds, None)
+
+    def _call(
+        self, path: str, request: Json, retry_seconds: Optional[float], limit: "Optional[_Limit]"
+    ) -> Json:
         seconds = self._retry_seconds if retry_seconds is None else retry_seconds
         requests = itertools.chain([request], itertools.repeat(_without_wait(request)))
-        return _with_retries(lambda: self._call_once(path, next(requests))[0], seconds)
+        return _with_retries(lambda: self._call_once(path, next(requests), limit)[0], seconds, limit)
 
-    def _call_once(self, path: str, request: Json) -> Tuple[Json, Optional[float]]:
+    def _call_once(
+        self, path: str, request: Json, limit: "Optional[_Limit]" = None
+    ) -> Tuple[Json, Optional[float]]:
         """Returns the answer and, for HTTP 202, the seconds after which to ask again."""
-        headers = {**self._headers, "content-type": "application/json"}
-        body = json.dumps(request).encode()
         seconds = _ANSWER_SECONDS
         if "wait_seconds" in request:
             seconds = request["wait_seconds"] + _ANSWER_AFTER_WAIT_SECONDS
-        with _Exchange("POST", f"{self._base}/{path}", headers, body, seconds) as answer:
+        return self._exchange("POST", path, json.dumps(request).encode(), seconds, limit)
+
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: Optional[bytes],
+        seconds: float,
+        limit: "Optional[_Limit]",
+    ) -> Tuple[Json, Optional[float]]:
+        """As `_call_once`. If the key is a function, a refused key is replaced once."""
+        is_new = self._headers is None
+        try:
+            return self._exchange_once(method, path, body, seconds, limit)
+        except AgentError as error:
+            if error.status != 401 or is_new or not callable(self._key):
+                raise
+            self._headers = None
+            return self._exchange_once(method, path, body, seconds, limit)
+
+    def _exchange_once(
+        self,
+        method: str,
+        path: str,
+        body: Optional[bytes],
+        seconds: float,
+        limit: "Optional[_Limit]",
+    ) -> Tuple[Json, Optional[float]]:
+        if self._headers is None:
+            self._headers = _asked_credential(self._key)
+        headers = {**self._headers, "content-type": "application/json"}
+        with _Exchange(method, f"{self._base}/{path}", headers, body, seconds, limit) as answer:
             text = answer.read()
             if answer.status >= 300:
                 raise _error_of(answer, text)
@@ -284,12 +430,75 @@ class AgentFiles:
                     status=answer.status,
                 ) from None
 
-    def _pages(self, path: str, request: Json) -> Iterator[Json]:
-        page = self.call(path, {**request, "limit": 1000})
+    def _follow_inbox(
+        self,
+        wait: bool,
+        from_agent: Optional[str],
+        after: Optional[str],
+        on_position: Optional[Callable[[str], None]],
+        limit: "_Limit",
+    ) -> Iterator[Json]:
+        shown: Set[str] = set()
+        request: Json = {**self._own, **({"from_agent": from_agent} if from_agent else {})}
+        is_first = True
+        while True:
+            position: Optional[str] = None
+            seen: Set[str] = set()
+            waits = limit.waits() if wait and after and not is_first else {}
+            since: Json = {"after": after} if after else {}
+            sent_at = time.monotonic()
+            for page in self._pages("inbox", {**request, **since, **waits}, limit):
+                # The first page's: grants made while the other pages are read are newer.
+                position = position or page.get("latest")
+                for grant in page["grants"]:
+                    seen.add(grant["grant_id"])
+                    if grant["grant_id"] in shown:
+                        continue
+                    if from_agent is None or grant["from_agent"] == from_agent:
+                        yield grant
+            if position is not None and on_position is not None:
+                on_position(position)
+            if not wait:
+                return
+            if position is None:
+                shown = seen
+                limit.pause(_POLL_SECONDS)
+            elif waits and not seen:
+                limit.rest(sent_at)
+            after = position
+            is_first = False
+
+    def _follow_events(
+        self,
+        wait: bool,
+        after: Optional[str],
+        types: Optional[Sequence[str]],
+        on_position: Optional[Callable[[str], None]],
+        limit: "_Limit",
+    ) -> Iterator[Json]:
+        request: Json = {**self._own, **({} if types is None else {"types": [*types]})}
+        while True:
+            waits = limit.waits() if wait and after else {}
+            since: Json = {"after": after} if after else {}
+            sent_at = time.monotonic()
+            page = self._call("events", {**request, **since, **waits}, None, limit)
+            yield from page["events"]
+            after = page["latest"]
+            if on_position is not None:
+                on_position(page["latest"])
+            if not wait and not page["more"]:
+                return
+            if waits and not page["events"]:
+                limit.rest(sent_at)
+
+    def _pages(
+        self, path: str, request: Json, limit: "Optional[_Limit]" = None
+    ) -> Iterator[Json]:
+        page = self._call(path, {**request, "limit": 1000}, None, limit)
         yield page
-        rest = _without_wait(request)
+        rest = {**_without_wait(request), "limit": 1000}
         while page["next_cursor"] is not None:
-            page = self.call(path, {**rest, "limit": 1000, "cursor": page["next_cursor"]})
+            page = self._call(path, {**rest, "cursor": page["next_cursor"]}, None, limit)
             yield page
 
     def _own_artifact(self, target: str) -> str:
@@ -300,6 +509,19 @@ class AgentFiles:
         if found and found[0]["key"] == target:
             return str(found[0]["artifact_id"])
         raise _not_found()
+
+    def _open_checked(self, target: str, from_agent: Optional[str]) -> Tuple[Json, str]:
+        """Returns the opened artifact, and what to open when its URL expires."""
+        opened = self._open(target, from_agent)
+        if not _ARTIFACT_ID.fullmatch(opened["artifact_id"]):
+            # Callers use it in file names.
+            raise AgentError(
+                "unexpected_answer",
+                "The service answered with an artifact id that cannot be one.",
+                status=200,
+            )
+        # The same content, even if the `key` names another one by now.
+        return opened, target if _GRANT_TOKEN.fullmatch(target) else opened["artifact_id"]
 
     def _open(self, target: str, from_agent: Optional[str]) -> Json:
         if _ARTIFACT_ID.fullmatch(target):
@@ -363,7 +585,7 @@ class AgentFiles:
             pass
 
     def _receive(
-        self, opened: Json, again: str, file: BinaryIO, on_progress: Progress
+        self, opened: Json, again: str, file: IO[bytes], on_progress: Progress
     ) -> None:
         digest, received, failures, deadline = hashlib.sha256(), 0, 0, 0.0
         size, url = opened["size"], opened["url"]
@@ -396,24 +618,72 @@ class AgentFiles:
             raise _mismatch(opened)
 
 
+class _Over(Exception):
+    """The time for a wait is over, or it was stopped."""
+
+
+class _Limit:
+    """How long an iteration may go on."""
+
+    def __init__(self, timeout: Optional[float], stop: Optional[threading.Event]) -> None:
+        self._deadline = math.inf if timeout is None else time.monotonic() + timeout
+        self.stop = stop
+
+    def left(self) -> float:
+        """Seconds. Raises _Over at the end."""
+        left = self._deadline - time.monotonic()
+        if left <= 0 or (self.stop is not None and self.stop.is_set()):
+            raise _Over
+        return left
+
+    def waits(self) -> Json:
+        """How long the service may keep a request."""
+        return {"wait_seconds": min(_WAIT_SECONDS, math.ceil(min(self.left(), _WAIT_SECONDS)))}
+
+    def pause(self, seconds: float) -> None:
+        seconds = min(seconds, self.left())
+        if self.stop is None:
+            time.sleep(seconds)
+        else:
+            self.stop.wait(seconds)
+        self.left()
+
+    def rest(self, sent_at: float) -> None:
+        """After a wait without news. If it ended at once, the service's process ended, or this
+        agent key waits too often."""
+        if time.monotonic() - sent_at < 1:
+            self.pause(random.uniform(1, 2))
+
+
 class _Exchange:
-    """One request on its own connection. If the connection breaks, it raises `network_error`."""
+    """One request on its own connection, through a proxy if the environment names one. If the
+    connection breaks, it raises `network_error`; if `limit` ends meanwhile, _Over."""
 
     def __init__(
-        self, method: str, url: str, headers: Json, body: Any, timeout: float
+        self,
+        method: str,
+        url: str,
+        headers: Dict[str, str],
+        body: Any,
+        timeout: float,
+        limit: Optional[_Limit] = None,
     ) -> None:
-        parts = urllib.parse.urlsplit(url)
-        secure = parts.scheme == "https"
-        connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        if parts.hostname is None:
-            raise ValueError(f"{url!r} names no host.")
-        self._connection: http.client.HTTPConnection = connect(
-            parts.hostname, parts.port, timeout=timeout
-        )
-        self._request = (method, urllib.parse.urlunsplit(("", "", *parts[2:4], "")), body, headers)
+        parts = _parsed(url)
+        self._proxy = _proxy_of(parts)
+        self._origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        self._connection = _connection(parts, self._proxy)
+        path = urllib.parse.urlunsplit(("", "", *parts[2:4], "")) or "/"
+        if self._proxy is not None and parts.scheme == "http":
+            path = self._origin + path
+            headers = {**headers, **_proxy_credential(self._proxy)}
+        self._request = (method, path, body, headers)
+        self._timeout = timeout
+        self._limit = limit
+        self._is_done = threading.Event()
 
     def __enter__(self) -> http.client.HTTPResponse:
         try:
+            self._connect()
             try:
                 self._connection.request(*self._request)
             except (BrokenPipeError, ConnectionResetError):
@@ -425,11 +695,166 @@ class _Exchange:
             raise
 
     def __exit__(self, _type: Any, error: Optional[BaseException], _trace: Any) -> None:
+        self._is_done.set()
         self._connection.close()
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return
         if isinstance(error, (OSError, http.client.HTTPException)):
-            raise AgentError("network_error", "The service did not answer.", retryable=True) from error
+            if self._limit is not None:
+                self._limit.left()
+            raise _network_error(error, self._origin, self._proxy) from error
+
+    def _connect(self) -> None:
+        left = math.inf if self._limit is None else self._limit.left()
+        self._connection.timeout = min(_CONNECT_SECONDS, left)
+        self._connection.connect()
+        left = math.inf if self._limit is None else self._limit.left()
+        self._connection.sock.settimeout(min(self._timeout, left))
+        if self._limit is not None and self._limit.stop is not None:
+            arguments = (self._connection.sock, self._limit.stop, self._is_done)
+            name = "agent_files _shut_when_stopped"
+            threading.Thread(
+                target=_shut_when_stopped, args=arguments, name=name, daemon=True
+            ).start()
+
+
+def _shut_when_stopped(
+    connection: socket.socket, stop: threading.Event, is_done: threading.Event
+) -> None:
+    """Ends a read that another thread waits in."""
+    while not is_done.wait(0.2):
+        if stop.is_set():
+            with contextlib.suppress(OSError):
+                # Of a TLS connection, the socket itself: TLS would wait for the reader.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+            return
+
+
+def _parsed(url: str) -> urllib.parse.SplitResult:
+    """Raises ValueError, which names the URL and what is wrong with it."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https"):
+            raise ValueError("it does not begin with https://")
+        if not parts.hostname:
+            raise ValueError("it names no host")
+        # A host name that cannot be looked up, and a port that is none.
+        parts.hostname.encode("idna")
+        if parts.port == 0 or re.search(r"[\x00-\x20\x7f]", parts.netloc):
+            raise ValueError("its host or port cannot be one")
+    except ValueError as error:
+        raise ValueError(f"{_shown(url)} is not a URL of a service: {error}.") from None
+    return parts
+
+
+def _shown(url: str) -> str:
+    """Without a password, and without a query, which may be a credential."""
+    return repr(re.sub(r"//[^/@]*@", "//", url.partition("?")[0]))
+
+
+def _proxy_of(parts: urllib.parse.SplitResult) -> Optional[urllib.parse.SplitResult]:
+    """The proxy for a URL, by HTTPS_PROXY, HTTP_PROXY and NO_PROXY or the system's settings."""
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    if not proxy or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    try:
+        found = _parsed(proxy if "://" in proxy else f"http://{proxy}")
+    except ValueError:
+        raise ValueError(f"The proxy {_shown(proxy)} for {parts.scheme} is not a URL.") from None
+    if found.scheme != "http":
+        raise ValueError(f"The proxy {_shown(proxy)} must have an http:// URL.")
+    return found
+
+
+def _connection(
+    parts: urllib.parse.SplitResult, proxy: Optional[urllib.parse.SplitResult]
+) -> http.client.HTTPConnection:
+    host, port = parts.hostname or "", parts.port
+    if proxy is None:
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(host, port)
+        return http.client.HTTPConnection(host, port)
+    if parts.scheme == "http":
+        return http.client.HTTPConnection(proxy.hostname or "", proxy.port or 80)
+    secure = http.client.HTTPSConnection(proxy.hostname or "", proxy.port or 80)
+    secure.set_tunnel(host, port or 443, _proxy_credential(proxy))
+    return secure
+
+
+def _proxy_credential(proxy: urllib.parse.SplitResult) -> Dict[str, str]:
+    if proxy.username is None:
+        return {}
+    named = f"{proxy.username}:{proxy.password or ''}"
+    coded = base64.b64encode(urllib.parse.unquote(named).encode()).decode()
+    return {"proxy-authorization": f"Basic {coded}"}
+
+
+def _network_error(
+    error: Exception, origin: str, proxy: Optional[urllib.parse.SplitResult]
+) -> AgentError:
+    """Names the address and the cause. What fails in the same way again is not retryable."""
+    by = "" if proxy is None else f" through the proxy {proxy.netloc.rpartition('@')[2]}"
+    is_lasting = isinstance(error, (ssl.SSLCertVerificationError, http.client.InvalidURL))
+    if isinstance(error, socket.gaierror):
+        # Not EAI_AGAIN: the name server did not answer.
+        is_lasting = error.errno != socket.EAI_AGAIN
+    elif isinstance(error, ssl.SSLError):
+        # What answers does not speak TLS.
+        is_lasting = is_lasting or error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST")
+    elif "Tunnel connection failed: 4" in str(error):
+        is_lasting = True
+    cause = str(error) or type(error).__name__
+    return AgentError(
+        "network_error", f"{origin} did not answer{by}: {cause}.", retryable=not is_lasting
+    )
+
+
+def _credential(key: str) -> Dict[str, str]:
+    key = key.strip()
+    if not re.fullmatch(r"[\x21-\x7e]+", key):
+        # Checked here, because http.client would repeat the credential in its error.
+        raise ValueError("`key` is empty, or has characters that no credential has.")
+    # Supabase's gateways accept their own `sb_…` keys only in `apikey`.
+    return {"apikey": key} if key.startswith("sb_") else {"authorization": f"Bearer {key}"}
+
+
+def _asked_credential(key: Key) -> Dict[str, str]:
+    """Raises `key_unavailable` if the function for the key fails, or gives none."""
+    try:
+        return _credential(key() if callable(key) else key)
+    except Exception as error:
+        said = "The function for the key failed, or its answer cannot be a key."
+        raise AgentError("key_unavailable", said) from error
+
+
+def _check_names(to: Sequence[str]) -> None:
+    """Before anything is sent: a file that was sent for nobody counts against limits."""
+    names = [] if isinstance(to, str) else to
+    issues = [{"path": f"to.{index}", "message": _AGENT_ID_RULE}
+              for index, name in enumerate(names) if not _AGENT_ID.fullmatch(name)]
+    if isinstance(to, str):
+        issues = [{"path": "to", "message": "Must be a list of agents."}]
+    if issues:
+        said = " ".join(f"{issue['path']}: {issue['message']}" for issue in issues)
+        raise AgentError("invalid_request", said, details={"issues": issues})
+
+
+@contextlib.contextmanager
+def _opened(source: Any, path: Optional[Path], text: Optional[str]) -> Iterator[BinaryIO]:
+    """What `put` was given, as a seekable file."""
+    if sum(given is not None for given in (source, path, text)) != 1:
+        raise TypeError("Give either `source`, `path` or `text`.")
+    if isinstance(source, str):
+        raise TypeError("A str may be a path or a text: write path=… or text=….")
+    if isinstance(source, os.PathLike):
+        path = source
+    if path is not None:
+        with open(path, "rb") as file:
+            yield file
+    elif text is not None:
+        yield io.BytesIO(text.encode())
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        yield io.BytesIO(source)
+    else:
+        yield source
 
 
 def _upload(url: str, file: BinaryIO, size: int, on_progress: Progress) -> str:
@@ -515,7 +940,9 @@ def _without_wait(request: Json) -> Json:
     return {name: value for name, value in request.items() if name != "wait_seconds"}
 
 
-def _with_retries(attempt: Callable[[], _Answer], seconds: float) -> _Answer:
+def _with_retries(
+    attempt: Callable[[], _Answer], seconds: float, limit: Optional[_Limit] = None
+) -> _Answer:
     """Retries until `seconds` after the end of the first failure, which may itself take long."""
     deadline = math.inf
     failures = 0
@@ -528,7 +955,10 @@ def _with_retries(attempt: Callable[[], _Answer], seconds: float) -> _Answer:
             pause = _pause_seconds(failures, error.retry_after)
             if not error.retryable or time.monotonic() + pause > deadline:
                 raise
-            time.sleep(pause)
+            if limit is None:
+                time.sleep(pause)
+            else:
+                limit.pause(pause)
             failures += 1
 
 
@@ -548,7 +978,7 @@ def _error_of(answer: http.client.HTTPResponse, text: bytes) -> AgentError:
     if isinstance(error, dict) and "code" in error and "message" in error:
         return AgentError(
             error["code"],
-            error["message"],
+            _with_issues(error),
             retryable=error.get("retryable") is True,
             details=error.get("details"),
             **common,
@@ -559,6 +989,13 @@ def _error_of(answer: http.client.HTTPResponse, text: bytes) -> AgentError:
         retryable=answer.status in _PASSING,
         **common,
     )
+
+
+def _with_issues(error: Json) -> str:
+    """The message. If the service names fields that break a rule, it consists of these."""
+    issues = (error.get("details") or {}).get("issues") or []
+    said = " ".join(f"{issue['path']}: {issue['message']}" for issue in issues)
+    return said or str(error["message"])
 
 
 def _retry_after(answer: http.client.HTTPResponse) -> float:
@@ -589,3 +1026,494 @@ def _mismatch(opened: Json) -> AgentError:
 
 def _nobody(_phase: str, _bytes: int, _size: int) -> None:
     """Ignores progress."""
+
+
+def _metadata(opened: Json) -> Json:
+    return {name: opened[name] for name in ("artifact_id", "key", "mime", "size", "sha256")}
+
+
+# Folders, as tars. The TypeScript client has the same rules: clients/typescript/src/folders.
+
+_BLOCK_BYTES = 512
+_LONGEST_NAME_BYTES = 255
+_LONGEST_PATH_BYTES = 4096
+_DEEPEST = 200
+# A pax or GNU header holds one name; more than this is meant to fill the memory.
+_LONGEST_EXTENSION_BYTES = 1024 ** 2
+# Folders that an archive does not list, as some programs leave them out.
+_UNLISTED_FOLDERS = 1000
+_UNFIT_ON_WINDOWS = re.compile(r'[\x00-\x1f\\:*?"<>|]|[. ]\Z')
+_RESERVED_ON_WINDOWS = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|\Z)", re.IGNORECASE
+)
+_REFUSED_TYPES = {
+    b"1": "is a hard link",
+    b"2": "is a symbolic link",
+    b"3": "is a device",
+    b"4": "is a device",
+    b"6": "is a fifo",
+    b"S": "is a sparse file",
+}
+
+
+class _Found(NamedTuple):
+    """A file or folder to be packed. `name` is its name in the tar; a folder's ends with `/`."""
+
+    name: str
+    path: str
+    size: int
+    mode: int
+    mtime: int
+
+    def header(self) -> bytes:
+        info = tarfile.TarInfo(self.name.rstrip("/"))
+        info.type = tarfile.DIRTYPE if self.name.endswith("/") else tarfile.REGTYPE
+        info.size, info.mode, info.mtime = self.size, self.mode, self.mtime
+        return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")
+
+
+class _FolderTar(io.RawIOBase):
+    """A folder as a tar, made while it is read. It begins with a listing, `<folder>.listing.tsv`.
+    It can be read again from the beginning, and tells its size."""
+
+    def __init__(self, folder: Path) -> None:
+        if not stat.S_ISDIR(os.stat(folder).st_mode):
+            raise NotADirectoryError(f"{os.fspath(folder)} is not a folder.")
+        # The folder itself may be named by a link.
+        name = os.path.basename(os.path.abspath(folder)) or "root"
+        self.entries: List[_Found] = []
+        self.left_out: List[Json] = []
+        self._walk(os.path.realpath(folder), name)
+        lines = "".join(f"{entry.size}\t{entry.name}\n" for entry in self.entries)
+        self._listing = lines.encode()
+        first = self.entries[0]
+        listing = _Found(f"{name}.listing.tsv", "", len(self._listing), 0o644, first.mtime)
+        self._all = [listing, *self.entries]
+        headers = sum(len(entry.header()) for entry in self._all)
+        self._size = headers + sum(_padded(entry.size) for entry in self._all) + 2 * _BLOCK_BYTES
+        self._bytes: Iterator[bytes] = iter(())
+        self._rest = memoryview(b"")
+        self._position = 0
+        self.seek(0)
+
+    def _walk(self, path: str, name: str) -> None:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"The name of {path!r} is not UTF-8.") from None
+        state = os.lstat(path)
+        mode, mtime = state.st_mode & 0o777, int(state.st_mtime)
+        if stat.S_ISREG(state.st_mode):
+            self.entries.append(_Found(name, path, state.st_size, mode, mtime))
+        elif stat.S_ISDIR(state.st_mode):
+            self.entries.append(_Found(f"{name}/", path, 0, mode, mtime))
+            for child in sorted(os.listdir(path)):
+                self._walk(os.path.join(path, child), f"{name}/{child}")
+        else:
+            self.left_out.append({"name": name, "kind": _kind_of(state.st_mode)})
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """To the beginning or the end only."""
+        if (offset, whence) == (0, os.SEEK_SET):
+            self._bytes, self._rest, self._position = self._pack(), memoryview(b""), 0
+        elif (offset, whence) == (0, os.SEEK_END):
+            self._bytes, self._rest, self._position = iter(()), memoryview(b""), self._size
+        elif (offset, whence) != (0, os.SEEK_CUR):
+            raise io.UnsupportedOperation("A folder is read from its beginning.")
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            chunk = next(self._bytes, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        taken = self._rest[:len(buffer)]
+        buffer[:len(taken)] = taken
+        self._rest = self._rest[len(taken):]
+        self._position += len(taken)
+        return len(taken)
+
+    def _pack(self) -> Iterator[bytes]:
+        for entry in self._all:
+            yield entry.header()
+            if entry.path == "":
+                yield self._listing
+            elif not entry.name.endswith("/"):
+                yield from _unchanged_bytes(entry)
+            yield bytes(_padded(entry.size) - entry.size)
+        yield bytes(2 * _BLOCK_BYTES)
+
+
+def _unchanged_bytes(entry: _Found) -> Iterator[bytes]:
+    # No link is followed, and nobody is waited for who writes to a pipe. Windows has neither flag.
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(os.open(entry.path, flags), "rb") as file:
+        left = entry.size
+        is_same = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        while is_same:
+            chunk = file.read(min(_CHUNK_BYTES, left + 1))
+            left -= len(chunk)
+            is_same = left >= 0 and (left == 0 or chunk != b"")
+            if is_same and not chunk:
+                return
+            if is_same:
+                yield chunk
+    raise AgentError(
+        "source_size_mismatch", f"{entry.name} has changed while it was read.",
+        details={"expected": entry.size},
+    )
+
+
+def _kind_of(mode: int) -> str:
+    kinds = {stat.S_IFLNK: "symbolic link", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
+    return kinds.get(stat.S_IFMT(mode), "device")
+
+
+def _padded(size: int) -> int:
+    return -(-size // _BLOCK_BYTES) * _BLOCK_BYTES
+
+
+def _check_free(target: Path) -> None:
+    # Also a link to nowhere is something.
+    if os.path.lexists(target):
+        raise _target_exists(target)
+
+
+def _target_exists(target: Path) -> AgentError:
+    said = f"{os.fspath(target)} already exists. A folder is only extracted to a new path."
+    return AgentError("target_exists", said)
+
+
+def _extract(
+    file: IO[bytes],
+    target: Path,
+    *,
+    size: int,
+    is_packed: bool,
+    max_entries: int,
+    platform: str = sys.platform,
+) -> int:
+    """Makes the new folder `target` of a tar of `size` bytes: in a temporary folder beside it, which
+    gets the name at the end. Returns the number of files and folders."""
+    _check_free(target)
+    parent = os.path.dirname(os.path.abspath(target))
+    temporary = tempfile.mkdtemp(prefix=".agent-", dir=parent)
+    try:
+        most = min(max_entries, _UNLISTED_FOLDERS + -(-size // _BLOCK_BYTES))
+        tree = _Tree(platform, most)
+        layout = _PackedLayout() if is_packed else None
+        for entry in _read_tar(file):
+            if entry.size > size:
+                raise _refusal(entry.name, "is larger than the archive")
+            segments: Optional[List[str]] = _segments(entry.name, platform)
+            if layout is not None:
+                segments = layout.below(entry, segments or [])
+            if segments is not None:
+                _write_entry(entry, temporary, *tree.add(entry, segments))
+        if layout is not None and layout.folder is None:
+            raise _refusal(None, "has no packed folder")
+        _publish(temporary, target)
+        return tree.size()
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _publish(temporary: str, target: Path) -> None:
+    """Gives the folder its name. An empty one takes the name first, which fails where it is
+    taken."""
+    try:
+        os.mkdir(target)
+    except FileExistsError:
+        raise _target_exists(target) from None
+    try:
+        # What the user's umask allows; the temporary folder is private.
+        os.chmod(temporary, stat.S_IMODE(os.lstat(target).st_mode) & 0o777)
+        # Windows renames onto nothing, not even an empty folder.
+        if os.name == "nt":
+            os.rmdir(target)
+        os.rename(temporary, target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.rmdir(target)
+        raise
+
+
+class _Entry(NamedTuple):
+    """A file or folder of a tar, under its name there, which is not checked yet."""
+
+    name: str
+    size: int
+    is_folder: bool
+    is_executable: bool
+    body: Iterator[bytes]
+
+
+def _write_entry(entry: _Entry, folder: str, new_folders: List[str], path: str) -> None:
+    # Nothing that is there is replaced, and no link is followed: the folder is new, and no link is
+    # made in it. A file system may take two names for one, whatever the platform.
+    try:
+        for name in new_folders:
+            os.mkdir(os.path.join(folder, *name.split("/")))
+        if entry.is_folder:
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        mode = 0o777 if entry.is_executable else 0o666
+        opened = os.open(os.path.join(folder, *path.split("/")), flags, mode)
+    except FileExistsError:
+        raise _refusal(entry.name, "has the name of another entry here") from None
+    with open(opened, "wb") as file:
+        for chunk in entry.body:
+            file.write(chunk)
+
+
+class _PackedLayout:
+    """`<folder>.listing.tsv` and `<folder>/…`, as `put_folder` packs a folder."""
+
+    def __init__(self) -> None:
+        self._first: Optional[str] = None
+        self.folder: Optional[str] = None
+
+    def below(self, entry: _Entry, segments: List[str]) -> Optional[List[str]]:
+        """The names below the folder; None for the listing."""
+        first = segments[0] if segments else ""
+        if self._first is None:
+            self._first = first
+            if entry.is_folder or len(segments) != 1:
+                raise _refusal(entry.name, "is not a packed folder's listing")
+            return None
+        if self.folder is None:
+            is_top = entry.is_folder and len(segments) == 1
+            if not is_top or f"{first}.listing.tsv" != self._first:
+                raise _refusal(entry.name, "is not the packed folder")
+            self.folder = first
+        elif first != self.folder or len(segments) < 2:
+            raise _refusal(entry.name, "is not in the packed folder")
+        return segments[1:]
+
+
+class _Tree:
+    """The files and folders of a tar so far: no two at the same place, none below a file."""
+
+    def __init__(self, platform: str, most: int) -> None:
+        self._platform = platform
+        self._most = most
+        # path, is a folder, is listed; by the text that is the same for the same file
+        self._known: Dict[str, Tuple[str, bool, bool]] = {}
+
+    def size(self) -> int:
+        return len(self._known)
+
+    def add(self, entry: _Entry, segments: List[str]) -> Tuple[List[str], str]:
+        """Returns the folders to make, the outer ones first, and the path."""
+        path = "/".join(segments)
+        if path == "":
+            if not entry.is_folder:
+                raise _refusal(entry.name, "is a file without a name")
+            return [], path
+        new = []
+        for depth in range(1, len(segments)):
+            above = "/".join(segments[:depth])
+            known = self._known.get(self._same(above))
+            if known is None:
+                self._remember(entry, above, True, False)
+                new.append(above)
+            elif not known[1]:
+                raise _refusal(entry.name, "lies below a file")
+            elif known[0] != above:
+                raise _refusal(entry.name, f"is in a folder also named {known[0]}")
+        known = self._known.get(self._same(path))
+        if known is not None and (known != (path, True, False) or not entry.is_folder):
+            raise _refusal(entry.name, "comes twice")
+        if known is None:
+            self._remember(entry, path, entry.is_folder, True)
+            new += [path] if entry.is_folder else []
+        else:
+            self._known[self._same(path)] = (path, True, True)
+        return new, path
+
+    def _remember(self, entry: _Entry, path: str, is_folder: bool, is_listed: bool) -> None:
+        if len(self._known) >= self._most:
+            raise _refusal(entry.name, f"is one more than {self._most} entries")
+        self._known[self._same(path)] = (path, is_folder, is_listed)
+
+    def _same(self, path: str) -> str:
+        if self._platform not in ("win32", "darwin"):
+            return path
+        folded = unicodedata.normalize("NFC", path).upper().lower()
+        return unicodedata.normalize("NFC", folded)
+
+
+def _segments(name: str, platform: str) -> List[str]:
+    """The names of folders and file that a name consists of; empty for `./`."""
+    if "\0" in name:
+        raise _refusal(name, "has a NUL in its name")
+    if name.startswith("/"):
+        raise _refusal(name, "has an absolute name")
+    segments = [segment for segment in name.split("/") if segment not in ("", ".")]
+    if len(name.encode()) > _LONGEST_PATH_BYTES:
+        raise _refusal(name, "has too long a name")
+    if len(segments) > _DEEPEST:
+        raise _refusal(name, "lies too deep")
+    for segment in segments:
+        if segment == "..":
+            raise _refusal(name, "leads out of the folder")
+        if len(segment.encode()) > _LONGEST_NAME_BYTES:
+            raise _refusal(name, "has too long a name")
+        is_fit = not _UNFIT_ON_WINDOWS.search(segment) and not _RESERVED_ON_WINDOWS.match(segment)
+        if platform == "win32" and not is_fit:
+            raise _refusal(name, "has a name that Windows does not allow")
+    return segments
+
+
+def _read_tar(file: IO[bytes]) -> Iterator[_Entry]:
+    """The files and folders of a tar. Everything else, and every byte that is not as it must be, is
+    `archive_refused`. The standard library's reader takes a damaged header for the end, reads a
+    header of any size into memory and, in versions in use, never ends on some archives."""
+    extension: Json = {}
+    while True:
+        block = _read_blocks(file, _BLOCK_BYTES)
+        if not any(block):
+            return _check_end(file, extension)
+        header = _parse_header(block)
+        if header["type"] in (b"x", b"g", b"L", b"K"):
+            extension.update(_read_extension(file, header["type"], header["size"]))
+            continue
+        entry = {**header, **extension}
+        extension = {}
+        name, size, kind = entry["name"], entry["size"], entry["type"]
+        is_folder = kind == b"5" or (kind == b"\0" and name.endswith("/"))
+        if not is_folder and kind not in (b"0", b"\0", b"7"):
+            unknown = f"has the unknown type {json.dumps(kind.decode('latin-1'))}"
+            raise _refusal(name, _REFUSED_TYPES.get(kind, unknown))
+        if is_folder and size > 0:
+            raise _refusal(name, "is a folder with bytes of its own")
+        if not is_folder and name.endswith("/"):
+            raise _refusal(name, "is a file with a folder's name")
+        body = _exactly(file, size)
+        yield _Entry(name, size, is_folder, bool(entry["mode"] & 0o100), body)
+        for _ in body:
+            pass
+        _read_blocks(file, _padded(size) - size)
+
+
+def _exactly(file: IO[bytes], size: int) -> Iterator[bytes]:
+    while size > 0:
+        chunk = file.read(min(_CHUNK_BYTES, size))
+        if not chunk:
+            raise _refusal(None, "ends too early")
+        size -= len(chunk)
+        yield chunk
+
+
+def _read_blocks(file: IO[bytes], size: int) -> bytes:
+    return b"".join(_exactly(file, size))
+
+
+def _check_end(file: IO[bytes], extension: Json) -> None:
+    """A second block of zeros, and then no other byte: other programs might find entries there."""
+    if extension:
+        raise _refusal(None, "ends with a header of no entry")
+    if any(_read_blocks(file, _BLOCK_BYTES)):
+        raise _refusal(None, "is damaged")
+    for chunk in iter(lambda: file.read(_CHUNK_BYTES), b""):
+        if any(chunk):
+            raise _refusal(None, "goes on behind its end")
+
+
+def _parse_header(block: bytes) -> Json:
+    checksum = sum(block[:148]) + sum(block[156:]) + 8 * 0x20
+    if _number(block[148:156]) != checksum:
+        is_gzip = block[:2] == b"\x1f\x8b"
+        raise _refusal(
+            None,
+            "is compressed: only a plain tar is extracted"
+            if is_gzip else "is damaged or is not a tar",
+        )
+    name, prefix = _text(block[:100]), ""
+    # GNU's own headers, `ustar  `, have other fields where POSIX has the prefix.
+    if block[257:264] == b"ustar\x000":
+        prefix = _text(block[345:500])
+    name = f"{prefix}/{name}" if prefix else name
+    size = _number(block[124:136])
+    if size is None:
+        raise _refusal(name, "has a size that cannot be")
+    mode = _number(block[100:108]) or 0
+    return {"name": name, "size": size, "mode": mode, "type": block[156:157]}
+
+
+def _text(field: bytes) -> str:
+    """Text that a NUL ends, unless it fills its field."""
+    try:
+        return field.partition(b"\0")[0].decode()
+    except UnicodeDecodeError:
+        raise _refusal(None, "has a name that is not UTF-8") from None
+
+
+def _number(field: bytes) -> Optional[int]:
+    """Octal digits, or, where the first bit is set, GNU's big-endian bytes."""
+    if field[0] == 0x80:
+        value = int.from_bytes(field[1:], "big")
+        return value if value < 2 ** 53 else None
+    digits = field.strip(b" \0")
+    return int(digits or b"0", 8) if re.fullmatch(rb"[0-7]*", digits) else None
+
+
+def _read_extension(file: IO[bytes], kind: bytes, size: int) -> Json:
+    """What a header says about the name and size of the entry behind it."""
+    if size > _LONGEST_EXTENSION_BYTES:
+        raise _refusal(None, "has a header that is too long")
+    content = _read_blocks(file, _padded(size))[:size]
+    if kind == b"K":
+        return {}
+    if kind in (b"x", b"g"):
+        return _parse_pax(content, kind == b"g")
+    name, _, rest = content.partition(b"\0")
+    if any(rest):
+        raise _refusal(None, "has a NUL in a name")
+    return {"name": _text(name)}
+
+
+def _parse_pax(content: bytes, is_global: bool) -> Json:
+    """`<length> <keyword>=<value>\\n`, again and again: POSIX pax, "Extended Header"."""
+    found: Json = {}
+    while content:
+        record = re.match(rb"([1-9][0-9]{0,7}) ([^=]+)=", content)
+        end = int(record.group(1)) if record else 0
+        if not record or record.end() >= end or end > len(content) or content[end - 1] != 0x0A:
+            raise _refusal(None, "has a damaged header")
+        keyword, value = record.group(2), content[record.end():end - 1]
+        content = content[end:]
+        if keyword.startswith(b"GNU.sparse."):
+            raise _refusal(None, "has a sparse file")
+        if keyword not in (b"path", b"size"):
+            continue
+        if is_global:
+            raise _refusal(None, f"has one {keyword.decode()} for all its entries")
+        if keyword == b"path":
+            # `partition` would hide what follows a NUL.
+            found["name"] = _text(value) if b"\0" not in value else "\0"
+        elif re.fullmatch(rb"[0-9]{1,16}", value) and int(value) < 2 ** 53:
+            found["size"] = int(value)
+        else:
+            raise _refusal(None, "has a size that cannot be")
+    return found
+
+
+def _refusal(entry: Optional[str], why: str) -> AgentError:
+    shown = entry if entry is None or len(entry) <= 200 else f"{entry[:200]}…"
+    quoted = json.dumps(shown, ensure_ascii=False)
+    subject = "The archive" if shown is None else f"{quoted} in the archive"
+    said = f"{subject} {why}. Nothing was extracted. The tar can be downloaded as it is."
+    return AgentError("archive_refused", said, details={"entry": shown})

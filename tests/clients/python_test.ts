@@ -2,63 +2,24 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
-import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { isLeftOutWithout } from "../left_out.ts";
-
-/** Runs a script of Python as an agent, with another one beside it. */
-async function python(script: string, [planner, builder]: readonly [Agent, Agent]) {
-  const folder = await Deno.makeTempDir();
-  try {
-    const { code, output, errors } = await runProgram("python3", {
-      args: ["-c", `${PRELUDE}\n${script}`],
-      cwd: folder,
-      env: {
-        PYTHONPATH: join(PROJECT, "clients/python"),
-        PYTHONDONTWRITEBYTECODE: "1",
-        URL: SUPABASE_URL,
-        PLANNER: `${planner.id} ${planner.key}`,
-        BUILDER: `${builder.id} ${builder.key}`,
-      },
-    });
-    assert.equal(code, 0, errors);
-    return JSON.parse(output);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-const PRELUDE = `
-import io, json, os
-from agent_files import AgentError, AgentFiles
-def files(name, **options):
-    agent_id, key = os.environ[name].split()
-    return AgentFiles(os.environ["URL"], key, agent_id=agent_id, **options)
-def refusal(act):
-    try:
-        act()
-    except AgentError as error:
-        return [error.code, error.status, error.retryable, error.request_id is not None]
-planner, builder = files("PLANNER"), files("BUILDER")
-builder_id = os.environ["BUILDER"].split()[0]
-planner_id = os.environ["PLANNER"].split()[0]
-`;
-
-async function twoAgents(): Promise<readonly [Agent, Agent]> {
-  return [await createAgent("planner"), await createAgent("builder")];
-}
+import { python, twoAgents } from "./python/run.ts";
 
 Deno.test("Python: put() of bytes, a path and a file → the other agent gets them, by id and by key", async () => {
   const answer = await python(
     `
 content = bytes(range(256)) * 2000
 open("plan", "wb").write(content)
-sources = {"bytes": content, "path": "plan", "file": open("plan", "rb"), "empty": b""}
+sources = {"bytes": content, "path": pathlib.Path("plan"), "file": open("plan", "rb"), "empty": b""}
 for key, source in sources.items():
     planner.put(key, source, to=[builder_id], ttl_days=2)
+planner.put("named", path="plan", to=[builder_id])
+planner.put("text", text="Größe", to=[builder_id])
+content_of = {"empty": b"", "text": "Größe".encode()}
 same = []
 for grant in builder.inbox():
     builder.get(grant["artifact_id"], "received")
-    same.append(open("received", "rb").read() == (b"" if grant["key"] == "empty" else content))
+    same.append(open("received", "rb").read() == content_of.get(grant["key"], content))
 buffer = io.BytesIO()
 builder.get("path", buffer, from_agent=planner_id)
 same.append(buffer.getvalue() == content)
@@ -67,8 +28,8 @@ print(json.dumps({"same": same, "keys": [a["key"] for a in planner.list()], "lef
     await twoAgents(),
   );
   assert.deepEqual(answer, {
-    same: [true, true, true, true, true],
-    keys: ["bytes", "empty", "file", "path"],
+    same: [true, true, true, true, true, true, true],
+    keys: ["bytes", "empty", "file", "named", "path", "text"],
     left: ["plan", "received"],
   });
 });
@@ -253,5 +214,5 @@ except ValueError as error:
 `,
     await twoAgents(),
   );
-  assert.equal(said, "'https:///functions/v1/agent-artifacts/register' names no host.");
+  assert.equal(said, "'https:///' is not a URL of a service: it names no host.");
 });

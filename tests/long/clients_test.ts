@@ -32,7 +32,7 @@ function runtimesOf(agent: string): Runtime[] {
     { name: "Deno", put: [...deno, ...put], follow: [...deno, ...follow] },
     {
       name: "Python",
-      put: ["python3", "-c", `${PYTHON}files.put("big", "big", to=["builder"])`],
+      put: ["python3", "-c", `${PYTHON}files.put("big", path="big", to=["builder"])`],
       follow: ["python3", "-c", `${PYTHON}${PYTHON_FOLLOW}`],
     },
   ];

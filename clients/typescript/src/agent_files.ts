@@ -10,6 +10,8 @@ import type {
 } from "./contract/types.ts";
 import { type EventsOptions, followEvents } from "./follow/events.ts";
 import { followInbox, type InboxOptions } from "./follow/inbox.ts";
+import type { ExtractFolderOptions, GotFolder } from "./folders/get_folder.ts";
+import type { PutFolder } from "./folders/put_folder.ts";
 import type { CallOptions } from "./http/connection.ts";
 import { everyPage } from "./http/pages.ts";
 import { ArtifactOperations } from "./operations/artifact_operations.ts";
@@ -27,6 +29,8 @@ export interface ShareOptions extends CallOptions {
 
 /** A grant for whoever has its URL. */
 export type ShareLink = Grant & { readonly url: string };
+
+export type GetFolderOptions = GetOptions & ExtractFolderOptions;
 
 export interface ListOptions extends CallOptions {
   /** What the keys begin with. Default: all. */
@@ -75,6 +79,44 @@ export class AgentFiles extends ArtifactOperations {
    */
   get(target: Target, options: GetOptions = {}): Promise<Got> {
     return get(this.connection, target, options);
+  }
+
+  /**
+   * Puts a folder, packed as a tar while it is sent, in Node and Deno. Links, fifos, sockets and
+   * devices are not in it: the answer names them.
+   *
+   * @example
+   * ```ts
+   * const { leftOut } = await files.putFolder("drawings.tar", "drawings");
+   * ```
+   */
+  async putFolder(
+    key: string,
+    folder: string,
+    options: Omit<PutOptions, "mime"> = {},
+  ): Promise<PutFolder> {
+    const { putFolder } = await import("./folders/put_folder.ts");
+    return await putFolder(this.connection, key, folder, options);
+  }
+
+  /**
+   * Makes the new folder `path` of one that `putFolder` or `agentfiles put` has packed, or of
+   * another tar, in Node and Deno. It appears once every byte is verified. Throws
+   * `archive_refused` for a tar with links, devices, or names that lead out of the folder, and
+   * `target_exists`; then nothing has changed.
+   *
+   * @example
+   * ```ts
+   * await files.getFolder({ key: "drawings.tar", agentId: "planner" }, "drawings");
+   * ```
+   */
+  async getFolder(
+    target: Target,
+    path: string,
+    options: GetFolderOptions = {},
+  ): Promise<GotFolder> {
+    const { getFolder } = await import("./folders/get_folder.ts");
+    return await getFolder(() => this.get(target, options), path, options);
   }
 
   /**

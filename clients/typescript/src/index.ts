@@ -1,5 +1,6 @@
 export {
   AgentFiles,
+  type GetFolderOptions,
   type GrantsOptions,
   type ListOptions,
   type ShareLink,
@@ -30,6 +31,10 @@ export type {
 export type { ConfigurationRequest } from "./follow/configurations.ts";
 export type { EventsOptions } from "./follow/events.ts";
 export type { InboxOptions } from "./follow/inbox.ts";
+export type { ExtractFolderOptions, GotFolder } from "./folders/get_folder.ts";
+export type { PackedEntry } from "./folders/pack.ts";
+export type { PutFolder } from "./folders/put_folder.ts";
+export type { LeftOut } from "./folders/walk.ts";
 export type { CallOptions, ConnectionOptions } from "./http/connection.ts";
 export type { Key } from "./http/credential.ts";
 export type { Retry } from "./http/retries.ts";

@@ -14,7 +14,7 @@ export const EXIT = {
   refusedRequest: 5,
   /** The service is unavailable or cannot be reached. */
   unavailable: 6,
-  /** The bytes are wrong. */
+  /** The bytes are wrong, or a tar is not safe to extract. */
   wrongBytes: 7,
   /** Ctrl-C, as shells count it. */
   interrupted: 130,
@@ -25,12 +25,17 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+const WRONG_BYTES: ReadonlySet<string> = new Set([
+  "download_mismatch",
+  "source_size_mismatch",
+  "archive_refused",
+]);
+
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return EXIT.usage;
   if (!(error instanceof AgentError)) return EXIT.failed;
-  if (error.code === "download_mismatch" || error.code === "source_size_mismatch") {
-    return EXIT.wrongBytes;
-  }
+  if (error.code === "target_exists") return EXIT.usage;
+  if (WRONG_BYTES.has(error.code)) return EXIT.wrongBytes;
   if (error.code === "invalid_request") return EXIT.refusedRequest;
   if (error.code === "source_unreadable" || error.code === "key_unavailable") return EXIT.failed;
   if (error.retryable || error.status === 0 || error.status >= 500) return EXIT.unavailable;

@@ -17,7 +17,11 @@ export type LocalErrorCode =
   /** The downloaded bytes are not those that were committed. */
   | "download_mismatch"
   /** No bytes came for too long, or the connection broke too often. */
-  | "download_broken";
+  | "download_broken"
+  /** A tar that is not safe to extract, or damaged; `details.entry` names what in it. */
+  | "archive_refused"
+  /** There is something already where a folder was to be made. */
+  | "target_exists";
 
 export interface AgentErrorFields {
   readonly code: ServiceErrorCode | LocalErrorCode;

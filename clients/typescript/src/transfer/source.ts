@@ -137,7 +137,8 @@ async function* slices(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   }
 }
 
-async function* iterate(stream: ByteStream): AsyncGenerator<Uint8Array> {
+/** The chunks of a stream, which is cancelled when its reader stops. */
+export async function* iterate(stream: ByteStream): AsyncGenerator<Uint8Array> {
   if (Symbol.asyncIterator in stream) {
     yield* stream;
     return;

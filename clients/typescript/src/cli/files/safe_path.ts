@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-
-/** Names of devices, which Windows opens in every folder and with every ending. */
-const RESERVED = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
+import { RESERVED_ON_WINDOWS as RESERVED } from "../../folders/windows_names.ts";
 
 /** What some file system or terminal does not take in a name. */
 // deno-lint-ignore no-control-regex

@@ -66,6 +66,14 @@ export class Root {
     }
   }
 
+  /** A folder that is to be read: its path without links, or null where it is not a folder. */
+  async findFolder(path: string): Promise<string | null> {
+    const real = await realpath(this.#resolve(path));
+    // The folder with the agent's key is no other: each file is looked at when it is read.
+    if (!this.#holds(real)) throw new OutsideRootError(path);
+    return (await lstat(real)).isDirectory() ? real : null;
+  }
+
   /** Makes the folders of a path that is to be written, and holds the last of them. */
   async openTarget(path: string): Promise<RootTarget> {
     const real = await this.#prepareTarget(path);

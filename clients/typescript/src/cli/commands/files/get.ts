@@ -1,8 +1,12 @@
 import { access } from "node:fs/promises";
+import { extractFolder } from "../../../folders/get_folder.ts";
+import { folderNameOf, isPackedFolder } from "../../../folders/packed.ts";
+import type { Got } from "../../../transfer/get.ts";
 import { type Command, defineCommand, onlyOne } from "../../command.ts";
 import { UsageError } from "../../exit_codes.ts";
 import { safeSegments } from "../../files/safe_path.ts";
 import { save } from "../../files/save.ts";
+import type { Context } from "../../context.ts";
 import { inBytes, note, plain, write } from "../../terminal/output.ts";
 import { ProgressBar } from "../../terminal/progress_bar.ts";
 
@@ -10,26 +14,37 @@ const STANDARD_OUTPUT = "-";
 
 export const get: Command = defineCommand({
   summary: "Download a file by its artifact id, its name (key) or a grant token.",
-  usage: "ARTIFACT|KEY|TOKEN [-o FILE|-] [--from AGENT] [--force]",
+  usage: "ARTIFACT|KEY|TOKEN [-o FILE|-] [--from AGENT] [--force]\n" +
+    "    [--extract|--no-extract]",
   help: {
     out: "the target file (-o); default: the last part of the file's name; - is standard output",
     from: "the owner of the file; default: the agent itself",
-    force: "replace an existing file",
+    force: "replace an existing file; an existing folder is never replaced",
+    extract: "make a folder of any tar; a folder that `put` sent becomes one without it",
+    "no-extract": "keep the tar",
   },
   example: "agent get plans/house.txt --from planner -o house.txt",
   options: {
     out: { type: "string", short: "o" },
     from: { type: "string" },
     force: { type: "boolean" },
+    extract: { type: "boolean" },
+    "no-extract": { type: "boolean" },
   },
   async run({ positionals, values }, context) {
+    const { out, extract, "no-extract": keep = false } = values;
+    if (extract && (keep || out === STANDARD_OUTPUT)) {
+      throw new UsageError(
+        `--extract makes a folder. Leave out ${keep ? "--no-extract" : "-o -"}.`,
+      );
+    }
     const named = onlyOne(positionals, "artifact id, file or grant token");
     const target = values.from === undefined ? named : { key: named, agentId: values.from };
     const files = await context.files();
     using bar = new ProgressBar(named, context.output);
     const got = await files.get(target, { onProgress: bar.show });
     const { artifact } = got;
-    if (values.out === STANDARD_OUTPUT) {
+    if (out === STANDARD_OUTPUT) {
       for await (const chunk of got.body as unknown as AsyncIterable<Uint8Array>) {
         await write(chunk).catch((cause) => {
           // Unlike a list, part of a file is of no use: its bytes are not verified.
@@ -38,7 +53,11 @@ export const get: Command = defineCommand({
       }
       return;
     }
-    const path = values.out ?? safeSegments(artifact.key).at(-1)!;
+    const name = safeSegments(artifact.key).at(-1)!;
+    if (extract ?? (!keep && isPackedFolder(artifact))) {
+      return await saveFolder(got, out ?? folderNameOf(name), bar, context);
+    }
+    const path = out ?? name;
     try {
       if (!values.force && await isThere(path)) throw new UsageError(taken(path));
       await save(got, path, { overwrite: values.force === true });
@@ -52,6 +71,18 @@ export const get: Command = defineCommand({
     else note(`${plain(path)}  ${inBytes(artifact.size)}`);
   },
 });
+
+async function saveFolder(
+  got: Got,
+  path: string,
+  bar: ProgressBar,
+  { output }: Context,
+): Promise<void> {
+  const { artifact, entries } = await extractFolder(got, path);
+  bar[Symbol.dispose]();
+  if (output.json) await output.value({ ...artifact, path, entries }, String);
+  else note(`${plain(path)}/  ${inBytes(artifact.size)}, files and folders: ${entries}`);
+}
 
 function isThere(path: string): Promise<boolean> {
   return access(path).then(() => true, () => false);

@@ -5,36 +5,41 @@ import process from "node:process";
 import { addAbortSignal } from "node:stream";
 import { lookup } from "mrmime";
 import type { AgentFiles, ShareOptions } from "../../../agent_files.ts";
+import { type PackedEntry, packFolder } from "../../../folders/pack.ts";
+import { PACKED_FOLDER } from "../../../folders/packed.ts";
+import type { LeftOut } from "../../../folders/walk.ts";
 import type { Source } from "../../../transfer/source.ts";
 import { atLeastOne, type Command, daysOf, defineCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../exit_codes.ts";
-import { folderTar, type TarEntry } from "../../files/folder_tar.ts";
 import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "../sharing/options.ts";
-import { inBytes, plain } from "../../terminal/output.ts";
+import { inBytes, note, plain } from "../../terminal/output.ts";
 import { ProgressBar } from "../../terminal/progress_bar.ts";
 
 const STANDARD_INPUT = "-";
 
 export const put: Command = defineCommand({
   summary: "Upload files, and give other agents access.",
-  usage: "FILE… [--key KEY] [--to AGENT]… [--ttl DAYS] [--mime TYPE] [--link [--max-downloads N]]",
+  usage:
+    "FILE… [--key KEY] [--to AGENT]… [--ttl DAYS] [--mime TYPE] [--skip-special] [--link [--max-downloads N]]",
   help: {
     key: "the file's name in the service; if it ends in /, a prefix for the file's own name",
     to: "an agent that gets access; can be repeated",
     ttl: "how many days the file lasts; default: 7",
     mime: "the media type; default: by the file extension",
+    "skip-special": "succeed although a folder has links, fifos, sockets or devices, left out",
     link: "also make a link with which a person can download it",
     "max-downloads": SHARING_HELP["max-downloads"],
   },
   example: "agent put house.txt --key plans/house.txt --to builder\n" +
-    "agent put drawings/ --to builder       # a folder is sent as a tar\n" +
+    "agent put drawings/ --to builder       # `get` makes a folder of it\n" +
     "make report | agent put - --key report.txt",
   options: {
     key: { type: "string" },
     to: { type: "string", multiple: true },
     ttl: { type: "string" },
     mime: { type: "string" },
+    "skip-special": { type: "boolean" },
     link: { type: "boolean" },
     "max-downloads": SHARING_OPTIONS["max-downloads"],
   },
@@ -50,18 +55,33 @@ export const put: Command = defineCommand({
     const sharing = link ? sharingOf({ "max-downloads": downloads }) : undefined;
     const ttlDays = values.ttl === undefined ? {} : { ttlDays: daysOf(values.ttl, "--ttl") };
     const files = await context.files();
+    const leftOut: LeftOut[] = [];
     for (const path of paths) {
       await using upload = await prepare(path, values.key, context.signal);
+      leftOut.push(...upload.leftOut ?? []);
       await send(files, upload, { ...values, ...ttlDays, sharing }, context);
     }
+    tellLeftOut(leftOut, values["skip-special"] === true);
   },
 });
+
+/** Names what a folder has that an archive has not. Throws unless that is to be so. */
+function tellLeftOut(leftOut: readonly LeftOut[], isAccepted: boolean): void {
+  if (leftOut.length === 0) return;
+  const lines = leftOut.map(({ name, kind }) => `\n  ${plain(name)} (${kind})`).join("");
+  if (isAccepted) return note(`Left out:${lines}`);
+  throw new Error(`Sent, but without these. --skip-special accepts that.${lines}`);
+}
 
 interface Upload extends AsyncDisposable {
   readonly key: string;
   readonly source: Source;
   /** What a folder holds. */
-  readonly entries?: readonly TarEntry[];
+  readonly entries?: readonly PackedEntry[];
+  /** What a folder has that its archive has not. */
+  readonly leftOut?: readonly LeftOut[];
+  /** Of a packed folder. */
+  readonly mime?: string;
 }
 
 const nothingToRemove = { [Symbol.asyncDispose]: () => Promise.resolve() };
@@ -81,7 +101,7 @@ async function prepare(
   const name = basename(resolve(path)) + (isFolder ? ".tar" : "");
   const itsKey = key === undefined ? name : key.endsWith("/") ? key + name : key;
   return isFolder
-    ? { key: itsKey, ...await folderTar(path), ...nothingToRemove }
+    ? { key: itsKey, mime: PACKED_FOLDER, ...await packFolder(path), ...nothingToRemove }
     : { key: itsKey, source: { path }, ...nothingToRemove };
 }
 
@@ -106,7 +126,7 @@ async function keepInput(signal: AbortSignal): Promise<Omit<Upload, "key">> {
 
 async function send(
   files: AgentFiles,
-  { key, source, entries }: Upload,
+  { key, source, entries, leftOut, ...its }: Upload,
   { to = [], mime, ttlDays, sharing }: {
     readonly to?: string[] | undefined;
     readonly mime?: string | undefined;
@@ -119,7 +139,7 @@ async function send(
   using bar = new ProgressBar(key, output);
   const artifact = await files.put(key, source, {
     to,
-    mime: mime ?? lookup(key) ?? "application/octet-stream",
+    mime: mime ?? its.mime ?? lookup(key) ?? "application/octet-stream",
     ...(ttlDays !== undefined && { ttlDays }),
     onProgress: bar.show,
   });
@@ -128,7 +148,13 @@ async function send(
     (await files.link({ artifactId: artifact.artifact_id }, sharing)).url;
   // A token is access: it is shown by `agent share --show-token` alone.
   const grants = artifact.grants.map(({ token: _, ...grant }) => grant);
-  const shown = { ...artifact, grants, ...(entries && { entries }), ...(link && { link }) };
+  const shown = {
+    ...artifact,
+    grants,
+    ...(entries && { entries }),
+    ...(leftOut && { left_out: leftOut }),
+    ...(link && { link }),
+  };
   await output.value(shown, (done) => {
     const shared = to.length === 0 ? "" : `  for ${to.map(plain).join(", ")}`;
     const linked = link === undefined ? "" : `\n${link}`;

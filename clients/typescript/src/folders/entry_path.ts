@@ -1,0 +1,47 @@
+import { RESERVED_ON_WINDOWS } from "./windows_names.ts";
+import { refusal } from "./tar/refusal.ts";
+
+/** Of `process.platform`: what its file systems make of names differs. */
+export type Platform = "linux" | "darwin" | "win32";
+
+/** What file systems take at most, in bytes of UTF-8. */
+const LONGEST_SEGMENT_BYTES = 255;
+const LONGEST_PATH_BYTES = 4096;
+/** How many folders may be in one another. */
+const DEEPEST = 200;
+
+/** What Windows takes for something else than a part of a name. */
+// deno-lint-ignore no-control-regex
+const UNFIT_ON_WINDOWS = /[\x00-\x1f\\:*?"<>|]|[. ]$/;
+
+/**
+ * The names of folders and file that an entry's name consists of; empty for the archive's own
+ * folder, `./`. Throws `archive_refused` for a name that leads out of the folder, or that the
+ * platform would give another meaning.
+ */
+export function segmentsOf(name: string, platform: Platform): string[] {
+  if (name.includes("\0")) throw refusal(name, "has a NUL in its name");
+  if (name.startsWith("/")) throw refusal(name, "has an absolute name");
+  if (bytesIn(name) > LONGEST_PATH_BYTES) throw refusal(name, "has too long a name");
+  const segments = name.split("/").filter((segment) => segment !== "" && segment !== ".");
+  if (segments.length > DEEPEST) throw refusal(name, "lies too deep");
+  for (const segment of segments) {
+    if (segment === "..") throw refusal(name, "leads out of the folder");
+    if (bytesIn(segment) > LONGEST_SEGMENT_BYTES) throw refusal(name, "has too long a name");
+    if (platform !== "win32") continue;
+    if (UNFIT_ON_WINDOWS.test(segment) || RESERVED_ON_WINDOWS.test(segment)) {
+      throw refusal(name, "has a name that Windows does not allow");
+    }
+  }
+  return segments;
+}
+
+/** Two paths of the same text are the same file on the platform. */
+export function sameFileText(path: string, platform: Platform): string {
+  if (platform === "linux") return path;
+  return path.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
+}
+
+function bytesIn(text: string): number {
+  return new TextEncoder().encode(text).byteLength;
+}

@@ -1,0 +1,24 @@
+import type { Connection } from "../http/connection.ts";
+import { put, type PutArtifact, type PutOptions } from "../transfer/put.ts";
+import { type PackedEntry, packFolder } from "./pack.ts";
+import { PACKED_FOLDER } from "./packed.ts";
+import type { LeftOut } from "./walk.ts";
+
+/** A folder that was put. */
+export type PutFolder = PutArtifact & {
+  /** What is in it. */
+  readonly entries: readonly PackedEntry[];
+  /** What is not: links, fifos, sockets and devices. */
+  readonly leftOut: readonly LeftOut[];
+};
+
+export async function putFolder(
+  connection: Connection,
+  key: string,
+  folder: string,
+  options: Omit<PutOptions, "mime"> = {},
+): Promise<PutFolder> {
+  const { source, entries, leftOut } = await packFolder(folder);
+  const artifact = await put(connection, key, source, { ...options, mime: PACKED_FOLDER });
+  return { ...artifact, entries, leftOut };
+}

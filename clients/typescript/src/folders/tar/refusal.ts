@@ -1,0 +1,19 @@
+import { AgentError } from "../../http/agent_error.ts";
+
+const LONGEST_SHOWN = 200;
+
+/** The error of an archive of which nothing is extracted, because of one entry or as a whole. */
+export function refusal(entry: string | null, why: string): AgentError {
+  const subject = entry === null
+    ? "The archive"
+    : `${JSON.stringify(shortened(entry))} in the archive`;
+  return new AgentError({
+    code: "archive_refused",
+    message: `${subject} ${why}. Nothing was extracted. The tar can be downloaded as it is.`,
+    details: { entry: entry === null ? null : shortened(entry) },
+  });
+}
+
+function shortened(name: string): string {
+  return name.length <= LONGEST_SHOWN ? name : `${name.slice(0, LONGEST_SHOWN)}…`;
+}

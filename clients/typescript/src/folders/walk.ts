@@ -1,0 +1,77 @@
+import type { Stats } from "node:fs";
+import { AgentError } from "../http/agent_error.ts";
+import type { NodeModules } from "./node.ts";
+
+/** A file or folder that was found. */
+export interface FoundEntry {
+  /** Within the archive; of a folder, with `/` at its end. */
+  readonly name: string;
+  readonly path: string;
+  readonly isDirectory: boolean;
+  readonly size: number;
+  readonly mode: number;
+  readonly modifiedAt: Date;
+}
+
+/** What is neither a file nor a folder. */
+export interface LeftOut {
+  /** Within the archive, if it were there. */
+  readonly name: string;
+  readonly kind: "symbolic link" | "fifo" | "socket" | "device";
+}
+
+export interface Found {
+  readonly found: FoundEntry[];
+  readonly leftOut: LeftOut[];
+}
+
+/** A folder and all below it, in the order of their names. No link is followed. */
+export async function walk(node: NodeModules, folder: string, name: string): Promise<Found> {
+  const all: Found = { found: [], leftOut: [] };
+  await look(node, folder, name, all);
+  return all;
+}
+
+async function look(node: NodeModules, path: string, name: string, all: Found): Promise<void> {
+  const { fs } = node;
+  const state = await fs.lstat(path);
+  const isDirectory = state.isDirectory();
+  if (!isDirectory && !state.isFile()) {
+    all.leftOut.push({ name, kind: kindOf(state) });
+    return;
+  }
+  all.found.push({
+    name: isDirectory ? `${name}/` : name,
+    size: isDirectory ? 0 : state.size,
+    path,
+    isDirectory,
+    // A set-user-ID bit is nobody else's to have.
+    mode: state.mode & 0o777,
+    modifiedAt: state.mtime,
+  });
+  if (!isDirectory) return;
+  for (const child of await childrenOf(node, path, state)) {
+    await look(node, node.path.join(path, child), `${name}/${child}`, all);
+  }
+}
+
+/** What is in a folder. Throws if another folder, or a link to one, has taken its place. */
+async function childrenOf({ fs }: NodeModules, path: string, state: Stats): Promise<string[]> {
+  const children = await fs.readdir(path);
+  const { ino, dev } = await fs.lstat(path);
+  if (ino !== state.ino || dev !== state.dev) throw changedFolder(path);
+  return children.sort();
+}
+
+function changedFolder(path: string): AgentError {
+  return new AgentError({
+    code: "source_size_mismatch",
+    message: `${path} has changed while it was read. Put the folder when nobody changes it.`,
+  });
+}
+
+function kindOf(state: Stats): LeftOut["kind"] {
+  if (state.isSymbolicLink()) return "symbolic link";
+  if (state.isFIFO()) return "fifo";
+  return state.isSocket() ? "socket" : "device";
+}

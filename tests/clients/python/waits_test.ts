@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { python, twoAgents } from "./run.ts";
+
+Deno.test("Python: inbox(wait=True) and events(wait=True) in asyncio.to_thread, stopped or with a timeout → the threads end", async () => {
+  const answer = await python(
+    `
+async def main():
+    ended = []
+    for start in [builder.inbox, builder.events]:
+        stop = threading.Event()
+        waiting = asyncio.create_task(asyncio.to_thread(lambda: list(start(wait=True, stop=stop))))
+        # Only a request that waits can be stopped in the middle.
+        while not any("_shut_when_stopped" in thread.name for thread in threading.enumerate()):
+            await asyncio.sleep(0.05)
+        stop.set()
+        ended.append(type(await waiting).__name__)
+        ended.append(type(await asyncio.to_thread(
+            lambda: list(start(wait=True, timeout=1)))).__name__)
+    return ended
+ended = asyncio.run(main())
+while threading.active_count() > 1:
+    time.sleep(0.05)
+stop = threading.Event()
+stop.set()
+nobody = AgentFiles("http://127.0.0.1:1", "ak_x")
+print(json.dumps({
+    "ended": ended, "stopped": list(builder.inbox(wait=True, stop=stop)),
+    "retried": list(nobody.inbox(wait=True, timeout=1)),
+}))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(answer, {
+    ended: ["list", "list", "list", "list"],
+    stopped: [],
+    retried: [],
+  });
+});
+
+Deno.test("Python: inbox() with after and on_position → only what came since; events() → what happened, each once", async () => {
+  const answer = await python(
+    `
+positions, names = [], {}
+def put(name):
+    names[planner.put(name, b"1", to=[builder_id])["artifact_id"]] = name
+put("first")
+first = [grant["key"] for grant in builder.inbox(on_position=positions.append)]
+put("second")
+second = [grant["key"] for grant in builder.inbox(after=positions[-1], on_position=positions.append)]
+none = list(builder.inbox(after=positions[-1]))
+seen = []
+for event in planner.events(wait=True, types=["artifact.committed"], on_position=positions.append):
+    seen.append(names[event["artifact_id"]])
+    if len(seen) == 3:
+        break
+    if len(seen) == 2:
+        put("third")
+before = positions[-1]
+put("fourth")
+since = [names[event["artifact_id"]] for event in planner.events(after=before)
+         if event["type"] == "artifact.registered"]
+print(json.dumps({"first": first, "second": second, "none": none, "seen": seen, "since": since}))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(answer, {
+    first: ["first"],
+    second: ["second"],
+    none: [],
+    seen: ["first", "second", "third"],
+    since: ["third", "fourth"],
+  });
+});
+
+Deno.test("Python: whoami(), grants(), block(), unblock() → as the operations answer", async () => {
+  const [planner, builder] = await twoAgents();
+  const answer = await python(
+    `
+artifact = planner.put("plan", b"1", to=[builder_id])
+planner.put("other", b"1", to=[builder_id])
+given = list(planner.grants(artifact_id=artifact["artifact_id"], to_agent=builder_id))
+blocked = builder.block(planner_id)
+hidden = list(builder.inbox())
+unblocked = builder.unblock(planner_id)
+print(json.dumps({
+    "who": planner.whoami()["agent_id"], "all": len(list(planner.grants())),
+    "given": [grant["artifact_id"] == artifact["artifact_id"] for grant in given],
+    "blocked": blocked, "hidden": hidden, "unblocked": unblocked, "shown": len(list(builder.inbox())),
+}))
+`,
+    [planner, builder],
+  );
+  assert.deepEqual(answer, {
+    who: planner.id,
+    all: 2,
+    given: [true],
+    blocked: { from_agent: planner.id, blocked: true },
+    hidden: [],
+    unblocked: { from_agent: planner.id, blocked: false },
+    shown: 2,
+  });
+});
