@@ -1,4 +1,4 @@
-import { runCommand } from "../local/command/run_command.ts";
+import { runTask } from "../local/command/run_task.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { rowsOf } from "./pages.ts";
 
@@ -71,6 +71,11 @@ async function* wrongTotals(suspects: readonly string[]): AsyncGenerator<WrongTo
   }
 }
 
-await runCommand(async () => {
-  if (await checkConsistency() > 0) Deno.exit(1);
+await runTask({
+  task: "fsck",
+  summary:
+    "Look for artifacts without bytes, bytes without artifacts and wrong totals. Exits with " +
+    "1 where something is wrong.",
+  example: "deno task fsck",
+  run: async () => await checkConsistency() > 0 ? 1 : 0,
 });

@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import ts from "typescript";
 import { CommandError } from "../../local/command/command_error.ts";
 import { PROJECT } from "../../local/command/project.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 
 const SOURCE = join(PROJECT, "clients/typescript/src");
 const TARGET = join(PROJECT, "clients/typescript/dist");
@@ -54,4 +54,9 @@ function withBuiltImports(source: string): string {
   return source.replaceAll(/(\bfrom |\bimport\()"(\.[^"]+)\.ts"/g, '$1"$2.js"');
 }
 
-await runCommand(build);
+await runTask({
+  task: "client:build",
+  summary: "Make dist/ of the TypeScript client.",
+  example: "deno task client:build",
+  run: build,
+});

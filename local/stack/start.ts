@@ -2,7 +2,7 @@ import { stopRequest } from "../processes/stop_request.ts";
 import { stateDirectory } from "../state/state_directory.ts";
 import { stateFiles } from "../state/state_files.ts";
 import { CommandError } from "../command/command_error.ts";
-import { runCommand } from "../command/run_command.ts";
+import { runTask } from "../command/run_task.ts";
 
 const DEFAULT_PORT = 54321;
 
@@ -41,6 +41,11 @@ function storageSizeLimit(text: string | undefined): { storageSizeLimit?: number
   return { storageSizeLimit: Number(text) };
 }
 
-await runCommand(main);
+await runTask({
+  task: "start",
+  summary: "Start the whole service, and run it until Ctrl-C. PORT and STATE_DIR say where.",
+  example: "deno task start",
+  run: main,
+});
 // What still keeps the event loop going has been told to end.
 Deno.exit(0);

@@ -120,9 +120,10 @@ Deno.test("agent:create --file without a database that answers → says that not
 for (const args of [[], ["planner", "--file", "agents.txt"]]) {
   Deno.test(`agent:create ${args.join(" ")} → asks for one of the two`, async () => {
     assert.deepEqual(await runTask("operator/agent_create.ts", { args }), {
-      code: 1,
+      code: 2,
       output: "",
-      errors: "Name one agent, or a file of agents. --help shows how.",
+      errors:
+        "deno task agent:create: Name one agent, or a file of agents. See: deno task agent:create --help",
     });
   });
 }

@@ -1,11 +1,13 @@
 import { AgentError } from "../http/agent_error.ts";
+import { WRONG_USAGE } from "./command/run.ts";
+import { UsageError } from "./command/usage_error.ts";
 
 /** docs/command-line.md has the same table. */
 export const EXIT = {
   /** Unexpected error, or a problem with this machine's files. */
   failed: 1,
   /** Wrong usage. */
-  usage: 2,
+  usage: WRONG_USAGE,
   /** 401, 403: the agent key is missing, wrong or not allowed. */
   refusedCaller: 3,
   /** 404, 410: not found, or no longer there. */
@@ -20,13 +22,14 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** The command is used wrongly. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
+/** This machine has no agent key for the service. */
+export class NotLoggedInError extends Error {
+  override readonly name = "NotLoggedInError";
 }
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return EXIT.usage;
+  if (error instanceof NotLoggedInError) return EXIT.refusedCaller;
   if (!(error instanceof AgentError)) return EXIT.failed;
   if (error.code === "download_mismatch" || error.code === "source_size_mismatch") {
     return EXIT.wrongBytes;

@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
-import { type Command, defineCommand, onlyOne } from "../../command.ts";
-import { UsageError } from "../../exit_codes.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
+import { UsageError } from "../../command/usage_error.ts";
 import { safeSegments } from "../../files/safe_path.ts";
 import { save } from "../../files/save.ts";
 import { inBytes, note, plain, write } from "../../terminal/output.ts";
@@ -8,22 +8,32 @@ import { ProgressBar } from "../../terminal/progress_bar.ts";
 
 const STANDARD_OUTPUT = "-";
 
-export const get: Command = defineCommand({
+export const get: Verb = defineVerb({
   summary: "Download a file by its artifact id, its name (key) or a grant token.",
-  usage: "ARTIFACT|KEY|TOKEN [-o FILE|-] [--from AGENT] [--force]",
-  help: {
-    out: "the target file (-o); default: the last part of the file's name; - is standard output",
-    from: "the owner of the file; default: the agent itself",
-    force: "replace an existing file",
+  positionals: {
+    usage: "ARTIFACT|KEY|TOKEN",
+    least: 1,
+    most: 1,
+    wrong: "Name one artifact id, file or grant token.",
   },
-  example: "agent get plans/house.txt --from planner -o house.txt",
+  example: "agentfiles get plans/house.txt --from planner -o house.txt",
   options: {
-    out: { type: "string", short: "o" },
-    from: { type: "string" },
-    force: { type: "boolean" },
+    out: {
+      type: "string",
+      short: "o",
+      value: "FILE",
+      help: "the target file; default: the last part of the file's name; - is standard output",
+      completes: "file",
+    },
+    from: {
+      type: "string",
+      value: "AGENT",
+      help: "the owner of the file; default: the agent itself",
+    },
+    force: { type: "boolean", help: "replace an existing file" },
   },
   async run({ positionals, values }, context) {
-    const named = onlyOne(positionals, "artifact id, file or grant token");
+    const named = positionals[0]!;
     const target = values.from === undefined ? named : { key: named, agentId: values.from };
     const files = await context.files();
     using bar = new ProgressBar(named, context.output);

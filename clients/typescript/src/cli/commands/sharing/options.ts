@@ -1,21 +1,35 @@
 /** The options of `share`, `link` and `put --link`. */
 import type { ShareOptions } from "../../../agent_files.ts";
-import { daysOf } from "../../command.ts";
-import { UsageError } from "../../exit_codes.ts";
+import type { Positionals } from "../../command/command.ts";
+import { daysOf } from "../../days.ts";
+import { UsageError } from "../../command/usage_error.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 
-export const SHARING_OPTIONS = {
-  ttl: { type: "string" },
-  expires: { type: "string" },
-  "max-downloads": { type: "string" },
-} as const;
-
-export const SHARING_HELP = {
-  ttl: "how many days the access lasts; default: as long as the file",
-  expires: "instead of --ttl: when the access ends, such as 2026-12-31T18:00:00Z",
-  "max-downloads": "how many downloads are allowed; default: any number",
+/** The positional arguments of `share` and `unshare`. */
+export const FILE_AND_AGENTS: Positionals = {
+  usage: "ARTIFACT|KEY AGENT…",
+  least: 2,
+  wrong: "Name the file and at least one agent.",
 };
+
+export const SHARING_OPTIONS = {
+  ttl: {
+    type: "string",
+    value: "DAYS",
+    help: "how many days the access lasts; default: as long as the file",
+  },
+  expires: {
+    type: "string",
+    value: "TIME",
+    help: "instead of --ttl: when the access ends, such as 2026-12-31T18:00:00Z",
+  },
+  "max-downloads": {
+    type: "string",
+    value: "N",
+    help: "how many downloads are allowed; default: any number",
+  },
+} as const;
 
 /** The access that the options name. Throws UsageError. */
 export function sharingOf(values: {

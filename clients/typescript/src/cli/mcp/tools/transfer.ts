@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { lookup } from "mrmime";
 import * as z from "zod";
 import type { StreamSource } from "../../../transfer/source.ts";
-import { UsageError } from "../../exit_codes.ts";
+import { UsageError } from "../../command/usage_error.ts";
 import { save } from "../../files/save.ts";
 import { agents, artifactFields, artifactOf, path } from "../fields.ts";
 import { defineTool, type Tool } from "../tool.ts";
