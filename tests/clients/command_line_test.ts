@@ -172,7 +172,7 @@ Deno.test("agentfiles mesh allow, requests, status, hosts, config → what the a
   const put = await planner.run(["mesh", "allow", ...rule.split(" ")]);
   assert.equal(put.output, `The rule waits for other-${id} to agree.\n`);
   const requests = await planner.run(["mesh", "requests"]);
-  assert.equal(requests.output, `other-${id}\tagent mesh allow ${rule}\n`);
+  assert.equal(requests.output, `other-${id}\tagentfiles mesh allow ${rule}\n`);
   assert.match((await planner.run(["mesh"])).output, /0 rules, 1 requests$/m);
   const hosts = addresses.map((address) => `${address}\t${id}\n`).join("");
   assert.equal((await planner.run(["mesh", "hosts"])).output, hosts);

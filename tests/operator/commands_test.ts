@@ -25,7 +25,7 @@ Deno.test("every task of the operator with --help → what it does, its options,
     const { code, output, errors } = await runTask(file, { args: ["--help"] });
     assert.equal(code, 0, errors);
     assert.match(output, new RegExp(`^.+\\.\\n\\nUsage: deno task ${task}\\b`), task);
-    assert.match(output, /^ {2}--json /m);
+    assert.match(output, /^ {6}--json +print/m);
     assert.match(output, new RegExp(`\\nExample:\\n {2}deno task ${task}\\b.*$`), task);
   }
 });

@@ -81,7 +81,7 @@ Deno.test("agent:create --file that is refused midway → the keys before it sta
     assert.equal(code, 1);
     assert.deepEqual(parseRows<Made>(output).map(({ agent_id }) => agent_id), [first]);
     assert.equal(
-      errors,
+      JSON.parse(errors).error.message,
       `1 of 3 keys were made, and shown above. Line 2 (${full}) was refused: limit_exceeded (limit: agent_keys, maximum: 100). Mend it, and run this again with the lines from 2 on.`,
     );
     assert.deepEqual(

@@ -20,7 +20,7 @@ export function definitions(
   columns: number,
 ): string {
   const widest = Math.max(0, ...pairs.map(([term]) => term.length));
-  const left = Math.min(widest, 24) + 4;
+  const left = Math.min(widest, 28) + 4;
   const isNarrow = columns < left + 30;
   return pairs.map(([term, meaning]) => {
     const indent = " ".repeat(isNarrow ? 6 : left);

@@ -29,7 +29,7 @@ complete -F _${name} ${name}
 `;
 }
 
-/** Follows the words that name a command. Other words, such as values of options, are passed over. */
+/** Follows the words that name a command. Values of options are passed over. */
 function commandCases(commands: readonly CompletedCommand[]): string {
   const paths = commands.map(({ path }) => path).filter((path) => path !== "");
   return paths.map((path) =>

@@ -26,9 +26,9 @@ function functionOf(
   const specifications = options.map(optionSpecification);
   const own = functionName(name, path);
   if (parts.length === 0) {
-    const rest = completes === undefined ? "'*: :'" : `'*:file:${actionOf(completes)}'`;
+    const rest = completes === undefined ? [] : [`'*:file:${actionOf(completes)}'`];
     return `${own}() {
-  _arguments -s ${[...specifications, rest].join(" \\\n    ")}
+  _arguments -s ${[...specifications, ...rest].join(" \\\n    ")}
 }`;
   }
   const known = parts.filter(([word]) => word !== "help");
