@@ -40,7 +40,12 @@ function optionOf({ words, help, hasValue, completes }: CompletedOption): string
   const names = words.map((word) =>
     word.startsWith("--") ? `-l ${word.slice(2)}` : `-s ${word.slice(1)}`
   );
-  const value = !hasValue ? [] : ["-x", ...(completes === undefined ? [] : [valuesOf(completes)])];
+  // `-x` would keep files out.
+  const value = !hasValue
+    ? []
+    : completes === "file"
+    ? ["-r", valuesOf(completes)]
+    : ["-x", ...(completes === undefined ? [] : [valuesOf(completes)])];
   return [...names, ...value, `-d ${quoted(help)}`].join(" ");
 }
 
