@@ -39,7 +39,7 @@ export function helpOf(name: string, command: Described, columns: number): strin
     .map(([part, { summary }]) => [part, summary] as const);
   return [
     `${wrapped(command.summary, columns)}\n`,
-    `Usage: ${wrapped(usageOf(name, command), columns - 7, "  ").replaceAll("\n", "\n")}\n`,
+    `Usage: ${wrapped(usageOf(name, command), columns - 7, "  ")}\n`,
     ...(parts.length > 0 ? [definitions(parts, columns)] : []),
     definitions(options, columns),
     `Example:\n${command.example.split("\n").map((line) => `  ${line}\n`).join("")}`,

@@ -9,9 +9,8 @@ import type { Source } from "../../../transfer/source.ts";
 import { defineVerb, type Verb } from "../../verb.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../command/usage_error.ts";
-import { daysOf } from "../../days.ts";
 import { folderTar, type TarEntry } from "../../files/folder_tar.ts";
-import { SHARING_OPTIONS, sharingOf } from "../sharing/options.ts";
+import { daysOf, SHARING_OPTIONS, sharingOf } from "../sharing/options.ts";
 import { inBytes, plain } from "../../terminal/output.ts";
 import { ProgressBar } from "../../terminal/progress_bar.ts";
 

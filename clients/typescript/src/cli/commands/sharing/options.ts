@@ -1,7 +1,6 @@
 /** The options of `share`, `link` and `put --link`. */
 import type { ShareOptions } from "../../../agent_files.ts";
 import type { Positionals } from "../../command/command.ts";
-import { daysOf } from "../../days.ts";
 import { UsageError } from "../../command/usage_error.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
@@ -48,6 +47,12 @@ export function sharingOf(values: {
     ...(expires !== undefined && { expiresAt: expires }),
     ...(downloads !== undefined && { maxDownloads: downloadsOf(downloads) }),
   };
+}
+
+/** A whole number of days from 1. Throws UsageError. */
+export function daysOf(text: string, option: string): number {
+  if (!/^[1-9][0-9]{0,4}$/.test(text)) throw new UsageError(`${option} takes a number of days.`);
+  return Number(text);
 }
 
 function downloadsOf(text: string): number {
