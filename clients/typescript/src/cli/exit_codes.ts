@@ -1,13 +1,12 @@
 import { AgentError } from "../http/agent_error.ts";
-import { WRONG_USAGE } from "./command/run.ts";
 import { UsageError } from "./command/usage_error.ts";
 
 /** docs/command-line.md has the same table. */
 export const EXIT = {
   /** Unexpected error, or a problem with this machine's files. */
   failed: 1,
-  /** Wrong usage. */
-  usage: WRONG_USAGE,
+  /** Wrong usage, as in command/run.ts. */
+  usage: 2,
   /** 401, 403: the agent key is missing, wrong or not allowed. */
   refusedCaller: 3,
   /** 404, 410: not found, or no longer there. */

@@ -5,7 +5,7 @@ import { type CommonOptions, type Named, parse, partOf } from "./parse.ts";
 import { UsageError } from "./usage_error.ts";
 
 /** Exit code of a wrong usage. */
-export const WRONG_USAGE = 2;
+const WRONG_USAGE = 2;
 
 /** What is done with a command, and with what it throws. */
 export interface Program<Context> {
