@@ -1,6 +1,6 @@
 import { note, type Output } from "../clients/typescript/src/cli/terminal/output.ts";
-import { CommandError } from "../local/command/command_error.ts";
-import { runOperatorCommand } from "./operator_command.ts";
+import { UsageError } from "../clients/typescript/src/cli/command/usage_error.ts";
+import { runTask } from "../local/command/run_task.ts";
 import { type KeyRequest, readExpiry, readKeyRequests } from "./key_requests.ts";
 import { type MadeKey, makeKeys } from "./many_keys.ts";
 import { callAsOperator } from "./operator_call.ts";
@@ -14,26 +14,34 @@ async function createAgentKey(request: KeyRequest, output: Output): Promise<void
   );
 }
 
-await runOperatorCommand({
+await runTask({
   task: "agent:create",
   summary: "Make a key for an agent, or keys for many, and print them. They are not shown again.",
-  usage: "<agent_id> | --file FILE [--label TEXT] [--expires-at TIMESTAMP]",
-  help: {
-    file: "one agent a line, and behind a space a label; -: standard input",
-    label: "what the key is for",
-    "expires-at": "when it ends, such as 2027-01-31T09:30:00Z; default: never",
+  positionals: {
+    usage: "[<agent_id>]",
+    least: 0,
+    most: 1,
+    wrong: "Name one agent, or a file of agents.",
   },
   example: "deno task agent:create planner --label 'build server'",
   options: {
-    file: { type: "string" },
-    label: { type: "string" },
-    "expires-at": { type: "string" },
+    file: {
+      type: "string",
+      value: "FILE",
+      help: "instead of one agent: one agent a line, and behind a space a label; " +
+        "- is standard input",
+    },
+    label: { type: "string", value: "TEXT", help: "what the key is for" },
+    "expires-at": {
+      type: "string",
+      value: "TIMESTAMP",
+      help: "when it ends, such as 2027-01-31T09:30:00Z; default: never",
+    },
   },
-  positionals: { least: 0, most: 1 },
   async run({ positionals: [agentId], values }, output) {
     const defaults = { label: values.label ?? null, expires_at: readExpiry(values["expires-at"]) };
     if ((agentId === undefined) === (values.file === undefined)) {
-      throw new CommandError("Name one agent, or a file of agents. --help shows how.");
+      throw new UsageError("Name one agent, or a file of agents.");
     }
     if (agentId !== undefined) {
       return await createAgentKey({ agent_id: agentId, ...defaults }, output);

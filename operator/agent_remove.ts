@@ -1,5 +1,5 @@
 import { CommandError } from "../local/command/command_error.ts";
-import { runOperatorCommand } from "./operator_command.ts";
+import { runTask } from "../local/command/run_task.ts";
 import { callAsOperator } from "./operator_call.ts";
 
 /** What one call of `remove_agent` ended. */
@@ -39,14 +39,14 @@ async function removeAgent(
   console.log(JSON.stringify(ended));
 }
 
-await runOperatorCommand({
+await runTask({
   task: "agent:remove",
   summary: "End everything of an agent: keys, peer, rules, grants, uploads, artifacts.",
-  usage: "<agent_id> [--keep-artifacts]",
-  help: { "keep-artifacts": "leave what it has committed until it expires" },
+  positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
   example: "deno task agent:remove planner --keep-artifacts",
-  options: { "keep-artifacts": { type: "boolean", default: false } },
-  positionals: { least: 1, most: 1 },
+  options: {
+    "keep-artifacts": { type: "boolean", help: "leave what it has committed until it expires" },
+  },
   run: ({ positionals: [agentId], values }) =>
-    removeAgent(agentId!, { keepArtifacts: values["keep-artifacts"] }),
+    removeAgent(agentId!, { keepArtifacts: values["keep-artifacts"] === true }),
 });

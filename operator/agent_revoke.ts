@@ -1,5 +1,6 @@
+import type { Output } from "../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../local/command/command_error.ts";
-import { runOperatorCommand } from "./operator_command.ts";
+import { runTask } from "../local/command/run_task.ts";
 import { callAsOperator } from "./operator_call.ts";
 
 /**
@@ -8,7 +9,7 @@ import { callAsOperator } from "./operator_call.ts";
 const KEY_ID = /^key_[0-9a-f]{32}$/;
 
 /** That there is nothing to revoke is an error: a mistyped name must show. Throws CommandError. */
-async function revokeAgentKeys(target: string): Promise<void> {
+async function revokeAgentKeys(target: string, output: Output): Promise<void> {
   const isKeyId = KEY_ID.test(target);
   const result = isKeyId
     ? await callAsOperator("revoke_agent_key", { key_id: target })
@@ -20,16 +21,18 @@ async function revokeAgentKeys(target: string): Promise<void> {
         : "Nothing was revoked: no agent of this agent_id has a live key.",
     );
   }
-  console.log(JSON.stringify(result));
+  await output.value(result, JSON.stringify);
 }
 
-await runOperatorCommand({
+await runTask({
   task: "agent:revoke",
   summary: "End one key, or every key of an agent.",
-  usage: "<agent_id | key_id>",
-  help: {},
+  positionals: {
+    usage: "<agent_id | key_id>",
+    least: 1,
+    most: 1,
+    wrong: "Name one agent or key.",
+  },
   example: "deno task agent:revoke planner",
-  options: {},
-  positionals: { least: 1, most: 1 },
-  run: ({ positionals: [target] }) => revokeAgentKeys(target!),
+  run: ({ positionals: [target] }, output) => revokeAgentKeys(target!, output),
 });

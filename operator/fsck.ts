@@ -1,4 +1,5 @@
-import { runCommand } from "../local/command/run_command.ts";
+import type { Output } from "../clients/typescript/src/cli/terminal/output.ts";
+import { runTask } from "../local/command/run_task.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { rowsOf } from "./pages.ts";
 
@@ -19,23 +20,28 @@ interface WrongTotals {
  * Prints a line for every committed artifact whose bytes are gone, for every object that belongs to
  * no artifact, and for every agent whose totals are wrong. Resolves to the number of lines.
  */
-async function checkConsistency(): Promise<number> {
+async function checkConsistency(output: Output): Promise<number> {
   let lines = 0;
   const artifacts = rowsOf<{ artifact_id: string; path: string }>("list_artifacts_without_bytes");
   for await (const { artifact_id, path } of artifacts) {
-    console.log(`artifact without bytes: ${artifact_id} ${path}`);
+    await output.value(
+      { fault: "artifact_without_bytes", artifact_id, path },
+      () => `artifact without bytes: ${artifact_id} ${path}`,
+    );
     lines++;
   }
   for await (const { path } of rowsOf<{ path: string }>("list_objects_without_artifact")) {
-    console.log(`bytes without artifact: ${path}`);
+    await output.value(
+      { fault: "bytes_without_artifact", path },
+      () => `bytes without artifact: ${path}`,
+    );
     lines++;
   }
   for await (const { agent_id, kept, counted } of wrongTotals(await findSuspects())) {
-    console.log(
-      `totals of ${agent_id} are ${JSON.stringify(kept)}, its rows come to ${
-        JSON.stringify(counted)
-      }`,
-    );
+    await output.value({ fault: "wrong_totals", agent_id, kept, counted }, () => {
+      const [told, found] = [JSON.stringify(kept), JSON.stringify(counted)];
+      return `totals of ${agent_id} are ${told}, its rows come to ${found}`;
+    });
     lines++;
   }
   return lines;
@@ -71,6 +77,11 @@ async function* wrongTotals(suspects: readonly string[]): AsyncGenerator<WrongTo
   }
 }
 
-await runCommand(async () => {
-  if (await checkConsistency() > 0) Deno.exit(1);
+await runTask({
+  task: "fsck",
+  summary:
+    "Look for artifacts without bytes, bytes without artifacts and wrong totals. Exits with " +
+    "1 where something is wrong.",
+  example: "deno task fsck",
+  run: async (_parsed, output) => await checkConsistency(output) > 0 ? 1 : 0,
 });

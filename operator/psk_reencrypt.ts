@@ -8,7 +8,7 @@ import {
   type EncryptionKeys,
   parseEncryptionKeys,
 } from "../supabase/functions/agent-mesh/wireguard/encryption_key.ts";
-import { runCommand } from "../local/command/run_command.ts";
+import { runTask } from "../local/command/run_task.ts";
 import { callFunctionAsOperator } from "./function_call.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { CommandError } from "../local/command/command_error.ts";
@@ -121,4 +121,9 @@ function readEncryptionKeys(): EncryptionKeys {
   return parsed.value;
 }
 
-await runCommand(reencryptPsks);
+await runTask({
+  task: "psk:reencrypt",
+  summary: "Encrypt every PSK under the newest of PSK_ENCRYPTION_KEYS.",
+  example: "deno task psk:reencrypt",
+  run: reencryptPsks,
+});

@@ -1,5 +1,5 @@
 import { runConformance } from "./conformance_run.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runProgramTask } from "../../local/command/run_task.ts";
 import { readConnection } from "../../operator/operator_call.ts";
 import { addCounts, describeCounts } from "./test_counts.ts";
 
@@ -13,7 +13,7 @@ const OPTIONAL_KEYS = [
 /**
  * Runs the black-box suite against a deployment, over HTTP alone. `deno test` gets the arguments.
  */
-await runCommand(async () => {
+await runProgramTask(async () => {
   const sections = await runConformance({
     connection: { ...optionalKeys(), ...await readConnection() },
     testArguments: Deno.args,

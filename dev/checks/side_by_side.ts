@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runProgramTask } from "../../local/command/run_task.ts";
 import { addCounts, describeCounts, type TestCounts } from "./test_counts.ts";
 
 const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));
@@ -70,4 +70,4 @@ function countsIn(output: string): TestCounts | null {
     : { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
 }
 
-await runCommand(async () => Deno.exit(await main()));
+await runProgramTask(async () => Deno.exit(await main()));

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { CommandError } from "../../local/command/command_error.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { type Dependencies, readDependencies } from "../deploy/npm_packages.ts";
 import { type PackedFunction, packFunctions } from "../deploy/pack.ts";
 
@@ -75,4 +75,9 @@ function mebibytes(bytes: number): string {
   return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 }
 
-await runCommand(checkSizes);
+await runTask({
+  task: "size",
+  summary: "Show what each function packs. Fails if one packs too much.",
+  example: "deno task size",
+  run: checkSizes,
+});

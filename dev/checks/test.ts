@@ -7,7 +7,7 @@ import { stopRequest } from "../../local/processes/stop_request.ts";
 import { stateFiles } from "../../local/state/state_files.ts";
 import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, stackEnvironment, startStack } from "../../local/stack/stack.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runProgramTask } from "../../local/command/run_task.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
 
 /**
@@ -75,4 +75,4 @@ async function lookForLeftovers(stack: Stack): Promise<string[]> {
   return leftovers;
 }
 
-await runCommand(async () => Deno.exit(await main()));
+await runProgramTask(async () => Deno.exit(await main()));

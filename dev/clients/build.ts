@@ -1,4 +1,9 @@
-import { runCommand } from "../../local/command/run_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { buildClient } from "./build_client.ts";
 
-await runCommand(buildClient);
+await runTask({
+  task: "client:build",
+  summary: "Make dist/ of the TypeScript client.",
+  example: "deno task client:build",
+  run: buildClient,
+});

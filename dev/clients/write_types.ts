@@ -1,14 +1,19 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { CONTRACTS, contractTypes } from "./contract.ts";
 import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 
 /** Writes the types that the TypeScript client has of the contract. A test compares them. */
-await runCommand(async () => {
-  for (const { name, file } of CONTRACTS) {
-    await writeFile(join(PROJECT, file), await contractTypes(await readDocument(name)));
-    console.log(file);
-  }
+await runTask({
+  task: "client:types",
+  summary: "Write the types that the TypeScript client has of the contract.",
+  example: "deno task client:types",
+  run: async () => {
+    for (const { name, file } of CONTRACTS) {
+      await writeFile(join(PROJECT, file), await contractTypes(await readDocument(name)));
+      console.log(file);
+    }
+  },
 });

@@ -63,7 +63,8 @@ export function drawHandOver(transcript: string, theme: Theme): string {
 function panelsOf(transcript: string): Panel[] {
   const panels: Panel[] = [];
   for (const line of transcript.trimEnd().split("\n")) {
-    const [, agent, command] = /^\$ AGENT_KEY=\$(\w+) npx .* task (agent .+)$/.exec(line) ?? [];
+    const [, agent, command] = /^\$ AGENT_KEY=\$(\w+) npx .* task (agentfiles .+)$/.exec(line) ??
+      [];
     if (agent !== undefined) panels.push({ agent: agent.toLowerCase(), lines: [] });
     panels.at(-1)?.lines.push(command === undefined ? line : PROMPT + command);
   }

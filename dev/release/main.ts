@@ -3,7 +3,7 @@ import { access, chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { readDocument } from "../../operator/doctor/facts/openapi_document.ts";
 import { buildClient } from "../clients/build_client.ts";
 import { bundleCommandLine } from "../clients/bundle.ts";
@@ -94,4 +94,9 @@ async function findLicence(): Promise<string | null> {
   return await access(file).then(() => file, () => null);
 }
 
-await runCommand(release);
+await runTask({
+  task: "release",
+  summary: "Write what a release offers to download to dist/. Publishes nothing.",
+  example: "deno task release",
+  run: release,
+});

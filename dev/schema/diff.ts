@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { openCluster, startPostgres, SUPERUSER } from "../../local/postgres/cluster.ts";
 import { removePostgresHome } from "../../local/postgres/home.ts";
 import { preparePlatform } from "../../local/postgres/platform.ts";
@@ -40,4 +40,9 @@ async function diffSchema(): Promise<void> {
   }
 }
 
-await runCommand(diffSchema);
+await runTask({
+  task: "schema:diff",
+  summary: "Show where the migrations make something else than supabase/schemas says.",
+  example: "deno task schema:diff",
+  run: diffSchema,
+});

@@ -1,11 +1,16 @@
 import { VERSION } from "../../supabase/functions/_shared/version.ts";
 import { PROJECT } from "../../local/command/project.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { recordRelease } from "./releases.ts";
 
-await runCommand(async () => {
-  const added = await recordRelease(PROJECT, VERSION);
-  console.log(
-    `Recorded ${VERSION} in supabase/releases.json: ${added.join(", ") || "no migration"}.`,
-  );
+await runTask({
+  task: "schema:release",
+  summary: "Record the migrations of this version as released.",
+  example: "deno task schema:release",
+  run: async () => {
+    const added = await recordRelease(PROJECT, VERSION);
+    console.log(
+      `Recorded ${VERSION} in supabase/releases.json: ${added.join(", ") || "no migration"}.`,
+    );
+  },
 });

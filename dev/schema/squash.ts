@@ -2,7 +2,7 @@ import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
 import { PROJECT } from "../../local/command/project.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { readReleases } from "./releases.ts";
 import { readSchemaFiles } from "../../local/postgres/schema_files.ts";
 
@@ -43,8 +43,13 @@ export async function renderMigration(project: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  await runCommand(async () => {
-    await squashMigrations(PROJECT);
-    console.log(`Wrote supabase/migrations/${RELEASE_MIGRATION}.`);
+  await runTask({
+    task: "schema:squash",
+    summary: "Write the migration of the next release from supabase/schemas.",
+    example: "deno task schema:squash",
+    run: async () => {
+      await squashMigrations(PROJECT);
+      console.log(`Wrote supabase/migrations/${RELEASE_MIGRATION}.`);
+    },
   });
 }

@@ -1,7 +1,7 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../command/command_error.ts";
-import { runCommand } from "../command/run_command.ts";
+import { runTask } from "../command/run_task.ts";
 import { removePostgresHome } from "../postgres/home.ts";
 import { hasRecords } from "../state/process_records.ts";
 import { stateDirectory } from "../state/state_directory.ts";
@@ -59,5 +59,10 @@ async function list(directory: string): Promise<string[]> {
 }
 
 if (import.meta.main) {
-  await runCommand(async () => console.log(await resetState(stateDirectory())));
+  await runTask({
+    task: "reset",
+    summary: "End the service, and remove its database, objects, keys and logs.",
+    example: "deno task reset",
+    run: async () => console.log(await resetState(stateDirectory())),
+  });
 }

@@ -1,6 +1,6 @@
 import { stopRequest } from "../processes/stop_request.ts";
 import { stateFiles } from "../state/state_files.ts";
-import { runCommand } from "../command/run_command.ts";
+import { runTask } from "../command/run_task.ts";
 import { readStackOptions } from "./options.ts";
 
 async function main(): Promise<void> {
@@ -16,6 +16,11 @@ async function main(): Promise<void> {
   await stack.stop();
 }
 
-await runCommand(main);
+await runTask({
+  task: "start",
+  summary: "Start the whole service, and run it until Ctrl-C. PORT and STATE_DIR say where.",
+  example: "deno task start",
+  run: main,
+});
 // What still keeps the event loop going has been told to end.
 Deno.exit(0);

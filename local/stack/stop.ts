@@ -1,7 +1,7 @@
 import { identifyProcess } from "../processes/process_identity.ts";
 import { ensureEnd, sendSignal } from "../processes/end_process.ts";
 import { endLeftovers } from "../state/process_records.ts";
-import { runCommand } from "../command/run_command.ts";
+import { runTask } from "../command/run_task.ts";
 import { stateDirectory } from "../state/state_directory.ts";
 import { runningStack } from "../state/state_lock.ts";
 
@@ -27,5 +27,10 @@ export async function stopStack(stateDir: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  await runCommand(async () => console.log(await stopStack(stateDirectory())));
+  await runTask({
+    task: "stop",
+    summary: "End the service that runs.",
+    example: "deno task stop",
+    run: async () => console.log(await stopStack(stateDirectory())),
+  });
 }

@@ -1,16 +1,17 @@
 import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
-import { LIST_HELP, LIST_OPTIONS, showList } from "../output/list.ts";
-import { runOperatorCommand } from "../operator_command.ts";
+import { LIST_OPTIONS, showList } from "../output/list.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import type { AgentRow } from "../reads/rows.ts";
 import { readLimits } from "../reads/settings.ts";
 
-await runOperatorCommand({
+await runTask({
   task: "agent:list",
   summary: "List the agents: keys, last use, artifacts, when their peers were last seen.",
-  usage: "[--ended] [--limit N] [--after AGENT | --all]",
-  help: { ended: "also agents that have nothing left", ...LIST_HELP },
   example: "deno task agent:list --limit 20",
-  options: { ended: { type: "boolean" }, ...LIST_OPTIONS },
+  options: {
+    ended: { type: "boolean", help: "also agents that have nothing left" },
+    ...LIST_OPTIONS,
+  },
   async run({ values }, output) {
     const limits = await readLimits();
     await showList<AgentRow>(output, {

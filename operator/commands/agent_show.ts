@@ -1,7 +1,7 @@
 import { aligned, plain } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
-import { runOperatorCommand } from "../operator_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { findEvents } from "../reads/find_events.ts";
 import { nothingNames } from "../reads/known_agent.ts";
 import { callAsOperator } from "../operator_call.ts";
@@ -82,14 +82,11 @@ function section(heads: readonly string[], lines: readonly (readonly string[])[]
   return lines.length === 0 ? "" : aligned([heads, ...lines.map((line) => line.map(plain))]);
 }
 
-await runOperatorCommand({
+await runTask({
   task: "agent:show",
   summary: "Show one agent: its keys, what it holds, its peer, its last days and newest events.",
-  usage: "<agent_id>",
-  help: {},
+  positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
   example: "deno task agent:show planner",
-  options: {},
-  positionals: { least: 1, most: 1 },
   async run({ positionals: [agentId] }, output) {
     await output.value(await readShown(agentId!), describe);
   },

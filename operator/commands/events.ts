@@ -2,8 +2,8 @@ import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../../local/command/command_error.ts";
 import { instantCell } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
-import { limitOf, LIST_HELP, LIST_OPTIONS, showList } from "../output/list.ts";
-import { runOperatorCommand } from "../operator_command.ts";
+import { limitOf, LIST_OPTIONS, showList } from "../output/list.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { sinceOf } from "../output/since.ts";
 import { EVENT_TYPES } from "../reads/event_types.ts";
 import {
@@ -76,28 +76,25 @@ function howFar({ events, lookedAt, lookedBackTo }: NewestEvents): string {
   }. To look further: --since or --all.`;
 }
 
-await runOperatorCommand({
+await runTask({
   task: "events",
   summary: "Show who did and read what, oldest first; without --since and --after, the newest.",
-  usage:
-    "[--agent AGENT] [--artifact ARTIFACT_ID] [--type TYPE]… [--since WHEN] [--follow | --refusals] [--limit N] [--after PLACE | --all]",
-  help: {
-    agent: "that concern this agent",
-    artifact: "about this artifact",
-    type: "of this type, such as artifact.opened; may be given again",
-    since: "from then on: 90m, 2h, 7d, or a timestamp",
-    follow: "go on, and wait for what comes",
-    refusals: "instead, how often agents were refused in each hour; default since a day ago",
-    ...LIST_HELP,
-  },
   example: "deno task events --agent planner --type artifact.opened --since 7d",
   options: {
-    agent: { type: "string" },
-    artifact: { type: "string" },
-    type: { type: "string", multiple: true },
-    since: { type: "string" },
-    follow: { type: "boolean" },
-    refusals: { type: "boolean" },
+    agent: { type: "string", value: "AGENT", help: "that concern this agent" },
+    artifact: { type: "string", value: "ARTIFACT_ID", help: "about this artifact" },
+    type: {
+      type: "string",
+      multiple: true,
+      value: "TYPE",
+      help: "of this type, such as artifact.opened; can be repeated",
+    },
+    since: { type: "string", value: "WHEN", help: "from then on: 90m, 2h, 7d, or a timestamp" },
+    follow: { type: "boolean", help: "keep running, and show new events" },
+    refusals: {
+      type: "boolean",
+      help: "instead, how often agents were refused in each hour; default: since a day ago",
+    },
     ...LIST_OPTIONS,
   },
   async run({ values }, output) {

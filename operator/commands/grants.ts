@@ -1,6 +1,6 @@
 import { instantCell } from "../output/cells.ts";
-import { LIST_HELP, LIST_OPTIONS, showList } from "../output/list.ts";
-import { runOperatorCommand } from "../operator_command.ts";
+import { LIST_OPTIONS, showList } from "../output/list.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import type { GrantRow } from "../reads/rows.ts";
 
 /**
@@ -8,17 +8,19 @@ import type { GrantRow } from "../reads/rows.ts";
  */
 const ARTIFACT_ID = /^art_[0-9a-f]{32}$/;
 
-await runOperatorCommand({
+await runTask({
   task: "grants",
   summary: "List the live grants: who may read which artifact, those that end first.",
-  usage: "[--of AGENT | ARTIFACT_ID] [--to AGENT] [--limit N] [--after PLACE | --all]",
-  help: {
-    of: "that this agent gave, or of this artifact",
-    to: "to this agent",
-    ...LIST_HELP,
-  },
   example: "deno task grants --of planner --to builder",
-  options: { of: { type: "string" }, to: { type: "string" }, ...LIST_OPTIONS },
+  options: {
+    of: {
+      type: "string",
+      value: "AGENT|ARTIFACT_ID",
+      help: "that this agent gave, or of this artifact",
+    },
+    to: { type: "string", value: "AGENT", help: "to this agent" },
+    ...LIST_OPTIONS,
+  },
   async run({ values }, output) {
     const { of = null } = values;
     const isArtifact = of !== null && ARTIFACT_ID.test(of);

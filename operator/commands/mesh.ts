@@ -1,8 +1,8 @@
 import { note, type Output } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../../local/command/command_error.ts";
 import { instantCell } from "../output/cells.ts";
-import { LIST_HELP, LIST_OPTIONS, type ListValues, showList } from "../output/list.ts";
-import { runOperatorCommand } from "../operator_command.ts";
+import { LIST_OPTIONS, type ListValues, showList } from "../output/list.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { renderDot } from "../picture/dot.ts";
 import { type Graph, graphOf, MOST_DRAWN_EDGES } from "../picture/graph.ts";
 import { renderMermaid } from "../picture/mermaid.ts";
@@ -68,23 +68,22 @@ async function draw(agentId: string | null, render: (graph: Graph) => string): P
   }
 }
 
-await runOperatorCommand({
+await runTask({
   task: "mesh",
   summary: "Show the mesh: its peers, its rules and requests, or a picture of who may reach whom.",
-  usage: "[--agent AGENT] [--rules | --mermaid | --dot] [--limit N] [--after PLACE | --all]",
-  help: {
-    agent: "this agent, and those that share an active rule with it",
-    rules: "the rules and requests instead of the peers",
-    mermaid: "a picture of the active rules, as a Mermaid flowchart",
-    dot: "the same for Graphviz",
-    ...LIST_HELP,
-  },
   example: "deno task mesh --dot --agent planner | dot -Tsvg > mesh.svg",
   options: {
-    agent: { type: "string" },
-    rules: { type: "boolean" },
-    mermaid: { type: "boolean" },
-    dot: { type: "boolean" },
+    agent: {
+      type: "string",
+      value: "AGENT",
+      help: "this agent, and those that share an active rule with it",
+    },
+    rules: { type: "boolean", help: "the rules and requests instead of the peers" },
+    mermaid: {
+      type: "boolean",
+      help: "instead, a picture of the active rules, as a Mermaid flowchart",
+    },
+    dot: { type: "boolean", help: "the same for Graphviz" },
     ...LIST_OPTIONS,
   },
   async run({ values }, output) {

@@ -1,6 +1,6 @@
 import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { instantCell } from "../output/cells.ts";
-import { runOperatorCommand } from "../operator_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { rowsOf } from "../pages.ts";
 import type { FaultRow } from "../reads/rows.ts";
 import { readMeshParameters } from "../reads/settings.ts";
@@ -30,13 +30,10 @@ function inWords({ fault, ...facts }: FaultRow): string {
   }
 }
 
-await runOperatorCommand({
+await runTask({
   task: "mesh:check",
   summary: "Look for what is wrong in the mesh. Exits with 1 where something is.",
-  usage: "",
-  help: {},
   example: "deno task mesh:check",
-  options: {},
   async run(_, output) {
     const parameters = { ...await readMeshParameters() };
     let count = 0;
@@ -50,7 +47,8 @@ await runOperatorCommand({
       heads: ["AGENT", "FAULT", "WHAT"],
       cells: (fault) => [fault.agent_id, fault.fault, inWords(fault)],
     });
-    if (count > 0) Deno.exit(1);
+    if (count > 0) return 1;
     note("Nothing is wrong.");
+    return 0;
   },
 });

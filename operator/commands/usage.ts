@@ -1,20 +1,22 @@
 import { inBytes } from "../../clients/typescript/src/cli/terminal/output.ts";
-import { LIST_HELP, LIST_OPTIONS, showList } from "../output/list.ts";
-import { runOperatorCommand } from "../operator_command.ts";
+import { LIST_OPTIONS, showList } from "../output/list.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { sinceOf } from "../output/since.ts";
 import type { UsageRow } from "../reads/rows.ts";
 
-await runOperatorCommand({
+await runTask({
   task: "usage",
   summary: "Show what agents used on each day: requests, refusals, artifacts, bytes, grants.",
-  usage: "[--agent AGENT] [--since WHEN] [--limit N] [--after PLACE | --all]",
-  help: {
-    agent: "of this agent alone",
-    since: "from this day (UTC) on: 7d, or a timestamp; default: today",
-    ...LIST_HELP,
-  },
   example: "deno task usage --agent planner --since 30d",
-  options: { agent: { type: "string" }, since: { type: "string" }, ...LIST_OPTIONS },
+  options: {
+    agent: { type: "string", value: "AGENT", help: "of this agent alone" },
+    since: {
+      type: "string",
+      value: "WHEN",
+      help: "from this day (UTC) on: 7d, or a timestamp; default: today",
+    },
+    ...LIST_OPTIONS,
+  },
   async run({ values }, output) {
     await showList<UsageRow>(output, {
       functionName: "list_usage",

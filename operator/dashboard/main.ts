@@ -1,15 +1,19 @@
 import { CommandError } from "../../local/command/command_error.ts";
-import { runOperatorCommand } from "../operator_command.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { readConnection } from "../operator_call.ts";
 import { startDashboard } from "./server.ts";
 
-await runOperatorCommand({
+await runTask({
   task: "dashboard",
   summary: "Serve a page that shows the operator everything, until Ctrl-C. Prints what to open.",
-  usage: "[--port PORT]",
-  help: { port: "of the page, on 127.0.0.1; default: any that is free" },
   example: "deno task dashboard --port 8000",
-  options: { port: { type: "string" } },
+  options: {
+    port: {
+      type: "string",
+      value: "PORT",
+      help: "of the page, on 127.0.0.1; default: any that is free",
+    },
+  },
   async run({ values }, output) {
     const port = portOf(values.port);
     const { SUPABASE_URL: project } = await readConnection();

@@ -8,16 +8,14 @@ import { pagesOf } from "../pages.ts";
 
 /** What every task that lists something takes. */
 export const LIST_OPTIONS = {
-  limit: { type: "string" },
-  after: { type: "string" },
-  all: { type: "boolean" },
+  limit: { type: "string", value: "N", help: "how many rows at most; default: 100" },
+  after: {
+    type: "string",
+    value: "PLACE",
+    help: "go on behind the rows of an earlier call, which says where",
+  },
+  all: { type: "boolean", help: "everything, page by page" },
 } as const;
-
-export const LIST_HELP = {
-  limit: "how many rows at most; default 100",
-  after: "go on behind the rows of an earlier call, which says where",
-  all: "everything, page by page",
-};
 
 export interface ListValues {
   readonly limit?: string | undefined;

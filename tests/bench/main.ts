@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { PROJECT } from "../../local/command/project.ts";
 import { CommandError } from "../../local/command/command_error.ts";
-import { runCommand } from "../../local/command/run_command.ts";
+import { runProgramTask } from "../../local/command/run_task.ts";
 import { stateDirectory } from "../../local/state/state_directory.ts";
 import { fill } from "./fill/fill.ts";
 import type { Size } from "./fill/cast.ts";
@@ -259,5 +259,5 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-await runCommand(bench);
+await runProgramTask(bench);
 Deno.exit(0);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { Desk } from "./desk.ts";
 
-Deno.test("agent put of a folder, and of standard input → a tar with its listing; the text", async () => {
+Deno.test("agentfiles put of a folder, and of standard input → a tar with its listing; the text", async () => {
   await using planner = await Desk.of("planner");
   await mkdir(planner.path("drawings/cellar"), { recursive: true });
   await writeFile(planner.path("drawings/cellar/plan with ä.txt"), "deep");
@@ -28,7 +28,7 @@ Deno.test("agent put of a folder, and of standard input → a tar with its listi
   assert.equal((await planner.run(["get", "in", "-o", "-"])).output, "typed");
 });
 
-Deno.test("agent put of standard input that does not end, SIGTERM → it ends, and leaves nothing", async () => {
+Deno.test("agentfiles put of standard input that does not end, SIGTERM → it ends, and leaves nothing", async () => {
   await using planner = await Desk.of("planner");
   const temporary = planner.path("temporary");
   await mkdir(temporary);
@@ -42,7 +42,7 @@ Deno.test("agent put of standard input that does not end, SIGTERM → it ends, a
   await child.stdin.close();
 });
 
-Deno.test("agent get -o - whose reader goes away → exit code 1: nobody knows whether the bytes were right", async () => {
+Deno.test("agentfiles get -o - whose reader goes away → exit code 1: nobody knows whether the bytes were right", async () => {
   await using planner = await Desk.of("planner");
   await writeFile(planner.path("big"), new Uint8Array(1024 ** 2));
   assert.equal((await planner.run(["put", "big"])).code, 0);

@@ -7,7 +7,7 @@ import { SUPABASE_URL } from "../conformance/client.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { Desk } from "./desk.ts";
 
-Deno.test("agent put, inbox --download, again → the file, then that it is already there; nothing is overwritten", async () => {
+Deno.test("agentfiles put, inbox --download, again → the file, then that it is already there; nothing is overwritten", async () => {
   await using planner = await Desk.of("planner");
   await using builder = await Desk.of("builder");
   await writeFile(planner.path("plan.txt"), "first");
@@ -26,7 +26,7 @@ Deno.test("agent put, inbox --download, again → the file, then that it is alre
   assert.equal(await readFile(builder.path(again!.path), "utf8"), "first");
 });
 
-Deno.test("agent inbox --download with a file whose bytes Storage has lost → the others all the same, then its error", async () => {
+Deno.test("agentfiles inbox --download with a file whose bytes Storage has lost → the others all the same, then its error", async () => {
   await using planner = await Desk.of("planner");
   await using builder = await Desk.of("builder");
   for (const name of ["kept", "lost"]) {
@@ -48,7 +48,7 @@ Deno.test("agent inbox --download with a file whose bytes Storage has lost → t
   assert.equal(code, 6);
 });
 
-Deno.test("agent share, unshare, ls, rm → each does what it says; a token only where asked for", async () => {
+Deno.test("agentfiles share, unshare, ls, rm → each does what it says; a token only where asked for", async () => {
   await using planner = await Desk.of("planner");
   await using builder = await Desk.of("builder");
   await writeFile(planner.path("plan.txt"), "1");
@@ -68,7 +68,7 @@ Deno.test("agent share, unshare, ls, rm → each does what it says; a token only
   assert.deepEqual(await planner.json("ls"), []);
 });
 
-Deno.test("agent link, put --link → a link each, which works as often and as long as it was made for", async () => {
+Deno.test("agentfiles link, put --link → a link each, which works as often and as long as it was made for", async () => {
   await using planner = await Desk.of("planner");
   await writeFile(planner.path("plan.txt"), "how");
   const put = await planner.run(["put", "plan.txt", "--link", "--max-downloads", "1"]);
@@ -91,7 +91,7 @@ Deno.test("agent link, put --link → a link each, which works as often and as l
   assert.deepEqual(stored!.grants, []);
 });
 
-Deno.test("agent get of a file that is there → refused, and it stays; with --force → replaced", async () => {
+Deno.test("agentfiles get of a file that is there → refused, and it stays; with --force → replaced", async () => {
   await using planner = await Desk.of("planner");
   await writeFile(planner.path("plan.txt"), "put");
   await planner.run(["put", "plan.txt"]);
@@ -107,23 +107,22 @@ Deno.test("agent get of a file that is there → refused, and it stays; with --f
 
 for (
   const [args, environment, code, says] of [
-    [[], {}, 2, /Usage: agent <verb>/],
-    [["fly"], {}, 2, /Usage: agent <verb>/],
+    [[], {}, 2, /^Usage: agentfiles <verb>/m],
     [["put"], {}, 2, /Name at least one file/],
-    [["put", "x", "--colour"], {}, 2, /agent put --help/],
+    [["put", "x", "--colour"], {}, 2, /agentfiles put --help/],
     [["put", "x", "--max-downloads", "2"], {}, 2, /needs --link/],
     [["link"], {}, 2, /Name one file/],
     [["link", "x", "--max-downloads", "0"], {}, 2, /from 1 to 1000/],
     [["link", "x", "--ttl", "1", "--expires", "2099-01-01T00:00:00Z"], {}, 2, /not both/],
     [["link", "nothing"], {}, 4, /There is no such artifact/],
     [["mesh", "allow", "a", "b", "http"], {}, 2, /builder planner 443\/tcp/],
-    [["ls"], { AGENT_KEY: "", AGENT_URL: "" }, 2, /agent login/],
-    [["ls"], { AGENT_KEY: "ak_unknown" }, 3, /agent login/],
+    [["ls"], { AGENT_KEY: "", AGENT_URL: "" }, 3, /agentfiles login/],
+    [["ls"], { AGENT_KEY: "ak_unknown" }, 3, /agentfiles login/],
     [["get", "nothing"], {}, 4, /There is no such artifact/],
     [["put", "missing"], {}, 1, /ENOENT/],
   ] as const
 ) {
-  Deno.test(`agent ${args.join(" ")} ${JSON.stringify(environment)} → exit code ${code}`, async () => {
+  Deno.test(`agentfiles ${args.join(" ")} ${JSON.stringify(environment)} → exit code ${code}`, async () => {
     await using planner = await Desk.of("planner");
     const { errors, output, ...result } = await planner.run(args, environment);
     assert.equal(result.code, code, errors);
@@ -132,7 +131,7 @@ for (
   });
 }
 
-Deno.test("agent put of a key that is refused, with --json → exit code 5, and the error as JSON", async () => {
+Deno.test("agentfiles put of a key that is refused, with --json → exit code 5, and the error as JSON", async () => {
   await using planner = await Desk.of("planner");
   await writeFile(planner.path("plan.txt"), "1");
   const { code, errors } = await planner.run(["put", "plan.txt", "--key", "../up", "--json"]);
@@ -140,18 +139,18 @@ Deno.test("agent put of a key that is refused, with --json → exit code 5, and 
   assert.equal(JSON.parse(errors).error.code, "invalid_request");
 });
 
-Deno.test("agent login → a file of mode 600; one that others can read → refused", async () => {
+Deno.test("agentfiles login → a file of mode 600; one that others can read → refused", async () => {
   await using planner = await Desk.of("planner");
   const { key, id } = planner.agent;
   const withoutVariables = { AGENT_KEY: "", AGENT_URL: "", AGENT_ID: "" };
   const login = ["login", "--url", SUPABASE_URL, "--agent", id];
   assert.equal((await planner.run(login, withoutVariables, `${key}\n`)).code, 0);
-  const file = planner.path("settings/agent/login.json");
+  const file = planner.path("settings/agentfiles/login.json");
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   assert.equal((await planner.run(["ls"], withoutVariables)).code, 0);
   const elsewhere = { ...withoutVariables, AGENT_URL: "http://127.0.0.1:1" };
   const { code, errors } = await planner.run(["ls"], elsewhere);
-  assert.equal(code, 2);
+  assert.equal(code, 3);
   assert.match(errors, /another address than AGENT_URL/, "the key goes nowhere else");
   const refused = await planner.run(login, withoutVariables, "ak_unknown\n");
   assert.equal(refused.code, 3);
@@ -160,7 +159,7 @@ Deno.test("agent login → a file of mode 600; one that others can read → refu
   assert.match((await planner.run(["ls"], withoutVariables)).errors, /chmod 600/);
 });
 
-Deno.test("agent mesh allow, requests, status, hosts, config → what the agent sees", async () => {
+Deno.test("agentfiles mesh allow, requests, status, hosts, config → what the agent sees", async () => {
   await using planner = await Desk.of("planner");
   const { id, key } = planner.agent;
   const mesh = new AgentMesh({ url: SUPABASE_URL, key, agentId: id });
@@ -173,7 +172,7 @@ Deno.test("agent mesh allow, requests, status, hosts, config → what the agent 
   const put = await planner.run(["mesh", "allow", ...rule.split(" ")]);
   assert.equal(put.output, `The rule waits for other-${id} to agree.\n`);
   const requests = await planner.run(["mesh", "requests"]);
-  assert.equal(requests.output, `other-${id}\tagent mesh allow ${rule}\n`);
+  assert.equal(requests.output, `other-${id}\tagentfiles mesh allow ${rule}\n`);
   assert.match((await planner.run(["mesh"])).output, /0 rules, 1 requests$/m);
   const hosts = addresses.map((address) => `${address}\t${id}\n`).join("");
   assert.equal((await planner.run(["mesh", "hosts"])).output, hosts);
@@ -183,11 +182,11 @@ Deno.test("agent mesh allow, requests, status, hosts, config → what the agent 
   assert.equal(revoked.output, "The rule is revoked.\n");
 });
 
-Deno.test("agent <verb> --help → an example each", async () => {
+Deno.test("agentfiles <verb> --help → an example each", async () => {
   await using planner = await Desk.of("planner");
   for (const verb of ["put", "get", "inbox", "mesh"]) {
     const { code, output } = await planner.run([verb, "--help"]);
     assert.equal(code, 0);
-    assert.match(output, new RegExp(`Example:\n  agent ${verb} `));
+    assert.match(output, new RegExp(`Example:\n  agentfiles ${verb} `));
   }
 });

@@ -33,7 +33,7 @@ Deno.test("docs/command-line.md, Log in → a file that nobody else can read", a
   await terminal.paste(
     `export XDG_CONFIG_HOME='${settings}'\n${block} --agent ${id} <<< "$AGENT_KEY"\n`,
   );
-  const file = join(settings, "agent/login.json");
+  const file = join(settings, "agentfiles/login.json");
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   assert.equal(JSON.parse(await readFile(file, "utf8")).key, key);
 });

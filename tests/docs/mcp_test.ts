@@ -82,7 +82,7 @@ artifactTest("docs/mcp.md, Cursor → its configuration leads to the tools", asy
   await assertConnects({ url, authorization: headers.Authorization });
 });
 
-Deno.test("docs/mcp.md, by paths → each host is told to run `agent mcp` with a root", async () => {
+Deno.test("docs/mcp.md, by paths → each host is told to run `agentfiles mcp` with a root", async () => {
   await using terminal = await Terminal.open();
   await installClaude(terminal);
   const printed = await terminal.paste(
@@ -90,16 +90,16 @@ Deno.test("docs/mcp.md, by paths → each host is told to run `agent mcp` with a
   );
   const [, , , separator, ...command] = printed.trim().split("\n");
   assert.equal(separator, "--");
-  assert.deepEqual(command, ["agent", "mcp", "--root", join(terminal.home, "work")]);
+  assert.deepEqual(command, ["agentfiles", "mcp", "--root", join(terminal.home, "work")]);
 
   const inCodex = parse(
     await documentedBlock("docs/mcp.md, By paths, on the agent's own machine, 2"),
-  ) as { mcp_servers: { agent: object } };
+  ) as { mcp_servers: { agentfiles: object } };
   const inCursor = JSON.parse(
     await documentedBlock("docs/mcp.md, By paths, on the agent's own machine, 3"),
   );
-  const told = { command: "agent", args: ["mcp", "--root", "/home/me/work"] };
-  assert.deepEqual([{ ...inCodex.mcp_servers.agent }, inCursor.agent], [told, told]);
+  const told = { command: "agentfiles", args: ["mcp", "--root", "/home/me/work"] };
+  assert.deepEqual([{ ...inCodex.mcp_servers.agentfiles }, inCursor.agentfiles], [told, told]);
 });
 
 Deno.test("SKILL.md, a file by its path → put, waited for, saved", async () => {

@@ -44,10 +44,10 @@ Deno.test("the documents of both functions, read at once → nothing is printed,
   }
 });
 
-Deno.test("doctor with an option that it does not have → how it is called", async () => {
+Deno.test("doctor with an option that it does not have → exit code 2, and where its help is", async () => {
   assert.deepEqual(await runTask(DOCTOR, { args: ["--fix"] }), {
-    code: 1,
+    code: 2,
     output: "",
-    errors: "Usage: deno task doctor",
+    errors: "deno task doctor: unknown option: --fix. See: deno task doctor --help",
   });
 });

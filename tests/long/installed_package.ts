@@ -15,7 +15,7 @@ export async function installPackage(folder: string): Promise<string> {
 export async function installInto(folder: string, what: readonly string[]): Promise<string> {
   await writeFile(join(folder, "package.json"), '{"private": true, "type": "module"}');
   await run("npm", ["install", "--no-audit", "--no-fund", ...what], folder);
-  return join(folder, "node_modules/.bin/agent");
+  return join(folder, "node_modules/.bin/agentfiles");
 }
 
 /** What a clean clone of this state would have: every file that git does not ignore, no other. */

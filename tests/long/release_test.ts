@@ -40,7 +40,7 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
   });
 
   await t.step("npx --package=<the package> agentfiles → a hand-over", async () => {
-    const npx = ["--yes", `--package=${join(dist, "agent-files-0.0.0.tgz")}`, "agent"];
+    const npx = ["--yes", `--package=${join(dist, "agent-files-0.0.0.tgz")}`, "agentfiles"];
     await assertHandOver((args, options) => succeed("npx", [...npx, ...args], options));
   });
 

@@ -25,15 +25,24 @@ Deno.test("every task of the operator with --help → what it does, its options,
     const { code, output, errors } = await runTask(file, { args: ["--help"] });
     assert.equal(code, 0, errors);
     assert.match(output, new RegExp(`^.+\\.\\n\\nUsage: deno task ${task}\\b`), task);
-    assert.match(output, /^ {2}--json /m);
+    assert.match(output, /^ {6}--json +print/m);
     assert.match(output, new RegExp(`\\nExample:\\n {2}deno task ${task}\\b.*$`), task);
   }
 });
 
-Deno.test("a task with an option that it has not → how it is called", async () => {
+Deno.test("a task with an option that it does not have → exit code 2, the nearest one, where its help is", async () => {
   const { code, output, errors } = await run("agent_show", "planner", "--colour");
-  assert.deepEqual([code, output, errors], [1, "", "Usage: deno task agent:show <agent_id>"]);
-  assert.match((await run("agent_show")).errors, /^Usage: /);
+  assert.deepEqual([code, output, errors], [
+    2,
+    "",
+    "deno task agent:show: unknown option: --colour. See: deno task agent:show --help",
+  ]);
+  const mistyped = await run("agent_list", "--limi", "1", "--json");
+  assert.equal(mistyped.code, 2);
+  assert.deepEqual(JSON.parse(mistyped.errors), {
+    error: { code: "usage", message: "unknown option: --limi. Did you mean --limit?" },
+  });
+  assert.match((await run("agent_show")).errors, /^deno task agent:show: Name one agent\. See: /);
 });
 
 Deno.test("agent:show of an agent that nothing names → refused, and what shows those that are there", async () => {

@@ -81,7 +81,7 @@ Deno.test("agent:create --file that is refused midway → the keys before it sta
     assert.equal(code, 1);
     assert.deepEqual(parseRows<Made>(output).map(({ agent_id }) => agent_id), [first]);
     assert.equal(
-      errors,
+      JSON.parse(errors).error.message,
       `1 of 3 keys were made, and shown above. Line 2 (${full}) was refused: limit_exceeded (limit: agent_keys, maximum: 100). Mend it, and run this again with the lines from 2 on.`,
     );
     assert.deepEqual(
@@ -120,9 +120,10 @@ Deno.test("agent:create --file without a database that answers → says that not
 for (const args of [[], ["planner", "--file", "agents.txt"]]) {
   Deno.test(`agent:create ${args.join(" ")} → asks for one of the two`, async () => {
     assert.deepEqual(await runTask("operator/agent_create.ts", { args }), {
-      code: 1,
+      code: 2,
       output: "",
-      errors: "Name one agent, or a file of agents. --help shows how.",
+      errors:
+        "deno task agent:create: Name one agent, or a file of agents. See: deno task agent:create --help",
     });
   });
 }

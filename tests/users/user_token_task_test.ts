@@ -24,20 +24,20 @@ Deno.test("user:token → the token alone on standard output, for the user and t
 });
 
 for (
-  const [args, reason] of [
-    [[], /^Usage: deno task user:token <agent_id>/],
-    [["ada", "grace"], /^Usage: /],
-    [["ada", "--for", "60"], /^Usage: /],
-    [["-x"], /^Usage: /],
-    [["a b"], /^The agent_id must be /],
-    [["ada", "--sub", "ada"], /^--sub must be a UUID/],
-    [["ada", "--expires-in", "0"], /^--expires-in must be /],
-    [["ada", "--expires-in", "soon"], /^--expires-in must be /],
+  const [args, exitCode, reason] of [
+    [[], 2, /Name one agent\. See: deno task user:token --help$/],
+    [["ada", "grace"], 2, /Name one agent\./],
+    [["ada", "--for", "60"], 2, /unknown option: --for\./],
+    [["-x"], 2, /unknown option: -x\./],
+    [["a b"], 1, /^The agent_id must be /],
+    [["ada", "--sub", "ada"], 1, /^--sub must be a UUID/],
+    [["ada", "--expires-in", "0"], 1, /^--expires-in must be /],
+    [["ada", "--expires-in", "soon"], 1, /^--expires-in must be /],
   ] as const
 ) {
   Deno.test(`user:token ${args.join(" ")} → refused, and no token`, async () => {
     const { code, output, errors } = await userToken(...args);
-    assert.deepEqual([code, output], [1, ""]);
+    assert.deepEqual([code, output], [exitCode, ""]);
     assert.match(errors, reason);
   });
 }

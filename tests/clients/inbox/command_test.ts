@@ -30,7 +30,7 @@ async function assertAllArrived(folder: string, artifactId: string): Promise<voi
   );
 }
 
-Deno.test("agent inbox --download where a sender has taken every name → all arrives, of everybody; again → it is already there", async () => {
+Deno.test("agentfiles inbox --download where a sender has taken every name → all arrives, of everybody; again → it is already there", async () => {
   const [mallory, planner] = [await agentFiles("mallory"), await agentFiles("planner")];
   await using builder = await Desk.of("builder");
   const to = [builder.agent.id];
@@ -53,7 +53,7 @@ Deno.test("agent inbox --download where a sender has taken every name → all ar
   assert.deepEqual(await namesBelow(received), before);
 });
 
-Deno.test("agent inbox --follow --download where a sender has taken every name → all arrives, and what comes later", async () => {
+Deno.test("agentfiles inbox --follow --download where a sender has taken every name → all arrives, and what comes later", async () => {
   const [mallory, planner] = [await agentFiles("mallory"), await agentFiles("planner")];
   await using builder = await Desk.of("builder");
   const to = [builder.agent.id];
@@ -70,7 +70,7 @@ Deno.test("agent inbox --follow --download where a sender has taken every name �
   await assertAllArrived(builder.path(join("received", mallory.agent.id)), artifactId);
 });
 
-/** `agent inbox --follow --download received`, until it is disposed of. */
+/** `agentfiles inbox --follow --download received`, until it is disposed of. */
 class Follower implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #text: ReadableStreamDefaultReader<string>;
@@ -99,7 +99,7 @@ class Follower implements AsyncDisposable {
   }
 }
 
-Deno.test("agent inbox --download with a link where a sender's folder should be → the others' files, what to do, exit code 1; without it → that too", async () => {
+Deno.test("agentfiles inbox --download with a link where a sender's folder should be → the others' files, what to do, exit code 1; without it → that too", async () => {
   const [mallory, planner] = [await agentFiles("mallory"), await agentFiles("planner")];
   await using builder = await Desk.of("builder");
   const to = [builder.agent.id];
@@ -124,14 +124,14 @@ Deno.test("agent inbox --download with a link where a sender's folder should be 
   assert.equal(await readFile(join(link, "deep/plan.txt"), "utf8"), "plan");
 });
 
-Deno.test("agent inbox --download into what cannot be a folder → refused at once, with exit code 1", async () => {
+Deno.test("agentfiles inbox --download into what cannot be a folder → refused at once, with exit code 1", async () => {
   const planner = await agentFiles("planner");
   await using builder = await Desk.of("builder");
   for (const key of ["one", "two"]) await planner.files.put(key, key, { to: [builder.agent.id] });
   await Deno.writeTextFile(builder.path("received"), "mine");
   const { code, errors, output } = await builder.run(DOWNLOAD);
   assert.equal(code, 1);
-  assert.match(errors, /^agent inbox: EEXIST[^\n]*\n$/);
+  assert.match(errors, /^agentfiles inbox: EEXIST[^\n]*\n$/);
   assert.equal(output, "");
   assert.equal(await readFile(builder.path("received"), "utf8"), "mine");
 });

@@ -7,7 +7,7 @@ import { agentFiles } from "../cast.ts";
 
 const MAIN = join(PROJECT, "clients/typescript/src/cli/main.ts");
 
-Deno.test("agent inbox --follow --download → each file as it is put, whole; how long after its commit is printed", async () => {
+Deno.test("agentfiles inbox --follow --download → each file as it is put, whole; how long after its commit is printed", async () => {
   const [planner, builder] = [await agentFiles("planner"), await agentFiles("builder")];
   const folder = await Deno.makeTempDir();
   const follower = new Deno.Command(Deno.execPath(), {

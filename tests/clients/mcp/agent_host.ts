@@ -1,4 +1,4 @@
-/** A language model's host, which runs `agent mcp` for the files of one folder. */
+/** A language model's host, which runs `agentfiles mcp` for the files of one folder. */
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio";
 import { join } from "node:path";

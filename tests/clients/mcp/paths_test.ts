@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdir, open, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { OutsideRootError, Root } from "../../../clients/typescript/src/cli/mcp/root.ts";
 import { save } from "../../../clients/typescript/src/cli/files/save.ts";
 import type { Got } from "../../../clients/typescript/src/index.ts";
@@ -219,15 +219,19 @@ Deno.test("get_file and put_file over MCP of paths that lead out → refused, an
 Deno.test("the file with the agent's key, in the folder → can neither be put nor replaced", async () => {
   await using folders = await Folders.make();
   const settings = folders.in("root/.config");
-  await mkdir(join(settings, "agent"), { recursive: true });
-  await writeFile(join(settings, "agent/login.json"), "{}");
+  const paths = ["agentfiles/login.json", "agent/login.json"];
+  for (const path of paths) {
+    await mkdir(join(settings, dirname(path)), { recursive: true });
+    await writeFile(join(settings, path), "{}");
+  }
   const before = Deno.env.get("XDG_CONFIG_HOME");
   Deno.env.set("XDG_CONFIG_HOME", settings);
   try {
     const root = await Root.open(folders.in("root"));
-    const path = ".config/agent/login.json";
-    await assert.rejects(root.openFile(path), OutsideRootError);
-    await assert.rejects(root.openTarget(path), OutsideRootError);
+    for (const path of paths.map((path) => join(".config", path))) {
+      await assert.rejects(root.openFile(path), OutsideRootError);
+      await assert.rejects(root.openTarget(path), OutsideRootError);
+    }
   } finally {
     if (before === undefined) Deno.env.delete("XDG_CONFIG_HOME");
     else Deno.env.set("XDG_CONFIG_HOME", before);

@@ -2,7 +2,9 @@ import process from "node:process";
 import { AgentFiles } from "../agent_files.ts";
 import { AgentMesh } from "../agent_mesh.ts";
 import type { ConnectionOptions } from "../http/connection.ts";
-import { UsageError } from "./exit_codes.ts";
+import type { Described } from "./command/command.ts";
+import { UsageError } from "./command/usage_error.ts";
+import { NotLoggedInError } from "./exit_codes.ts";
 import { readLogin } from "./login_file.ts";
 import { proxyFetch } from "./network/proxy_fetch.ts";
 import { retryNotice } from "./network/retry_notice.ts";
@@ -11,6 +13,7 @@ import { Output } from "./terminal/output.ts";
 export interface ContextOptions {
   readonly json: boolean;
   readonly signal: AbortSignal;
+  readonly verbs: Context["verbs"];
   /** Of `--retry-seconds`. */
   readonly retrySeconds?: number | undefined;
 }
@@ -20,15 +23,20 @@ export class Context {
   readonly output: Output;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
+  /** Every verb, as it declares itself. */
+  readonly verbs: () => Promise<Readonly<Record<string, Described>>>;
   readonly #retrySeconds: number | undefined;
 
-  constructor({ json, signal, retrySeconds }: ContextOptions) {
+  constructor({ json, signal, verbs, retrySeconds }: ContextOptions) {
     this.output = new Output({ json });
     this.signal = signal;
+    this.verbs = verbs;
     this.#retrySeconds = retrySeconds;
   }
 
-  /** The agent's files, by AGENT_URL and AGENT_KEY, or else the login. Throws UsageError. */
+  /**
+   * The agent's files, by AGENT_URL and AGENT_KEY, or else the login. Throws NotLoggedInError.
+   */
   async files(): Promise<AgentFiles> {
     return new AgentFiles(await this.connection());
   }
@@ -44,7 +52,9 @@ export class Context {
       : { ...await readLogin(), ...(AGENT_KEY && { key: AGENT_KEY, agentId: undefined }) };
     if (AGENT_URL && !URL.canParse(AGENT_URL)) throw new UsageError("AGENT_URL is not a URL.");
     if (AGENT_URL && new URL(AGENT_URL).origin !== new URL(url).origin) {
-      throw new UsageError("The login is for another address than AGENT_URL. Set AGENT_KEY, too.");
+      throw new NotLoggedInError(
+        "The login is for another address than AGENT_URL. Set AGENT_KEY, too.",
+      );
     }
     return { url, key, agentId: AGENT_ID || agentId, ...await this.network() };
   }

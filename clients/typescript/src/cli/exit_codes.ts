@@ -1,10 +1,11 @@
 import { AgentError } from "../http/agent_error.ts";
+import { UsageError } from "./command/usage_error.ts";
 
 /** docs/command-line.md has the same table. */
 export const EXIT = {
   /** Unexpected error, or a problem with this machine's files. */
   failed: 1,
-  /** Wrong usage. */
+  /** Wrong usage, as in command/run.ts. */
   usage: 2,
   /** 401, 403: the agent key is missing, wrong or not allowed. */
   refusedCaller: 3,
@@ -20,9 +21,9 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** The command is used wrongly. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
+/** This machine has no agent key for the service. */
+export class NotLoggedInError extends Error {
+  override readonly name = "NotLoggedInError";
 }
 
 const WRONG_BYTES: ReadonlySet<string> = new Set([
@@ -33,6 +34,7 @@ const WRONG_BYTES: ReadonlySet<string> = new Set([
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return EXIT.usage;
+  if (error instanceof NotLoggedInError) return EXIT.refusedCaller;
   if (!(error instanceof AgentError)) return EXIT.failed;
   if (error.code === "target_exists") return EXIT.usage;
   if (WRONG_BYTES.has(error.code)) return EXIT.wrongBytes;

@@ -1,32 +1,45 @@
-import type { Command } from "./command.ts";
-import { COMMANDS } from "./commands.ts";
+import type { Described } from "./command/command.ts";
+import { definitions, wrapped } from "./command/layout.ts";
 
-/** What `agent --help` prints. */
-export async function helpOfAll(): Promise<string> {
-  const commands = await Promise.all(
-    Object.entries(COMMANDS).map(async ([verb, load]) => [verb, await load()] as const),
-  );
-  const verbs = commands.map(([verb, { summary }]) => `  ${verb.padEnd(9)}${summary}\n`).join("");
-  return `agent hands files from one agent to another, and connects agents over WireGuard.
+/** What a person types. */
+export const NAME = "agentfiles";
 
-Usage: agent <verb> …
+export const SUMMARY =
+  "agentfiles hands files from one agent to another, and connects agents over WireGuard.";
 
-${verbs}
-Every verb has --help, and --json, which prints one JSON value per line instead of text.
---retry-seconds N: how long temporary errors are retried; default: 120, 0: never.
-HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE and NODE_EXTRA_CA_CERTS are used.
-AGENT_URL and AGENT_KEY take precedence over \`agent login\`. The operator sets AGENT_ID.
+/** What holds for every verb. */
+export const NOTES: readonly string[] = [
+  "Every verb has --help, and --json, which prints one JSON value per line instead of text. " +
+  "--version prints the version.",
+  "--retry-seconds N says how long temporary errors are retried; default: 120, 0: never.",
+  "HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE and NODE_EXTRA_CA_CERTS are used.",
+  "AGENT_URL and AGENT_KEY take precedence over `agentfiles login`. The operator sets AGENT_ID.",
+];
 
-Exit codes: 1 unexpected error, 2 wrong usage, 3 agent key missing or refused, 4 not found or gone,
-5 request refused, 6 unavailable: retry later, 7 wrong bytes, 130 interrupted.
-`;
-}
+/** docs/command-line.md has the same table. */
+export const EXIT_CODES: readonly (readonly [code: string, meaning: string])[] = [
+  ["0", "success"],
+  ["1", "unexpected error, or a problem with this machine's files"],
+  ["2", "wrong usage"],
+  ["3", "agent key missing or refused"],
+  ["4", "not found, or gone"],
+  ["5", "request refused"],
+  ["6", "unavailable: retry later"],
+  ["7", "wrong bytes"],
+  ["130", "interrupted"],
+];
 
-/** What `agent <verb> --help` prints. */
-export function helpOf(verb: string, { summary, usage, help, example }: Command): string {
-  const options = Object.entries({ ...help, json: "print one JSON value per line" })
-    .map(([name, meaning]) => `  --${name.padEnd(14)} ${meaning}\n`).join("");
-  return `${summary}\n\nUsage: agent ${verb} ${usage}\n\n${options}\nExample:\n${
-    example.split("\n").map((line) => `  ${line}\n`).join("")
-  }`;
+/** What `agentfiles --help` prints, in lines of at most so many columns. */
+export function helpOfAll(
+  verbs: Readonly<Record<string, Described>>,
+  columns: number,
+): string {
+  const summaries = Object.entries(verbs).map(([verb, { summary }]) => [verb, summary] as const);
+  return [
+    `${wrapped(SUMMARY, columns)}\n`,
+    `Usage: ${NAME} <verb> …\n`,
+    definitions(summaries, columns),
+    ...NOTES.map((text) => `${wrapped(text, columns)}\n`),
+    `Exit codes:\n${definitions(EXIT_CODES, columns)}`,
+  ].join("\n");
 }

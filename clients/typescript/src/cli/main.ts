@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import process from "node:process";
 import { EXIT } from "./exit_codes.ts";
-import { runAgent } from "./run.ts";
+import { runAgentFiles } from "./run.ts";
 
 // If the reader of the output goes away, the write itself reports it: once is enough.
 process.stdout.on("error", () => {});
-process.exitCode = await runAgent(process.argv.slice(2));
+process.exitCode = await runAgentFiles(process.argv.slice(2));
 // A pending read of standard input would keep the process alive.
 if (process.exitCode === EXIT.interrupted) process.exit();

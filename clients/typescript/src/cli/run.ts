@@ -1,75 +1,102 @@
 import process from "node:process";
 import { AgentError } from "../http/agent_error.ts";
-import type { Command } from "./command.ts";
+import type { Described } from "./command/command.ts";
+import { suggestionFor } from "./command/nearest.ts";
+import { type CommonOptions, takeCommonOptions } from "./command/parse.ts";
+import { columnsOf, type Program, reportError, runCommand } from "./command/run.ts";
+import { UsageError } from "./command/usage_error.ts";
 import { COMMANDS } from "./commands.ts";
-import { errorJson } from "./error_json.ts";
 import { Context } from "./context.ts";
-import { EXIT, exitCodeOf, UsageError } from "./exit_codes.ts";
-import { helpOf, helpOfAll } from "./help.ts";
+import { errorJson } from "./error_json.ts";
+import { EXIT, exitCodeOf } from "./exit_codes.ts";
+import { helpOfAll, NAME } from "./help.ts";
 import { takeRetrySeconds } from "./network/retry_seconds.ts";
+import { VERSION } from "./version.ts";
+
+/** What stands before or after a verb of any kind. */
+type Common = CommonOptions & { readonly retrySeconds?: number };
 
 /** Runs one command line. Resolves to the exit code. */
-export async function runAgent(args: readonly string[]): Promise<number> {
-  const { verb, json, help, rest } = splitArguments(args);
-  const load = verb === undefined ? undefined : COMMANDS[verb];
-  if (verb === undefined || load === undefined) {
-    const isAsked = help || verb === "help";
-    (isAsked ? process.stdout : process.stderr).write(await helpOfAll());
-    return isAsked ? 0 : EXIT.usage;
+export async function runAgentFiles(args: readonly string[]): Promise<number> {
+  const { rest: given, ...others } = takeCommonOptions(args);
+  let common: Common;
+  try {
+    common = { ...others, ...takeRetrySeconds(given) };
+  } catch (error) {
+    return reportError(error, { name: NAME, json: others.json }, programOf());
   }
-  const command = await load();
-  if (help) {
-    process.stdout.write(helpOf(verb, command));
-    return 0;
+  const [first, ...rest] = common.rest;
+  // `agentfiles help put` is `agentfiles put --help`.
+  if (first === "help" && rest.length > 0) {
+    return await runVerb(rest[0]!, { ...common, help: true, rest: rest.slice(1) });
   }
-  return await runCommand(verb, command, rest, json);
+  if (first === "--version") return print(process.stdout, `${NAME} ${VERSION}\n`, 0);
+  if (first === "help" || (first === undefined && common.help)) {
+    return print(process.stdout, await helpOf(process.stdout), 0);
+  }
+  if (first === undefined) return print(process.stderr, await helpOf(process.stderr), EXIT.usage);
+  return await runVerb(first, { ...common, rest });
 }
 
-async function runCommand(
-  verb: string,
-  command: Command,
-  args: readonly string[],
-  json: boolean,
-): Promise<number> {
+async function helpOf(stream: NodeJS.WriteStream): Promise<string> {
+  return helpOfAll(await readVerbs(), columnsOf(stream));
+}
+
+function print(stream: NodeJS.WriteStream, text: string, code: number): number {
+  stream.write(text);
+  return code;
+}
+
+async function runVerb(verb: string, common: Common): Promise<number> {
   const interruption = new AbortController();
   const interrupt = () => interruption.abort(new Error("Interrupted."));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupt);
+  const program = programOf(interruption.signal, common);
   try {
-    const { retrySeconds, rest } = takeRetrySeconds(args);
-    await command.run(rest, new Context({ json, retrySeconds, signal: interruption.signal }));
-    return 0;
-  } catch (error) {
-    if (interruption.signal.aborted) return EXIT.interrupted;
-    // The reader of the output has closed it.
-    if ((error as NodeJS.ErrnoException)?.code === "EPIPE") return 0;
-    process.stderr.write(
-      json ? `${JSON.stringify(errorJson(error))}\n` : `${sentenceOf(error, verb)}\n`,
-    );
-    return exitCodeOf(error);
+    const load = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
+    if (load === undefined) {
+      const error = await unknownVerb(verb);
+      return reportError(error, { name: NAME, json: common.json }, program);
+    }
+    const named = { name: `${NAME} ${verb}`, command: await load(), args: common.rest };
+    const code = await runCommand(named, common, program);
+    return code !== 0 && interruption.signal.aborted ? EXIT.interrupted : code;
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
   }
 }
 
-/** The verb is the first word; `--json` and `--help` may stand anywhere before a `--`. */
-function splitArguments(args: readonly string[]) {
-  const end = args.indexOf("--");
-  const options = end === -1 ? args : args.slice(0, end);
-  const json = options.includes("--json");
-  const help = options.some((option) => option === "--help" || option === "-h");
-  const isOwn = (word: string) => !["--json", "--help", "-h"].includes(word);
-  const [verb, ...rest] = [...options.filter(isOwn), ...(end === -1 ? [] : args.slice(end))];
-  return { verb, json, help, rest };
+function programOf(
+  signal: AbortSignal = new AbortController().signal,
+  { retrySeconds }: Pick<Common, "retrySeconds"> = {},
+): Program<Context> {
+  return {
+    contextOf: ({ json }) => new Context({ json, signal, verbs: readVerbs, retrySeconds }),
+    exitCodeOf,
+    sentenceOf,
+    jsonOf: errorJson,
+    isSilent: () => signal.aborted,
+  };
+}
+
+async function unknownVerb(word: string): Promise<UsageError> {
+  const kind = word.startsWith("-") ? "option" : "verb";
+  const known = kind === "verb" ? Object.keys(COMMANDS) : ["--help", "--json", "--version"];
+  return new UsageError(`unknown ${kind}: ${word}.${await suggestionFor(word, known)}`);
+}
+
+async function readVerbs(): Promise<Readonly<Record<string, Described>>> {
+  const loaded = Object.entries(COMMANDS).map(async ([verb, load]) => [verb, await load()]);
+  return Object.fromEntries(await Promise.all(loaded));
 }
 
 /** What went wrong and what to do next, for a person. */
-function sentenceOf(error: unknown, verb: string): string {
+function sentenceOf(error: unknown, name: string): string {
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof UsageError) return `agent ${verb}: ${message} See: agent ${verb} --help`;
-  if (!(error instanceof AgentError)) return `agent ${verb}: ${message}`;
+  if (!(error instanceof AgentError)) return `${name}: ${message}`;
   const request = error.requestId === null ? "" : ` (request ${error.requestId})`;
   const next = error.status === 401
-    ? "\n  Run `agent login` with a key that the operator made."
+    ? `\n  Run \`${NAME} login\` with a key that the operator made.`
     : "";
-  return `agent ${verb}: ${message}${request}${next}`;
+  return `${name}: ${message}${request}${next}`;
 }

@@ -1,25 +1,21 @@
 import type { ArtifactsEvent, MeshEvent } from "../../contract/types.ts";
-import { type Command, defineCommand } from "../command.ts";
-import { UsageError } from "../exit_codes.ts";
+import { defineVerb, type Verb } from "../verb.ts";
 
-export const events: Command = defineCommand({
+export const events: Verb = defineVerb({
   summary: "Show what happened to the agent's files, and what it did.",
-  usage: "[--follow] [--mesh] [--type TYPE]… [--after POSITION]",
-  help: {
-    follow: "keep running, and show new events",
-    mesh: "events of the mesh; default: of the files",
-    type: "only events of this type; can be repeated",
-    after: "only events after this position",
-  },
-  example: "agent events --follow",
+  example: "agentfiles events --follow",
   options: {
-    follow: { type: "boolean" },
-    mesh: { type: "boolean" },
-    type: { type: "string", multiple: true },
-    after: { type: "string" },
+    follow: { type: "boolean", help: "keep running, and show new events" },
+    mesh: { type: "boolean", help: "events of the mesh; default: of the files" },
+    type: {
+      type: "string",
+      multiple: true,
+      value: "TYPE",
+      help: "only events of this type; can be repeated",
+    },
+    after: { type: "string", value: "POSITION", help: "only events after this position" },
   },
-  async run({ positionals, values }, context) {
-    if (positionals.length > 0) throw new UsageError("This verb takes only options.");
+  async run({ values }, context) {
     const group = values.mesh ? await context.mesh() : await context.files();
     const isEndless = values.follow === true;
     const found = group.events({

@@ -1,32 +1,43 @@
 import { AgentFiles } from "../../agent_files.ts";
 import { AgentError } from "../../http/agent_error.ts";
-import { type Command, defineCommand } from "../command.ts";
-import { UsageError } from "../exit_codes.ts";
+import { defineVerb, type Verb } from "../verb.ts";
+import { UsageError } from "../command/usage_error.ts";
+import { NotLoggedInError } from "../exit_codes.ts";
 import { loginFile, writeLogin } from "../login_file.ts";
 import { note } from "../terminal/output.ts";
 import { readSecret } from "../terminal/read_secret.ts";
 
-export const login: Command = defineCommand({
-  summary: "Store the service's URL and the agent key on this machine.",
-  usage: "--url URL [--agent AGENT]   (asks for the agent key, or reads it from standard input)",
-  help: {
-    url: "the project's origin, such as https://<ref>.supabase.co",
-    agent: "the agent's identifier, if the agent key does not tell it",
+export const login: Verb = defineVerb({
+  summary:
+    "Store the service's URL and the agent key on this machine. Asks for the agent key, or " +
+    "reads it from standard input.",
+  positionals: {
+    usage: "",
+    least: 0,
+    most: 0,
+    wrong:
+      "Do not pass the agent key as an argument: it is read from the terminal or standard input.",
   },
-  example: "agent login --url https://<ref>.supabase.co < key.txt",
-  options: { url: { type: "string" }, agent: { type: "string" } },
-  async run({ values, positionals }, context) {
-    if (positionals.length > 0) {
-      throw new UsageError(
-        "Do not pass the agent key as an argument: it is read from the terminal or standard input.",
-      );
-    }
+  example: "agentfiles login --url https://<ref>.supabase.co < key.txt",
+  options: {
+    url: {
+      type: "string",
+      value: "URL",
+      help: "the project's origin, such as https://<ref>.supabase.co; required",
+    },
+    agent: {
+      type: "string",
+      value: "AGENT",
+      help: "the agent's identifier, if the agent key does not tell it",
+    },
+  },
+  async run({ values }, context) {
     if (values.url === undefined || !URL.canParse(values.url)) {
       throw new UsageError("Give the service's address with --url.");
     }
     const url = new URL(values.url).origin;
     const key = await readSecret("Agent key: ");
-    if (key === "") throw new UsageError("The agent key is empty.");
+    if (key === "") throw new NotLoggedInError("The agent key is empty.");
     const agentId = values.agent;
     const files = new AgentFiles({
       ...{ url, key, agentId, retrySeconds: 10 },

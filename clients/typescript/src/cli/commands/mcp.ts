@@ -1,15 +1,18 @@
 import process from "node:process";
-import { type Command, defineCommand } from "../command.ts";
-import { UsageError } from "../exit_codes.ts";
+import { defineVerb, type Verb } from "../verb.ts";
 
-export const mcp: Command = defineCommand({
+export const mcp: Verb = defineVerb({
   summary: "Serve tools to a language model's host (MCP over standard input and output).",
-  usage: "[--root DIR]",
-  help: { root: "the only folder that the model can read and write; default: the current one" },
-  example: "claude mcp add agent -- agent mcp --root ~/work",
-  options: { root: { type: "string" } },
-  async run({ positionals, values }, context) {
-    if (positionals.length > 0) throw new UsageError("This verb takes only options.");
+  example: "agentfiles mcp --root ~/work",
+  options: {
+    root: {
+      type: "string",
+      value: "DIR",
+      help: "the only folder that the model can read and write; default: the current one",
+      completes: "folder",
+    },
+  },
+  async run({ values }, context) {
     // The SDK is large, and of use to this verb alone.
     const { serveTools } = await import("../mcp/server.ts");
     await serveTools(context, { root: values.root ?? process.cwd() });

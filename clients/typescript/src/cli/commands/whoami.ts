@@ -1,10 +1,8 @@
-import { type Command, defineCommand } from "../command.ts";
+import { defineVerb, type Verb } from "../verb.ts";
 
-export const whoami: Command = defineCommand({
+export const whoami: Verb = defineVerb({
   summary: "Show which agent you are.",
-  usage: "",
-  help: {},
-  example: "agent whoami",
+  example: "agentfiles whoami",
   options: {},
   async run(_parsed, context) {
     const identity = await (await context.files()).whoami();

@@ -1,7 +1,7 @@
 /** What several tools take. The service checks the values. */
 import * as z from "zod";
 import type { NamedArtifact } from "../../transfer/target.ts";
-import { UsageError } from "../exit_codes.ts";
+import { UsageError } from "../command/usage_error.ts";
 
 export const path: z.ZodString = z.string().min(1)
   .meta({ description: "Inside this server's folder." });

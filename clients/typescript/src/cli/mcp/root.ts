@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import process from "node:process";
-import { UsageError } from "../exit_codes.ts";
-import { loginFile } from "../login_file.ts";
+import { UsageError } from "../command/usage_error.ts";
+import { loginFile, oldLoginFile } from "../login_file.ts";
 
 /** A path that does not lie in the folder, or leads out of it. */
 export class OutsideRootError extends Error {
@@ -32,12 +32,12 @@ export class Root {
   /** Without a link in it. */
   readonly path: string;
   readonly #given: string;
-  readonly #loginFile: string | null;
+  readonly #loginFiles: readonly (string | null)[];
 
-  private constructor(path: string, given: string, loginFile: string | null) {
+  private constructor(path: string, given: string, loginFiles: readonly (string | null)[]) {
     this.path = path;
     this.#given = given;
-    this.#loginFile = loginFile;
+    this.#loginFiles = loginFiles;
   }
 
   /** Throws UsageError where there is no such folder. */
@@ -46,7 +46,9 @@ export class Root {
     if (real === null || !(await stat(real)).isDirectory()) {
       throw new UsageError(`${path} is not a folder.`);
     }
-    return new Root(real, resolve(path), await realpath(loginFile()).catch(() => null));
+    const loginFiles = [loginFile(), oldLoginFile()]
+      .map((file) => realpath(file).catch(() => null));
+    return new Root(real, resolve(path), await Promise.all(loginFiles));
   }
 
   /** Opens a file for reading. Throws OutsideRootError, and what the file system throws. */
@@ -136,7 +138,7 @@ export class Root {
   }
 
   #holds(real: string): boolean {
-    return isWithin(real, this.path) && real !== this.#loginFile;
+    return isWithin(real, this.path) && !this.#loginFiles.includes(real);
   }
 }
 

@@ -39,7 +39,7 @@ export async function serveTools(
   const handle = serveStdio(() => createServer(served), {
     transport,
     // Standard output is the protocol's.
-    onerror: (error) => note(`agent mcp: ${error.message}`),
+    onerror: (error) => note(`agentfiles mcp: ${error.message}`),
   });
   const close = () => void handle.close();
   context.signal.addEventListener("abort", close);
@@ -63,7 +63,7 @@ class EndingTransport extends StdioServerTransport {
 }
 
 function createServer(served: Pick<ToolCall, "files" | "mesh" | "root">): McpServer {
-  const server = new McpServer({ name: "agent", title: "Agent files", version: "1" }, {
+  const server = new McpServer({ name: "agentfiles", title: "Agent files", version: "1" }, {
     instructions: INSTRUCTIONS,
   });
   for (const { name, description, annotations, input, call } of TOOLS) {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
-import { UsageError } from "../exit_codes.ts";
+import { UsageError } from "../command/usage_error.ts";
 
 /**
  * A `fetch` that follows HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE and NODE_EXTRA_CA_CERTS;

@@ -1,4 +1,4 @@
-import { UsageError } from "../exit_codes.ts";
+import { UsageError } from "../command/usage_error.ts";
 
 const NAME = "--retry-seconds";
 

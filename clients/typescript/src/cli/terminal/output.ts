@@ -30,9 +30,9 @@ export class Output {
     rows: AsyncIterable<Row>,
     { heads, cells }: Pick<RowsOptions<Row>, "heads" | "cells">,
   ): Promise<void> {
-    const lines = [[...heads]];
+    const lines: string[][] = [];
     for await (const row of rows) lines.push(cells(row).map(plain));
-    await write(`${aligned(lines)}\n`);
+    await write(`${table(heads, lines, process.stdout.columns || Infinity)}\n`);
   }
 }
 
@@ -41,6 +41,22 @@ export interface RowsOptions<Row> {
   readonly cells: (row: Row) => readonly string[];
   /** Shown one by one, because no last one comes. */
   readonly isEndless?: boolean;
+}
+
+/** In a terminal with fewer columns, a table that is wider is shown as records. */
+const FEWEST_COLUMNS_OF_TABLE = 60;
+
+/** Rows below their heads or, where a terminal is too narrow for that, each as a record. */
+export function table(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns: number,
+): string {
+  const text = aligned([heads, ...rows]);
+  const isWide = text.split("\n").some((line) => line.length > columns);
+  if (!isWide || columns >= FEWEST_COLUMNS_OF_TABLE) return text;
+  const records = rows.map((row) => aligned(row.map((cell, column) => [heads[column]!, cell])));
+  return records.join("\n\n");
 }
 
 /** Cells in columns, two spaces apart. The first line has all columns. */

@@ -1,35 +1,40 @@
 import process from "node:process";
 import type { Progress } from "../../transfer/put.ts";
-import { inBytes, plain } from "./output.ts";
+import { progressLine } from "./progress_line.ts";
+import { TransferRate } from "./transfer_rate.ts";
 
-const DOING = { upload: "uploading", verify: "verifying", download: "downloading" };
-const BAR_COLUMNS = 24;
 const MILLISECONDS_BETWEEN = 100;
+/** Of a terminal that does not tell its own. */
+const USUAL_COLUMNS = 80;
 
 /** Draws a transfer's progress on standard error, if that is a terminal. */
 export class ProgressBar implements Disposable {
   readonly #name: string;
   readonly #isShown: boolean;
+  #phase: Progress["phase"] | null = null;
+  #rate = new TransferRate();
   #drawnAt = 0;
   #isDrawn = false;
 
   constructor(name: string, { json }: { readonly json: boolean }) {
-    this.#name = plain(name);
+    this.#name = name;
     this.#isShown = process.stderr.isTTY === true && !json;
   }
 
-  readonly show = ({ phase, bytes, size }: Progress): void => {
+  readonly show = (progress: Progress): void => {
     const now = performance.now();
+    const { phase, bytes, size } = progress;
     if (!this.#isShown || (now - this.#drawnAt < MILLISECONDS_BETWEEN && bytes < size)) return;
+    if (phase !== this.#phase) [this.#phase, this.#rate] = [phase, new TransferRate()];
     this.#drawnAt = now;
     this.#isDrawn = true;
-    const part = size === 0 ? 1 : bytes / size;
-    const done = Math.round(part * BAR_COLUMNS);
-    const bar = "█".repeat(done) + "░".repeat(BAR_COLUMNS - done);
-    const percent = `${Math.floor(part * 100)}`.padStart(3);
-    process.stderr.write(
-      `\r\x1b[K${DOING[phase]} ${this.#name}  ${bar} ${percent}%  ${inBytes(bytes)}`,
-    );
+    const line = progressLine({
+      ...progress,
+      name: this.#name,
+      bytesPerSecond: this.#rate.perSecond(bytes, now),
+      columns: process.stderr.columns || USUAL_COLUMNS,
+    });
+    process.stderr.write(`\r\x1b[K${line}`);
   };
 
   [Symbol.dispose](): void {

@@ -2,8 +2,8 @@ import { access } from "node:fs/promises";
 import { extractFolder } from "../../../folders/get_folder.ts";
 import { folderNameOf, isPackedFolder } from "../../../folders/packed.ts";
 import type { Got } from "../../../transfer/get.ts";
-import { type Command, defineCommand, onlyOne } from "../../command.ts";
-import { UsageError } from "../../exit_codes.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
+import { UsageError } from "../../command/usage_error.ts";
 import { safeSegments } from "../../files/safe_path.ts";
 import { save } from "../../files/save.ts";
 import type { Context } from "../../context.ts";
@@ -12,24 +12,37 @@ import { ProgressBar } from "../../terminal/progress_bar.ts";
 
 const STANDARD_OUTPUT = "-";
 
-export const get: Command = defineCommand({
+export const get: Verb = defineVerb({
   summary: "Download a file by its artifact id, its name (key) or a grant token.",
-  usage: "ARTIFACT|KEY|TOKEN [-o FILE|-] [--from AGENT] [--force]\n" +
-    "    [--extract|--no-extract]",
-  help: {
-    out: "the target file (-o); default: the last part of the file's name; - is standard output",
-    from: "the owner of the file; default: the agent itself",
-    force: "replace an existing file; an existing folder is never replaced",
-    extract: "make a folder of any tar; a folder that `put` sent becomes one without it",
-    "no-extract": "keep the tar",
+  positionals: {
+    usage: "ARTIFACT|KEY|TOKEN",
+    least: 1,
+    most: 1,
+    wrong: "Name one artifact id, file or grant token.",
   },
-  example: "agent get plans/house.txt --from planner -o house.txt",
+  example: "agentfiles get plans/house.txt --from planner -o house.txt",
   options: {
-    out: { type: "string", short: "o" },
-    from: { type: "string" },
-    force: { type: "boolean" },
-    extract: { type: "boolean" },
-    "no-extract": { type: "boolean" },
+    out: {
+      type: "string",
+      short: "o",
+      value: "FILE",
+      help: "the target file; default: the last part of the file's name; - is standard output",
+      completes: "file",
+    },
+    from: {
+      type: "string",
+      value: "AGENT",
+      help: "the owner of the file; default: the agent itself",
+    },
+    force: {
+      type: "boolean",
+      help: "replace an existing file; an existing folder is never replaced",
+    },
+    extract: {
+      type: "boolean",
+      help: "make a folder of any tar; a folder that `put` sent becomes one without it",
+    },
+    "no-extract": { type: "boolean", help: "keep the tar" },
   },
   async run({ positionals, values }, context) {
     const { out, extract, "no-extract": keep = false } = values;
@@ -38,7 +51,7 @@ export const get: Command = defineCommand({
         `--extract makes a folder. Leave out ${keep ? "--no-extract" : "-o -"}.`,
       );
     }
-    const named = onlyOne(positionals, "artifact id, file or grant token");
+    const named = positionals[0]!;
     const target = values.from === undefined ? named : { key: named, agentId: values.from };
     const files = await context.files();
     using bar = new ProgressBar(named, context.output);

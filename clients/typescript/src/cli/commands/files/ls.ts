@@ -1,15 +1,12 @@
-import { type Command, defineCommand } from "../../command.ts";
-import { UsageError } from "../../exit_codes.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
 import { inBytes } from "../../terminal/output.ts";
 
-export const ls: Command = defineCommand({
+export const ls: Verb = defineVerb({
   summary: "List the agent's files.",
-  usage: "[PREFIX]",
-  help: {},
-  example: "agent ls plans/",
+  positionals: { usage: "[PREFIX]", least: 0, most: 1, wrong: "Give one prefix at most." },
+  example: "agentfiles ls plans/",
   options: {},
   async run({ positionals }, context) {
-    if (positionals.length > 1) throw new UsageError("Give one prefix at most.");
     const files = await context.files();
     await context.output.rows(files.list({ prefix: positionals[0] ?? "" }), {
       heads: ["KEY", "SIZE", "COMMITTED", "EXPIRES", "ARTIFACT"],

@@ -9,42 +9,50 @@ import { type PackedEntry, packFolder } from "../../../folders/pack.ts";
 import { PACKED_FOLDER } from "../../../folders/packed.ts";
 import type { LeftOut } from "../../../folders/walk.ts";
 import type { Source } from "../../../transfer/source.ts";
-import { atLeastOne, type Command, daysOf, defineCommand } from "../../command.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
 import type { Context } from "../../context.ts";
-import { UsageError } from "../../exit_codes.ts";
-import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "../sharing/options.ts";
+import { UsageError } from "../../command/usage_error.ts";
+import { daysOf, SHARING_OPTIONS, sharingOf } from "../sharing/options.ts";
 import { inBytes, note, plain } from "../../terminal/output.ts";
 import { ProgressBar } from "../../terminal/progress_bar.ts";
 
 const STANDARD_INPUT = "-";
 
-export const put: Command = defineCommand({
+export const put: Verb = defineVerb({
   summary: "Upload files, and give other agents access.",
-  usage:
-    "FILE… [--key KEY] [--to AGENT]… [--ttl DAYS] [--mime TYPE] [--skip-special] [--link [--max-downloads N]]",
-  help: {
-    key: "the file's name in the service; if it ends in /, a prefix for the file's own name",
-    to: "an agent that gets access; can be repeated",
-    ttl: "how many days the file lasts; default: 7",
-    mime: "the media type; default: by the file extension",
-    "skip-special": "succeed although a folder has links, fifos, sockets or devices, left out",
-    link: "also make a link with which a person can download it",
-    "max-downloads": SHARING_HELP["max-downloads"],
-  },
-  example: "agent put house.txt --key plans/house.txt --to builder\n" +
-    "agent put drawings/ --to builder       # `get` makes a folder of it\n" +
-    "make report | agent put - --key report.txt",
+  positionals: { usage: "FILE…", least: 1, wrong: "Name at least one file.", completes: "file" },
+  example: "agentfiles put house.txt --key plans/house.txt --to builder\n" +
+    "agentfiles put drawings/ --to builder   # `get` makes a folder of it\n" +
+    "make report | agentfiles put - --key report.txt",
   options: {
-    key: { type: "string" },
-    to: { type: "string", multiple: true },
-    ttl: { type: "string" },
-    mime: { type: "string" },
-    "skip-special": { type: "boolean" },
-    link: { type: "boolean" },
-    "max-downloads": SHARING_OPTIONS["max-downloads"],
+    key: {
+      type: "string",
+      value: "KEY",
+      help: "the file's name in the service; if it ends in /, a prefix for the file's own name",
+    },
+    to: {
+      type: "string",
+      multiple: true,
+      value: "AGENT",
+      help: "an agent that gets access; can be repeated",
+    },
+    ttl: { type: "string", value: "DAYS", help: "how many days the file lasts; default: 7" },
+    mime: {
+      type: "string",
+      value: "TYPE",
+      help: "the media type; default: by the file extension",
+    },
+    "skip-special": {
+      type: "boolean",
+      help: "succeed although a folder has links, fifos, sockets or devices, left out",
+    },
+    link: { type: "boolean", help: "also make a link with which a person can download it" },
+    "max-downloads": {
+      ...SHARING_OPTIONS["max-downloads"],
+      help: "how many downloads the link allows; default: any number",
+    },
   },
-  async run({ positionals, values }, context) {
-    const paths = atLeastOne(positionals, "file");
+  async run({ positionals: paths, values }, context) {
     if (paths.length > 1 && values.key !== undefined && !values.key.endsWith("/")) {
       throw new UsageError(
         "For several files, --key must be a prefix that ends in /.",
@@ -107,7 +115,7 @@ async function prepare(
 
 /** Standard input in a file, because its size must be known first. */
 async function keepInput(signal: AbortSignal): Promise<Omit<Upload, "key">> {
-  const folder = await mkdtemp(join(tmpdir(), "agent-put-"));
+  const folder = await mkdtemp(join(tmpdir(), "agentfiles-put-"));
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
     const path = join(folder, "input");
@@ -146,7 +154,7 @@ async function send(
   bar[Symbol.dispose]();
   const link = sharing &&
     (await files.link({ artifactId: artifact.artifact_id }, sharing)).url;
-  // A token is access: it is shown by `agent share --show-token` alone.
+  // A token is access: it is shown by `agentfiles share --show-token` alone.
   const grants = artifact.grants.map(({ token: _, ...grant }) => grant);
   const shown = {
     ...artifact,

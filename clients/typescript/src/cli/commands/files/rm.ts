@@ -1,14 +1,12 @@
-import { atLeastOne, type Command, defineCommand } from "../../command.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
 import { plain } from "../../terminal/output.ts";
 
-export const rm: Command = defineCommand({
+export const rm: Verb = defineVerb({
   summary: "Delete files, and all access to them.",
-  usage: "ARTIFACT|KEY…",
-  help: {},
-  example: "agent rm plans/house.txt",
+  positionals: { usage: "ARTIFACT|KEY…", least: 1, wrong: "Name at least one file." },
+  example: "agentfiles rm plans/house.txt",
   options: {},
-  async run({ positionals }, context) {
-    const targets = atLeastOne(positionals, "file");
+  async run({ positionals: targets }, context) {
     const files = await context.files();
     for (const target of targets) {
       const deleted = await files.remove(target);

@@ -1,57 +1,72 @@
 import type { Netmap } from "../../../contract/types.ts";
-import type { Context } from "../../context.ts";
 import { plain } from "../../terminal/output.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
 
 type Peer = Netmap["peers"][number];
 
-export async function showStatus(_args: readonly string[], context: Context): Promise<void> {
-  const netmap = await (await context.mesh()).netmap();
-  if (context.output.json) return await context.output.value(netmap, String);
-  await context.output.rows(each(netmap.peers), {
-    heads: ["AGENT", "ADDRESS", "ONLINE", "LAST SEEN", "ENDPOINT"],
-    cells: (peer) => [
-      peer.self ? `${peer.agent_id} (you)` : peer.agent_id,
-      peer.addresses[0] ?? "",
-      peer.online ? "yes" : "no",
-      peer.last_seen ?? "never",
-      peer.endpoint ?? "",
-    ],
-  });
-  const { config_version, acls, acl_requests } = netmap;
-  const rules = acls.map(({ from_agent, to_agent, port, proto }) =>
-    `${plain(from_agent)} → ${plain(to_agent)} ${port}/${proto}`
-  );
-  await context.output.value(rules, () =>
-    [
-      ...rules,
-      `version ${config_version}, ${acls.length} rules, ${acl_requests.length} requests`,
-    ].join("\n"));
-}
+export const status: Verb = defineVerb({
+  summary: "Show the peers and rules that the agent can see.",
+  example: "agentfiles mesh status",
+  options: {},
+  async run(_parsed, context) {
+    const netmap = await (await context.mesh()).netmap();
+    if (context.output.json) return await context.output.value(netmap, String);
+    await context.output.rows(each(netmap.peers), {
+      heads: ["AGENT", "ADDRESS", "ONLINE", "LAST SEEN", "ENDPOINT"],
+      cells: (peer) => [
+        peer.self ? `${peer.agent_id} (you)` : peer.agent_id,
+        peer.addresses[0] ?? "",
+        peer.online ? "yes" : "no",
+        peer.last_seen ?? "never",
+        peer.endpoint ?? "",
+      ],
+    });
+    const { config_version, acls, acl_requests } = netmap;
+    const rules = acls.map(({ from_agent, to_agent, port, proto }) =>
+      `${plain(from_agent)} → ${plain(to_agent)} ${port}/${proto}`
+    );
+    await context.output.value(rules, () =>
+      [
+        ...rules,
+        `version ${config_version}, ${acls.length} rules, ${acl_requests.length} requests`,
+      ].join("\n"));
+  },
+});
 
 /** Requests that one side has not agreed to, with the command that agrees. */
-export async function showRequests(_args: readonly string[], context: Context): Promise<void> {
-  const { acl_requests } = await (await context.mesh()).netmap();
-  await context.output.rows(each(acl_requests), {
-    heads: ["WAITS FOR", "TO AGREE"],
-    cells: ({ from_agent, to_agent, port, proto, waiting_for }) => [
-      waiting_for,
-      `agent mesh allow ${from_agent} ${to_agent} ${port}/${proto}`,
-    ],
-  });
-}
+export const requests: Verb = defineVerb({
+  summary: "Show rules that wait for one side, and the command to agree.",
+  example: "agentfiles mesh requests",
+  options: {},
+  async run(_parsed, context) {
+    const { acl_requests } = await (await context.mesh()).netmap();
+    await context.output.rows(each(acl_requests), {
+      heads: ["WAITS FOR", "TO AGREE"],
+      cells: ({ from_agent, to_agent, port, proto, waiting_for }) => [
+        waiting_for,
+        `agentfiles mesh allow ${from_agent} ${to_agent} ${port}/${proto}`,
+      ],
+    });
+  },
+});
 
 /** Lines for /etc/hosts. */
-export async function showHosts(_args: readonly string[], context: Context): Promise<void> {
-  const { peers } = await (await context.mesh()).netmap();
-  const hosts = peers.flatMap(({ agent_id, addresses }) =>
-    addresses.map((address) => ({ address, name: agent_id }))
-  );
-  for (const host of hosts) {
-    // An identifier that is not a host name (RFC 1123) becomes a comment.
-    const mark = isHostName(host.name) ? "" : "# ";
-    await context.output.value(host, () => `${mark}${plain(host.address)}\t${plain(host.name)}`);
-  }
-}
+export const hosts: Verb = defineVerb({
+  summary: "Print lines for /etc/hosts.",
+  example: "agentfiles mesh hosts",
+  options: {},
+  async run(_parsed, context) {
+    const { peers } = await (await context.mesh()).netmap();
+    const hosts = peers.flatMap(({ agent_id, addresses }) =>
+      addresses.map((address) => ({ address, name: agent_id }))
+    );
+    for (const host of hosts) {
+      // An identifier that is not a host name (RFC 1123) becomes a comment.
+      const mark = isHostName(host.name) ? "" : "# ";
+      await context.output.value(host, () => `${mark}${plain(host.address)}\t${plain(host.name)}`);
+    }
+  },
+});
 
 function isHostName(name: string): boolean {
   return name.split(".").every((label) =>

@@ -2,47 +2,66 @@ import { mkdir } from "node:fs/promises";
 import type { AgentFiles } from "../../../agent_files.ts";
 import type { InboxEntry } from "../../../contract/types.ts";
 import { andAgain } from "../../../follow/and_again.ts";
-import { type Command, defineCommand } from "../../command.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
 import type { Context } from "../../context.ts";
-import { UsageError } from "../../exit_codes.ts";
-import { inBytes } from "../../terminal/output.ts";
+import { inBytes, note } from "../../terminal/output.ts";
+import { ChosenGrants } from "./chosen_grants.ts";
 import { InboxDownloads } from "./inbox_downloads.ts";
 
 const MINUTES_BETWEEN_TRIES = 5;
 
-export const inbox: Command = defineCommand({
+export const inbox: Verb = defineVerb({
   summary: "List the files that other agents granted, or download them.",
-  usage: "[--from AGENT] [--follow] [--download DIR]",
-  help: {
-    from: "only files granted by this agent",
-    follow: "keep running, and handle each new file as it is granted",
-    download: "save to DIR/<agent>/<key>; existing files are not changed",
-  },
-  example: "agent inbox --follow --download received",
+  example: "agentfiles inbox --follow --download received",
   options: {
-    from: { type: "string" },
-    follow: { type: "boolean" },
-    download: { type: "string" },
+    from: { type: "string", value: "AGENT", help: "only files granted by this agent" },
+    prefix: { type: "string", value: "PREFIX", help: "only files whose names begin with this" },
+    latest: { type: "boolean", help: "of each agent's files of one name, only the newest" },
+    after: {
+      type: "string",
+      value: "POSITION",
+      help: "only files granted after this position, which an earlier listing tells",
+    },
+    follow: { type: "boolean", help: "keep running, and handle each new file as it is granted" },
+    download: {
+      type: "string",
+      value: "DIR",
+      help: "save to DIR/<agent>/<key>; existing files are not changed",
+      completes: "folder",
+    },
   },
-  async run({ positionals, values }, context) {
-    if (positionals.length > 0) throw new UsageError("This verb takes only options.");
+  async run({ values }, context) {
     const isEndless = values.follow === true;
     const files = await context.files();
     const ended = new AbortController();
-    const grants = files.inbox({
+    const chosen = new ChosenGrants(values);
+    let position: string | undefined;
+    const grants = chosen.of(files.inbox({
       wait: isEndless,
       signal: ended.signal,
+      onPosition: (latest) => {
+        position = latest;
+        chosen.startRound();
+      },
       ...(values.from !== undefined && { fromAgent: values.from }),
-    });
+      ...(values.after !== undefined && { after: values.after }),
+    }));
     try {
       if (values.download === undefined) await list(grants, isEndless, context);
       else await download(files, grants, { folder: values.download, isEndless, context });
+      const isAsked = values.download === undefined || values.after !== undefined;
+      if (position !== undefined && isAsked) tellPosition(position, context);
     } finally {
       // A request that still waits for grants would keep the process alive.
       ended.abort();
     }
   },
 });
+
+/** What a later call can continue from: on standard error, so that it is not one of the files. */
+function tellPosition(latest: string, { output }: Context): void {
+  note(output.json ? JSON.stringify({ latest }) : `To see only newer files: --after ${latest}`);
+}
 
 async function download(
   files: AgentFiles,

@@ -1,17 +1,18 @@
-import { type Command, defineCommand, onlyOne } from "../../command.ts";
-import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "./options.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
+import { note } from "../../terminal/output.ts";
+import { SHARING_OPTIONS, sharingOf } from "./options.ts";
 
-export const link: Command = defineCommand({
+export const link: Verb = defineVerb({
   summary:
     "Make a link with which a person can download a file. Anyone who has the link can use it.",
-  usage: "ARTIFACT|KEY [--ttl DAYS | --expires TIME] [--max-downloads N]",
-  help: SHARING_HELP,
-  example: "agent link plans/house.txt --ttl 2 --max-downloads 1",
+  positionals: { usage: "ARTIFACT|KEY", least: 1, most: 1, wrong: "Name one file." },
+  example: "agentfiles link plans/house.txt --ttl 2 --max-downloads 1",
   options: SHARING_OPTIONS,
-  async run({ positionals, values }, context) {
-    const target = onlyOne(positionals, "file");
+  async run({ positionals: [target], values }, context) {
     const sharing = sharingOf(values);
     const files = await context.files();
-    await context.output.value(await files.link(target, sharing), ({ url }) => url);
+    const made = await files.link(target!, sharing);
+    await context.output.value(made, ({ url }) => url);
+    if (!context.output.json) note(`To end it: agentfiles unlink ${made.grant_id}`);
   },
 });

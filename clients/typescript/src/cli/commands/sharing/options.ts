@@ -1,21 +1,34 @@
 /** The options of `share`, `link` and `put --link`. */
 import type { ShareOptions } from "../../../agent_files.ts";
-import { daysOf } from "../../command.ts";
-import { UsageError } from "../../exit_codes.ts";
+import type { Positionals } from "../../command/command.ts";
+import { UsageError } from "../../command/usage_error.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 
-export const SHARING_OPTIONS = {
-  ttl: { type: "string" },
-  expires: { type: "string" },
-  "max-downloads": { type: "string" },
-} as const;
-
-export const SHARING_HELP = {
-  ttl: "how many days the access lasts; default: as long as the file",
-  expires: "instead of --ttl: when the access ends, such as 2026-12-31T18:00:00Z",
-  "max-downloads": "how many downloads are allowed; default: any number",
+/** The positional arguments of `share` and `unshare`. */
+export const FILE_AND_AGENTS: Positionals = {
+  usage: "ARTIFACT|KEY AGENT…",
+  least: 2,
+  wrong: "Name the file and at least one agent.",
 };
+
+export const SHARING_OPTIONS = {
+  ttl: {
+    type: "string",
+    value: "DAYS",
+    help: "how many days the access lasts; default: as long as the file",
+  },
+  expires: {
+    type: "string",
+    value: "TIME",
+    help: "instead of --ttl: when the access ends, such as 2026-12-31T18:00:00Z",
+  },
+  "max-downloads": {
+    type: "string",
+    value: "N",
+    help: "how many downloads are allowed; default: any number",
+  },
+} as const;
 
 /** The access that the options name. Throws UsageError. */
 export function sharingOf(values: {
@@ -34,6 +47,12 @@ export function sharingOf(values: {
     ...(expires !== undefined && { expiresAt: expires }),
     ...(downloads !== undefined && { maxDownloads: downloadsOf(downloads) }),
   };
+}
+
+/** A whole number of days from 1. Throws UsageError. */
+export function daysOf(text: string, option: string): number {
+  if (!/^[1-9][0-9]{0,4}$/.test(text)) throw new UsageError(`${option} takes a number of days.`);
+  return Number(text);
 }
 
 function downloadsOf(text: string): number {

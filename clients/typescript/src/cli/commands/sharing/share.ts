@@ -1,26 +1,23 @@
-import { type Command, defineCommand } from "../../command.ts";
-import { UsageError } from "../../exit_codes.ts";
-import { SHARING_HELP, SHARING_OPTIONS, sharingOf } from "./options.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
+import { FILE_AND_AGENTS, SHARING_OPTIONS, sharingOf } from "./options.ts";
 import { plain } from "../../terminal/output.ts";
 
-export const share: Command = defineCommand({
+export const share: Verb = defineVerb({
   summary: "Give agents access to a file.",
-  usage: "ARTIFACT|KEY AGENT… [--ttl DAYS | --expires TIME] [--max-downloads N] [--show-token]",
-  help: {
-    ...SHARING_HELP,
-    "show-token": "also show the grant token; anyone who has it can use it",
+  positionals: FILE_AND_AGENTS,
+  example: "agentfiles share plans/house.txt builder --ttl 2",
+  options: {
+    ...SHARING_OPTIONS,
+    "show-token": {
+      type: "boolean",
+      help: "also show the grant token; anyone who has it can use it",
+    },
   },
-  example: "agent share plans/house.txt builder --ttl 2",
-  options: { ...SHARING_OPTIONS, "show-token": { type: "boolean" } },
-  async run({ positionals, values }, context) {
-    const [target, ...agents] = positionals;
-    if (target === undefined || agents.length === 0) {
-      throw new UsageError("Name the file and at least one agent.");
-    }
+  async run({ positionals: [target, ...agents], values }, context) {
     const sharing = sharingOf(values);
     const files = await context.files();
     for (const agent of agents) {
-      const { token, ...grant } = await files.share(target, agent, sharing);
+      const { token, ...grant } = await files.share(target!, agent, sharing);
       const shown = values["show-token"] ? { ...grant, token } : grant;
       await context.output.value(
         shown,

@@ -1,21 +1,16 @@
-import { type Command, defineCommand } from "../../command.ts";
-import { UsageError } from "../../exit_codes.ts";
+import { defineVerb, type Verb } from "../../verb.ts";
+import { FILE_AND_AGENTS } from "./options.ts";
 import { plain } from "../../terminal/output.ts";
 
-export const unshare: Command = defineCommand({
+export const unshare: Verb = defineVerb({
   summary: "Take access to a file away from agents.",
-  usage: "ARTIFACT|KEY AGENT…",
-  help: {},
-  example: "agent unshare plans/house.txt builder",
+  positionals: FILE_AND_AGENTS,
+  example: "agentfiles unshare plans/house.txt builder",
   options: {},
-  async run({ positionals }, context) {
-    const [target, ...agents] = positionals;
-    if (target === undefined || agents.length === 0) {
-      throw new UsageError("Name the file and at least one agent.");
-    }
+  async run({ positionals: [target, ...agents] }, context) {
     const files = await context.files();
     for (const agent of agents) {
-      const revoked = await files.unshare(target, agent);
+      const revoked = await files.unshare(target!, agent);
       await context.output.value(
         { to_agent: agent, ...revoked },
         (ended) =>

@@ -7,7 +7,7 @@ import { packFolder } from "../../../folders/pack.ts";
 import { isPackedFolder, PACKED_FOLDER } from "../../../folders/packed.ts";
 import type { PutArtifact, PutOptions } from "../../../transfer/put.ts";
 import type { StreamSource } from "../../../transfer/source.ts";
-import { UsageError } from "../../exit_codes.ts";
+import { UsageError } from "../../command/usage_error.ts";
 import { save } from "../../files/save.ts";
 import { agents, artifactFields, artifactOf, path } from "../fields.ts";
 import { defineTool, type Tool, type ToolCall } from "../tool.ts";

@@ -1,0 +1,94 @@
+/**
+ * What a command declares about itself. Parsing, help texts, the man page and shell completion are
+ * all made from these declarations. Agents' verbs and the tasks of deno.json use the same ones.
+ */
+
+/** What a shell offers in the place of a value: paths of files, of folders, or these words. */
+export type Completes = "file" | "folder" | readonly string[];
+
+export interface Option {
+  readonly type: "string" | "boolean";
+  /** One letter. */
+  readonly short?: string;
+  readonly multiple?: boolean;
+  /** What help texts show in the place of the value, such as `AGENT`. Default: `VALUE`. */
+  readonly value?: string;
+  /** One sentence, without a capital letter and a full stop. */
+  readonly help: string;
+  readonly completes?: Completes;
+}
+
+export type Options = Readonly<Record<string, Option>>;
+
+export interface Positionals {
+  /** How help texts show them, such as `FILE…`. */
+  readonly usage: string;
+  readonly least: number;
+  /** Default: any number. */
+  readonly most?: number;
+  /** What to do if there are too few or too many: a sentence. */
+  readonly wrong: string;
+  readonly completes?: Completes;
+}
+
+/** The values of options: of those that were given. */
+export type Values<Own extends Options> = {
+  readonly [Name in keyof Own]?: ValueOf<Own[Name]> | undefined;
+};
+
+type ValueOf<Own extends Option> = Own["type"] extends "boolean" ? boolean
+  : Own extends { readonly multiple: true } ? string[]
+  : string;
+
+export interface Parsed<Own extends Options> {
+  readonly values: Values<Own>;
+  readonly positionals: readonly string[];
+}
+
+/** What help texts and shells know of a command. */
+export interface Described {
+  /** One line. */
+  readonly summary: string;
+  readonly options: Options;
+  readonly positionals?: Positionals;
+  /** Whole lines, which begin with the command. */
+  readonly example: string;
+  /** Commands that are named by one more word. */
+  readonly parts?: Readonly<Record<string, Described>>;
+}
+
+/** A command. `Context` is what it needs to run. */
+export interface Command<Context> extends Described {
+  readonly parts?: Readonly<Record<string, Command<Context>>>;
+  /** The part that runs if none is named. */
+  readonly defaultPart?: string;
+  /**
+   * Throws UsageError before it does anything. Resolves to an exit code, if that is not 0.
+   */
+  readonly run: (parsed: Parsed<Options>, context: Context) => Promise<number | void>;
+}
+
+export interface Definition<Own extends Options, Context>
+  extends Omit<Command<Context>, "options" | "run" | "parts" | "defaultPart"> {
+  readonly options: Own;
+  readonly run: (parsed: Parsed<Own>, context: Context) => Promise<number | void>;
+}
+
+export type DefineCommand<Context> = <const Own extends Options>(
+  definition: Definition<Own, Context>,
+) => Command<Context>;
+
+/** Makes a command of a definition, whose `run` knows the types of the options. */
+export function defineCommandFor<Context>(): DefineCommand<Context> {
+  return (definition) => definition as unknown as Command<Context>;
+}
+
+/** Makes a command that consists of others. */
+export function defineGroup<Context>(
+  { summary, example, parts, defaultPart }: Required<
+    Pick<Command<Context>, "summary" | "example" | "parts" | "defaultPart">
+  >,
+): Command<Context> {
+  const run = () => Promise.reject(new Error("A group is not run: its part is."));
+  return { summary, example, parts, defaultPart, options: {}, run };
+}

@@ -1,0 +1,70 @@
+import process from "node:process";
+import type { Command } from "./command.ts";
+import { helpOf } from "./help.ts";
+import { type CommonOptions, type Named, parse, partOf } from "./parse.ts";
+import { UsageError } from "./usage_error.ts";
+
+/** Exit code of a wrong usage. */
+const WRONG_USAGE = 2;
+
+/** What is done with a command, and with what it throws. */
+export interface Program<Context> {
+  /** Makes what a command needs to run. */
+  readonly contextOf: (options: { readonly json: boolean }) => Context;
+  /** For everything but a UsageError. */
+  readonly exitCodeOf: (error: unknown) => number;
+  /** For a person: what went wrong, and what to do next. */
+  readonly sentenceOf: (error: unknown, name: string) => string;
+  /** For a program. */
+  readonly jsonOf: (error: unknown) => object;
+  /** Whether errors follow from what a person did, and need no sentence. */
+  readonly isSilent?: () => boolean;
+}
+
+/** Runs a command. Resolves to the exit code. */
+export async function runCommand<Context>(
+  whole: Named<Command<Context>>,
+  { json, help }: CommonOptions,
+  program: Program<Context>,
+): Promise<number> {
+  let { name } = whole;
+  try {
+    const part = await partOf(whole, { help });
+    name = part.name;
+    if (help) {
+      process.stdout.write(helpOf(name, part.command, columnsOf(process.stdout)));
+      return 0;
+    }
+    const parsed = await parse(part.command, part.args);
+    return await part.command.run(parsed, program.contextOf({ json })) ?? 0;
+  } catch (error) {
+    // The reader of the output has closed it.
+    if ((error as NodeJS.ErrnoException)?.code === "EPIPE") return 0;
+    return reportError(error, { name, json }, program);
+  }
+}
+
+/** Writes an error to standard error. Returns the exit code. */
+export function reportError<Context>(
+  error: unknown,
+  { name, json }: { readonly name: string; readonly json: boolean },
+  { exitCodeOf, sentenceOf, jsonOf, isSilent }: Omit<Program<Context>, "contextOf">,
+): number {
+  if (isSilent?.()) return exitCodeOf(error);
+  const isUsage = error instanceof UsageError;
+  const text = json
+    ? JSON.stringify(jsonOf(error))
+    : isUsage
+    ? `${name}: ${error.message} See: ${name} --help`
+    : sentenceOf(error, name);
+  process.stderr.write(`${text}\n`);
+  return isUsage ? WRONG_USAGE : exitCodeOf(error);
+}
+
+const WIDEST_COLUMNS = 100;
+
+/** How wide a text for a person may be. */
+export function columnsOf(stream: NodeJS.WriteStream): number {
+  // Some terminals tell 0.
+  return Math.min(stream.columns || WIDEST_COLUMNS, WIDEST_COLUMNS);
+}

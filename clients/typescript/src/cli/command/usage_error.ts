@@ -1,0 +1,4 @@
+/** A command is used wrongly: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}

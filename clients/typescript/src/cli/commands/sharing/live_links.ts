@@ -1,0 +1,23 @@
+import type { AgentFiles } from "../../../agent_files.ts";
+import type { GivenGrant } from "../../../contract/types.ts";
+
+/**
+ * The live links that the agent has made, the first to expire first: all, or those that a grant id,
+ * an artifact id or a file's name tells.
+ */
+export async function* liveLinks(
+  files: AgentFiles,
+  named?: string,
+): AsyncGenerator<GivenGrant, void, undefined> {
+  for await (const grant of files.grants()) {
+    // A grant for nobody in particular is a link's.
+    if (grant.to_agent !== null) continue;
+    const names = [grant.grant_id, grant.artifact_id, grant.key];
+    if (named === undefined || names.includes(named)) yield grant;
+  }
+}
+
+/** How often a link was used, such as `2 of 5`. */
+export function usesOf({ downloads, max_downloads }: GivenGrant): string {
+  return max_downloads === null ? String(downloads) : `${downloads} of ${max_downloads}`;
+}

@@ -1,0 +1,79 @@
+/** What shells complete, as every shell needs it: made from what the commands declare. */
+import type { Completes, Described, Option } from "../command/command.ts";
+import { optionsOf } from "../command/help.ts";
+
+export interface CompletedOption {
+  /** `--out`, and `-o` where there is one. */
+  readonly words: readonly string[];
+  readonly help: string;
+  /** Whether a value follows. */
+  readonly hasValue: boolean;
+  readonly completes: Completes | undefined;
+}
+
+/** A verb, or a part of one. */
+export interface CompletedCommand {
+  /** `mesh config`. Empty for the command itself. */
+  readonly path: string;
+  readonly summary: string;
+  /** The words that can follow, with what they do. */
+  readonly parts: readonly (readonly [word: string, summary: string])[];
+  readonly options: readonly CompletedOption[];
+  /** Of positional arguments. */
+  readonly completes: Completes | undefined;
+}
+
+/** Every command, and all parts of each. */
+export function completedCommands(
+  verbs: Readonly<Record<string, Described>>,
+): CompletedCommand[] {
+  const whole: CompletedCommand = {
+    path: "",
+    summary: "",
+    parts: [...summariesOf(verbs), ["help", "Show what a verb does."]],
+    options: [
+      { words: ["--help", "-h"], help: "show the verbs", hasValue: false, completes: undefined },
+      { words: ["--version"], help: "show the version", hasValue: false, completes: undefined },
+    ],
+    completes: undefined,
+  };
+  return [whole, ...partsOf(verbs, "")];
+}
+
+function partsOf(
+  commands: Readonly<Record<string, Described>>,
+  before: string,
+): CompletedCommand[] {
+  return Object.entries(commands).flatMap(([word, command]) => {
+    const path = `${before}${word}`;
+    const { summary, parts = {}, positionals } = command;
+    return [
+      {
+        path,
+        summary,
+        parts: summariesOf(parts),
+        options: optionsOf(command).map(completedOption),
+        completes: positionals?.completes,
+      },
+      ...partsOf(parts, `${path} `),
+    ];
+  });
+}
+
+function summariesOf(commands: Readonly<Record<string, Described>>) {
+  return Object.entries(commands).map(([word, { summary }]) => [word, firstOf(summary)] as const);
+}
+
+/** The first sentence: a list of commands has one line for each. */
+function firstOf(summary: string): string {
+  return summary.split(/(?<=\.) /, 1)[0]!;
+}
+
+function completedOption([name, option]: [string, Option]): CompletedOption {
+  return {
+    words: [`--${name}`, ...(option.short === undefined ? [] : [`-${option.short}`])],
+    help: option.help,
+    hasValue: option.type === "string",
+    completes: option.completes,
+  };
+}

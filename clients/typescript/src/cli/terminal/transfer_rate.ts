@@ -1,0 +1,30 @@
+/** How far back the rate looks: long enough to be steady, short enough to follow a change. */
+const WINDOW_MILLISECONDS = 5000;
+/** Before that, a rate says nothing. */
+const LEAST_MILLISECONDS = 500;
+
+interface Sample {
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/** How fast bytes pass, over the last seconds. */
+export class TransferRate {
+  #samples: Sample[] = [];
+
+  /**
+   * Takes how many bytes have passed at a time in milliseconds. Returns bytes per second, or null
+   * while too little is known.
+   */
+  perSecond(bytes: number, at: number): number | null {
+    // A new attempt begins with fewer bytes.
+    if (bytes < (this.#samples.at(-1)?.bytes ?? 0)) this.#samples = [];
+    this.#samples.push({ at, bytes });
+    while (this.#samples.length > 2 && at - this.#samples[1]!.at >= WINDOW_MILLISECONDS) {
+      this.#samples.shift();
+    }
+    const first = this.#samples[0]!;
+    const milliseconds = at - first.at;
+    return milliseconds < LEAST_MILLISECONDS ? null : (bytes - first.bytes) * 1000 / milliseconds;
+  }
+}
