@@ -22,42 +22,56 @@ interface Bundled {
   readonly licence: string;
 }
 
+/** Some packages are CommonJS, and load Node's modules by `require`. */
+const FOR_NODE = {
+  platform: "node",
+  banner: {
+    js: 'import{createRequire as __createRequire}from"node:module";' +
+      "const require=__createRequire(import.meta.url);",
+  },
+} as const satisfies esbuild.BuildOptions;
+
 /**
- * Writes the package's modules to `target`: `index.js` and `cli/main.js`, and what both share or
- * load later in `chunks/`. They import nothing but Node's own modules. Resolves to the licences of
- * what they contain, as text. Throws CommandError.
+ * Writes the package's modules to `target`: the library as `index.js`, the command line as
+ * `cli/main.js`, and what each of them loads later in a folder `chunks/` beside it. They import
+ * nothing but Node's own modules. Resolves to the licences of what they contain, as text. Throws
+ * CommandError.
  */
-export function bundlePackage(sources: string, target: string): Promise<string> {
-  return bundle(sources, {
-    entryPoints: { index: "src/index.ts", "cli/main": "src/cli/main.ts" },
+export async function bundlePackage(sources: string, target: string): Promise<string> {
+  const split = { splitting: true, chunkNames: "chunks/[name]-[hash]" };
+  // The library runs in browsers and workers, too, so it shares nothing with the command line.
+  const library = await bundle(sources, {
+    ...split,
+    entryPoints: ["src/index.ts"],
     outdir: target,
-    splitting: true,
-    chunkNames: "chunks/[name]-[hash]",
-    // The library runs in browsers and workers, too.
     platform: "neutral",
     mainFields: ["module", "main"],
   });
+  const commandLine = await bundle(sources, {
+    ...split,
+    ...FOR_NODE,
+    entryPoints: ["src/cli/main.ts"],
+    outdir: join(target, "cli"),
+  });
+  return licencesText([...library, ...commandLine]);
 }
 
 /** Writes the command line as one file, which needs Node alone. Otherwise as `bundlePackage`. */
-export function bundleCommandLine(sources: string, file: string): Promise<string> {
-  return bundle(sources, {
+export async function bundleCommandLine(sources: string, file: string): Promise<string> {
+  const packages = await bundle(sources, {
+    ...FOR_NODE,
     entryPoints: ["src/cli/main.ts"],
     outfile: file,
     minify: true,
-    platform: "node",
-    // Some packages are CommonJS, and load Node's modules by `require`.
-    banner: {
-      js: 'import{createRequire as __createRequire}from"node:module";' +
-        "const require=__createRequire(import.meta.url);",
-    },
   });
+  return licencesText(packages);
 }
 
-async function bundle(sources: string, options: esbuild.BuildOptions): Promise<string> {
+/** Resolves to the packages that the bundle contains. */
+async function bundle(sources: string, options: esbuild.BuildOptions): Promise<Bundled[]> {
   try {
     const { metafile } = await esbuild.build({ ...COMMON, ...options, absWorkingDir: sources });
-    return await licencesOf(sources, Object.keys(metafile?.inputs ?? {}));
+    return await packagesIn(sources, Object.keys(metafile?.inputs ?? {}));
   } catch (error) {
     throw new CommandError(`The client cannot be bundled: ${(error as Error).message}`);
   } finally {
@@ -65,14 +79,18 @@ async function bundle(sources: string, options: esbuild.BuildOptions): Promise<s
   }
 }
 
-async function licencesOf(sources: string, files: readonly string[]): Promise<string> {
+async function packagesIn(sources: string, files: readonly string[]): Promise<Bundled[]> {
   const folders = files.flatMap((file) =>
     /^(node_modules\/.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []
   );
-  const packages = await Promise.all(
+  return await Promise.all(
     Array.from(new Set(folders), (folder) => readLicence(join(sources, folder))),
   );
-  return packages.toSorted((one, other) => one.name < other.name ? -1 : 1)
+}
+
+function licencesText(packages: readonly Bundled[]): string {
+  const byName = new Map(packages.map((bundled) => [bundled.name, bundled]));
+  return Array.from(byName.values()).toSorted((one, other) => one.name < other.name ? -1 : 1)
     .map(({ name, version, licence }) => `${name} ${version}\n\n${licence.trim()}\n`)
     .join(`\n${"-".repeat(80)}\n\n`);
 }

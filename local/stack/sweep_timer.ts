@@ -15,8 +15,8 @@ interface Swept {
 }
 
 /**
- * Sweeps every `sweepSeconds` until `stop`, as pg_cron does for a hosted project. A sweep that fails
- * is only reported.
+ * Sweeps every `sweepSeconds` until `stop`, as pg_cron does for a hosted project. It only reports a
+ * sweep that fails.
  */
 export function startSweepTimer(
   { sweepSeconds, onProgress }: SweepTimerOptions,

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runProgram } from "../../local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
+import { documentedBlock } from "../docs/blocks/documentation.ts";
 import { Clone } from "./installed_package.ts";
 
 const TEXT = "First the cellar, then the roof.\n";
@@ -44,6 +45,27 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
     await assertHandOver((args, options) => succeed("npx", [...npx, ...args], options));
   });
 
+  await t.step(
+    "docs/command-line.md, Install: its commands, in a folder with only these files",
+    async () => {
+      await using folder = await openFolder(["node", "npx", "npm", "sh"]);
+      for (const file of ["agentfiles.mjs", "agent-files-0.0.0.tgz"]) {
+        await copyFile(join(dist, file), join(folder.path, file));
+      }
+      const [planner, builder] = [await createAgent("planner"), await createAgent("builder")];
+      await writeFile(join(folder.path, "plan.txt"), TEXT);
+      const block = await documentedBlock("docs/command-line.md, Install, 1");
+      await succeed("sh", ["-euc", block.replace("--to builder", `--to ${builder.id}`)], {
+        cwd: folder.path,
+        env: {
+          ...{ AGENT_URL: SUPABASE_URL, PLANNER: planner.key, BUILDER: builder.key },
+          ...{ PATH: folder.programs, HOME: folder.path },
+        },
+      });
+      await assertReceived(folder.path);
+    },
+  );
+
   await t.step("pip install of the wheel → a hand-over", async () => {
     await using folder = await openFolder(["node"]);
     const wheel = join(dist, "agent_files-0.0.0-py3-none-any.whl");
@@ -56,7 +78,7 @@ import sys
 from agent_files import AgentFiles
 url, planner, builder, to = sys.argv[1:]
 open("plan.txt", "w").write(${JSON.stringify(TEXT)})
-AgentFiles(url, planner).put("plan.txt", "plan.txt", to=[to])
+AgentFiles(url, planner).put("plan.txt", path="plan.txt", to=[to])
 files = AgentFiles(url, builder)
 for grant in files.inbox():
     files.get(grant["artifact_id"], "again.txt")
@@ -109,8 +131,12 @@ async function assertHandOver(
   await writeFile(join(folder.path, "plan.txt"), TEXT);
   await run(["put", "plan.txt", "--to", builder.id], as(planner));
   await run(["inbox", "--download", "received"], as(builder));
-  const [sender] = await readdir(join(folder.path, "received"));
-  assert.equal(await readFile(join(folder.path, "received", sender!, "plan.txt"), "utf8"), TEXT);
+  await assertReceived(folder.path);
+}
+
+async function assertReceived(folder: string): Promise<void> {
+  const [sender] = await readdir(join(folder, "received"));
+  assert.equal(await readFile(join(folder, "received", sender!, "plan.txt"), "utf8"), TEXT);
 }
 
 /** An empty folder, and beside it one with these programs alone. */

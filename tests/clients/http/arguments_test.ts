@@ -93,6 +93,6 @@ Deno.test("agent put --to 'bad agent!' → exit code 5, the rule, and no file", 
   await Deno.writeTextFile(planner.path("plan.txt"), "1");
   const { code, errors } = await planner.run(["put", "plan.txt", "--to", "bad agent!"]);
   assert.equal(code, 5, errors);
-  assert.match(errors, /^agent put: to\[0\]: "bad agent!" cannot be an agent/);
+  assert.match(errors, /^agentfiles put: to\[0\]: "bad agent!" cannot be an agent/);
   assert.deepEqual(await planner.json("ls"), []);
 });

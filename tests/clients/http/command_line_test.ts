@@ -13,7 +13,7 @@ Deno.test("agent ls at a port that nobody listens on → says that it retries; t
   const { code, errors } = await planner.run(["ls", "--retry-seconds", "4"], { AGENT_URL: url });
   assert.equal(code, 6, errors);
   const why = `${url} did not answer: connection refused.`;
-  assert.equal(errors, `Retrying: ${why}\nagent ls: ${why}\n`);
+  assert.equal(errors, `Retrying: ${why}\nagentfiles ls: ${why}\n`);
 });
 
 for (const option of [["--retry-seconds", "0"], ["--retry-seconds=0", "--json"]]) {

@@ -67,6 +67,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     test: "tests/mesh_agent/installation_test.ts",
   },
   {
+    what: "docs/command-line.md, Install, 1",
+    test: "tests/long/release_test.ts",
+  },
+  {
     what: "clients/typescript/README.md, Proxies, 1",
     test: "tests/long/runtimes/proxy_test.ts",
   },

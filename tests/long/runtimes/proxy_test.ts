@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { freePort } from "../../../local/processes/free_port.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
+import { THROW_AWAY } from "../../../local/stack/options.ts";
 import { type Stack, startStack } from "../../../local/stack/stack.ts";
 import { makeCertificate } from "../../clients/http/certificate.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
@@ -31,7 +32,7 @@ interface Place {
 }
 
 async function inPlace(test: (place: Place) => Promise<void>): Promise<void> {
-  await inProject(["bun", "node22", "node24", "proxy-chain"], async (folder) => {
+  await inProject(["bun", "node22", "node24", "proxy-chain", "undici"], async (folder) => {
     await Deno.chmod(folder, 0o711);
     const tlsPort = await freePort();
     const url = `https://${NAME}:${tlsPort}`;
@@ -56,13 +57,15 @@ async function inPlace(test: (place: Place) => Promise<void>): Promise<void> {
 /** A stack of its own, whose upload and download URLs begin with `publicUrl`. */
 async function startLargeStack(stateDir: string, publicUrl: string): Promise<Stack> {
   await mkdir(stateDir, { mode: 0o711 });
-  const environment = { ARTIFACTS_MAX_SIZE_BYTES: String(LARGE), PUBLIC_SUPABASE_URL: publicUrl };
-  for (const [name, value] of Object.entries(environment)) Deno.env.set(name, value);
-  try {
-    return await startStack({ port: 0, stateDir, durable: false, storageSizeLimit: LARGE });
-  } finally {
-    for (const name of Object.keys(environment)) Deno.env.delete(name);
-  }
+  return await startStack({
+    ...THROW_AWAY,
+    stateDir,
+    storageSizeLimit: LARGE,
+    functionVariables: {
+      ARTIFACTS_MAX_SIZE_BYTES: String(LARGE),
+      PUBLIC_SUPABASE_URL: publicUrl,
+    },
+  });
 }
 
 async function createKey(stack: Stack): Promise<string> {
@@ -222,7 +225,9 @@ Deno.test("the packed command where only a proxy reaches the service → put and
     });
 
     await test.step("no proxy → undici is not loaded", async () => {
-      await rename(join(folder, "node_modules/undici"), join(folder, "undici"));
+      const chunks = join(folder, "node_modules/agent-files/dist/cli/chunks");
+      const [undici] = (await readdir(chunks)).filter((file) => file.startsWith("undici-"));
+      await rm(join(chunks, undici!));
       const { code, errors } = await runAgent(place, ["node"], ["whoami"], {
         AGENT_URL: stack.url,
       });

@@ -14,6 +14,7 @@ const TOOLS = {
   node22: `npm:node-${process.platform}-${process.arch}@22.23.3`,
   node24: `npm:node-${process.platform}-${process.arch}@24.21.0`,
   "proxy-chain": "3.0.1",
+  undici: "7.30.2",
 } as const;
 
 /** Every Node, by how its program is called: the machine's own, and those that npm installs. */

@@ -25,15 +25,15 @@ Deno.test("the packed command at a name that does not exist, an untrusted certif
           return errors;
         };
         assert.ok((await run(noName)).startsWith(
-          `agent whoami: ${noName} cannot be reached: the name ${new URL(noName).hostname} `,
+          `agentfiles whoami: ${noName} cannot be reached: the name ${new URL(noName).hostname} `,
         ));
         assert.ok((await run(untrusted.url)).startsWith(
-          `agent whoami: ${untrusted.url} cannot be reached: its certificate is not trusted (`,
+          `agentfiles whoami: ${untrusted.url} cannot be reached: its certificate is not trusted (`,
         ));
         const refused = `${closed} did not answer: connection refused.\n`;
         assert.equal(
           await run(closed, "--retry-seconds", "4"),
-          `Retrying: ${refused}agent whoami: ${refused}`,
+          `Retrying: ${refused}agentfiles whoami: ${refused}`,
         );
       });
     }

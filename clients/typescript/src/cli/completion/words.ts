@@ -23,6 +23,14 @@ export interface CompletedCommand {
   readonly completes: Completes | undefined;
 }
 
+/** Every verb takes it, beside what the verb declares. */
+const RETRY_SECONDS: CompletedOption = {
+  words: ["--retry-seconds"],
+  help: "how long temporary errors are retried",
+  hasValue: true,
+  completes: undefined,
+};
+
 /** Every command, and all parts of each. */
 export function completedCommands(
   verbs: Readonly<Record<string, Described>>,
@@ -52,7 +60,7 @@ function partsOf(
         path,
         summary,
         parts: summariesOf(parts),
-        options: optionsOf(command).map(completedOption),
+        options: [...optionsOf(command).map(completedOption), RETRY_SECONDS],
         completes: positionals?.completes,
       },
       ...partsOf(parts, `${path} `),

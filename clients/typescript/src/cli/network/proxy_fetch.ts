@@ -14,7 +14,8 @@ export async function proxyFetch(): Promise<typeof fetch | undefined> {
   const [httpProxy, httpsProxy] = [proxyOf("http_proxy"), proxyOf("https_proxy")];
   if (!httpProxy && !httpsProxy && !certificateFile) return undefined;
   // It is large, and of use only here.
-  const undici = await import("undici");
+  // By its default export: a bundle of it has no other.
+  const { default: undici } = await import("undici");
   const ca = certificateFile ? await trustedCertificates(certificateFile) : undefined;
   const dispatcher = new undici.EnvHttpProxyAgent({
     ...(httpProxy && { httpProxy }),
