@@ -3,8 +3,7 @@ import { CommandError } from "../../local/command/command_error.ts";
 import { instantCell } from "../output/cells.ts";
 import { LIST_OPTIONS, type ListValues, showList } from "../output/list.ts";
 import { runTask } from "../../local/command/run_task.ts";
-import { renderDot } from "../picture/dot.ts";
-import { type Graph, graphOf, MOST_DRAWN_EDGES } from "../picture/graph.ts";
+import { graphOf, MOST_DRAWN_EDGES } from "../picture/graph.ts";
 import { renderMermaid } from "../picture/mermaid.ts";
 import { readMesh } from "../picture/read_mesh.ts";
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
@@ -53,7 +52,7 @@ function showRules(output: Output, { agent_id, values }: List): Promise<void> {
   });
 }
 
-async function draw(agentId: string | null, render: (graph: Graph) => string): Promise<void> {
+async function draw(agentId: string | null): Promise<void> {
   const { peers, rules } = await readMesh(agentId);
   const graph = graphOf(peers, rules);
   if (graph.edges.length > MOST_DRAWN_EDGES) {
@@ -61,7 +60,7 @@ async function draw(agentId: string | null, render: (graph: Graph) => string): P
       `The picture would have ${graph.edges.length} arrows. Draw what is around one agent: --agent AGENT.`,
     );
   }
-  console.log(render(graph));
+  console.log(renderMermaid(graph));
   if (graph.isCoarse) {
     note("Agents whose names begin alike are drawn as one, though they do not all have the same");
     note("rules: there are too many. --agent AGENT draws what is around one agent.");
@@ -71,7 +70,7 @@ async function draw(agentId: string | null, render: (graph: Graph) => string): P
 await runTask({
   task: "mesh",
   summary: "Show the mesh: its peers, its rules and requests, or a picture of who may reach whom.",
-  example: "deno task mesh --dot --agent planner | dot -Tsvg > mesh.svg",
+  example: "deno task mesh --mermaid --agent planner > mesh.mmd",
   options: {
     agent: {
       type: "string",
@@ -83,16 +82,12 @@ await runTask({
       type: "boolean",
       help: "instead, a picture of the active rules, as a Mermaid flowchart",
     },
-    dot: { type: "boolean", help: "the same for Graphviz" },
     ...LIST_OPTIONS,
   },
   async run({ values }, output) {
-    const { agent: agent_id = null, rules, mermaid, dot } = values;
-    if ([rules, mermaid, dot].filter(Boolean).length > 1) {
-      throw new CommandError("Choose one of --rules, --mermaid and --dot.");
-    }
-    if (mermaid) return await draw(agent_id, renderMermaid);
-    if (dot) return await draw(agent_id, renderDot);
+    const { agent: agent_id = null, rules, mermaid } = values;
+    if (rules && mermaid) throw new CommandError("Choose one of --rules and --mermaid.");
+    if (mermaid) return await draw(agent_id);
     await (rules ? showRules : showPeers)(output, { agent_id, values });
   },
 });

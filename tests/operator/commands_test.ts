@@ -64,7 +64,7 @@ for (
       /^--type takes a type of events, such as artifact\.opened\. There are: agent\.readmitted, /,
     ],
     ["events", ["--refusals", "--follow"], /^--refusals goes with --agent and --since alone/],
-    ["mesh", ["--rules", "--dot"], /^Choose one of --rules, --mermaid and --dot\.$/],
+    ["mesh", ["--rules", "--mermaid"], /^Choose one of --rules and --mermaid\.$/],
     [
       "events",
       ["--after", "9000000000000000000.0"],

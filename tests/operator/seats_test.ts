@@ -118,19 +118,15 @@ meshTest(
   "an agent is offboarded by agent:remove → it is gone from the picture and from the list, and its neighbour stays",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
-    for (const kind of ["--mermaid", "--dot"]) {
-      const before = await printed("mesh", kind, "--agent", alice.id);
-      assert.ok(before.includes(alice.id) && before.includes(bob.id), before);
-    }
+    const before = await printed("mesh", "--mermaid", "--agent", alice.id);
+    assert.ok(before.includes(alice.id) && before.includes(bob.id), before);
     assert.ok((await namesOf(bob.id)).includes(bob.id));
 
     const removed = await runTask("operator/agent_remove.ts", { args: [bob.id] });
     assert.equal(removed.code, 0, removed.errors);
 
-    for (const kind of ["--mermaid", "--dot"]) {
-      const after = await printed("mesh", kind, "--agent", alice.id);
-      assert.ok(after.includes(alice.id) && !after.includes(bob.id), after);
-    }
+    const after = await printed("mesh", "--mermaid", "--agent", alice.id);
+    assert.ok(after.includes(alice.id) && !after.includes(bob.id), after);
     assert.deepEqual(await namesOf(bob.id), []);
     assert.deepEqual(await namesOf(bob.id, "--ended"), [bob.id]);
   },

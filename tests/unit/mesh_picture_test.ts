@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { renderDot } from "../../operator/picture/dot.ts";
 import { graphOf } from "../../operator/picture/graph.ts";
 import { renderMermaid } from "../../operator/picture/mermaid.ts";
 import type { PeerRow, RuleRow } from "../../operator/reads/rows.ts";
@@ -51,19 +50,6 @@ Deno.test("a picture of two peers, an agent without one, and a request → the a
   class n1 without-peer
   class n2 lags
   class n3 online`,
-  );
-  assert.equal(
-    renderDot(graph),
-    `digraph mesh {
-  rankdir=LR;
-  node [shape=box, style="rounded,filled", fontname="sans-serif"];
-  edge [fontname="sans-serif", fontsize=10];
-  n1 [label="archive\\nno peer", fillcolor="#ffe3e3", color="#c92a2a"];
-  n2 [label="builder\\nold configuration", fillcolor="#fff3bf", color="#e67700"];
-  n3 [label="planner", fillcolor="#d3f9d8", color="#2b8a3e"];
-  n3 -> n2 [label="tcp 443, tcp 22"];
-  n2 -> n1 [label="tcp 443"];
-}`,
   );
 });
 

@@ -1,6 +1,10 @@
 /**
  * Where the nodes of the mesh stand: around the peers that most others share rules with, group
  * beside group. The same mesh gives the same picture, so that nothing jumps when it is drawn again.
+ *
+ * Cytoscape's own layouts were compared with this one on 3, 20 and 200 peers. In `cose`, names
+ * overlap from 20 peers on, and each run gives another picture; in `concentric`, the names of 200
+ * peers cannot be read.
  */
 
 /** From one name to the one below it. */
