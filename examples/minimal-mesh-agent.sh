@@ -36,7 +36,7 @@ take_down() { wg-quick down "$CONFIG" 2>/dev/null || true; } # nothing is up the
 
 [[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY" # it never leaves this host
 (post /peer/register "$(body --arg pubkey "$(wg pubkey <"$PRIVATE_KEY")" \
-  ${ENDPOINT:+--arg endpoint "$ENDPOINT"})") | head -c 4096 # whoever answers is not to fill the log
+  ${ENDPOINT:+--arg endpoint "$ENDPOINT"})") | head -c 4096 # no server may fill the log
 trap 'kill $(jobs -pr) || true; take_down' EXIT
 trap 'exit 0' TERM INT
 running=                                                    # the config_version that runs; none yet

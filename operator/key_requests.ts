@@ -34,7 +34,7 @@ export async function readKeyRequests(
       throw new CommandError(
         `Line ${
           index + 1
-        } of ${file} does not begin with an agent_id: 1 to 128 of A-Z a-z 0-9 . _ : @ -, of which the first is a letter or digit. No key was made.`,
+        } of ${file} does not begin with an agent_id: 1 to 128 of A-Z a-z 0-9 . _ : @ -, beginning with a letter or digit. No agent key was made.`,
       );
     }
     const label = words.length > 0 ? words.join(" ") : defaults.label;

@@ -3,7 +3,7 @@ import { callAsOperator } from "./operator_call.ts";
 /** What the SQL functions return that list something. */
 export interface Page<Row> {
   readonly found: readonly Row[];
-  /** The `after` of the page behind this one; null: there is none. */
+  /** The `after` of the next page; null on the last one. */
   readonly next: string | null;
 }
 

@@ -18,7 +18,7 @@ bounded_curl() {
   exec curl "$@" --max-filesize "$((LONGEST_ANSWER_MIB * 1024 * 1024))"
 }
 
-# require_safe_url <url>: says so and fails, unless whoever answers there has to prove who he is.
+# require_safe_url <url>: says so and fails, unless the server there has to prove its identity.
 # What a host answers to itself, nobody else has touched.
 require_safe_url() {
   # Any other spelling could be a name to curl, and a name server's to answer.

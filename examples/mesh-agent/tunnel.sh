@@ -170,7 +170,7 @@ greet_again() {
 # Sends a second handshake to the peers that have not answered the first within about a second,
 # except for those whose keys are in $WORK/known. The first is lost where the other side has yet to
 # apply the same change, and may be where both begin at the same time. WireGuard sends the next
-# after 5 s, unless the peer is made anew.
+# after 5 s, unless the peer is removed and added again.
 greet_silent_peers() {
   # How long differs from host to host, so that they do not begin at the same time again.
   for _ in $(seq $((8 + RANDOM % 6))); do
@@ -178,7 +178,7 @@ greet_silent_peers() {
     silent_peers >"$WORK/silent" || return
     [[ -s $WORK/silent ]] || return 0
   done
-  # Whoever stops this waits for its end: no peer is to be left out.
+  # A signal waits until this has ended, so that no peer is left out.
   trap '' TERM
   sed -n 's/^PublicKey = \(.*\)/peer \1 remove/p' "$WORK/silent" |
     xargs -n 300 wg set "$INTERFACE" && wg addconf "$INTERFACE" "$WORK/silent"

@@ -19,7 +19,7 @@ export type PublicKey = Omit<SigningKey, "d">;
 
 /**
  * The key that signs the tokens of users. It is made by the first start, readable by this user
- * alone, then kept. Throws CommandError where there is none, unless `make` is set.
+ * alone, then kept. Throws CommandError if it does not exist, unless `make` is set.
  */
 export async function readSigningKey(
   stateDir: string,

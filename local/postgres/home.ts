@@ -22,7 +22,7 @@ export async function openPostgresHome(stateDir: string, user: SystemUser | null
   const owner = await findOtherOwner(outside, stateDir);
   if (owner !== null) {
     throw new CommandError(
-      `${stateDir} is a copy whose database lies elsewhere (${outside}) and belongs to ${owner}: run \`deno task reset\` on this copy, which leaves that database alone, then start anew.`,
+      `${stateDir} is a copy whose database lies elsewhere (${outside}) and belongs to ${owner}: run \`deno task reset\` on this copy, which leaves that database alone, then start again.`,
     );
   }
   await makeHome(outside);

@@ -36,7 +36,7 @@ export const readFromProc: ReadProcess = async (pid) => {
 
 export const readFromPs: ReadProcess = async (pid) => {
   const line = await ps(["-ww", "-o", "ppid=,stat=,lstart=,command=", "-p", String(pid)]);
-  // ps(1): `lstart` is five words, the last of which is the year.
+  // ps(1): `lstart` is five words, ending with the year.
   const [, parent, state, startedAt, command] =
     /^\s*(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\d{4})\s+(.*?)\s*$/s.exec(line) ?? [];
   if (parent === undefined || state?.startsWith("Z")) return null;

@@ -79,7 +79,7 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   const program = options.program ?? {
     deno: Deno.execPath(),
     args: [
-      // As when it is deployed: by its own imports, of which this project's deno.json has more.
+      // As when it is deployed: with the imports of its own deno.json, not of this project's.
       `--config=${join(directory, "deno.json")}`,
       // Without it, this Deno warns of every request whose end is watched.
       "--unstable-no-legacy-abort",

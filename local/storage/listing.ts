@@ -11,7 +11,7 @@ export interface ListRequest {
 
 type Column = "name" | "created_at" | "updated_at" | "last_accessed_at";
 
-/** An object directly under the folder; or a folder there, of which only the name is not null. */
+/** An object directly under the folder; or a folder there, for which only the name is set. */
 export type ListEntry =
   & { readonly name: string }
   & Record<

@@ -38,7 +38,7 @@ await runTask({
         grant.grant_id,
         grant.artifact_id,
         grant.from_agent,
-        grant.to_agent ?? "whoever has the link",
+        grant.to_agent ?? "anyone with the link",
         instantCell(grant.expires_at),
         grant.max_downloads === null
           ? String(grant.downloads)

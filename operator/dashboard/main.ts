@@ -19,7 +19,7 @@ await runTask({
     const { SUPABASE_URL: project } = await readConnection();
     const { url } = startDashboard({ project, port });
     await output.value({ url }, () => url);
-    console.error(`The agents of ${project}. Whoever has this URL sees them until Ctrl-C.`);
+    console.error(`The agents of ${project}. Anyone who has this URL sees them until Ctrl-C.`);
   },
 });
 

@@ -30,7 +30,7 @@ export interface DashboardOptions {
 }
 
 export interface Dashboard {
-  /** What to open; whoever has it sees everything, until the process ends. */
+  /** The URL to open. Anyone who has it sees everything until the process ends. */
   readonly url: string;
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { inBytes } from "../../clients/typescript/src/cli/terminal/output.ts";
 
-/** An instant to the second, such as `2026-01-31T09:30:00Z`; empty where there is none. */
+/** An instant to the second, such as `2026-01-31T09:30:00Z`; empty for null. */
 export function instantCell(timestamp: string | null): string {
   return timestamp === null ? "" : timestamp.replace(/\.\d{3}Z$/, "Z");
 }

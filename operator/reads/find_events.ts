@@ -23,7 +23,7 @@ export interface EventsPage {
   readonly latest: string;
   /** Whether the next page is there already. */
   readonly more: boolean;
-  /** The `before` of the page of older events; null: there are none, or the page goes forwards. */
+  /** The `before` of the page of older events; null if none are left, or the page goes forwards. */
   readonly earlier: string | null;
   /** How many events the page looked at, of every type. */
   readonly looked_at: number;

@@ -216,7 +216,7 @@ comment on table agents.reads is
   'One row per object and recent reader: what their next event will report. The sweep deletes '
   'rows whose minute has passed.';
 comment on column agents.reads.reader is
-  'The calling agent, or empty for the operator and for whoever holds the grant token.';
+  'The calling agent, or empty for the operator and for a grant token.';
 comment on column agents.reads.user_id is
   'The signed-in user who called as that agent, or empty.';
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';
@@ -1475,7 +1475,7 @@ comment on function artifacts.judge_objects(text, text, integer) is
 
 -- schemas/artifacts/grants/grants.sql
 
--- Grants: access of one agent, or of whoever has the token, to one artifact, until the grant
+-- Grants: access of one agent, or of anyone with the token, to one artifact, until the grant
 -- expires or is revoked.
 
 create table artifacts.grants (
@@ -1500,14 +1500,14 @@ comment on table artifacts.grants is
   'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
   'stored.';
 comment on column artifacts.grants.to_agent is
-  'Null: whoever has the token; no agent has access with its agent key.';
+  'Null: anyone with the token; no agent has access with its agent key.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
   'When it expires or was revoked. Rows of ended grants stay for 30 days; an index on this column '
   'skips them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
--- Those by grantee have nothing of what is for whoever has the token.
+-- Those by grantee have nothing of what is for anyone with the token.
 create index grants_by_grantee on artifacts.grants (to_agent, live_until, grant_id)
   where to_agent is not null;
 -- The order of /inbox.
@@ -1589,7 +1589,7 @@ volatile
 set search_path = ''
 as $$
 begin
-  -- Whoever comes at the same time waits for the row, and then asks again what is left.
+  -- A concurrent download waits for the row, and then checks again how many are left.
   update artifacts.grant_downloads d
   set downloads = d.downloads + 1
   where d.grant_id = count_download.grant_id and d.downloads < d.max_downloads;
@@ -1655,7 +1655,8 @@ volatile
 set search_path = ''
 as $$
 begin
-  -- Each was counted already. Whoever counts one now holds the row, and may wait for us.
+  -- All of these were already counted. A process that counts one now holds the row, and may wait
+  -- for this one.
   if artifacts.is_limited(settle_downloads.grant_id) then
     return;
   end if;
@@ -1786,8 +1787,8 @@ create function artifacts.shard() returns integer
 language sql
 volatile
 return case
-  -- Whoever takes turns (lock_sweep) goes from one agent's totals to the next, with this row in
-  -- hand. Nobody else may wait for it who holds such totals.
+  -- A process that takes turns (lock_sweep) goes from one agent's totals to the next and keeps this
+  -- row locked. Nobody who holds such totals may wait for it.
   when current_setting('artifacts.has_turn', true) = 'yes' then -1
   else pg_backend_pid() % 256
 end;
@@ -2135,7 +2136,7 @@ $$;
 comment on function public.grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer
 ) is
-  'Gives an agent (null: whoever has the token) access to an artifact until expires_at, for '
+  'Gives an agent (null: anyone with the token) access to an artifact until expires_at, for '
   'max_downloads downloads (null: any number). Of the owner''s ended grants, the newest '
   'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
   'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
@@ -2774,7 +2775,7 @@ begin
   caller_agent := agents.admit(delete_artifact.caller);
   artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
   if artifact.state = 'deleted' then
-    -- Whoever lost the first answer, and repeats the delete, gets it now.
+    -- A caller that lost the first answer and repeats the delete gets it now.
     return artifacts.artifact_json(artifact);
   end if;
   perform artifacts.refuse_ended(artifact);
@@ -3444,20 +3445,27 @@ set search_path = ''
 as $$
 declare
   checked artifacts.grants := artifacts.granted_by_token(check_grant_token.token_hash);
+  artifact artifacts.artifacts := artifacts.granted_artifact(checked.artifact_id);
+  downloads_left bigint;
 begin
-  perform artifacts.granted_artifact(checked.artifact_id);
-  if exists (
-    select
-    from artifacts.grant_downloads d
-    where d.grant_id = checked.grant_id and d.downloads >= d.max_downloads
-  ) then
+  select d.max_downloads - d.downloads into downloads_left
+  from artifacts.grant_downloads d
+  where d.grant_id = checked.grant_id;
+  if downloads_left <= 0 then
     raise sqlstate 'PT410' using message = 'grant_used_up';
   end if;
-  return json_build_object('status', 'live');
+  return json_build_object(
+    'key', artifact.key,
+    'size', artifact.size_bytes,
+    'from_agent', checked.from_agent,
+    'expires_at', agents.iso_timestamp(least(checked.expires_at, artifact.expires_at)),
+    'downloads_left', downloads_left
+  );
 end
 $$;
 comment on function public.check_grant_token(text) is
-  'Whether redeem_grant_token would succeed: raises the same errors. Counts nothing.';
+  'What redeem_grant_token would give access to, from whom, until when and for how many downloads '
+  '(null: any number). Raises the same errors. Counts nothing.';
 
 create function public.open_artifact(
   caller jsonb,
@@ -7446,7 +7454,7 @@ begin
     )
     limit end_grants.max_entries
   );
-  -- Their artifacts first, as everybody does who ends several grants of one.
+  -- Artifacts are locked first, as in every function that ends several grants of one.
   perform from artifacts.artifacts a
   where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (live_ids))
   order by a.artifact_id
@@ -8558,7 +8566,7 @@ declare
 begin
   begin
     -- In dynamic SQL alone: where migrations are applied by other means, nobody keeps these
-    -- records. Whoever applies them cuts them into statements in his own way.
+    -- records. Each tool that applies them splits them into statements differently.
     execute $query$
       select coalesce(
         json_agg(

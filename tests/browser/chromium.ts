@@ -1,13 +1,16 @@
 /** Debian's Chromium without a window, for tests of what a person sees and what a page may do. */
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 export type { Page };
 
 /** Runs `test` with an empty page of a browser of its own, and ends the browser. */
-export async function withPage<Result>(test: (page: Page) => Promise<Result>): Promise<Result> {
+export async function withPage<Result>(
+  test: (page: Page) => Promise<Result>,
+  options: BrowserContextOptions = {},
+): Promise<Result> {
   const browser = await launch();
   try {
-    return await test(await browser.newPage());
+    return await test(await browser.newPage(options));
   } finally {
     await browser.close();
   }

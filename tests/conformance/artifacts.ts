@@ -194,7 +194,7 @@ export async function publish(agent: Agent, publication: Publication = {}): Prom
 }
 
 /**
- * Who an artifact is granted to, if not to whoever has the token, and until when: ten minutes from
+ * Who an artifact is granted to, if not to anyone with the token, and until when: ten minutes from
  * now, unless a test says.
  */
 interface GrantTerms {

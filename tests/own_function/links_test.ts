@@ -125,7 +125,7 @@ artifactTest(
     const page = await ask(own, one, { accept: BROWSER });
     assert.equal(page.status, 429);
     assert.match(page.headers.get("retry-after") ?? "", /^[1-9][0-9]*$/);
-    assert.match(await page.text(), /<h1>This link is opened too often<\/h1>/);
+    assert.match(await page.text(), /<h1>This link was opened too often<\/h1>/);
     assertError(await own.post("/fetch", { as: "nobody", body }), 429, "rate_limited");
     assert.equal(await statusOf(own, another), 302);
   },
@@ -139,7 +139,7 @@ artifactTest(
     const page = await ask(own, given, { accept: BROWSER });
     assert.equal(page.status, 503);
     const text = await page.text();
-    assert.match(text, /<h1>The file cannot be handed out now<\/h1>/);
+    assert.match(text, /<h1>The file cannot be downloaded right now<\/h1>/);
     assert.equal(text.includes("ARTIFACTS_"), false);
     const { error } = await (await ask(own, given)).json();
     assert.match(error.message, /ARTIFACTS_MAX_TTL_DAYS/);
@@ -167,7 +167,7 @@ artifactTest(
       "GET /d/:grant_token 302",
       "HEAD /d/:grant_token 410",
       "GET /d/:grant_token 410",
-      "POST /d/:grant_token 405",
+      "POST /d/:grant_token 410",
       "GET null 404",
     ]);
   },

@@ -27,7 +27,7 @@ export interface ShareOptions extends CallOptions {
   readonly maxDownloads?: number;
 }
 
-/** A grant for whoever has its URL. */
+/** A grant for anyone with its URL. */
 export type ShareLink = Grant & { readonly url: string };
 
 export type GetFolderOptions = GetOptions & ExtractFolderOptions;

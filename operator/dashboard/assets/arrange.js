@@ -69,7 +69,7 @@ function neighboursOf(nodes, edges) {
   return neighbours;
 }
 
-/** Lists of agents, the hub of each first. Whoever is around no hub is in the last, without one. */
+/** Lists of agents, each beginning with its hub. The last list has no hub: it has all other agents. */
 function groupsOf(neighbours) {
   const byWeight = Array.from(neighbours)
     .toSorted(([one, ofOne], [other, ofOther]) =>

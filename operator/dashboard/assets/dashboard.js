@@ -93,7 +93,7 @@ async function fillAll() {
 let isFilling = false;
 let isOutOfDate = false;
 
-/** Fills everything anew; once more where something changed meanwhile. */
+/** Refreshes everything, and once more if something changed meanwhile. */
 async function refresh() {
   isOutOfDate = true;
   if (isFilling) return;

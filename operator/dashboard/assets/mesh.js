@@ -107,7 +107,7 @@ export function createPicture(container, { onOpen }) {
   }
 
   return {
-    /** Draws what is there now. It is arranged anew where a node or an edge came or went. */
+    /** Draws the current mesh. It is arranged again if a node or an edge appeared or disappeared. */
     show({ nodes, edges }) {
       const shape = JSON.stringify([
         nodes.map(({ agent_id }) => agent_id),

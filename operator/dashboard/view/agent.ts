@@ -53,7 +53,7 @@ function artifacts({ artifacts, grantsOf, described: { artifacts: total } }: Sho
               (grantsOf.get(row.artifact_id) ?? []).map((grant) =>
                 html`
                   <span class="grant" title="until ${grant.expires_at}">${grant.to_agent === null
-                    ? "whoever has the link"
+                    ? "anyone with the link"
                     : agent(grant.to_agent)}</span>
                 `
               )

@@ -14,7 +14,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Markup | string | number;
 }
 
-/** Rows under heads; `none` where there are none. */
+/** A table of `rows`, or `none` if it is empty. */
 export function table<Row>(
   rows: readonly Row[],
   { columns, none }: { readonly columns: readonly Column<Row>[]; readonly none: string },

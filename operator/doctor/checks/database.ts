@@ -119,7 +119,7 @@ function notCallable(operations: readonly string[]): Finding {
   );
 }
 
-/** The functions trust whoever calls them to say who the caller is. */
+/** SQL functions believe what they are told about the caller: only Edge Functions may call them. */
 function checkOutsiders({ open_operations, open_schemas }: DatabaseFacts): Finding[] {
   const open = [...open_schemas.map((name) => `the schema ${name}`), ...open_operations];
   if (open.length === 0) return [ok("privileges", "anon and authenticated may use nothing.")];

@@ -39,7 +39,7 @@ function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | nul
       name,
       `The function cannot serve: ${wordsOf(openHealth)}`,
       misconfigured
-        ? "Mend what the message names; docs/configuration.md has every variable."
+        ? "Fix what the message names; docs/configuration.md lists every variable."
         : "Look at the function's log, and whether the project is running.",
     );
   }

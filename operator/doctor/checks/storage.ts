@@ -28,7 +28,7 @@ export function checkStorage(facts: Facts): Finding[] {
   if (fieldOf(bucket, "public") !== false) {
     findings.push(fault(
       "bucket",
-      `The bucket ${BUCKET} is public: whoever guesses a path reads a file.`,
+      `The bucket ${BUCKET} is public: anyone who guesses a path can read the file.`,
       "Make it private: Storage, Edit bucket.",
     ));
   }

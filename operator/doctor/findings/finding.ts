@@ -24,7 +24,7 @@ export function fault(check: string, message: string, remedy: string): Finding {
   return { check, level: "fault", message, remedy };
 }
 
-/** `findings`, or that all is well where there are none. */
+/** `findings`, or a single `ok` if it is empty. */
 export function orOk(findings: readonly Finding[], check: string, message: string): Finding[] {
   return findings.length > 0 ? [...findings] : [ok(check, message)];
 }

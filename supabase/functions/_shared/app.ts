@@ -45,7 +45,7 @@ export function createApp<Settings extends PlatformSettings>(
     async (load) => (await load()).createLink(platform),
   );
   addOperations(app, operations, admission);
-  addLinks(app, links, { ...admission, loadService: description.links?.loadService });
+  addLinks(app, links, { admission, loadService: description.links?.loadService });
   addCommonPaths(app, async () => {
     const { createCommonPaths } = await import("./common_paths/common_paths.ts");
     return createCommonPaths({ description, platform, admission, counting, operations, links });
@@ -70,19 +70,19 @@ function addOperations(
 function addLinks(
   app: App,
   links: ReadonlyMap<string, () => Promise<Link>>,
-  { rateLimits, loadService }: {
-    readonly rateLimits: RateLimits;
+  { admission, loadService }: {
+    readonly admission: Admission;
     /** Undefined for a function without links. */
     readonly loadService: Links<PlatformSettings>["loadService"] | undefined;
   },
 ): void {
   for (const [path, linkOf] of links) {
-    app.get(path, async (context) => {
+    app.on(["GET", "POST"], path, async (context) => {
       const [link, { serveLink }] = await Promise.all([linkOf(), loadService!()]);
       const requestId = context.get("requestId");
-      return await serveLink(link, { request: context.req.raw, requestId, rateLimits });
+      return await serveLink(link, { request: context.req.raw, requestId, ...admission });
     });
-    app.all(path, methodNotAllowed("GET, HEAD, OPTIONS"));
+    app.all(path, methodNotAllowed("GET, HEAD, POST, OPTIONS"));
   }
 }
 

@@ -15,7 +15,8 @@ export function publicOrigin(request: Request, settings: PlatformSettings): stri
   return forwardedOrigin(request.headers) ?? settings.supabaseUrl;
 }
 
-function forwardedOrigin(headers: Headers): string | null {
+/** The origin that a request came to, as the gateway reports it; null if it does not. */
+export function forwardedOrigin(headers: Headers): string | null {
   const host = first(headers.get("x-forwarded-host")) ?? headers.get("host");
   if (host === null) return null;
   const protocol = first(headers.get("x-forwarded-proto")) ?? "http";

@@ -14,7 +14,7 @@ export function artifactsApp(environment: Environment, log?: LogRequest) {
       "/commit": () => import("./routes/commit.ts"), //               the owner
       "/grant": () => import("./routes/grant.ts"), //                 the owner
       "/revoke": () => import("./routes/revoke.ts"), //               the owner
-      "/fetch": () => import("./routes/fetch.ts"), //                 whoever has the token
+      "/fetch": () => import("./routes/fetch.ts"), //                 anyone with the token
       "/open": () => import("./routes/open.ts"), //                   the owner, an agent with a live grant
       "/grants": () => import("./routes/grants.ts"), //               the agent itself
       "/inbox": () => import("./routes/inbox.ts"), //                 the agent itself
@@ -27,7 +27,7 @@ export function artifactsApp(environment: Environment, log?: LogRequest) {
     }, //                                                             and the operator, everything
     links: {
       byPath: {
-        "/d/:grant_token": () => import("./links/download.ts"), //    whoever has the link
+        "/d/:grant_token": () => import("./links/download.ts"), //    anyone with the link
       },
       loadService: () => import("./links/serve_link.ts"),
     },

@@ -17,7 +17,7 @@ const NO_SLASH_OR_DOT = String.raw`[^./\\\x00-\x1f\x7f-\x9f]`;
 /** Not empty, not `.`, not `..`. */
 const SEGMENT = String.raw`(?:\.*${NO_SLASH_OR_DOT}${NO_SLASH}*|\.{3,})`;
 const KEY = new RegExp(`^${SEGMENT}(?:/${SEGMENT})*$`);
-/** The last segment may stop anywhere: nothing yet, or a dot that a longer name begins with. */
+/** The last segment may be incomplete: empty, or a dot that begins a longer name. */
 const PREFIX = new RegExp(`^(?:${SEGMENT}/)*${NO_SLASH}*$`);
 
 /** What the patterns refuse too, with a message of its own. */
@@ -111,7 +111,7 @@ export const sentGrantId = z.string().regex(GRANT_ID).meta({
 export const sentGrantToken = z.string().regex(GRANT_TOKEN)
   .meta({ examples: [GRANT_TOKEN_EXAMPLE] });
 export const sentGrantee = sentAgentId.nullable().meta({
-  description: "The agent that has access; null: whoever has the token.",
+  description: "The agent that has access; null: anyone with the token.",
   examples: ["builder"],
 });
 export const sentKey = z.string().regex(KEY)

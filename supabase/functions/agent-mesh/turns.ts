@@ -23,7 +23,7 @@ export async function inTurn<Result>(
   const turns = waiting.get(who) ?? { underWay: 0, next: [] };
   waiting.set(who, turns);
   if (turns.underWay < TURNS) turns.underWay++;
-  // Whoever ends hands its turn on.
+  // A call that ends passes its turn to the next.
   else await new Promise<void>((resolve) => turns.next.push(resolve));
   try {
     return await change();

@@ -26,7 +26,7 @@ comment on table agents.reads is
   'One row per object and recent reader: what their next event will report. The sweep deletes '
   'rows whose minute has passed.';
 comment on column agents.reads.reader is
-  'The calling agent, or empty for the operator and for whoever holds the grant token.';
+  'The calling agent, or empty for the operator and for a grant token.';
 comment on column agents.reads.user_id is
   'The signed-in user who called as that agent, or empty.';
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';

@@ -13,7 +13,7 @@ begin
   caller_agent := agents.admit(delete_artifact.caller);
   artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
   if artifact.state = 'deleted' then
-    -- Whoever lost the first answer, and repeats the delete, gets it now.
+    -- A caller that lost the first answer and repeats the delete gets it now.
     return artifacts.artifact_json(artifact);
   end if;
   perform artifacts.refuse_ended(artifact);

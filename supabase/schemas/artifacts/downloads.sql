@@ -111,20 +111,27 @@ set search_path = ''
 as $$
 declare
   checked artifacts.grants := artifacts.granted_by_token(check_grant_token.token_hash);
+  artifact artifacts.artifacts := artifacts.granted_artifact(checked.artifact_id);
+  downloads_left bigint;
 begin
-  perform artifacts.granted_artifact(checked.artifact_id);
-  if exists (
-    select
-    from artifacts.grant_downloads d
-    where d.grant_id = checked.grant_id and d.downloads >= d.max_downloads
-  ) then
+  select d.max_downloads - d.downloads into downloads_left
+  from artifacts.grant_downloads d
+  where d.grant_id = checked.grant_id;
+  if downloads_left <= 0 then
     raise sqlstate 'PT410' using message = 'grant_used_up';
   end if;
-  return json_build_object('status', 'live');
+  return json_build_object(
+    'key', artifact.key,
+    'size', artifact.size_bytes,
+    'from_agent', checked.from_agent,
+    'expires_at', agents.iso_timestamp(least(checked.expires_at, artifact.expires_at)),
+    'downloads_left', downloads_left
+  );
 end
 $$;
 comment on function public.check_grant_token(text) is
-  'Whether redeem_grant_token would succeed: raises the same errors. Counts nothing.';
+  'What redeem_grant_token would give access to, from whom, until when and for how many downloads '
+  '(null: any number). Raises the same errors. Counts nothing.';
 
 create function public.open_artifact(
   caller jsonb,

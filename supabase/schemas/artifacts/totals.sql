@@ -92,8 +92,8 @@ create function artifacts.shard() returns integer
 language sql
 volatile
 return case
-  -- Whoever takes turns (lock_sweep) goes from one agent's totals to the next, with this row in
-  -- hand. Nobody else may wait for it who holds such totals.
+  -- A process that takes turns (lock_sweep) goes from one agent's totals to the next and keeps this
+  -- row locked. Nobody who holds such totals may wait for it.
   when current_setting('artifacts.has_turn', true) = 'yes' then -1
   else pg_backend_pid() % 256
 end;

@@ -16,7 +16,7 @@ declare
 begin
   begin
     -- In dynamic SQL alone: where migrations are applied by other means, nobody keeps these
-    -- records. Whoever applies them cuts them into statements in his own way.
+    -- records. Each tool that applies them splits them into statements differently.
     execute $query$
       select coalesce(
         json_agg(

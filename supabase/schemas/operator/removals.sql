@@ -29,7 +29,7 @@ begin
     )
     limit end_grants.max_entries
   );
-  -- Their artifacts first, as everybody does who ends several grants of one.
+  -- Artifacts are locked first, as in every function that ends several grants of one.
   perform from artifacts.artifacts a
   where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (live_ids))
   order by a.artifact_id

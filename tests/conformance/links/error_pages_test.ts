@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { artifactTest, grant, publish, revoke } from "../artifacts.ts";
-import { assertRefused, BROWSER, follow, type Followed } from "./link.ts";
+import { assertLeads, assertRefused, BROWSER, follow, type Followed, press } from "./link.ts";
 
 /** Hosted functions serve HTML as plain text on the default domain. */
 const PAGE_TYPES = ["text/html; charset=utf-8", "text/plain"];
@@ -21,13 +21,13 @@ artifactTest(
     const revoked = await grant(planner, artifact, {});
     await revoke(planner, { grant_id: revoked.grant_id });
     const usedUp = await grant(planner, artifact, { max_downloads: 1 });
-    assert.equal((await follow(usedUp.token, { accept: BROWSER })).status, 302);
+    assertLeads(await press(usedUp.token));
 
     const pages: [token: string, status: number, says: RegExp][] = [
-      [`g_${"A".repeat(43)}`, 404, /<h1>There is no such link<\/h1>/],
-      ["%3Cscript%3Ealert(1)%3C/script%3E".replace("/", "%2f"), 404, /There is no such link/],
+      [`g_${"A".repeat(43)}`, 404, /<h1>This link does not exist<\/h1>/],
+      ["%3Cscript%3Ealert(1)%3C/script%3E".replace("/", "%2f"), 404, /This link does not exist/],
       [revoked.token, 410, /<h1>This link was withdrawn<\/h1>/],
-      [usedUp.token, 410, /<h1>This link was used up<\/h1>/],
+      [usedUp.token, 410, /<h1>This link has been used up<\/h1>/],
     ];
     for (const [token, status, says] of pages) {
       const page = await follow(token, { accept: BROWSER });
@@ -39,7 +39,7 @@ artifactTest(
 );
 
 artifactTest(
-  "GET /d/<token> with an accept header → a page where HTML is preferred to JSON, else the error as ever",
+  "GET /d/<token> with an accept header → a page where HTML is preferred to JSON, else the usual error",
   async () => {
     const unknown = `g_${"A".repeat(43)}`;
     for (

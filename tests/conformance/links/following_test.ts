@@ -11,16 +11,21 @@ import {
   secondsFromNow,
 } from "../artifacts.ts";
 import { assertError, fetchDescribed, functionUrl, headersOf, SUPABASE_URL } from "../client.ts";
-import { assertLeads, assertRefused, BROWSER, follow } from "./link.ts";
+import { assertLeads, assertRefused, follow, press } from "./link.ts";
 
 artifactTest(
-  "GET /d/<token> of a grant for whoever has it, and of one to an agent → 302 to the bytes, again and again",
+  "GET /d/<token> of a grant for anyone with the token, and of one to an agent → 302 to the bytes, again and again",
   async ({ planner, builder }) => {
     const artifact = await publish(planner, { key: "plans/house.txt", content: "hello" });
     for (const terms of [{}, { to: builder }]) {
       const { token } = await grant(planner, artifact, terms);
-      for (const accept of [BROWSER, "*/*", "application/json"]) {
-        const url = assertLeads(await follow(token, { accept }));
+      const followed = [
+        await follow(token, { accept: "*/*" }),
+        await follow(token, { accept: "application/json" }),
+        await press(token),
+      ];
+      for (const each of followed) {
+        const url = assertLeads(each);
         assert.ok(url.startsWith(`${SUPABASE_URL}/storage/v1/`));
         assert.equal(await download(url), "hello");
       }
@@ -99,13 +104,13 @@ artifactTest(
 );
 
 artifactTest(
-  "POST, PUT, DELETE of a link → 405 with allow: GET, HEAD, OPTIONS; nothing is counted or ended",
+  "PUT, PATCH, DELETE of a link → 405 with allow: GET, HEAD, POST, OPTIONS; nothing is counted or ended",
   async ({ planner }) => {
     const { token } = await grant(planner, await publish(planner), { max_downloads: 1 });
-    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+    for (const method of ["PUT", "PATCH", "DELETE"]) {
       const refused = await follow(token, { method });
       assertRefused(refused, 405, "method_not_allowed");
-      assert.equal(refused.headers.get("allow"), "GET, HEAD, OPTIONS");
+      assert.equal(refused.headers.get("allow"), "GET, HEAD, POST, OPTIONS");
     }
     assertLeads(await follow(token));
   },

@@ -68,7 +68,7 @@ artifactTest(
 );
 
 artifactTest(
-  "/revoke of a grant for whoever has the token → by grant_id or all that /grant answered; nothing else ends it",
+  "/revoke of a grant for anyone with the token → by grant_id or all that /grant answered; nothing else ends it",
   async ({ planner, builder, stranger }) => {
     const artifact = await publish(planner);
     const { artifact_id } = artifact;

@@ -140,7 +140,7 @@ export const CALLS: readonly PlannedCall[] = [
     token_hash: DIGEST,
     max_live_grants: 1000,
     max_downloads: 5,
-  }, { circumstances: "for whoever has the token, with a limit" }),
+  }, { circumstances: "for anyone with the token, with a limit" }),
   call("grant_artifact", {
     caller: as(HOARDER),
     artifact_id: artifactIdOf(POPULAR),

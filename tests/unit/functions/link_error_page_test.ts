@@ -34,8 +34,8 @@ Deno.test("the page's source → reads as text: a headline, advice, and what to 
   assert.ok(head.startsWith("<!doctype html>"));
   assert.deepEqual(lines.map((line) => line.replaceAll(/<[^>]+>/g, "")).filter(Boolean), [
     "This link has expired",
-    "Ask whoever gave it to you for another one.",
-    "Whoever you ask for help may want to know: grant_expired, request r1.",
+    "Ask the person who sent it for a new one.",
+    "If you ask for help, mention: grant_expired, request r1.",
   ]);
 });
 

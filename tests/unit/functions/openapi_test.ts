@@ -114,7 +114,7 @@ for (const [name, document] of Object.entries(DOCUMENTS)) {
     const open = operationsOf(document).filter(([, { security }]) => security?.length === 0);
     assert.deepEqual(
       open.map(([path]) => path),
-      name === "agent-mesh" ? ["/health"] : ["/fetch", LINK, LINK, "/health"],
+      name === "agent-mesh" ? ["/health"] : ["/fetch", LINK, LINK, LINK, "/health"],
     );
   });
 

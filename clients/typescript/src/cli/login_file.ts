@@ -41,7 +41,7 @@ export async function readLogin(): Promise<Login> {
   );
 }
 
-/** Moves the old login to where it is now. Returns null if there is none. */
+/** Moves the earlier command's login to the present place. Returns null if there was none. */
 async function takeOver(): Promise<Login | null> {
   const old = oldLoginFile();
   const login = await readLoginFrom(old);

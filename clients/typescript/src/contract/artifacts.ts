@@ -10,7 +10,7 @@ export interface paths {
     post: operations["commit"];
   };
   "/grant": {
-    /** Give another agent, or whoever has the link, access to an artifact until a given time. */
+    /** Give another agent, or anyone with the link, access to an artifact until a given time. */
     post: operations["grant"];
   };
   "/revoke": {
@@ -235,14 +235,14 @@ export interface components {
       grant_id: string;
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that has access; null: whoever has the token. */
+      /** @description The agent that has access; null: anyone with the token. */
       to_agent: string | null;
       /**
        * Format: date-time
        * @description When the grant expires.
        */
       expires_at: string;
-      /** @description For /fetch and for the link /d/<token>. Whoever has it has access to the file. It is never shown again. */
+      /** @description For /fetch and for the link /d/<token>. Anyone who has it can download the file. It is never shown again. */
       token: string;
     };
     Download: {
@@ -274,7 +274,7 @@ export interface components {
       artifact_id: string;
       /** @description The file's name. */
       key: string;
-      /** @description The agent that has access; null: whoever has the token. */
+      /** @description The agent that has access; null: anyone with the token. */
       to_agent: string | null;
       /**
        * Format: date-time
@@ -386,7 +386,7 @@ export interface components {
       grant_id?: string;
       /** @description The agent that gave the grant. */
       from_agent?: string;
-      /** @description The agent that has access. Missing if the grant is for whoever has the token. */
+      /** @description The agent that has access. Missing if the grant is for anyone with the token. */
       to_agent?: string;
       /**
        * Format: date-time
@@ -469,7 +469,7 @@ export interface operations {
         "application/json": {
           /** @description The artifact's id, `art_` and 32 hex digits. */
           artifact_id: string;
-          /** @description The agent that gets access. Default: whoever has the token. */
+          /** @description The agent that gets access. Default: anyone with the token. */
           to_agent?: string;
           /**
            * Format: date-time

@@ -1,6 +1,6 @@
 /**
  * The media type of a folder that `put` has packed. The parameter tells it from other tars, and
- * whoever does not know it still sees a tar.
+ * a program that does not know it still sees a tar.
  */
 export const PACKED_FOLDER = "application/x-tar; agent-files=folder";
 

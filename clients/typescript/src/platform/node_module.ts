@@ -1,8 +1,8 @@
 import { mayHaveNodeModules } from "./platform.ts";
 
 /**
- * A built-in module of Node, or null where there is none. Its name is no literal in an import, so a
- * bundler for browsers does not look for it. A browser is not asked: it would log an error.
+ * A built-in module of Node, or null on platforms without it. The name is no literal, so bundlers
+ * for browsers do not look for the module. Browsers are not asked: they would log an error.
  */
 export async function nodeModule<Module>(name: `node:${string}`): Promise<Module | null> {
   if (!mayHaveNodeModules) return null;

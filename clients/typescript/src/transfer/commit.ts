@@ -7,7 +7,7 @@ import { pause } from "../http/retries.ts";
  * minutes to move gigabytes.
  */
 const COMMIT_RETRY_SECONDS = 900;
-/** Between two calls, each of which verified a part. */
+/** The pause between two calls, each of which verifies a part. */
 const PAUSE_MILLISECONDS = 20;
 
 export interface CommitOptions extends CallOptions {

@@ -1,11 +1,11 @@
 import type { ErrorCode } from "../errors.ts";
 import type { Link } from "../operations/link.ts";
 import type { Components } from "./components.ts";
-import { linkErrorResponses, redirectResponse } from "./responses.ts";
+import { linkErrorResponses, linkShownResponse, redirectResponse } from "./responses.ts";
 
 /** The errors that every link can answer with. */
 const COMMON_ERRORS: readonly ErrorCode[] = [
-  // To any method but GET and HEAD.
+  // To any method but GET, HEAD and POST.
   "method_not_allowed",
   "rate_limited",
   "internal",
@@ -21,7 +21,7 @@ export function describeLink(
 ): [path: string, item: object] {
   const [base, name] = pattern.split("/:") as [string, string];
   const { summary, description, tag, callers, token, errors } = link;
-  const described = {
+  const describedWith = (responses: object) => ({
     tags: [tag],
     summary,
     description: `${description} Who may call it: ${callers}.`,
@@ -33,13 +33,17 @@ export function describeLink(
       ...components.body(token, "input"),
     }],
     responses: {
-      "302": redirectResponse(),
+      ...responses,
       ...linkErrorResponses([...COMMON_ERRORS, ...errors], components),
     },
-  };
+  });
   const operationId = `follow${base.slice(1).toUpperCase()}`;
   return [`${base}/{${name}}`, {
-    get: { operationId, ...described },
-    head: { operationId: `${operationId}Head`, ...described },
+    get: {
+      operationId,
+      ...describedWith({ "200": linkShownResponse(), "302": redirectResponse() }),
+    },
+    head: { operationId: `${operationId}Head`, ...describedWith({ "302": redirectResponse() }) },
+    post: { operationId: `${operationId}Post`, ...describedWith({ "303": redirectResponse() }) },
   }];
 }

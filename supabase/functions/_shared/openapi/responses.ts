@@ -130,7 +130,20 @@ export function redirectResponse(): object {
   };
 }
 
-/** As errorResponses, of a link: what GET and HEAD can bring about may also be a page. */
+/** The answer of a link to a browser or a preview. */
+export function linkShownResponse(): object {
+  return {
+    description: "What the link leads to: a page for a browser, text for a preview. It counts " +
+      "no download.",
+    headers: { ...COMMON_HEADERS, ...LINK_HEADERS },
+    content: {
+      "text/html": { schema: { type: "string" }, example: "<h1>house.txt</h1>" },
+      "text/plain": { schema: { type: "string" }, example: "house.txt, 32 bytes" },
+    },
+  };
+}
+
+/** As errorResponses, of a link: a browser may get them as a page. */
 export function linkErrorResponses(
   codes: readonly ErrorCode[],
   components: Components,

@@ -6,8 +6,8 @@ import type { RateLimits } from "../request/rate_limits.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 
 /**
- * A URL that is handed to a person, whose browser is led on: GET redirects, and HEAD tells whether
- * it would. The token, which is all behind the last slash, is the credential.
+ * A URL that is handed to a person, whose browser downloads a file from it. The token, which is all
+ * behind the last slash, is the credential.
  */
 export interface Link {
   /** One line. */
@@ -24,10 +24,23 @@ export interface Link {
   readonly limitedBy: (token: string) => string;
   /** The errors of its own, besides those that every link has. */
   readonly errors: readonly ErrorCode[];
-  /** Where GET leads. */
+  /** Where it leads: the URL of the download, which now counts. */
   readonly follow: (context: LinkContext) => Promise<string>;
-  /** Throws what `follow` would, and does nothing else. */
-  readonly check: (token: string) => Promise<void>;
+  /** What `follow` would lead to. Throws what `follow` would, and changes nothing. */
+  readonly describe: (token: string) => Promise<LinkedFile>;
+}
+
+/** The file behind a link. */
+export interface LinkedFile {
+  readonly key: string;
+  /** In bytes. */
+  readonly size: number;
+  /** The agent that owns it. */
+  readonly from_agent: string;
+  /** When the link stops working. */
+  readonly expires_at: string;
+  /** Null: any number. */
+  readonly downloads_left: number | null;
 }
 
 /** What a link is given of one request. */
@@ -60,7 +73,7 @@ export interface LinkRequest {
 interface LinkService {
   readonly serveLink: (
     link: Link,
-    served: LinkRequest & { readonly rateLimits: RateLimits },
+    served: LinkRequest & { readonly settings: PlatformSettings; readonly rateLimits: RateLimits },
   ) => Promise<Response>;
   readonly linkErrorResponse: (error: ServiceError, failed: LinkRequest) => Promise<Response>;
 }

@@ -22,9 +22,9 @@ export interface OperationContext<Input> {
 }
 
 /**
- * What a call does to what is there. It `reads` it; it `adds` to it, every time anew; it `sets`
+ * What a call does to the stored state. It `reads` it; it `adds` to it with each call; it `sets`
  * something, and the same call again changes nothing more; it `replaces` or ends something, and the
- * same call again changes nothing more; it `renews` something, every time anew.
+ * same call again changes nothing more; it `renews` something with each call.
  */
 export type Effect = "reads" | "adds" | "sets" | "replaces" | "renews";
 

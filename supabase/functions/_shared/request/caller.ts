@@ -75,7 +75,7 @@ export function readCredential(
   settings: PlatformSettings,
 ): AgentCaller | OperatorCaller | UserToken {
   const authorization = headers.get("authorization") ?? "";
-  // Nothing is cut off: HTTP has taken the blanks around a value, and a no-break space is none.
+  // Not trimmed: HTTP has removed the whitespace around a value. A no-break space is none.
   const bearer = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? null;
 
   if (bearer?.startsWith("ak_")) {

@@ -1,4 +1,4 @@
-/** Whoever sends the next request as soon as it is refused then sends one a second. */
+/** A caller that retries as soon as it is refused then sends one request a second. */
 const HELD_MILLISECONDS = 1000;
 
 /** Others are refused at once: a request that is held takes memory. */

@@ -4,9 +4,9 @@ import type { RATE_LIMIT_VARIABLES } from "../settings/rate_limits.ts";
 import type { SettingsOf } from "../settings/variables.ts";
 
 /**
- * How many callers are remembered at least; at most twice as many. Who was silent longest is
- * forgotten and starts anew. To be forgotten on purpose, a caller has to send as many requests in
- * other names.
+ * How many callers are remembered at least; at most twice as many. The caller that was silent
+ * longest is forgotten, and starts from zero. To be forgotten on purpose, a caller has to send this
+ * many requests in other names.
  */
 const REMEMBERED_CALLERS = 20_000;
 

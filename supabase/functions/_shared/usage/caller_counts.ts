@@ -40,7 +40,7 @@ const REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
 const MAX_CALLERS = 2000;
 
 /**
- * Keys of which the process does not know whose they are may be nobody's: anybody can make up any
+ * Agent keys that the process has not verified may belong to nobody: anyone can make up any
  * number. Beyond so many between two writes, they are not counted.
  */
 const MAX_UNKNOWN = 500;

@@ -33,7 +33,7 @@ export function countRequests(settings: PlatformSettings): Counting {
       processCounts.count(request, errorCode);
       if (caller?.kind === "agent" && identity !== null) identities.learn(caller.keyHash, identity);
       const counted = countedCaller(caller);
-      // Whoever an agent_id stands for was verified.
+      // The agent_id was verified.
       const isKnown = identity !== null || caller?.kind === "user";
       if (counted !== null) callerCounts?.count(counted, { errorCode, isKnown });
     },

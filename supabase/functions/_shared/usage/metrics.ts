@@ -18,7 +18,7 @@ export function answerMetrics(
 ): Response {
   const build: MetricFamily = {
     name: "agent_build_info",
-    help: "Which function this is, of which release, and what it runs on.",
+    help: "The function, its release, and the runtime it runs on.",
     type: "gauge",
     samples: [{
       labels: { function: name, version: VERSION, deno: Deno.version.deno },

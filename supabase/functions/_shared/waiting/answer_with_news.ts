@@ -27,10 +27,10 @@ interface Room {
 const roomOf = new WeakMap<CallDatabase, Room>();
 
 /**
- * The answer with something to tell, as soon as there is one; the ordinary answer when the time is
- * over. It is always one that the database gave to this caller: whoever may not ask any more gets
- * the refusal. Where nobody listens any more, or the process has to end, it is the last one. Throws
- * upstream_unavailable, before anything is asked, where as many wait as the process can hold.
+ * The answer that has news, as soon as there is one; the ordinary answer when the time is over. The
+ * database always gave it to this caller: one that may no longer ask gets the refusal. If nobody
+ * listens any more, or the process has to end, it is the latest one. Throws upstream_unavailable,
+ * before the database is asked, if as many requests wait as the process can hold.
  */
 export async function answerWithNews<Answer>(
   { callDatabase, settings }: Platform,

@@ -18,7 +18,7 @@ export interface Place {
 
 /**
  * The places of one process for requests that wait: each takes memory. They are shared out fairly:
- * when all are taken, whoever has the most loses one to whoever has at least two fewer.
+ * when all are taken, the caller that has the most loses one to a caller with at least two fewer.
  */
 export class Places {
   readonly #maximum: number;

@@ -11,7 +11,7 @@ export class Questions {
 
   async ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     if (this.#underWay < MAX_AT_ONCE) this.#underWay++;
-    // Whoever ends hands its turn on.
+    // A question that ends passes its turn to the next.
     else await new Promise<void>((resolve) => this.#next.push(resolve));
     try {
       return await question();

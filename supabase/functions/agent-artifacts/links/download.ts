@@ -1,4 +1,4 @@
-import type { Link } from "../../_shared/operations/link.ts";
+import type { Link, LinkedFile } from "../../_shared/operations/link.ts";
 import type { Platform } from "../../_shared/operations/operation.ts";
 import { sha256Hex } from "../../_shared/secrets.ts";
 import { createDownloads, GRANT_TOKEN_ERRORS } from "../download.ts";
@@ -7,24 +7,26 @@ import type { ArtifactsSettings } from "../settings.ts";
 
 /** /fetch for a person: the browser downloads the file. */
 export function createLink(platform: Platform<ArtifactsSettings>): Link {
+  const { callDatabase } = platform;
   const { redeem } = createDownloads(platform);
   return {
     summary:
       "Follow a link: redirects to the download of the file that the grant token gives access to.",
     description:
-      "If the grant has `max_downloads`, every redirect counts. HEAD answers as GET would, but " +
-      "without `location`, and does not count. Errors are HTML pages if the request prefers " +
-      "`text/html` to JSON.",
+      "If the grant has `max_downloads`, every redirect to the download counts, and nothing else. " +
+      "A browser gets a page with a button, which sends the POST, where the project serves HTML: " +
+      "not on the platform's default domain. The robots that chat programs send for a preview " +
+      "get the file's name and size as text. HEAD answers as a program's GET would, without " +
+      "`location`. Errors are HTML pages if the request prefers `text/html` to JSON.",
     tag: "Artifacts",
-    callers: "whoever has the link",
+    callers: "anyone with the link",
     token: grantToken,
     limitedBy: sha256Hex,
     errors: GRANT_TOKEN_ERRORS,
     async follow({ token, ...asking }) {
       return (await redeem(token, asking)).url;
     },
-    async check(token) {
-      await platform.callDatabase("check_grant_token", { token_hash: sha256Hex(token) });
-    },
+    describe: (token) =>
+      callDatabase<LinkedFile>("check_grant_token", { token_hash: sha256Hex(token) }),
   };
 }

@@ -1,30 +1,48 @@
+import type { Link, LinkRequest } from "../../_shared/operations/link.ts";
+import { requestPath } from "../../_shared/pipeline.ts";
 import { callerArgument } from "../../_shared/request/caller.ts";
 import type { RateLimits } from "../../_shared/request/rate_limits.ts";
-import { requestPath } from "../../_shared/pipeline.ts";
-import type { Link, LinkRequest } from "../../_shared/operations/link.ts";
+import type { PlatformSettings } from "../../_shared/settings/platform.ts";
+import { filePage, fileText } from "./file_page.ts";
+import { isPreview, prefersHtml } from "./visitors.ts";
+import { servesHtml } from "./served_html.ts";
 
 export { linkErrorResponse } from "./error_page.ts";
 
-/** Answers GET or HEAD of a link. Throws rate_limited, and what the link throws. */
+/** What a link is served with. */
+interface Served extends LinkRequest {
+  readonly settings: PlatformSettings;
+  readonly rateLimits: RateLimits;
+}
+
+/** Answers GET, HEAD or POST of a link. Throws rate_limited, and what the link throws. */
 export async function serveLink(
   link: Link,
-  { request, requestId, rateLimits }: LinkRequest & { readonly rateLimits: RateLimits },
+  { request, requestId, settings, rateLimits }: Served,
 ): Promise<Response> {
   const path = requestPath(request);
   // As it was sent: nobody is to have two spellings of one link.
   const token = link.token.parse(path.slice(path.lastIndexOf("/") + 1));
   const slot = rateLimits.enterAs(link.limitedBy(token));
   try {
-    const headers = new Headers();
+    const location = async () =>
+      await link.follow({ token, caller: callerArgument(null, requestId), request });
+    if (request.method === "POST") return redirect(303, await location());
     if (request.method === "HEAD") {
-      // Without a location: whoever follows that has the access.
-      await link.check(token);
-    } else {
-      const caller = callerArgument(null, requestId);
-      headers.set("location", await link.follow({ token, caller, request }));
+      await link.describe(token);
+      // Without its location, which gives access to anyone who follows it.
+      return redirect(302, null);
     }
-    return new Response(null, { status: 302, headers });
+    if (prefersHtml(request.headers) && servesHtml(request, settings)) {
+      return await filePage(await link.describe(token), request, settings);
+    }
+    if (isPreview(request.headers)) return fileText(await link.describe(token));
+    return redirect(302, await location());
   } finally {
     slot.leave();
   }
+}
+
+function redirect(status: 302 | 303, location: string | null): Response {
+  return new Response(null, { status, headers: location === null ? {} : { location } });
 }

@@ -12,7 +12,7 @@ export function artifactUri(artifactId: string): string {
   return `artifact://${artifactId}`;
 }
 
-/** What /open takes for a URI; null where it is none of an artifact. */
+/** What /open takes for a URI; null if it does not name an artifact. */
 export function openRequestOf(uri: string): object | null {
   const [, artifact_id] = BY_ID.exec(uri) ?? [];
   if (artifact_id !== undefined) return { artifact_id };

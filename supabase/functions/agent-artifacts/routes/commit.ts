@@ -119,7 +119,7 @@ export function createOperation(
         }
       }
 
-      // To a path for which no URL was ever signed: what is observed there cannot change any more.
+      // To a path that no URL was ever signed for, so the bytes there can no longer change.
       if (incoming_path !== null) {
         const outcome = await orRelease(store.move(incoming_path, sealed_path));
         if (outcome === "unknown") {

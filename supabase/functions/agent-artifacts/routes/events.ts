@@ -31,7 +31,7 @@ export function createOperation(platform: Platform): Operation {
       from_agent: sentAgentId.optional().meta({ description: "The agent that gave the grant." }),
       to_agent: sentAgentId.optional().meta({
         description:
-          "The agent that has access. Missing if the grant is for whoever has the token.",
+          "The agent that has access. Missing if the grant is for anyone with the token.",
       }),
       expires_at: sentExpiry.optional().meta({ description: "When the grant expires." }),
       max_downloads: z.int().min(1).optional()

@@ -13,10 +13,11 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
   const { redeem } = createDownloads(platform);
   return defineOperation({
     summary: "Exchange a grant token for a short-lived download URL.",
-    description: "If the grant has `max_downloads`, every answer counts, whoever sent the request.",
+    description:
+      "If the grant has `max_downloads`, every answer counts, no matter who sent the request.",
     operationId: "fetchGrant",
     tag: "Artifacts",
-    callers: "whoever has the token",
+    callers: "anyone with the token",
     // To the downloads of a grant that counts them.
     effect: "adds",
     identification: "none",

@@ -25,7 +25,8 @@ const grantWithoutToken = z.object({
 
 const response = grantWithoutToken.extend({
   token: sentGrantToken.meta({
-    description: "For /fetch and for the link /d/<token>. Whoever has it has access to the file. " +
+    description:
+      "For /fetch and for the link /d/<token>. Anyone who has it can download the file. " +
       "It is never shown again.",
   }),
 }).meta({ id: "Grant" });
@@ -39,7 +40,7 @@ export function createOperation(
 ): Operation {
   return defineOperation({
     summary:
-      "Give another agent, or whoever has the link, access to an artifact until a given time.",
+      "Give another agent, or anyone with the link, access to an artifact until a given time.",
     description: "The agent finds the grant in its /inbox and opens it with its own agent key. " +
       "The token gives access to somebody without an agent key: a program sends it to /fetch, a " +
       "person opens the link /d/<token>. Without `to_agent`, the token is the only access.",
@@ -50,7 +51,7 @@ export function createOperation(
     request: z.object({
       artifact_id: artifactId,
       to_agent: agentId.optional().meta({
-        description: "The agent that gets access. Default: whoever has the token.",
+        description: "The agent that gets access. Default: anyone with the token.",
         examples: ["builder"],
       }),
       expires_at: timestamp.meta({ description: "When the grant expires." }),

@@ -15,7 +15,7 @@ const REQUIRED_WITHOUT_GRANT_ID = {
 
 const request = z.object({
   artifact_id: artifactId.optional(),
-  // Null as in the answer of /grant, for whoever has the token.
+  // Null as in the answer of /grant, for anyone with the token.
   to_agent: agentId.nullish().meta({ description: "The agent whose access ends." }),
   grant_id: grantId.optional(),
   // Taken so that the request of /grant can be sent as it is; it narrows nothing.

@@ -40,7 +40,7 @@ volatile
 set search_path = ''
 as $$
 begin
-  -- Whoever comes at the same time waits for the row, and then asks again what is left.
+  -- A concurrent download waits for the row, and then checks again how many are left.
   update artifacts.grant_downloads d
   set downloads = d.downloads + 1
   where d.grant_id = count_download.grant_id and d.downloads < d.max_downloads;
@@ -106,7 +106,8 @@ volatile
 set search_path = ''
 as $$
 begin
-  -- Each was counted already. Whoever counts one now holds the row, and may wait for us.
+  -- All of these were already counted. A process that counts one now holds the row, and may wait
+  -- for this one.
   if artifacts.is_limited(settle_downloads.grant_id) then
     return;
   end if;

@@ -129,7 +129,7 @@ $$;
 comment on function public.grant_artifact(
   jsonb, text, text, timestamptz, text, text, integer, integer, integer
 ) is
-  'Gives an agent (null: whoever has the token) access to an artifact until expires_at, for '
+  'Gives an agent (null: anyone with the token) access to an artifact until expires_at, for '
   'max_downloads downloads (null: any number). Of the owner''s ended grants, the newest '
   'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
   'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';

@@ -1,4 +1,4 @@
--- Grants: access of one agent, or of whoever has the token, to one artifact, until the grant
+-- Grants: access of one agent, or of anyone with the token, to one artifact, until the grant
 -- expires or is revoked.
 
 create table artifacts.grants (
@@ -23,14 +23,14 @@ comment on table artifacts.grants is
   'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
   'stored.';
 comment on column artifacts.grants.to_agent is
-  'Null: whoever has the token; no agent has access with its agent key.';
+  'Null: anyone with the token; no agent has access with its agent key.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
   'When it expires or was revoked. Rows of ended grants stay for 30 days; an index on this column '
   'skips them.';
 
 create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
--- Those by grantee have nothing of what is for whoever has the token.
+-- Those by grantee have nothing of what is for anyone with the token.
 create index grants_by_grantee on artifacts.grants (to_agent, live_until, grant_id)
   where to_agent is not null;
 -- The order of /inbox.

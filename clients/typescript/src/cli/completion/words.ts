@@ -1,4 +1,4 @@
-/** What shells complete, as every shell needs it: made from what the commands declare. */
+/** The words that shells complete, made from the declarations of the commands. */
 import type { Completes, Described, Option } from "../command/command.ts";
 import { optionsOf } from "../command/help.ts";
 

@@ -29,7 +29,7 @@ const BATCH_BYTES = 1024 ** 2;
 
 /**
  * Writes a download to a temporary file beside `path`, and gives it that name once every byte is
- * verified: whoever looks finds all of it or nothing.
+ * verified: other programs see the whole file or nothing.
  */
 export async function save(
   { body, artifact }: Download,

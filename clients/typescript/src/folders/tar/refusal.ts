@@ -2,7 +2,7 @@ import { AgentError } from "../../http/agent_error.ts";
 
 const LONGEST_SHOWN = 200;
 
-/** The error of an archive of which nothing is extracted, because of one entry or as a whole. */
+/** The error for an archive that is not extracted, because of one entry or as a whole. */
 export function refusal(entry: string | null, why: string): AgentError {
   const subject = entry === null
     ? "The archive"
