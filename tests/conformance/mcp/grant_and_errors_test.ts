@@ -55,6 +55,57 @@ artifactTest(
 );
 
 artifactTest(
+  "link → a URL that leads to the file; with to_agent → refused, and nothing is granted",
+  async ({ planner, builder }) => {
+    const { artifact_id } = await publish(planner);
+    await using client = await connect("agent-artifacts", planner);
+    const refused = { artifact_id, to_agent: builder.id, expires_in_days: 1 };
+    assertToolError(await client.call("link", refused), "invalid_request");
+    assert.deepEqual((await givenGrants(planner)).grants, []);
+
+    const made = await client.succeed<{ url: string; grant_id: string }>("link", {
+      artifact_id,
+      expires_in_days: 1,
+      max_downloads: 1,
+    });
+    assert.deepEqual(Object.keys(made).sort(), ["expires_at", "grant_id", "url"]);
+    assert.equal(await download(made.url), "hello");
+    const [given] = (await givenGrants(planner)).grants;
+    assert.deepEqual(
+      [given?.grant_id, given?.to_agent, given?.downloads, given?.max_downloads],
+      [made.grant_id, null, 1, 1],
+    );
+  },
+);
+
+artifactTest(
+  "grant and link with expires_in_days → that many days from now; with expires_at too, neither, or no whole days → refused",
+  async ({ planner, builder }) => {
+    const { artifact_id } = await publish(planner);
+    await using client = await connect("agent-artifacts", planner);
+    for (const [tool, to] of [["grant", { to_agent: builder.id }], ["link", {}]] as const) {
+      const given = { artifact_id, ...to };
+      const before = (await givenGrants(planner)).grants;
+      for (
+        const bad of [
+          {},
+          { expires_in_days: 0 },
+          { expires_in_days: 1.5 },
+          { expires_in_days: 366 },
+          { expires_in_days: 1, expires_at: secondsFromNow(600) },
+        ]
+      ) {
+        assertToolError(await client.call(tool, { ...given, ...bad }), "invalid_request");
+      }
+      assert.deepEqual((await givenGrants(planner)).grants, before);
+      const { expires_at } = await client.succeed<Grant>(tool, { ...given, expires_in_days: 3 });
+      const days = (Date.parse(expires_at) - Date.now()) / 86_400_000;
+      assert.ok(days > 2.99 && days < 3.01, expires_at);
+    }
+  },
+);
+
+artifactTest(
   "an error of an operation → the tool's result has the body that HTTP answers with, and nothing has changed",
   async ({ planner, builder }) => {
     const { artifact_id, key } = await publish(planner);

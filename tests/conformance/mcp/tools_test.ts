@@ -1,27 +1,27 @@
 import assert from "node:assert/strict";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { createAgent, endCreatedAgents, functionUrl } from "../client.ts";
 import { connect, type FunctionName, type Tool } from "./mcp_client.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 
-/** The tools that do more than their operation, and the operation. */
-const OWN_TOOLS: Readonly<Record<string, string>> = {
-  put: "/register",
-  commit: "/commit",
-  inbox: "/inbox",
-  get: "/open",
-  fetch: "/fetch",
-  grant: "/grant",
-  wg_config: "/wg_config",
+/** The tools whose names are not their operation's. */
+const OWN_NAMES: Readonly<Record<string, string>> = { "/register": "put", "/open": "get" };
+
+/** What a tool leaves out of its operation's fields, where that is not the caller's own name. */
+const HIDDEN: Readonly<Record<string, readonly string[]>> = {
+  // There, it is another agent.
+  "/open": [],
+  // Ignored by the operation, too.
+  "/revoke": ["expires_at"],
 };
 
 interface JsonSchema {
-  readonly properties?: object;
+  readonly properties?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly required?: readonly string[];
 }
 
 interface Described {
-  readonly summary: string;
   readonly description: string;
   readonly requestBody: {
     readonly content: { readonly "application/json": { readonly schema: JsonSchema } };
@@ -31,7 +31,10 @@ interface Described {
 async function readOperations(name: FunctionName): Promise<Map<string, Described>> {
   const response = await fetch(functionUrl(`/${name}/openapi.json`));
   const { paths } = await response.json() as { paths: Record<string, { post?: Described }> };
-  return new Map(Object.entries(paths).flatMap(([path, { post }]) => post ? [[path, post]] : []));
+  // A link is followed by a browser, without a body.
+  return new Map(
+    Object.entries(paths).flatMap(([path, { post }]) => post?.requestBody ? [[path, post]] : []),
+  );
 }
 
 async function readTools(name: FunctionName): Promise<Map<string, Tool>> {
@@ -39,30 +42,51 @@ async function readTools(name: FunctionName): Promise<Map<string, Tool>> {
   return new Map((await client.sdk.listTools()).tools.map((tool) => [tool.name, tool]));
 }
 
+/** What a tool says of a field: less than the document, and nothing else. */
+const KEPT = ["type", "enum", "minimum", "maximum", "maxItems"];
+
+function kept(schema: object): object {
+  const said = Object.entries(schema).filter(([rule]) => KEPT.includes(rule));
+  return Object.fromEntries(said);
+}
+
 for (const name of ["agent-artifacts", "agent-mesh"] as const) {
-  Deno.test(`the tools of ${name} → one for each operation that an agent may call, by its summary and its fields`, async () => {
+  Deno.test(`the tools of ${name} → one for each operation that an agent may call, with its fields, but for those that name the caller`, async () => {
     const [operations, tools] = await Promise.all([readOperations(name), readTools(name)]);
-    for (const [path, { summary, description, requestBody }] of operations) {
+    for (const [path, { description, requestBody }] of operations) {
       const isOperators = description.endsWith("Who may call it: the operator.");
-      const ownTool = Object.keys(OWN_TOOLS).find((tool) => OWN_TOOLS[tool] === path);
-      const toolName = ownTool ?? path.slice(1).replaceAll("/", "_");
+      const toolName = OWN_NAMES[path] ?? path.slice(1).replaceAll("/", "_");
       const tool = tools.get(toolName);
       tools.delete(toolName);
       assert.equal(tool === undefined, isOperators, path);
       if (tool === undefined) continue;
+      assert.ok(tool.description!.length > 20, path);
+      const taken = tool.inputSchema.properties as Record<string, object>;
       const { properties = {}, required = [] } = requestBody.content["application/json"].schema;
-      if (ownTool === undefined) {
-        assert.ok(tool.description?.startsWith(summary), path);
-        assert.deepEqual(tool.inputSchema.properties, properties, path);
-        assert.deepEqual(tool.inputSchema.required, required, path);
-        continue;
-      }
-      const taken = tool.inputSchema.properties as Record<string, unknown>;
+      const missing = Object.keys(properties).filter((field) => !(field in taken));
+      assert.deepEqual(
+        missing,
+        HIDDEN[path] ?? ("agent_id" in properties ? ["agent_id"] : []),
+        path,
+      );
       for (const [field, schema] of Object.entries(properties)) {
-        assert.deepEqual(taken[field], schema, `${path}: ${field}`);
+        if (missing.includes(field)) continue;
+        for (const [rule, value] of Object.entries(kept(taken[field]!))) {
+          assert.deepEqual(schema[rule], value, `${path}: ${field} ${rule}`);
+        }
+      }
+      if (OWN_NAMES[path] === undefined && path !== "/grant" && path !== "/commit") {
+        assert.deepEqual(tool.inputSchema.required, required, path);
       }
     }
-    assert.deepEqual([...tools.keys()], []);
+    assert.deepEqual([...tools.keys()], name === "agent-artifacts" ? ["link"] : []);
+  });
+
+  Deno.test(`the list of tools of ${name} → at most 2,000 tokens, without numbers that only say "any"`, async () => {
+    const list = JSON.stringify([...(await readTools(name)).values()]);
+    const tokens = encode(list).length;
+    assert.ok(tokens <= 2000, `${tokens} tokens`);
+    assert.doesNotMatch(list, /9007199254740991|\$schema|"pattern"/);
   });
 }
 
@@ -94,4 +118,8 @@ Deno.test("annotations → which tools only read, which may take something away,
   }
   // Nothing reaches beyond this service.
   assert.deepEqual(named("openWorldHint"), []);
+  // A host takes what is left out for destructive, unless the tool only reads.
+  for (const [name, { annotations }] of tools) {
+    assert.ok(annotations?.readOnlyHint || annotations?.destructiveHint !== undefined, name);
+  }
 });

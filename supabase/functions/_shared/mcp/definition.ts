@@ -10,6 +10,8 @@ export interface McpCall {
    */
   readonly run: <Answer = object>(path: string, body: object) => Promise<Answer>;
   readonly settings: PlatformSettings;
+  /** The URL at which callers reach a path of this function. */
+  readonly urlOf: (path: string) => string;
 }
 
 /** A file that an answer is about: what MCP calls a resource link. */
@@ -26,7 +28,7 @@ export interface ToolAnswer {
   readonly link?: ResourceLink;
 }
 
-/** A tool that does more than call its operation. */
+/** A tool that is not its operation as it stands. */
 export interface ToolDefinition {
   readonly name: string;
   /** In place of the operation's own; undefined: what the operation says. */
@@ -36,11 +38,16 @@ export interface ToolDefinition {
   /** Where it does more to what is there than its operation. */
   readonly effect?: Effect;
   /** The arguments that it takes beside the operation's fields. */
-  readonly additions: z.ZodObject;
+  readonly additions?: z.ZodObject;
   /** Fields that the operation requires and the tool can do without. */
   readonly dispensable?: readonly string[];
-  /** `given` is everything that was sent; `added` is of it what `additions` has parsed. */
-  readonly call: (
+  /** Fields of the operation that the tool does not take, or not from a model. */
+  readonly hidden?: readonly string[];
+  /**
+   * `given` is everything that was sent; `added` is of it what `additions` has parsed. Left out: it
+   * calls its operation.
+   */
+  readonly call?: (
     mcp: McpCall,
     arguments_: { readonly given: object; readonly added: Readonly<Record<string, unknown>> },
   ) => Promise<ToolAnswer>;
@@ -95,5 +102,7 @@ export interface McpDefinition {
   readonly instructions: string;
   /** By the path of their operation. Every other operation is a tool as it stands. */
   readonly tools: Readonly<Record<string, ToolDefinition>>;
+  /** More tools, by the path of the operation whose fields they take. */
+  readonly furtherTools?: Readonly<Record<string, ToolDefinition>>;
   readonly resources?: ResourceDefinition;
 }

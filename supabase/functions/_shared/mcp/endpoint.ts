@@ -1,5 +1,6 @@
 import { type Caller, callerId } from "../request/caller.ts";
 import { ServiceError } from "../errors.ts";
+import { publicOrigin } from "../public_origin.ts";
 import { readJsonObject } from "../request/request_body.ts";
 import type { RateLimits, Slot } from "../request/rate_limits.ts";
 import { runOperation } from "../operations/run_operation.ts";
@@ -47,6 +48,7 @@ export async function answerMcp(request: Request, endpoint: McpEndpoint): Promis
     noteError,
     mcp: {
       settings,
+      urlOf: (path) => `${publicOrigin(request, settings)}/functions/v1/${endpoint.name}${path}`,
       async run<Answer>(path: string, body: object): Promise<Answer> {
         endpoint.noteOperation(path);
         const operation = await operations.get(path)!();

@@ -60,6 +60,9 @@ export async function serveMessage(
   }
 }
 
+/** A client that keeps it for an hour asks once a session, and sees a new release within the hour. */
+const CHANGED_BY_DEPLOYMENT = { ttlMs: 3_600_000, cacheScope: "private" } as const;
+
 function createServer(service: McpService): Server {
   const { name, operations, definition, mcp } = service;
   const { resources } = definition;
@@ -70,6 +73,11 @@ function createServer(service: McpService): Server {
     {
       capabilities: { tools: {}, ...(resources && { resources: {} }) },
       instructions: definition.instructions,
+      cacheHints: {
+        "tools/list": CHANGED_BY_DEPLOYMENT,
+        "resources/templates/list": CHANGED_BY_DEPLOYMENT,
+        "server/discover": CHANGED_BY_DEPLOYMENT,
+      },
     },
   );
   server.setRequestHandler("tools/list", async () => ({

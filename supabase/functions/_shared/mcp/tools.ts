@@ -1,6 +1,7 @@
 import type { JSONObject } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { madeOnce } from "../operations/made_once.ts";
+import { subject } from "../fields.ts";
 import type { Effect, Operation } from "../operations/operation.ts";
 import { parseBody } from "../request/request_body.ts";
 import type { McpCall, McpDefinition, ToolAnswer, ToolDefinition } from "./definition.ts";
@@ -13,7 +14,7 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: InputSchema;
-  readonly annotations: typeof ANNOTATIONS[Effect] & { readonly openWorldHint: false };
+  readonly annotations: Annotations;
 }
 
 /** No interface: it goes into JSON as it is, and the SDK's types take only an alias for that. */
@@ -23,13 +24,21 @@ type InputSchema = {
   readonly required: string[];
 };
 
-const ANNOTATIONS = {
-  reads: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
-  adds: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
-  sets: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
-  replaces: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
-  renews: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
-} as const satisfies Record<Effect, object>;
+/** What is left out is false. Of what only reads, nothing else is asked. */
+interface Annotations {
+  readonly readOnlyHint?: true;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: true;
+  readonly openWorldHint: false;
+}
+
+const ANNOTATIONS: Readonly<Record<Effect, Omit<Annotations, "openWorldHint">>> = {
+  reads: { readOnlyHint: true },
+  adds: { destructiveHint: false },
+  sets: { destructiveHint: false, idempotentHint: true },
+  replaces: { destructiveHint: true, idempotentHint: true },
+  renews: { destructiveHint: true },
+};
 
 /** By the operations that they are made of. */
 const listsOfTools = new WeakMap<LoadOperations, () => Promise<Tool[]>>();
@@ -56,8 +65,18 @@ async function describeTools(
   const loaded = await Promise.all(
     Array.from(operations, async ([path, load]) => [path, await load()] as const),
   );
-  return loaded.filter(([, operation]) => isForAgents(operation))
-    .map(([path, operation]) => describeTool(path, operation, definition.tools[path]));
+  return loaded.filter(([, operation]) => isForAgents(operation)).flatMap(([path, operation]) =>
+    toolsOf(path, definition).map((tool) => describeTool(path, operation, tool))
+  );
+}
+
+/** The tools of an operation; undefined: the operation as it stands. */
+function toolsOf(
+  path: string,
+  { tools, furtherTools }: McpDefinition,
+): (ToolDefinition | undefined)[] {
+  const further = furtherTools?.[path];
+  return [tools[path], ...(further === undefined ? [] : [further])];
 }
 
 /** Calls a tool by its name. Null: there is no such tool. Throws ServiceError. */
@@ -70,12 +89,13 @@ export async function callTool(
     readonly mcp: McpCall;
   },
 ): Promise<ToolAnswer | null> {
-  const path = [...operations.keys()].find((path) => nameOf(path, definition.tools[path]) === name);
+  const [path, tool] = [...operations.keys()]
+    .flatMap((path) => toolsOf(path, definition).map((tool) => [path, tool] as const))
+    .find(([path, tool]) => nameOf(path, tool) === name) ?? [];
   const operation = path && await operations.get(path)?.();
   if (!path || !operation || !isForAgents(operation)) return null;
-  const tool = definition.tools[path];
-  if (tool === undefined) return { body: await mcp.run(path, given) };
-  const added = parseBody(tool.additions, given) as Record<string, unknown>;
+  if (tool?.call === undefined) return { body: await mcp.run(path, given) };
+  const added = parseBody(tool.additions ?? z.object({}), given) as Record<string, unknown>;
   return await tool.call(mcp, { given, added });
 }
 
@@ -104,22 +124,48 @@ function describeTool(
   };
 }
 
-function inputSchemaOf(operation: Operation, tool: ToolDefinition | undefined): InputSchema {
-  const { properties, required } = jsonSchemaOf(operation.request);
-  if (tool === undefined) return { type: "object", properties, required };
-  const added = jsonSchemaOf(tool.additions);
+function inputSchemaOf({ request }: Operation, tool: ToolDefinition | undefined): InputSchema {
+  const additions = tool?.additions?.shape ?? {};
+  const { shape } = request as z.ZodObject;
+  const hidden = [
+    ...(tool?.hidden ?? []),
+    // An agent need not name itself. The operator must, and the instructions say so.
+    ...Object.keys(shape).filter((field) => isSubject(shape[field] as z.ZodType)),
+  ];
+  const fields = Object.entries({ ...shape, ...additions })
+    .filter(([field]) => field in additions || !hidden.includes(field));
+  const { properties = {}, required = [] } = z.toJSONSchema(z.object(Object.fromEntries(fields)), {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema, path }) => shorten(jsonSchema, String(path.at(-1))),
+  });
   return {
     type: "object",
-    properties: { ...properties, ...added.properties },
-    required: [...required, ...added.required]
-      .filter((field) => !tool.dispensable?.includes(field)),
+    properties: properties as JSONObject,
+    required: required.filter((field) => !tool?.dispensable?.includes(field)),
   };
 }
 
-function jsonSchemaOf(schema: z.ZodType): Omit<InputSchema, "type"> {
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, {
-    io: "input",
-    unrepresentable: "any",
-  });
-  return { properties: properties as JSONObject, required };
+function isSubject(field: z.ZodType): boolean {
+  return field.meta()?.description === subject.meta()?.description;
+}
+
+/** Fields whose names say what they are. */
+const SELF_EXPLANATORY = ["artifact_id", "grant_id", "limit"];
+
+const LEFT_OUT = ["pattern", "examples", "format", "minLength", "maxLength", "minItems"];
+
+/**
+ * Leaves out what a model reads in the description or learns from the refusal: a host puts every
+ * tool into the context of every conversation. All rules are in /openapi.json.
+ */
+function shorten(schema: z.core.JSONSchema.BaseSchema, field: string): void {
+  const isClear = SELF_EXPLANATORY.includes(field);
+  for (const rule of [...LEFT_OUT, ...(isClear ? ["description", "minimum", "maximum"] : [])]) {
+    delete schema[rule];
+  }
+  if (schema.minimum === 0) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  // The same as to leave the field out: false, 0, an empty text or list.
+  if (["false", "0", '""', "[]"].includes(JSON.stringify(schema.default))) delete schema.default;
 }

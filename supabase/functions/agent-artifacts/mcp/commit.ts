@@ -14,6 +14,9 @@ interface Committed extends Omit<Artifact, "state"> {
 /** /commit, and for those who are to have the file /grant too. */
 export const commitTool = defineTool({
   name: "commit",
+  summary: "Verify the uploaded bytes and make them the artifact's content.",
+  description: "Repeat it while `state` is `verifying`. After `size_mismatch` or " +
+    "`checksum_mismatch`, run the upload's `command` again, with the right bytes.",
   additions: z.object({
     to: z.array(agentId).max(MAX_GRANTEES, `Must have at most ${MAX_GRANTEES} agents.`).default([])
       .meta({ description: "The agents to grant it to, until it expires." }),

@@ -2,23 +2,76 @@ import * as z from "zod";
 import { ServiceError } from "../../_shared/errors.ts";
 import { defineTool } from "../../_shared/mcp/definition.ts";
 
+interface Granted {
+  readonly token: string;
+  readonly grant_id: string;
+  readonly expires_at: string;
+}
+
+const DAYS_RULE = "Must be a number of days from 1 to 365.";
+
+/** A model knows how long, and rarely what day it is. */
+const expiresInDays = z.int(DAYS_RULE).min(1, DAYS_RULE).max(365, DAYS_RULE).optional()
+  .meta({ description: "In place of `expires_at`." });
+
+/** `given` with the `expires_at` that `expires_in_days` means. Throws invalid_request. */
+function withEnd(given: object, expires_in_days: number | undefined): object {
+  if (expires_in_days === undefined) return given;
+  if ("expires_at" in given) {
+    const message = "Must not be sent with expires_at.";
+    throw new ServiceError("invalid_request", {
+      details: { issues: [{ path: "expires_in_days", message }] },
+    });
+  }
+  return {
+    ...given,
+    expires_at: new Date(Date.now() + expires_in_days * 86_400_000).toISOString(),
+  };
+}
+
 /** /grant, whose token is a secret that most conversations have no use for. */
 export const grantTool = defineTool({
   name: "grant",
+  summary: "Give another agent access to an artifact. It finds the grant in its inbox.",
+  description: "",
   additions: z.object({
+    expires_in_days: expiresInDays,
     show_token: z.boolean().default(false).meta({
-      description: "Also return the grant token. Anyone who reads this conversation then has it. " +
-        "Required without `to_agent`: the token is then the only access.",
+      description: "Also return the token. Anyone who reads this conversation then has it.",
     }),
   }),
-  async call({ run }, { given, added: { show_token } }) {
+  dispensable: ["expires_at"],
+  async call({ run }, { given, added: { show_token, expires_in_days } }) {
     if (!show_token && !("to_agent" in given)) {
       const message = "Required, unless show_token is true.";
       throw new ServiceError("invalid_request", {
         details: { issues: [{ path: "to_agent", message }] },
       });
     }
-    const { token, ...granted } = await run<{ readonly token: string }>("/grant", given);
+    const { token, ...granted } = await run<Granted>("/grant", withEnd(given, expires_in_days));
     return { body: show_token ? { ...granted, token } : granted };
+  },
+});
+
+/** /grant to a person, who opens the URL in a browser. */
+export const linkTool = defineTool({
+  name: "link",
+  summary: "Make a URL with which a person downloads an artifact.",
+  description: "Anyone who has the URL, or reads this conversation, has the file.",
+  additions: z.object({ expires_in_days: expiresInDays }),
+  dispensable: ["expires_at"],
+  hidden: ["to_agent"],
+  async call({ run, urlOf }, { given, added: { expires_in_days } }) {
+    if ("to_agent" in given) {
+      const message = "A link is for a person. Use grant for an agent.";
+      throw new ServiceError("invalid_request", {
+        details: { issues: [{ path: "to_agent", message }] },
+      });
+    }
+    const { token, grant_id, expires_at } = await run<Granted>(
+      "/grant",
+      withEnd(given, expires_in_days),
+    );
+    return { body: { url: urlOf(`/d/${token}`), grant_id, expires_at } };
   },
 });

@@ -10,6 +10,8 @@ interface Entry {
 /** /inbox, with what a model needs to choose by. */
 export const inboxTool = defineTool({
   name: "inbox",
+  summary: "List the files granted to you, newest first.",
+  description: "Send the answer's `latest` as the next `after` to see only newer ones.",
   additions: z.object({}),
   async call({ run }, { given }) {
     const { grants, ...position } = await run<{ readonly grants: readonly Entry[] }>(

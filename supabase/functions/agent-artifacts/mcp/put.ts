@@ -19,10 +19,10 @@ const additions = z.object({
     )
     .optional()
     .meta({
-      description: "The whole content, up to 16 KiB. It is uploaded and committed at once.",
+      description: "The whole content, up to 16 KiB.",
     }),
   file: sandboxPath.default("FILE")
-    .meta({ description: "The file's path, for the `command`. Default: FILE, which you replace." }),
+    .meta({ description: "The file's path, for the `command`." }),
 });
 
 /** /register, and for a text the upload and /commit too. */
@@ -31,10 +31,9 @@ export const putTool = defineTool({
   summary:
     "Put a file under a name (`key`): returns the command to upload it, or takes a small text.",
   description:
-    "Run the command at once, then call commit. With `text`, the answer is the committed " +
-    "artifact, and `size` is not needed. Committing another file under the name supersedes the " +
-    "first. Defaults: `mime` is text/plain for a text, otherwise application/octet-stream; " +
-    `\`ttl_days\` is ${DEFAULT_TTL_DAYS}.`,
+    "Run the command at once, then call commit. `text` is committed at once, and needs no `size`. " +
+    "A later file of the name supersedes this one. Default `mime`: text/plain for a text, " +
+    `otherwise application/octet-stream. Default \`ttl_days\`: ${DEFAULT_TTL_DAYS}.`,
   // A text is committed too, and takes the place of what its key named before.
   effect: "renews",
   additions,

@@ -56,8 +56,7 @@ export function createOperation(
       }),
       expires_at: timestamp.meta({ description: "When the grant expires." }),
       max_downloads: maxDownloads.optional().meta({
-        description: "How many answers of /fetch, /open and the link to allow together; then " +
-          "410 `grant_used_up`. Default: any number.",
+        description: "How many downloads to allow; then 410 `grant_used_up`. Default: any number.",
       }),
     }),
     response,
