@@ -7,6 +7,7 @@ import { installPackage } from "../installed_package.ts";
 
 /** What the tests install, exactly. */
 const TOOLS = {
+  "@modelcontextprotocol/conformance": "0.1.16",
   bun: "1.4.5",
   esbuild: "0.28.2",
   // The newest that runs under Node 20.
