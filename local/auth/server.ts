@@ -1,5 +1,6 @@
 import { type Context, Hono } from "hono";
 import { decode, verify } from "hono/jwt";
+import { addOAuthServer } from "./oauth/server.ts";
 import { publicKeyOf, type SigningKey } from "./signing_key.ts";
 
 export interface AuthOptions {
@@ -22,9 +23,9 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Starts a stand-in for Supabase Auth, which answers what verifying a user's token takes, and what
- * supabase-js asks when it is given a session: the public keys, and who the user of a token is. It
- * keeps no users and no sessions: a user is whom a token names, as long as the token lasts. It
- * stands behind the gateway, so paths come without `/auth/v1`.
+ * supabase-js asks when it is given a session: the public keys, and who the user of a token is; and
+ * what an OAuth client asks. It keeps no users and no sessions: a user is whom a token names, as
+ * long as the token lasts. It stands behind the gateway, so paths come without `/auth/v1`.
  */
 export function startAuth(options: AuthOptions): AuthServer {
   const app = new Hono();
@@ -58,6 +59,10 @@ export function startAuth(options: AuthOptions): AuthServer {
       return refuse(context, claims["sub"] ? 400 : 403, { code: "bad_jwt", message });
     }
     return context.json(userOf(claims));
+  });
+  addOAuthServer(app, {
+    signingKey: options.signingKey,
+    verifiedClaims: (token) => verifiedClaims(token, options),
   });
 
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, app.fetch);

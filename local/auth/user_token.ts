@@ -8,6 +8,8 @@ export interface User {
   /** A UUID. */
   readonly sub: string;
   readonly agentId: string;
+  /** The OAuth client that acts for the user. Left out: the user's own session. */
+  readonly clientId?: string;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface User {
  */
 export function signUserToken(
   key: SigningKey,
-  { sub, agentId }: User,
+  { sub, agentId, clientId }: User,
   { url, seconds = DEFAULT_SECONDS }: { readonly url: string; readonly seconds?: number },
 ): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
@@ -36,6 +38,7 @@ export function signUserToken(
       amr: [{ method: "password", timestamp: now }],
       session_id: crypto.randomUUID(),
       is_anonymous: false,
+      ...(clientId !== undefined && { client_id: clientId }),
     },
     { ...key },
     key.alg,

@@ -92,7 +92,7 @@ function route(
   response: ServerResponse,
   { keys, upstreams, connections }: GatewayOptions & { readonly connections: Connections },
 ): void {
-  const url = request.url ?? "/";
+  const url = authMetadata(request.url ?? "/");
   const [, prefix, rest] = /^\/(functions|rest|storage|auth)\/v1(?=[/?]|$)(.*)$/s.exec(url) ?? [];
   const path = rest?.startsWith("/") ? rest : `/${rest ?? ""}`;
   if (prefix === "functions") {
@@ -127,9 +127,24 @@ function route(
   });
 }
 
-/** Storage judges keys itself; who verifies tokens needs none. */
+/**
+ * OAuth clients put the well-known path before an issuer's own path (RFC 8414, section 3.1). The
+ * platform serves Auth's metadata there, too.
+ */
+function authMetadata(url: string): string {
+  return url.replace(
+    /^\/(\.well-known\/(?:oauth-authorization-server|openid-configuration))\/auth\/v1$/,
+    "/auth/v1/$1",
+  );
+}
+
+/** What browsers and OAuth clients open, which have no key of the project. */
+const OPEN_AUTH_PATHS =
+  /^\/(?:\.well-known\/|oauth\/(?:authorize|consent|token|clients\/register)\b)/;
+
+/** Storage judges keys itself. */
 function isKeyRequired(prefix: string, path: string): boolean {
-  return prefix === "rest" || (prefix === "auth" && !path.startsWith("/.well-known/"));
+  return prefix === "rest" || (prefix === "auth" && !OPEN_AUTH_PATHS.test(path));
 }
 
 function portOf(prefix: string, { postgrest, storage, auth }: Upstreams): number {

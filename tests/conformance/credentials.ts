@@ -13,5 +13,9 @@ export function listWith(agent: Agent, headers: Record<string, string>): Promise
 /** Asserts 401 unauthenticated, with the header that says which credential is missing. */
 export function assertUnauthenticated(answer: Answer): void {
   assertError(answer, 401, "unauthenticated");
-  assert.equal(answer.headers.get("www-authenticate"), "Bearer");
+  // /mcp also says where its metadata is.
+  assert.match(
+    answer.headers.get("www-authenticate") ?? "",
+    /^Bearer(?: resource_metadata="\S+")?$/,
+  );
 }

@@ -93,6 +93,7 @@ const COMMON_PATHS: Readonly<Record<keyof CommonPaths, "GET" | "POST">> = {
   "/metrics": "GET",
   "/openapi.json": "GET",
   "/mcp": "POST",
+  "/.well-known/oauth-protected-resource": "GET",
 };
 
 /** They are loaded by the first request for one of them: no other request waits for that. */

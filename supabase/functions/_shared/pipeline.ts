@@ -37,6 +37,8 @@ interface RequestVariables {
   /** The operations that MCP tools called, for the log. */
   operations: string[];
   error: unknown;
+  /** The `www-authenticate` of a 401; null: the usual one. */
+  challenge: string | null;
   /** Whether a person opened it in a browser: errors are then pages. */
   isLink: boolean;
 }
@@ -128,6 +130,7 @@ function setInitialVariables(context: AppContext): void {
   context.set("caller", null);
   context.set("slot", UNLIMITED);
   context.set("operations", []);
+  context.set("challenge", null);
   context.set("isLink", false);
 }
 
@@ -192,6 +195,8 @@ const EXPOSED_HEADERS = ["x-request-id", "retry-after", "www-authenticate"];
 function completeHeaders(context: AppContext): void {
   // Set on the existing response: Hono's own way would make a new response for each header.
   const { headers } = context.res;
+  const challenge = context.get("challenge");
+  if (challenge !== null && context.res.status === 401) headers.set("www-authenticate", challenge);
   headers.set("x-request-id", context.get("requestId"));
   headers.set("cache-control", "no-store");
   headers.set("access-control-allow-origin", "*");

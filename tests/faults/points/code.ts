@@ -16,7 +16,7 @@ const ENVIRONMENT = new Map([
 ]);
 
 /** These call nothing. */
-const WITHOUT_CALLS = /\/openapi\.json$/;
+const WITHOUT_CALLS = /\/(?:openapi\.json|\.well-known\/oauth-protected-resource)$/;
 
 const DATABASE_CALL = /\b(?:call|relay)Database\b[^("]*\(\s*"(\w+)"/g;
 

@@ -22,7 +22,12 @@ interface CommonPathsOptions<Settings extends PlatformSettings> {
 /** What the platform asks of every function, by path. */
 export type CommonPaths = Readonly<
   Record<
-    "/whoami" | "/health" | "/metrics" | "/openapi.json" | "/mcp",
+    | "/whoami"
+    | "/health"
+    | "/metrics"
+    | "/openapi.json"
+    | "/mcp"
+    | "/.well-known/oauth-protected-resource",
     (context: AppContext) => Promise<Response>
   >
 >;
@@ -50,6 +55,15 @@ export function createCommonPaths<Settings extends PlatformSettings>(
       addressLimits.within(req.raw, async () => {
         const headers = { "content-type": "application/json" };
         return new Response(await document(), { headers });
+      }),
+    "/.well-known/oauth-protected-resource": ({ req }) =>
+      addressLimits.within(req.raw, async () => {
+        const { protectedResource } = await import("../mcp/protected_resource.ts");
+        return Response.json(protectedResource({
+          request: req.raw,
+          name: description.name,
+          settings: platform.settings,
+        }));
       }),
   };
 }
@@ -79,10 +93,12 @@ async function serveMcp<Settings extends PlatformSettings>(
     operations,
     loadMcp: description.loadMcp,
     ...admission,
-    admit: async () => ({
-      caller: await admit(context, admission),
-      slot: context.get("slot"),
-    }),
+    async admit() {
+      const { challenge } = await import("../mcp/protected_resource.ts");
+      const asked = { request: context.req.raw, name: description.name, ...admission };
+      context.set("challenge", challenge(asked));
+      return { caller: await admit(context, admission), slot: context.get("slot") };
+    },
     requestId: context.get("requestId"),
     noteOperation: (path) => context.get("operations").push(path),
     noteError: (error) => context.set("error", error),

@@ -60,7 +60,7 @@ export async function serveMessage(
   }
 }
 
-/** A client that keeps it for an hour asks once a session, and sees a new release within the hour. */
+/** A client that keeps it asks once a session, and sees a new release within the hour. */
 const CHANGED_BY_DEPLOYMENT = { ttlMs: 3_600_000, cacheScope: "private" } as const;
 
 function createServer(service: McpService): Server {
