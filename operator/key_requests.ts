@@ -51,7 +51,7 @@ export function readExpiry(text: string | undefined): string | null {
   const parsed = timestamp.safeParse(text);
   if (!parsed.success) {
     throw new CommandError(
-      "--expires-at must be an ISO 8601 timestamp in UTC, such as 2027-01-31T09:30:00Z. No key was made.",
+      "--expires-at must be an ISO 8601 timestamp in UTC, such as 2027-01-31T09:30:00Z. No agent key was made.",
     );
   }
   return parsed.data;
@@ -61,6 +61,6 @@ async function readText(file: string): Promise<string> {
   try {
     return await (file === "-" ? text(process.stdin) : readFile(file, "utf8"));
   } catch (cause) {
-    throw new CommandError(`${file} cannot be read. No key was made.`, { cause });
+    throw new CommandError(`${file} cannot be read. No agent key was made.`, { cause });
   }
 }

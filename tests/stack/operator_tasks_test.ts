@@ -84,7 +84,7 @@ for (
       code: 1,
       output: "",
       errors:
-        "--expires-at must be an ISO 8601 timestamp in UTC, such as 2027-01-31T09:30:00Z. No key was made.",
+        "--expires-at must be an ISO 8601 timestamp in UTC, such as 2027-01-31T09:30:00Z. No agent key was made.",
     });
     assert.equal((await revoke(agent)).errors, NO_AGENT);
   });

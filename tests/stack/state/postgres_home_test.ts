@@ -52,7 +52,7 @@ Deno.test("a copied state directory with a home outside → that home is neither
   await assert.rejects(openPostgresHome(copy.path, null), {
     name: "CommandError",
     message:
-      `${copy.path} is a copy whose database lies elsewhere (${state.home}) and belongs to ${state.path}: run \`deno task reset\` on this copy, which leaves that database alone, then start anew.`,
+      `${copy.path} is a copy whose database lies elsewhere (${state.home}) and belongs to ${state.path}: run \`deno task reset\` on this copy, which leaves that database alone, then start again.`,
   });
   assert.deepEqual(await snapshot(state.home), before);
   assert.equal(await removePostgresHome(copy.path), state.path);
