@@ -110,7 +110,8 @@ export async function listedOperations(name: string): Promise<string[]> {
   const described = await describedFunction(name);
   assert.ok(described, `${name} has no OpenAPI document`);
   return Object.entries(described.document.paths)
-    .filter(([, item]) => "post" in item)
+    // A browser posts the form of a link's page.
+    .filter(([path, item]) => "post" in item && !path.startsWith("/d/"))
     .map(([path]) => path.slice(1));
 }
 

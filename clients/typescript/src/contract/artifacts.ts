@@ -476,7 +476,7 @@ export interface operations {
            * @description When the grant expires.
            */
           expires_at: string;
-          /** @description How many answers of /fetch, /open and the link to allow together; then 410 `grant_used_up`. Default: any number. */
+          /** @description How many downloads to allow; then 410 `grant_used_up`. Default: any number. */
           max_downloads?: number;
         };
       };

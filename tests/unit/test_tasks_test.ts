@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../local/command/project.ts";
+
+const TASKS = ["test", "test:long", "test:rotation", "test:faults"];
+
+/** The folders that a task runs, and those below them that it leaves to another task. */
+function foldersOf(task: string): { readonly run: string[]; readonly left: string[] } {
+  const words = task.split(" ");
+  const ignored = words.find((word) => word.startsWith("--ignore="));
+  return {
+    run: words.filter((word) => word.startsWith("tests/")),
+    left: ignored?.slice("--ignore=".length).split(",") ?? [],
+  };
+}
+
+function isIn(file: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => file.startsWith(`${folder}/`));
+}
+
+Deno.test("every file of tests → run by exactly one of the tasks", async () => {
+  const { tasks } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
+  const running = TASKS.map((name) => foldersOf(tasks[name]));
+  const files = (await readdir(join(PROJECT, "tests"), { recursive: true }))
+    .filter((file) => file.endsWith("_test.ts")).map((file) => `tests/${file}`);
+  assert.ok(files.length > 100);
+  const wrong = files.filter((file) =>
+    running.filter(({ run, left }) => isIn(file, run) && !isIn(file, left)).length !== 1
+  );
+  assert.deepEqual(wrong, []);
+});
