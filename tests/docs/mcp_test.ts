@@ -82,6 +82,16 @@ artifactTest("docs/mcp.md, Cursor → its configuration leads to the tools", asy
   await assertConnects({ url, authorization: headers.Authorization });
 });
 
+artifactTest("docs/mcp.md, VS Code → its configuration leads to the tools", async ({ planner }) => {
+  const text = filledIn(await documentedBlock("docs/mcp.md, Add it to a host, 4"));
+  const { servers, inputs: [input] } = JSON.parse(text);
+  assert.equal(input.password, true);
+  const { type, url, headers } = servers["agent-artifacts"];
+  assert.equal(type, "http");
+  const authorization = headers.Authorization.replace(`\${input:${input.id}}`, planner.key);
+  await assertConnects({ url, authorization });
+});
+
 Deno.test("docs/mcp.md, by paths → each host is told to run `agentfiles mcp` with a root", async () => {
   await using terminal = await Terminal.open();
   await installClaude(terminal);

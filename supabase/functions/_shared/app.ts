@@ -1,6 +1,6 @@
 import type { AppDescription } from "./app_description.ts";
 import type { CommonPaths } from "./common_paths/common_paths.ts";
-import { errorResponse, ServiceError } from "./errors.ts";
+import { ServiceError } from "./errors.ts";
 import type { Link, Links } from "./operations/link.ts";
 import { eachMadeOnce, madeOnce } from "./operations/made_once.ts";
 import type { Operation } from "./operations/operation.ts";
@@ -8,8 +8,8 @@ import {
   type Admission,
   answerOperation,
   type App,
-  type AppContext,
   createPipeline,
+  methodNotAllowed,
 } from "./pipeline.ts";
 import { RateLimits } from "./request/rate_limits.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
@@ -100,23 +100,13 @@ const COMMON_PATHS: Readonly<Record<keyof CommonPaths, "GET" | "POST">> = {
 function addCommonPaths(app: App, load: () => Promise<CommonPaths>): void {
   const commonPaths = madeOnce(load);
   for (const [path, method] of Object.entries(COMMON_PATHS)) {
-    app.on(method, path, async (context) => {
+    // A GET of /mcp is refused, too, but not before its credential was looked at.
+    app.on(path === "/mcp" ? ["GET", method] : [method], path, async (context) => {
       context.set("path", path);
       return await (await commonPaths())[path as keyof CommonPaths](context);
     });
     app.all(path, methodNotAllowed(`${method}, OPTIONS`));
   }
-}
-
-function methodNotAllowed(allow: string): (context: AppContext) => Response {
-  return (context) => {
-    const response = errorResponse(
-      new ServiceError("method_not_allowed"),
-      context.get("requestId"),
-    );
-    response.headers.set("allow", allow);
-    return response;
-  };
 }
 
 function settingsOrError<Settings extends PlatformSettings>(

@@ -173,6 +173,18 @@ export async function answerOperation(
   return answer instanceof Response ? answer : Response.json(answer);
 }
 
+/** Answers 405, with the methods that are allowed. */
+export function methodNotAllowed(allow: string): (context: AppContext) => Response {
+  return (context) => {
+    const response = errorResponse(
+      new ServiceError("method_not_allowed"),
+      context.get("requestId"),
+    );
+    response.headers.set("allow", allow);
+    return response;
+  };
+}
+
 async function answerError(
   error: Error,
   context: AppContext,

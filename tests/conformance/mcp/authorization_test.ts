@@ -37,6 +37,15 @@ for (const name of ["agent-artifacts", "agent-mesh"]) {
     }
   });
 
+  Deno.test(`GET /${name}/mcp without a credential → 401 with the same challenge, which some clients look for before they POST`, async () => {
+    const answer = await fetch(functionUrl(`/${name}/mcp`));
+    await answer.body?.cancel();
+    assert.equal(answer.status, 401);
+    const metadata = functionUrl(`/${name}${WELL_KNOWN}`);
+    const challenge = `Bearer resource_metadata="${metadata}"`;
+    assert.equal(answer.headers.get("www-authenticate"), challenge);
+  });
+
   Deno.test(`a request to ${name} that claims another host → metadata of the project's own origin`, async () => {
     const headers = { "x-forwarded-host": "evil.example", "x-forwarded-proto": "https" };
     const answer = await fetch(functionUrl(`/${name}${WELL_KNOWN}`), { headers });

@@ -2,7 +2,7 @@ import type { AppDescription } from "../app_description.ts";
 import type { Link } from "../operations/link.ts";
 import { madeOnce } from "../operations/made_once.ts";
 import type { Operation, Platform } from "../operations/operation.ts";
-import { type Admission, admit, type AppContext } from "../pipeline.ts";
+import { type Admission, admit, type AppContext, methodNotAllowed } from "../pipeline.ts";
 import { type CallerArgument, callerArgument } from "../request/caller.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import type { LateCounting } from "../usage/counting.ts";
@@ -87,18 +87,25 @@ async function serveMcp<Settings extends PlatformSettings>(
   context: AppContext,
   { description, admission, operations }: CommonPathsOptions<Settings>,
 ): Promise<Response> {
+  async function admitOrChallenge() {
+    const { challenge } = await import("../mcp/protected_resource.ts");
+    const asked = { request: context.req.raw, name: description.name, ...admission };
+    context.set("challenge", challenge(asked));
+    return { caller: await admit(context, admission), slot: context.get("slot") };
+  }
+
+  if (context.req.method !== "POST") {
+    // No stream is served. Before their first POST, some OAuth clients look here for the challenge.
+    await admitOrChallenge();
+    return methodNotAllowed("POST, OPTIONS")(context);
+  }
   const { answerMcp } = await import("../mcp/endpoint.ts");
   return await answerMcp(context.req.raw, {
     name: description.name,
     operations,
     loadMcp: description.loadMcp,
     ...admission,
-    async admit() {
-      const { challenge } = await import("../mcp/protected_resource.ts");
-      const asked = { request: context.req.raw, name: description.name, ...admission };
-      context.set("challenge", challenge(asked));
-      return { caller: await admit(context, admission), slot: context.get("slot") };
-    },
+    admit: admitOrChallenge,
     requestId: context.get("requestId"),
     noteOperation: (path) => context.get("operations").push(path),
     noteError: (error) => context.set("error", error),
