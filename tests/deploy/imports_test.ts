@@ -51,7 +51,7 @@ Deno.test("the pins of deno.json → npm packages of one exact version each", as
   const { imports } = await readConfiguration(join(PROJECT, "deno.json"));
   // No mapping of a whole folder of a package: the platform's bundler has refused those.
   const exact =
-    /^npm:(?:@[a-z0-9-]+\/)?[a-z0-9-]+@\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\/[A-Za-z0-9/]*[A-Za-z0-9](?:\.js)?)?$/;
+    /^npm:(?:@[a-z0-9-]+\/)?[a-z0-9-]+@\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\/[A-Za-z0-9_/]*[A-Za-z0-9](?:\.js)?)?$/;
   assert.deepEqual(Object.values(imports).filter((specifier) => !exact.test(specifier)), []);
 });
 
