@@ -16,6 +16,7 @@ import {
 import {
   answersPing,
   listen,
+  PATIENT,
   Pings,
   reaches,
   socatAddress,
@@ -71,7 +72,7 @@ tunnelTest(
 
     await putRule({ from: alice, to: bob, ...TCP_80 });
     await bob.meshAgent.untilApplied();
-    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
+    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }, PATIENT), true);
 
     await pings.untilSent(10);
     const { sent, lost } = await pings.stop();
@@ -127,7 +128,7 @@ tunnelTest(
     await putRule({ from: bob, to: alice, ...TCP_80 });
     await alice.meshAgent.untilApplied();
     await listen(alice.host, TCP_80);
-    assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }), true);
+    assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }, PATIENT), true);
 
     await pings.untilSent(20);
     const { sent, lost } = await pings.stop();
