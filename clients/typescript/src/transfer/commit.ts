@@ -7,7 +7,7 @@ import { pause } from "../http/retries.ts";
  * minutes to move gigabytes.
  */
 const COMMIT_RETRY_SECONDS = 900;
-/** The pause between two calls, each of which verifies a part. */
+/** The pause between two calls. Each verifies a part of the file. */
 const PAUSE_MILLISECONDS = 20;
 
 export interface CommitOptions extends CallOptions {
