@@ -16,7 +16,6 @@ import {
 import {
   answersPing,
   listen,
-  PATIENT,
   Pings,
   reaches,
   socatAddress,
@@ -72,7 +71,7 @@ tunnelTest(
 
     await putRule({ from: alice, to: bob, ...TCP_80 });
     await bob.meshAgent.untilApplied();
-    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }, PATIENT), true);
+    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
 
     await pings.untilSent(10);
     const { sent, lost } = await pings.stop();
@@ -128,7 +127,7 @@ tunnelTest(
     await putRule({ from: bob, to: alice, ...TCP_80 });
     await alice.meshAgent.untilApplied();
     await listen(alice.host, TCP_80);
-    assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }, PATIENT), true);
+    assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }), true);
 
     await pings.untilSent(20);
     const { sent, lost } = await pings.stop();

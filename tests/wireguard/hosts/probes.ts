@@ -19,9 +19,6 @@ export async function listen(
   await untilListening(host, { proto, port });
 }
 
-/** For what has to be reached: a busy machine may lose the first packets of a connection. */
-export const PATIENT = { withinSeconds: 10 } as const;
-
 /** Whether something sent from `host` to `target` comes back in time. */
 export async function reaches(
   host: Host,
