@@ -43,6 +43,8 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
     await listen(alice.host, TCP_80);
+    // Without a session yet, the tunnel would wait for WireGuard's next handshake, 5 s later.
+    await untilPingAnswered(alice.host, { address: bob.ipv4 });
     const pings = Pings.start(alice.host, bob.ipv4);
 
     await alice.meshAgent.stop("SIGKILL");
