@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
 
-const TASKS = ["test", "test:long", "test:rotation", "test:faults"];
+const TASKS = ["test", "test:programs", "test:long", "test:rotation", "test:faults"];
 
 interface Folders {
   readonly run: readonly string[];
