@@ -736,7 +736,7 @@ def _parsed(url: str) -> urllib.parse.SplitResult:
             raise ValueError("it does not begin with https://")
         if not parts.hostname:
             raise ValueError("it names no host")
-        # A host name that cannot be looked up, and a port that is none.
+        # A host name that cannot be looked up, or an invalid port.
         parts.hostname.encode("idna")
         if parts.port == 0 or re.search(r"[\x00-\x20\x7f]", parts.netloc):
             raise ValueError("its host or port cannot be one")

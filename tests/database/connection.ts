@@ -56,7 +56,7 @@ export async function createFromTemplate(
 }
 
 /**
- * The name of the database of which every `withProjectDatabase` is a copy. The first one of a run
+ * The database that every `withProjectDatabase` copies. The first one of a run
  * makes it.
  */
 async function makeTemplate(

@@ -1,4 +1,4 @@
-/** A deployment to put faults into: a stack of its own, of which one function may be another. */
+/** A deployment to put faults into: a separate stack, where one function may be replaced. */
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";

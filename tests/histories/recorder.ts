@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { headersOf, type JsonObject, type Sender } from "../conformance/client.ts";
 import { DOWNLOAD, type Entry } from "./history.ts";
 
-/** Longer than a function's own deadlines, of which a request may meet several. */
+/** Longer than several of a function's deadlines in a row: one request may meet more than one. */
 const PATIENCE_MILLISECONDS = 45_000;
 
 /** A request of a history, before it is sent. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { MEBIBYTE } from "../own_function/commits/memory.ts";
 
-/** Writes a file of `size` bytes, whole mebibytes, each of which is different. */
+/** Writes a file of `size` bytes (whole mebibytes); each mebibyte is different. */
 export async function writeLargeFile(path: string, size: number): Promise<void> {
   const block = new Uint8Array(MEBIBYTE).map((_, index) => index * 31 + (index >> 8));
   const view = new DataView(block.buffer);

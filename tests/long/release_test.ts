@@ -103,7 +103,7 @@ for grant in files.inbox():
         Array(4).fill(undefined),
       );
       assert.ok(manifest.keywords.length > 0);
-      // Nobody has chosen a licence yet, so npm is told that there is none.
+      // The owner has not chosen a licence yet, so the package declares none.
       assert.equal(manifest.license, "UNLICENSED");
       const licences = await readFile(join(package_, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
       for (const name of ["zod", "@noble/hashes", "modern-tar", "mrmime"]) {

@@ -81,7 +81,7 @@ Deno.test("events --limit of more than a page → so many of the newest, oldest 
   });
 });
 
-Deno.test("events --type of which none is on record → no row, and on standard error that all were looked at", async () => {
+Deno.test("events --type with a type that never happened → no row; standard error says that all events were searched", async () => {
   await withBusyAgent(3_000, async ({ id }) => {
     for (const since of [[], ["--since", "1h"]]) {
       const { code, output, errors } = await run(

@@ -55,7 +55,7 @@ Deno.test("POST /object/upload/sign with the publishable key → refused; with n
   assert.equal((await errorOf(await fetch(url, { method: "POST" }))).status, 400);
 });
 
-Deno.test("PUT with a content type that is none → 415 in the body, and nothing is stored", async () => {
+Deno.test("PUT with an invalid content type → 415 in the body, and nothing is stored", async () => {
   const bucket = await openBucket();
   const url = await bucket.signUpload("a");
   for (const garbage of ["garbage", "text/", "/plain", "text/plain text"]) {

@@ -149,7 +149,7 @@ Deno.test("a token by the project's legacy secret → Auth is asked each time, a
   assert.equal((await list(own, token)).status, 200);
 });
 
-Deno.test("a token by the legacy secret, of which Auth says that it is another user's → 401", async () => {
+Deno.test("a token by the legacy secret that Auth attributes to another user → 401", async () => {
   await using proxy = startProxy(SUPABASE_URL);
   await using own = await startOwnFunction({ supabaseUrl: proxy.url });
   const claims = claimsOf(newName("ada").id, proxy.url);

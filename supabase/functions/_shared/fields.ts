@@ -48,7 +48,7 @@ export const timestamp = z.string()
   .refine((text) => normaliseTimestamp(text) !== null, TIMESTAMP_RULE)
   .transform((text) => normaliseTimestamp(text) ?? text);
 
-/** A timestamp as every answer has it. */
+/** A timestamp, in every answer. */
 export const sentTimestamp = z.string()
   .regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/)
   .meta({ format: "date-time", examples: ["2026-01-31T09:30:00.000Z"] });

@@ -61,7 +61,7 @@ export const sentPskVersion = z.int().min(0).meta({
   examples: [2],
 });
 
-/** A rule as every answer has it. */
+/** A rule, in every answer. */
 export const rule = z.object({
   from_agent: sentAgentId.meta(FROM_AGENT),
   to_agent: sentAgentId.meta(TO_AGENT),

@@ -116,7 +116,7 @@ meshTest(
 
 for (const revoker of ["alice", "bob", "operator"] as const) {
   meshTest(
-    `/acl/revoke by ${revoker} → the rule is gone for both sides, and both must agree anew`,
+    `/acl/revoke by ${revoker} → the rule is gone for both sides, and both must agree again`,
     async (cast) => {
       const { alice, bob } = cast;
       await join(alice);

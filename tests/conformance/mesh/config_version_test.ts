@@ -63,11 +63,15 @@ meshTest(
     await putRule(bob, ruleBetween(alice, bob));
     assert.deepEqual(await risesBy(), [1, 1, 0], "the first rule between two");
     await join(alice, { pubkey, endpoint: "203.0.113.7:51820" });
-    assert.deepEqual(await risesBy(), [1, 1, 0], "an endpoint, which sets the own ListenPort too");
+    assert.deepEqual(
+      await risesBy(),
+      [1, 1, 0],
+      "an endpoint, which also sets the agent's ListenPort",
+    );
     await join(alice, { pubkey, endpoint: "203.0.113.8:51820" });
     assert.deepEqual(await risesBy(), [0, 1, 0], "another endpoint with the same port");
     await join(alice, { pubkey, endpoint: "203.0.113.8:51820", listen_port: 7 });
-    assert.deepEqual(await risesBy(), [1, 0, 0], "the own listen_port");
+    assert.deepEqual(await risesBy(), [1, 0, 0], "the agent's listen_port");
     const elsewhere = { endpoint: "203.0.113.8:51820", listen_port: 7 };
     await join(alice, { pubkey: newPubkey(), ...elsewhere });
     assert.deepEqual(await risesBy(), [0, 1, 0], "another pubkey before the first PSK");

@@ -23,7 +23,7 @@ async function letADayPass(): Promise<void> {
     update mesh.declined_requests set declined_at = declined_at - interval '1 day'`;
 }
 
-Deno.test("a request that was declined a day ago → made anew, and no longer declined", async () => {
+Deno.test("a request that was declined a day ago → can be made again, and is no longer declined", async () => {
   const { mesh } = file;
   const alice = await mesh.callerOf("alice");
   await askInVain();

@@ -109,7 +109,7 @@ for (const replacement of ["a rotation", "another pubkey of either side"]) {
   });
 }
 
-Deno.test("a PSK that was made for an older version → stored where there is none, with that version beside it", async () => {
+Deno.test("a PSK that was made for an older version → stored if the pair has none, with that version beside it", async () => {
   const { mesh } = file;
   await mesh.startOver();
   await mesh.put({ from_agent: "alice", to_agent: "bob" });

@@ -107,7 +107,7 @@ Deno.test("schema:diff of tables with the same columns and grants, made in anoth
   });
 });
 
-Deno.test("schema:diff of a function that a migration makes anew, without its privileges → each in words, with the statement; these statements → no difference", async () => {
+Deno.test("schema:diff of a function that a migration recreates without its privileges → each in words, with the statement; these statements → no difference", async () => {
   const name =
     "function public.revoke_rule(caller jsonb, from_agent text, to_agent text, port integer, proto text)";
   await withProjectDatabase({}, async (sql) => {

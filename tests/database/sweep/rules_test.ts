@@ -45,7 +45,7 @@ async function endedArtifacts(sql: postgres.Sql): Promise<string[]> {
   return rows.map((row) => row.key);
 }
 
-Deno.test("a sweep ends what is over, and nothing that somebody may still use", async () => {
+Deno.test("a sweep deletes what has expired, and nothing that an agent may still use", async () => {
   await withProjectDatabase({ defaultPrivileges: "newer" }, async (sql) => {
     const deleted = committed({ state: "deleted" });
     await seedBucket(sql, [

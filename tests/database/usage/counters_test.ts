@@ -21,7 +21,7 @@ function readMetrics(): Promise<MeshMetrics> {
   return file.mesh.call("read_mesh_metrics", { caller: OPERATOR, online_seconds: 90 });
 }
 
-/** Has peers counted anew by the next call. */
+/** Makes the next call count peers again. */
 async function endLastCensus(): Promise<void> {
   await file.mesh.owner`
     update mesh.censuses set counted_at = now() - interval '2 minutes' where census = 'last'`;
@@ -43,7 +43,7 @@ Deno.test("read_mesh_metrics after rules come, are agreed and go → what there 
   assert.deepEqual((await readMetrics()).rules, { active: 0, requested: 0 });
 });
 
-Deno.test("read_mesh_metrics after PSKs are made, rotated, encrypted anew and removed → their number by key, and the oldest", async () => {
+Deno.test("read_mesh_metrics after PSKs are made, rotated, re-encrypted and removed → their number by key, and the oldest", async () => {
   const { mesh } = file;
   await mesh.startOver();
   await Promise.all(["a", "b", "c"].map((agent) => mesh.register(agent)));

@@ -13,7 +13,7 @@ import { openStateDirectory } from "../../stack/stack_process.ts";
 
 const SERVERS = "/usr/lib/postgresql";
 
-/** The newest server with plpgsql_check; null where there is none. */
+/** The newest server with plpgsql_check; null if no server has it. */
 export async function findLintServer(): Promise<PostgresBinaries | null> {
   const versions = await readdir(SERVERS).catch(() => []);
   for (const version of versions.toSorted((a, b) => Number(b) - Number(a))) {

@@ -26,7 +26,7 @@ function artifactScenario(scenario: Omit<Scenario, "functionName">): Scenario {
   return { functionName: "agent-artifacts", ...scenario };
 }
 
-/** A fresh pair of agents, the second of which may be granted what the first one owns. */
+/** Two new agents: an owner, and one that may be granted what the first one owns. */
 async function castOfTwo(): Promise<[owner: Agent, reader: Agent]> {
   return await Promise.all([createAgent("owner"), createAgent("reader")]);
 }

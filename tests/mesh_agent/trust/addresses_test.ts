@@ -155,7 +155,7 @@ testWithEachAwk("any IPv6 address in any spelling → written as RFC 5952 has it
 });
 
 testWithEachAwk(
-  "addresses and numbers in forms that are none, or not decimal → refused",
+  "addresses and numbers in invalid or non-decimal forms → refused",
   async (awk) => {
     const others: [from: string, to: string][] = [
       ["Address = 10.213.0.1/16", "Address = 10.213.0.1/016"],

@@ -199,7 +199,7 @@ function elementsIn(text: string): string[] {
 const IPV4 = "[0-9]{1,3}(?:\\.[0-9]{1,3}){3}";
 const IPV6 = "[0-9a-f:]{2,39}";
 const PORT = "[0-9]{1,5}";
-/** The forms of what is served data, written anew. */
+/** The lines that `check` writes for each form of served data. */
 const DATA = new RegExp(
   `^(?:|\\[Peer\\]|# [A-Za-z0-9][A-Za-z0-9._:@-]*|(?:PublicKey|PresharedKey) = [A-Za-z0-9+/]{43}=` +
     `|AllowedIPs = ${IPV4}/32, ${IPV6}/128|Endpoint = (?:${IPV4}|\\[${IPV6}\\]):${PORT}` +

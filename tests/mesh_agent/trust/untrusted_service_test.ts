@@ -38,7 +38,7 @@ tunnelTest(
     assert.equal(await bob.host.run(["nft", "-s", "list", "ruleset"]), ruleset);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
 
-    // Both other ways to bring it up: anew, and from the last configuration.
+    // Both other ways to bring it up: from nothing, and from the last configuration.
     await bob.host.run(["ip", "link", "delete", bob.interfaceName]);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
     await bob.meshAgent.stop("SIGTERM");

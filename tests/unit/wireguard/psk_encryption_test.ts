@@ -32,7 +32,7 @@ Deno.test("an encrypted PSK decrypts to the same 32 bytes, for either order of t
   assert.match(decrypted.revealBase64(), /^[A-Za-z0-9+/]{43}=$/);
 });
 
-Deno.test("the same PSK encrypted twice → two texts, neither of which holds it", () => {
+Deno.test("the same PSK encrypted twice → two different texts, without the PSK in either", () => {
   const psk = generatePresharedKey();
   const encrypted = Array.from({ length: 2 }, () => {
     return encryptPresharedKey(psk, { owner, encryptionKeys: keys(newKey) });

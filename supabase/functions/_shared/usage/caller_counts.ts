@@ -12,7 +12,7 @@ export type UsageEntry = CountedCaller & {
   readonly requests: number;
   /** By error code. */
   readonly refusals: Readonly<Record<string, number>>;
-  /** Whether this process does not know yet whose the key is. */
+  /** Whether this process does not know yet which agent has this agent key. */
   readonly is_unknown: boolean;
 };
 

@@ -4,7 +4,7 @@ import type { Identity } from "../request_record.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import type { ProcessCounts } from "./process_counts.ts";
 
-/** What counts requests, and remembers whose the keys are, in this process alone. */
+/** Counts requests, and caches which agent each agent key belongs to, in this process alone. */
 export interface Counting {
   readonly processCounts: ProcessCounts;
   identityOf(caller: Caller | null): Identity | null;

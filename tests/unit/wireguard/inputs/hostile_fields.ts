@@ -7,7 +7,7 @@ export const agentIds = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
 export const protocols = fc.constantFrom("tcp", "udp");
 
-/** Ports, and now and then a number that is none. */
+/** Ports, and now and then an invalid one. */
 export const ports = fc.oneof(
   { weight: 9, arbitrary: fc.integer({ min: 1, max: 65535 }) },
   { weight: 1, arbitrary: fc.constantFrom(0, 65536, -1, 0.5, 2 ** 32 + 1, NaN) },
