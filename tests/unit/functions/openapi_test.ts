@@ -202,7 +202,7 @@ const RESERVED = [
   ...["with", "yield"],
 ];
 
-Deno.test("an operationId, which generators use as a function's name → no reserved word of JavaScript", () => {
+Deno.test("an operationId, which generators use as a function's name → no reserved word and no global of JavaScript", () => {
   const taken = new Set([...RESERVED, ...OF_BROWSERS, ...Object.getOwnPropertyNames(globalThis)]);
   assert.ok(taken.has("fetch"));
   const ids = Object.values(DOCUMENTS).flatMap(operationsOf)
