@@ -122,7 +122,7 @@ return coalesce(details ->> 'artifact_id', case when starts_with(object_id, 'art
 comment on function agents.artifact_of_event(text, jsonb) is
   'The artifact that an event is about, wherever the event names it; null: none.';
 
-create index events_by_name on agents.events ((details ->> 'key') collate "C", event_id)
+create index events_by_name on agents.events (((details ->> 'key') collate "C"), event_id)
   where action = 'artifact.registered';
 comment on index agents.events_by_name is
   'Which artifacts had a name (`key`), also after their tombstones are gone. Each has one entry.';
@@ -6895,6 +6895,82 @@ $$;
 comment on function agents.event_json(agents.events, text) is
   'An event as /events shows it to an agent; null: to the operator.';
 
+-- schemas/changes/event_times.sql
+
+-- Where in the log of events a time lies.
+
+create function agents.last_event_before(instant timestamptz) returns agents.events
+language plpgsql
+stable
+strict
+set search_path = ''
+as $$
+declare
+  older agents.events;
+  looked_at agents.events;
+  last_id bigint;
+  middle_id bigint;
+begin
+  select e.* into older from agents.events e order by e.event_id limit 1;
+  if not found or older.occurred_at >= last_event_before.instant then
+    return null;
+  end if;
+  select max(e.event_id) into last_id from agents.events e;
+  -- By halves, for event_id rises with time: some thirty looks into the index.
+  while older.event_id < last_id loop
+    middle_id := older.event_id + (last_id - older.event_id + 1) / 2;
+    select e.* into looked_at from agents.events e where e.event_id >= middle_id order by e.event_id limit 1;
+    if looked_at.occurred_at < last_event_before.instant then
+      older := looked_at;
+    else
+      last_id := middle_id - 1;
+    end if;
+  end loop;
+  return older;
+end
+$$;
+comment on function agents.last_event_before(timestamptz) is
+  'The last event, by its number, that is older than this time; null: none is.';
+
+-- A transaction that wrote an event at an instant began before it, but not so long before: a call
+-- lasts 8 seconds at most. So a minute on either side is enough.
+
+create function agents.position_before(instant timestamptz) returns text
+language plpgsql
+stable
+strict
+set search_path = ''
+as $$
+declare
+  older agents.events := agents.last_event_before(position_before.instant - interval '1 minute');
+begin
+  return coalesce(older.transaction_id::text, '0') || '.0';
+end
+$$;
+comment on function agents.position_before(timestamptz) is
+  'A position in the log before which there is no event of this time or later.';
+
+create function agents.position_after(instant timestamptz) returns text
+language plpgsql
+stable
+strict
+set search_path = ''
+as $$
+declare
+  older agents.events := agents.last_event_before(position_after.instant + interval '1 minute');
+  newer agents.events;
+begin
+  select e.* into newer
+  from agents.events e
+  where e.event_id > coalesce(older.event_id, 0)
+  order by e.event_id
+  limit 1;
+  return newer.transaction_id || '.0';
+end
+$$;
+comment on function agents.position_after(timestamptz) is
+  'A position in the log from which on there is no event of this time or earlier; null: the end.';
+
 -- schemas/changes/event_pages.sql
 
 -- Pages of the event log: what /events returns, and what the operator's commands read.
@@ -6943,42 +7019,6 @@ $$;
 comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
   'Like newest_events, for the events about one artifact.';
 
-create function agents.position_before(instant timestamptz) returns text
-language plpgsql
-stable
-strict
-set search_path = ''
-as $$
-declare
-  -- A transaction that wrote an event at the instant began before it, but not so long before: a
-  -- call lasts 8 seconds at most.
-  begun_since constant timestamptz := position_before.instant - interval '1 minute';
-  older agents.events;
-  looked_at agents.events;
-  last_id bigint;
-  middle_id bigint;
-begin
-  select e.* into older from agents.events e order by e.event_id limit 1;
-  if not found or older.occurred_at >= begun_since then
-    return '0.0';
-  end if;
-  select max(e.event_id) into last_id from agents.events e;
-  -- By halves, for event_id rises with time: some thirty looks into the index.
-  while older.event_id < last_id loop
-    middle_id := older.event_id + (last_id - older.event_id + 1) / 2;
-    select e.* into looked_at from agents.events e where e.event_id >= middle_id order by e.event_id limit 1;
-    if looked_at.occurred_at < begun_since then
-      older := looked_at;
-    else
-      last_id := middle_id - 1;
-    end if;
-  end loop;
-  return older.transaction_id || '.0';
-end
-$$;
-comment on function agents.position_before(timestamptz) is
-  'A position in the log before which there is no event of this time or later.';
-
 create function agents.facts_for_operator(event agents.events) returns jsonb
 language sql
 stable
@@ -6999,7 +7039,8 @@ create function agents.events_page(
   max_entries integer,
   after text,
   before text,
-  is_for_operator boolean
+  is_for_operator boolean,
+  until timestamptz default null
 ) returns json
 language plpgsql
 stable
@@ -7018,10 +7059,11 @@ declare
   first_position constant text := coalesce(events_page.after, agents.position_before(events_page.since));
   after_transaction constant xid8 := split_part(first_position, '.', 1)::xid8;
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
+  end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
   -- Behind everything that may be read yet.
   horizon constant text := pg_snapshot_xmin(pg_current_snapshot()) || '.0';
-  last_position constant text := coalesce(events_page.before, horizon);
+  last_position constant text := coalesce(events_page.before, end_position, horizon);
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
   shown json;
@@ -7072,6 +7114,7 @@ begin
     from walked w
     where (events_page.types is null or (w.event).action = any (events_page.types))
       and (events_page.since is null or (w.event).occurred_at >= events_page.since)
+      and (events_page.until is null or (w.event).occurred_at <= events_page.until)
       and (
         events_page.artifact_id is null or events_page.agent_id is null or events_page.agent_id in (
           (w.event).subject_agent_id, (w.event).other_agent_id, (w.event).actor_agent_id
@@ -7128,7 +7171,10 @@ begin
 
   -- Behind the newest page there is nothing yet.
   latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
-  more := not goes_backwards and ended_at is not null;
+  more := not goes_backwards
+    and ended_at is not null
+    -- Behind the end that was asked for, there is nothing more.
+    and (end_position is null or split_part(ended_at, '.', 1)::xid8 < split_part(end_position, '.', 1)::xid8);
   if not events_page.is_for_operator then
     return json_build_object('events', shown, 'latest', latest, 'more', more);
   end if;
@@ -7142,9 +7188,11 @@ begin
   );
 end
 $$;
-comment on function agents.events_page(text, text, text[], timestamptz, integer, text, text, boolean) is
+comment on function agents.events_page(
+  text, text, text[], timestamptz, integer, text, text, boolean, timestamptz
+) is
   'The events that concern an agent (null: all) or are about an artifact (null: any), of these '
-  'types (null: all), not older than `since`: the next after the position `after`; otherwise the '
+  'types (null: all), neither older than `since` nor newer than `until`: the next after the position `after`; otherwise the '
   'first since `since`; otherwise the newest before the position `before` (null: of all). Oldest '
   'first. Raises invalid_request.';
 
@@ -7155,7 +7203,8 @@ create function public.find_events(
   agent_id text default null,
   artifact_id text default null,
   types text[] default null,
-  before text default null
+  before text default null,
+  until timestamptz default null
 ) returns json
 language sql
 stable
@@ -7164,15 +7213,18 @@ set search_path = ''
 as $$
   select agents.events_page(
     find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true
+    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
+    until => find_events.until
   )
 $$;
-comment on function public.find_events(integer, text, timestamptz, text, text, text[], text) is
+comment on function public.find_events(
+  integer, text, timestamptz, text, text, text[], text, timestamptz
+) is
   'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
   'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
   'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
   'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
-  'this artifact; types: only these, such as artifact.opened; since: none older. Without `after` '
+  'this artifact; types: only these, such as artifact.opened; since: none older; until: none newer. Without `after` '
   'and `since` it returns the newest page, and `earlier` is the `before` of the page of older '
   'events, null if there are no older ones. `latest` is the `after` of the next page, which '
   'exists already if `more` is true. A page may be short or empty before the next or the earlier '
@@ -7678,6 +7730,98 @@ comment on function public.remove_agent(text, boolean, integer) is
   'that agent are refused from then on, until readmit_agent. Ends at most max_entries grants and '
   'as many artifacts, so that no agent holds too much for one call: while remaining is true, call '
   'it again. Returns how many of each it ended. Idempotent.';
+
+-- schemas/operator/traces.sql
+
+-- What the operator traces: which artifacts a name (`key`) stood for, and what is left of each.
+
+create function agents.artifact_of_name(event agents.events) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'artifact_id', (artifact_of_name.event).object_id,
+    'agent_id', (artifact_of_name.event).subject_agent_id,
+    'key', (artifact_of_name.event).details ->> 'key',
+    'registered_at', agents.iso_timestamp((artifact_of_name.event).occurred_at)
+  )
+$$;
+comment on function agents.artifact_of_name(agents.events) is
+  'Which artifact was registered by an event.';
+
+create function public.find_artifacts_named(name text, max_entries integer, agent_id text default null)
+returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'found', coalesce(json_agg(agents.artifact_of_name(n.event) order by (n.event).event_id), '[]')
+  )
+  from (
+    select e as event
+    from agents.events e
+    where e.action = 'artifact.registered'
+      and (e.details ->> 'key') collate "C" = find_artifacts_named.name
+      and e.subject_agent_id = coalesce(find_artifacts_named.agent_id, e.subject_agent_id)
+    order by (e.details ->> 'key') collate "C" desc, e.event_id desc
+    limit find_artifacts_named.max_entries
+  ) n
+$$;
+comment on function public.find_artifacts_named(text, integer, text) is
+  'The newest artifacts that were registered under a name (`key`), by any agent (null) or by this '
+  'one, as the log of events has it, oldest first: {found: [{artifact_id, agent_id, key, '
+  'registered_at}]}.';
+
+create function public.read_artifact(artifact_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select artifacts.artifact_json(a)::jsonb || jsonb_build_object(
+    'state', case
+      when a.state = 'deleted' then 'deleted'
+      when a.ended_at is not null and a.state = 'pending' then 'abandoned'
+      when a.ended_at is not null or a.expires_at <= now() then 'expired'
+      else a.state
+    end,
+    'deleted_at', agents.iso_timestamp(a.deleted_at),
+    'ended_at', agents.iso_timestamp(a.ended_at),
+    'removed_at', agents.iso_timestamp(a.removed_at),
+    'live_grants', (select count(*) from artifacts.live_grants(a.artifact_id, now()))
+  )
+  from artifacts.artifacts a
+  where a.artifact_id = read_artifact.artifact_id
+$$;
+comment on function public.read_artifact(text) is
+  'An artifact, or its tombstone, as the operator sees it: the artifact object, where `state` may '
+  'also be expired or abandoned, and {deleted_at | null, ended_at | null, removed_at | null, '
+  'live_grants}; null: there is no row. removed_at is when its bytes were found to be gone.';
+
+create function public.find_artifact_of_grant(grant_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select to_json(g.artifact_id) from artifacts.grants g where g.grant_id = find_artifact_of_grant.grant_id
+$$;
+comment on function public.find_artifact_of_grant(text) is
+  'The artifact_id of a grant, live or ended; null: it has no row.';
+
+create function public.find_agent_of_key(key_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select to_json(k.agent_id) from agents.keys k where k.key_id = find_agent_of_key.key_id
+$$;
+comment on function public.find_agent_of_key(text) is
+  'The agent_id of an agent key, live or revoked; null: there is no such agent key.';
 
 -- schemas/operator/mesh.sql
 
@@ -8856,6 +9000,10 @@ declare
     'public.read_artifacts_metrics',
     'public.read_mesh_metrics',
     'public.find_events',
+    'public.find_artifacts_named',
+    'public.read_artifact',
+    'public.find_artifact_of_grant',
+    'public.find_agent_of_key',
     'public.list_agents',
     'public.read_agent',
     'public.list_usage',

@@ -48,7 +48,7 @@ return coalesce(details ->> 'artifact_id', case when starts_with(object_id, 'art
 comment on function agents.artifact_of_event(text, jsonb) is
   'The artifact that an event is about, wherever the event names it; null: none.';
 
-create index events_by_name on agents.events ((details ->> 'key') collate "C", event_id)
+create index events_by_name on agents.events (((details ->> 'key') collate "C"), event_id)
   where action = 'artifact.registered';
 comment on index agents.events_by_name is
   'Which artifacts had a name (`key`), also after their tombstones are gone. Each has one entry.';
