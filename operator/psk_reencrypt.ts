@@ -8,6 +8,7 @@ import {
   type EncryptionKeys,
   parseEncryptionKeys,
 } from "../supabase/functions/agent-mesh/wireguard/encryption_key.ts";
+import type { Output } from "../clients/typescript/src/cli/terminal/output.ts";
 import { runTask } from "../local/command/run_task.ts";
 import { callFunctionAsOperator } from "./function_call.ts";
 import { callAsOperator } from "./operator_call.ts";
@@ -27,7 +28,7 @@ interface EncryptedPair {
  * dropped. The PSKs themselves stay. One that cannot be decrypted is left alone and reported. Can
  * be stopped and run again at any time.
  */
-async function reencryptPsks(): Promise<void> {
+async function reencryptPsks(output: Output): Promise<void> {
   const encryptionKeys = readEncryptionKeys();
   const newest = `key ${encryptionKeys[0].id}, the first of PSK_ENCRYPTION_KEYS`;
   const obstacles = new Map<string, string>();
@@ -55,8 +56,10 @@ async function reencryptPsks(): Promise<void> {
     total += reencrypted;
   }
   if (obstacles.size === 0) {
-    console.log(`${total} PSKs reencrypted; all are encrypted under ${newest}, now.`);
-    return;
+    return await output.value(
+      { reencrypted: total },
+      () => `${total} PSKs reencrypted; all are encrypted under ${newest}, now.`,
+    );
   }
   for (const [pair, obstacle] of obstacles) console.error(`The PSK of ${pair} ${obstacle}.`);
   throw new CommandError(
@@ -125,5 +128,5 @@ await runTask({
   task: "psk:reencrypt",
   summary: "Encrypt every PSK under the newest of PSK_ENCRYPTION_KEYS.",
   example: "deno task psk:reencrypt",
-  run: reencryptPsks,
+  run: (_, output) => reencryptPsks(output),
 });

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { AGENT_ID } from "../supabase/functions/_shared/named_ids.ts";
+import type { Output } from "../clients/typescript/src/cli/terminal/output.ts";
 import { readSigningKey } from "../local/auth/signing_key.ts";
 import { DEFAULT_SECONDS, signUserToken } from "../local/auth/user_token.ts";
 import { CommandError } from "../local/command/command_error.ts";
@@ -13,12 +14,17 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * Signs in a user of the local stack who is an agent. Prints the access token alone on standard
  * output, and who it is on standard error.
  */
-async function printUserToken(named: string, options: UserOptions): Promise<void> {
+async function printUserToken(
+  named: string,
+  options: UserOptions,
+  output: Output,
+): Promise<void> {
   const { agentId, sub, seconds } = parseUser(named, options);
   const stateDir = stateDirectory();
   const key = await readSigningKey(stateDir, { make: false });
   const url = await readUrl(stateDir);
-  console.log(await signUserToken(key, { sub, agentId }, { url, seconds }));
+  const token = await signUserToken(key, { sub, agentId }, { url, seconds });
+  await output.value({ token, sub, agent_id: agentId, expires_in: seconds }, () => token);
   console.error(`User ${sub}, who is ${agentId}, for ${seconds} seconds, on ${url} alone.`);
 }
 
@@ -65,6 +71,6 @@ await runTask({
     sub: { type: "string", value: "UUID", help: "the user's identifier; default: a new one" },
     "expires-in": { type: "string", value: "SECONDS", help: "how long the token is valid" },
   },
-  run: ({ positionals: [agentId], values: { sub, "expires-in": seconds } }) =>
-    printUserToken(agentId!, { sub, seconds }),
+  run: ({ positionals: [agentId], values: { sub, "expires-in": seconds } }, output) =>
+    printUserToken(agentId!, { sub, seconds }, output),
 });

@@ -19,6 +19,7 @@ await runTask({
       parameters: { with_ended: values.ended === true },
       values,
     }, {
+      by: { BYTES: ({ bytes }) => bytes },
       heads: ["AGENT", "KEYS", "EXPIRED", "LAST USED", "ARTIFACTS", "BYTES", "PEER LAST SEEN"],
       cells: (agent) => [
         agent.agent_id,

@@ -1,4 +1,5 @@
-import { aligned, plain } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { definedIn } from "../../clients/typescript/src/cli/terminal/bands.ts";
+import { plain, table, widthOfTerminal } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { bytesOfLimit, instantCell, ofLimit } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
 import { runTask } from "../../local/command/run_task.ts";
@@ -59,7 +60,7 @@ function describe(shown: Shown): string {
     ]),
   ];
   return [
-    aligned(facts),
+    definedIn(facts, widthOfTerminal()),
     section(
       ["KEY", "STATE", "LAST USED", "EXPIRES", "LABEL"],
       shown.keys.map((key) => [
@@ -79,7 +80,8 @@ function describe(shown: Shown): string {
 }
 
 function section(heads: readonly string[], lines: readonly (readonly string[])[]): string {
-  return lines.length === 0 ? "" : aligned([heads, ...lines.map((line) => line.map(plain))]);
+  if (lines.length === 0) return "";
+  return table(heads, lines.map((line) => line.map(plain)), widthOfTerminal());
 }
 
 await runTask({

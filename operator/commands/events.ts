@@ -4,6 +4,7 @@ import { instantCell } from "../output/cells.ts";
 import { eventCells } from "../output/event_cells.ts";
 import { limitOf, LIST_OPTIONS, showList } from "../output/list.ts";
 import { runTask } from "../../local/command/run_task.ts";
+import { sorted, sortingOf } from "../output/sorted.ts";
 import { sinceOf } from "../output/since.ts";
 import { EVENT_TYPES } from "../reads/event_types.ts";
 import {
@@ -90,6 +91,7 @@ await runTask({
       help: "of this type, such as artifact.opened; can be repeated",
     },
     since: { type: "string", value: "WHEN", help: "from then on: 90m, 2h, 7d, or a timestamp" },
+    until: { type: "string", value: "WHEN", help: "up to then: 90m, 2h, 7d ago, or a timestamp" },
     follow: { type: "boolean", help: "keep running, and show new events" },
     refusals: {
       type: "boolean",
@@ -99,9 +101,13 @@ await runTask({
   },
   async run({ values }, output) {
     const since = sinceOf(values.since);
+    const until = sinceOf(values.until, { option: "--until" });
     const agent_id = values.agent ?? null;
     if (values.refusals) {
-      if (values.artifact !== undefined || values.type !== undefined || values.follow) {
+      if (
+        values.artifact !== undefined || values.type !== undefined || values.follow ||
+        until !== null
+      ) {
         throw new CommandError("--refusals goes with --agent and --since alone: they are counts.");
       }
       if (agent_id !== null) await assertAgentIsNamed(agent_id);
@@ -119,6 +125,9 @@ await runTask({
         ],
       });
     }
+    if (values.follow && (until !== null || values.sort !== undefined)) {
+      throw new CommandError("--follow goes on: it goes with neither --until nor --sort.");
+    }
     if (values.type?.some((type) => !EVENT_TYPES.includes(type))) {
       throw new CommandError(
         `--type takes a type of events, such as artifact.opened. There are: ${
@@ -130,6 +139,7 @@ await runTask({
     const isFollowing = values.follow === true;
     const question = {
       since,
+      until,
       agent_id,
       artifact_id: values.artifact ?? null,
       types: values.type ?? null,
@@ -137,10 +147,14 @@ await runTask({
       after: values.after ?? (values.all && since === null ? "0.0" : null),
     };
     const limit = values.all ? Infinity : limitOf(values.limit);
-    await output.rows(eventsOf(question, { limit, isFollowing }), {
-      heads: ["AT", "TYPE", "BY", "WHAT"],
-      cells: eventCells,
-      isEndless: isFollowing || values.all === true,
+    const columns = { heads: ["AT", "TYPE", "BY", "WHAT"], cells: eventCells };
+    const found = eventsOf(question, { limit, isFollowing });
+    const rows = values.sort === undefined
+      ? found
+      : sorted(found, { ...sortingOf(values.sort, columns), limit });
+    await output.rows(rows, {
+      ...columns,
+      isEndless: isFollowing || (values.all === true && values.sort === undefined),
     });
   },
 });

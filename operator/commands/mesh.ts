@@ -52,7 +52,7 @@ function showRules(output: Output, { agent_id, values }: List): Promise<void> {
   });
 }
 
-async function draw(agentId: string | null): Promise<void> {
+async function draw(output: Output, agentId: string | null): Promise<void> {
   const { peers, rules } = await readMesh(agentId);
   const graph = graphOf(peers, rules);
   if (graph.edges.length > MOST_DRAWN_EDGES) {
@@ -60,7 +60,7 @@ async function draw(agentId: string | null): Promise<void> {
       `The picture would have ${graph.edges.length} arrows. Draw what is around one agent: --agent AGENT.`,
     );
   }
-  console.log(renderMermaid(graph));
+  await output.value({ mermaid: renderMermaid(graph) }, ({ mermaid }) => mermaid);
   if (graph.isCoarse) {
     note("Agents whose names begin alike are drawn as one, though they do not all have the same");
     note("rules: there are too many. --agent AGENT draws what is around one agent.");
@@ -87,7 +87,7 @@ await runTask({
   async run({ values }, output) {
     const { agent: agent_id = null, rules, mermaid } = values;
     if (rules && mermaid) throw new CommandError("Choose one of --rules and --mermaid.");
-    if (mermaid) return await draw(agent_id);
+    if (mermaid) return await draw(output, agent_id);
     await (rules ? showRules : showPeers)(output, { agent_id, values });
   },
 });

@@ -1,6 +1,7 @@
 import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { instantCell } from "../output/cells.ts";
 import { runTask } from "../../local/command/run_task.ts";
+import { type Columns, sorted, sortingOf } from "../output/sorted.ts";
 import { rowsOf } from "../pages.ts";
 import type { FaultRow } from "../reads/rows.ts";
 import { readMeshParameters } from "../reads/settings.ts";
@@ -34,7 +35,13 @@ await runTask({
   task: "mesh:check",
   summary: "Look for what is wrong in the mesh. Exits with 1 where something is.",
   example: "deno task mesh:check",
-  async run(_, output) {
+  options: { sort: { type: "string", value: "COLUMN", help: "by this column" } },
+  async run({ values }, output) {
+    const columns: Columns<FaultRow> = {
+      heads: ["AGENT", "FAULT", "WHAT"],
+      cells: (fault) => [fault.agent_id, fault.fault, inWords(fault)],
+    };
+    const sorting = values.sort === undefined ? null : sortingOf(values.sort, columns);
     const parameters = { ...await readMeshParameters() };
     let count = 0;
     async function* faults() {
@@ -43,10 +50,10 @@ await runTask({
         yield fault;
       }
     }
-    await output.rows(faults(), {
-      heads: ["AGENT", "FAULT", "WHAT"],
-      cells: (fault) => [fault.agent_id, fault.fault, inWords(fault)],
-    });
+    await output.rows(
+      sorting === null ? faults() : sorted(faults(), { ...sorting, limit: Infinity }),
+      columns,
+    );
     if (count > 0) return 1;
     note("Nothing is wrong.");
     return 0;

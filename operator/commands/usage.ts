@@ -26,6 +26,7 @@ await runTask({
       },
       values,
     }, {
+      by: { BYTES: ({ bytes }) => bytes },
       heads: ["DAY", "AGENT", "REQUESTS", "REFUSALS", "ARTIFACTS", "BYTES", "GRANTS"],
       cells: ({ day, agent_id, requests, refusals, artifacts, bytes, grants }) => [
         day,

@@ -1,10 +1,7 @@
-import {
-  note,
-  type Output,
-  type RowsOptions,
-} from "../../clients/typescript/src/cli/terminal/output.ts";
+import { note, type Output } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../../local/command/command_error.ts";
-import { pagesOf } from "../pages.ts";
+import { pagesOf, rowsOf } from "../pages.ts";
+import { type Columns, sorted, sortingOf } from "./sorted.ts";
 
 /** What every task that lists something takes. */
 export const LIST_OPTIONS = {
@@ -15,12 +12,18 @@ export const LIST_OPTIONS = {
     help: "go on behind the rows of an earlier call, which says where",
   },
   all: { type: "boolean", help: "everything, page by page" },
+  sort: {
+    type: "string",
+    value: "COLUMN",
+    help: "by this column, the most or newest first; reads everything, shows --limit rows",
+  },
 } as const;
 
 export interface ListValues {
   readonly limit?: string | undefined;
   readonly after?: string | undefined;
   readonly all?: boolean | undefined;
+  readonly sort?: string | undefined;
 }
 
 /**
@@ -34,8 +37,14 @@ export async function showList<Row>(
     readonly parameters?: Readonly<Record<string, unknown>>;
     readonly values: ListValues;
   },
-  columns: Pick<RowsOptions<Row>, "heads" | "cells">,
+  columns: Columns<Row>,
 ): Promise<void> {
+  if (values.sort !== undefined) {
+    const limit = values.all === true ? Infinity : limitOf(values.limit);
+    const sorting = sortingOf(values.sort, columns);
+    const all = rowsOf<Row>(functionName, { parameters, after: values.after ?? "" });
+    return await output.rows(sorted(all, { ...sorting, limit }), columns);
+  }
   let next: string | null = null;
   async function* rows() {
     const pages = pagesOf<Row>(functionName, {

@@ -12,6 +12,7 @@ export interface EventsQuestion {
   readonly after?: string | null;
   readonly before?: string | null;
   readonly since?: string | null;
+  readonly until?: string | null;
   readonly agent_id?: string | null;
   readonly artifact_id?: string | null;
   readonly types?: readonly string[] | null;
@@ -49,7 +50,7 @@ export async function findEvents(question: EventsQuestion): Promise<EventsPage> 
 
 /** Goes back through the log, page by page, until `limit` events are found. Throws CommandError. */
 export async function findNewestEvents(
-  question: Pick<EventsQuestion, "agent_id" | "artifact_id" | "types">,
+  question: Pick<EventsQuestion, "agent_id" | "artifact_id" | "types" | "until">,
   limit: number,
 ): Promise<NewestEvents> {
   const pages: EventsPage[] = [];

@@ -45,6 +45,31 @@ comment on function agents.end_access(text) is
   'Call this before the first change of a transaction that ends an agent''s keys or its access as '
   'a user: it waits for the agent''s admitted writes, and holds back new ones.';
 
+-- schemas/agents/keys.sql
+
+-- Agent keys: which there are. key_changes.sql creates and revokes them.
+
+create table agents.keys (
+  key_id text collate "C" primary key,
+  agent_id agents.agent_id not null,
+  key_hash text collate "C" not null,
+  label text,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+
+  constraint key_id_is_well_formed check (
+    length(key_id) = 36 and key_id ~ '^key_[0-9a-f]*$'
+  ),
+  constraint key_hash_is_a_sha256 check (length(key_hash) = 64 and key_hash ~ '^[0-9a-f]*$'),
+  constraint key_hash_is_unique unique (key_hash)
+);
+comment on table agents.keys is
+  'Agent keys. Only the SHA-256 of a key is stored; the key itself is shown once, when it is '
+  'created.';
+
+create index keys_by_agent on agents.keys (agent_id);
+
 -- schemas/agents/events.sql
 
 -- The log of events: who changed which access on whom, and when.
@@ -56,6 +81,7 @@ create table agents.events (
   actor_kind text not null,
   actor_agent_id agents.agent_id,
   actor_user_id uuid,
+  actor_key_id text collate "C",
   action text not null,
   subject_agent_id agents.agent_id,
   other_agent_id agents.agent_id,
@@ -78,6 +104,8 @@ comment on column agents.events.transaction_id is
   'only below pg_snapshot_xmin(pg_current_snapshot()), misses nothing.';
 comment on column agents.events.actor_user_id is
   'The signed-in user who acted as the agent: the sub of the token.';
+comment on column agents.events.actor_key_id is
+  'The agent key that the agent acted with. Null if no agent key was used.';
 comment on column agents.events.object_id is
   'What was acted on: an artifact_id, grant_id or key_id, if there is one.';
 comment on column agents.events.subject_agent_id is
@@ -93,6 +121,11 @@ return coalesce(details ->> 'artifact_id', case when starts_with(object_id, 'art
   collate "C";
 comment on function agents.artifact_of_event(text, jsonb) is
   'The artifact that an event is about, wherever the event names it; null: none.';
+
+create index events_by_name on agents.events (((details ->> 'key') collate "C"), event_id)
+  where action = 'artifact.registered';
+comment on index agents.events_by_name is
+  'Which artifacts had a name (`key`), also after their tombstones are gone. Each has one entry.';
 
 -- What happened to an agent, what it did, what happened to an artifact, each in the order of
 -- commits. Old events are found by event_id, which rises with time.
@@ -152,6 +185,22 @@ create trigger events_are_forgotten_by_the_rules
   referencing old table as removed
   for each statement execute function agents.refuse_removal_of_events();
 
+create function agents.acting_key(caller jsonb) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if acting_key.caller ->> 'kind' <> 'agent' or acting_key.caller ->> 'key_hash' is null then
+    return acting_key.caller ->> 'key_id';
+  end if;
+  return (select k.key_id from agents.keys k where k.key_hash = acting_key.caller ->> 'key_hash');
+end
+$$;
+comment on function agents.acting_key(jsonb) is
+  'The id of the agent key that a caller used; null: none. key_id names it for what was counted '
+  'and is reported later.';
+
 create function agents.record_event(
   caller jsonb,
   caller_agent text,
@@ -167,13 +216,14 @@ set search_path = ''
 as $$
 begin
   insert into agents.events (
-    actor_kind, actor_agent_id, actor_user_id, action, subject_agent_id, other_agent_id, object_id, details,
-    request_id
+    actor_kind, actor_agent_id, actor_user_id, actor_key_id, action, subject_agent_id, other_agent_id, object_id,
+    details, request_id
   )
   values (
     record_event.caller ->> 'kind',
     record_event.caller_agent,
     (record_event.caller ->> 'user_id')::uuid,
+    agents.acting_key(record_event.caller),
     record_event.action,
     record_event.subject_agent_id,
     record_event.other_agent_id,
@@ -197,6 +247,7 @@ create table agents.reads (
   object_id text collate "C" not null,
   reader text collate "C" not null,
   user_id text collate "C" not null default '',
+  key_id text collate "C" not null default '',
   actor_kind text not null,
   action text not null,
   subject_agent_id agents.agent_id,
@@ -208,7 +259,7 @@ create table agents.reads (
   reads bigint not null default 1,
   last_read_at timestamptz not null,
 
-  primary key (object_id, reader, user_id)
+  primary key (object_id, reader, user_id, key_id)
 )
 -- A read that is counted changes no column that is in an index, and finds room on its page.
 with (fillfactor = 50);
@@ -219,6 +270,8 @@ comment on column agents.reads.reader is
   'The calling agent, or empty for the operator and for a grant token.';
 comment on column agents.reads.user_id is
   'The signed-in user who called as that agent, or empty.';
+comment on column agents.reads.key_id is
+  'The agent key that was used, or empty. Reads with another key of the agent are counted apart.';
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';
 comment on column agents.reads.told_reads is 'How many reads that event stands for.';
 comment on column agents.reads.untold_reads is 'How many reads came after it.';
@@ -242,6 +295,7 @@ as $$
 declare
   who constant text := coalesce(record_read.caller_agent, '');
   who_in_person constant text := coalesce(record_read.caller ->> 'user_id', '');
+  which_key constant text := coalesce(agents.acting_key(record_read.caller), '');
   read_at constant timestamptz := clock_timestamp();
   minute_began constant timestamptz := read_at - interval '1 minute';
   counts_only constant boolean := pg_current_xact_id_if_assigned() is null;
@@ -253,6 +307,7 @@ begin
     where r.object_id = record_read.object_id
       and r.reader = who
       and r.user_id = who_in_person
+      and r.key_id = which_key
       and r.told_at > minute_began;
     if found then
       -- Reads at the same time take turns at the row until each has committed. So a transaction
@@ -265,11 +320,11 @@ begin
     end if;
 
     insert into agents.reads as r (
-      object_id, reader, user_id, actor_kind, action, subject_agent_id, other_agent_id, details, told_at, told_reads,
-      last_read_at
+      object_id, reader, user_id, key_id, actor_kind, action, subject_agent_id, other_agent_id, details, told_at,
+      told_reads, last_read_at
     )
     values (
-      record_read.object_id, who, who_in_person, record_read.caller ->> 'kind', record_read.action,
+      record_read.object_id, who, who_in_person, which_key, record_read.caller ->> 'kind', record_read.action,
       record_read.subject_agent_id, record_read.other_agent_id, record_read.details, read_at, 1, read_at
     )
     on conflict on constraint reads_pkey do update
@@ -293,7 +348,7 @@ begin
 end
 $$;
 comment on function agents.record_read(jsonb, text, text, text, text, jsonb, text) is
-  'Like record_event, for reads: at most one event a minute per object and reader. `reads` in its '
+  'Like record_event, for reads: at most one event a minute per object, reader and agent key. `reads` in its '
   'details is the number of reads it stands for: this one, and those since the previous event. '
   'Must be the last step of a transaction.';
 
@@ -313,6 +368,7 @@ create table agents.repeated_changes (
   other_agent_id text collate "C" not null default '',
   thing text collate "C" not null default '',
   actor_kind text not null,
+  key_id text collate "C",
   action text not null,
   details jsonb not null,
   told_at timestamptz not null,
@@ -334,6 +390,8 @@ comment on column agents.repeated_changes.user_id is
 comment on column agents.repeated_changes.kind is 'The prefix of the actions: peer, rule, psk.';
 comment on column agents.repeated_changes.thing is
   'Which thing between the two agents, such as `tcp 443`, or empty.';
+comment on column agents.repeated_changes.key_id is
+  'The agent key of the last change; null: none was used.';
 comment on column agents.repeated_changes.action is 'The last change. details belongs to it.';
 comment on column agents.repeated_changes.told_at is 'When the last minute began.';
 comment on column agents.repeated_changes.told is 'How many events were written in that minute.';
@@ -397,6 +455,7 @@ as $$
     jsonb_build_object(
       'kind', (record_repeated.change).actor_kind,
       'user_id', nullif((record_repeated.change).user_id, ''),
+      'key_id', (record_repeated.change).key_id,
       'request_id', record_repeated.request_id
     ),
     (record_repeated.change).actor,
@@ -468,16 +527,18 @@ begin
 
   -- The changes of one agent to the mesh take turns: each has locked the agent.
   insert into agents.repeated_changes as c (
-    actor, user_id, kind, subject_agent_id, other_agent_id, thing, actor_kind, action, details,
+    actor, user_id, kind, subject_agent_id, other_agent_id, thing, actor_kind, key_id, action, details,
     told_at, last_at, due_at
   )
   values (
     change.actor, change.user_id, change.kind, change.subject_agent_id, change.other_agent_id,
-    change.thing, record_change.caller ->> 'kind', record_change.action, record_change.details,
+    change.thing, record_change.caller ->> 'kind', agents.acting_key(record_change.caller),
+    record_change.action, record_change.details,
     changed_at, changed_at, changed_at + interval '1 hour'
   )
   on conflict on constraint repeated_changes_pkey do update
   set action = excluded.action,
+    key_id = excluded.key_id,
     details = excluded.details,
     last_at = excluded.last_at,
     (told_at, told, told_times, untold, due_at) = (
@@ -512,31 +573,9 @@ comment on function agents.record_change(jsonb, text, text, text, jsonb, text, t
   'more than one change of the thing, `times` in its details says how many. max_things is null if '
   'the agent cannot invent what it changes.';
 
--- schemas/agents/keys.sql
+-- schemas/agents/key_changes.sql
 
--- Agent keys. Only the operator creates and revokes them, by rpc with the secret key or in the SQL
--- editor.
-
-create table agents.keys (
-  key_id text collate "C" primary key,
-  agent_id agents.agent_id not null,
-  key_hash text collate "C" not null,
-  label text,
-  created_at timestamptz not null default clock_timestamp(),
-  expires_at timestamptz,
-  revoked_at timestamptz,
-
-  constraint key_id_is_well_formed check (
-    length(key_id) = 36 and key_id ~ '^key_[0-9a-f]*$'
-  ),
-  constraint key_hash_is_a_sha256 check (length(key_hash) = 64 and key_hash ~ '^[0-9a-f]*$'),
-  constraint key_hash_is_unique unique (key_hash)
-);
-comment on table agents.keys is
-  'Agent keys. Only the SHA-256 of a key is stored; the key itself is shown once, when it is '
-  'created.';
-
-create index keys_by_agent on agents.keys (agent_id);
+-- Only the operator creates and revokes agent keys: by rpc with the secret key, or in SQL.
 
 create function public.create_agent_key(
   agent_id text,
@@ -2120,6 +2159,7 @@ begin
     grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
     jsonb_strip_nulls(jsonb_build_object(
       'artifact_id', granted.artifact_id,
+      'key', artifact.key,
       'expires_at', agents.iso_timestamp(granted.expires_at),
       'max_downloads', grant_artifact.max_downloads
     )),
@@ -2324,7 +2364,8 @@ begin
   returning * into registered;
 
   perform agents.record_event(
-    register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id, registered.artifact_id
+    register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id, registered.artifact_id,
+    jsonb_build_object('key', registered.key)
   );
   return artifacts.artifact_json(registered);
 end
@@ -2353,7 +2394,8 @@ begin
   if found then
     perform agents.record_event(
       discard_registration.caller, agents.actor_of(discard_registration.caller),
-      'artifact.deleted', discarded.agent_id, discarded.artifact_id, '{"reason": "registration was not answered"}'
+      'artifact.deleted', discarded.agent_id, discarded.artifact_id, 
+      jsonb_build_object('key', discarded.key, 'reason', 'registration was not answered')
     );
   end if;
   return json_build_object('discarded', discarded.artifact_id is not null);
@@ -2747,8 +2789,14 @@ begin
   perform agents.record_event(
     finish_commit.caller, caller_agent, 'artifact.committed',
     artifact.agent_id, artifact.artifact_id,
-    jsonb_build_object('sha256', artifact.sha256, 'superseded', superseded_id)
+    jsonb_build_object('key', artifact.key, 'sha256', artifact.sha256, 'superseded', superseded_id)
   );
+  if superseded_id is not null then
+    perform agents.record_event(
+      finish_commit.caller, caller_agent, 'artifact.superseded', artifact.agent_id, superseded_id,
+      jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
+    );
+  end if;
   return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
 end
 $$;
@@ -2789,7 +2837,8 @@ begin
   delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
 
   perform agents.record_event(
-    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id
+    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id,
+    jsonb_build_object('key', artifact.key)
   );
   return artifacts.artifact_json(artifact);
 end
@@ -3424,7 +3473,7 @@ begin
 
   perform agents.record_read(
     redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
-    jsonb_build_object('artifact_id', redeemed.artifact_id), redeemed.from_agent
+    jsonb_build_object('artifact_id', redeemed.artifact_id, 'key', artifact.key), redeemed.from_agent
   );
   return artifacts.download_json(
     artifact, redeemed.expires_at, redeem_grant_token.window_seconds,
@@ -3523,7 +3572,8 @@ begin
   end if;
 
   perform agents.record_read(
-    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id
+    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id,
+    jsonb_build_object('key', artifact.key)
   );
   return artifacts.download_json(
     artifact, grant_ends_at, open_artifact.window_seconds, counted_grant_id
@@ -3832,14 +3882,16 @@ begin
     if ended.state = 'pending' then
       abandoned := abandoned + 1;
       perform agents.record_event(
-        end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id
+        end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id,
+        jsonb_build_object('key', ended.key)
       );
     else
       expired := expired + 1;
       -- What was deleted had its event then.
       if ended.state <> 'deleted' then
         perform agents.record_event(
-          end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id
+          end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id,
+          jsonb_build_object('key', ended.key)
         );
       end if;
     end if;
@@ -6749,6 +6801,23 @@ comment on function agents.is_shown(agents.events, text) is
   'Whether an agent that an event concerns sees it: it does not see grants from a sender that it '
   'has blocked.';
 
+create function agents.may_see_name(event agents.events, agent_id text) returns boolean
+language sql
+immutable
+-- Inlined.
+return agent_id is null
+  -- Whose file it is: a grant, and a read by its token, name the owner second.
+  or agent_id = case
+    when starts_with(event.object_id, 'grant_') then event.other_agent_id
+    else event.subject_agent_id
+  end
+  -- Who opened it was told its name then.
+  or event.actor_agent_id = agent_id;
+comment on function agents.may_see_name(agents.events, text) is
+  'Whether an agent (null: the operator) may see the name (`key`) of the file that an event is '
+  'about: its owner, and an agent that read it. A grantee sees names in its inbox, while its grants '
+  'last.';
+
 create function agents.event_json(event agents.events, agent_id text) returns jsonb
 language sql
 stable
@@ -6762,12 +6831,21 @@ as $$
     'actor', (event_json.event).actor_agent_id,
     'agent_id', (event_json.event).subject_agent_id
   ) || jsonb_strip_nulls(
-    -- Who of an agent's users it was concerns nobody else.
+    -- Who of an agent's users it was, and which of its agent keys, concerns nobody else.
     jsonb_build_object(
       'user_id',
       case
         when (event_json.event).actor_agent_id = coalesce(event_json.agent_id, (event_json.event).actor_agent_id)
         then (event_json.event).actor_user_id
+      end,
+      'key_id',
+      case
+        when (event_json.event).actor_agent_id = coalesce(event_json.agent_id, (event_json.event).actor_agent_id)
+        then (event_json.event).actor_key_id
+      end,
+      'key',
+      case
+        when agents.may_see_name(event_json.event, event_json.agent_id) then (event_json.event).details -> 'key'
       end
     ) || case split_part((event_json.event).action, '.', 1)
       when 'grant' then jsonb_build_object(
@@ -6784,6 +6862,7 @@ as $$
         'grant_id', case when starts_with((event_json.event).object_id, 'grant_') then (event_json.event).object_id end,
         'sha256', (event_json.event).details -> 'sha256',
         'superseded', (event_json.event).details -> 'superseded',
+        'superseded_by', (event_json.event).details -> 'superseded_by',
         'reads', (event_json.event).details -> 'reads',
         'last_read_at', (event_json.event).details -> 'last_read_at'
       )
@@ -6815,6 +6894,82 @@ as $$
 $$;
 comment on function agents.event_json(agents.events, text) is
   'An event as /events shows it to an agent; null: to the operator.';
+
+-- schemas/changes/event_times.sql
+
+-- Where in the log of events a time lies.
+
+create function agents.last_event_before(instant timestamptz) returns agents.events
+language plpgsql
+stable
+strict
+set search_path = ''
+as $$
+declare
+  older agents.events;
+  looked_at agents.events;
+  last_id bigint;
+  middle_id bigint;
+begin
+  select e.* into older from agents.events e order by e.event_id limit 1;
+  if not found or older.occurred_at >= last_event_before.instant then
+    return null;
+  end if;
+  select max(e.event_id) into last_id from agents.events e;
+  -- By halves, for event_id rises with time: some thirty looks into the index.
+  while older.event_id < last_id loop
+    middle_id := older.event_id + (last_id - older.event_id + 1) / 2;
+    select e.* into looked_at from agents.events e where e.event_id >= middle_id order by e.event_id limit 1;
+    if looked_at.occurred_at < last_event_before.instant then
+      older := looked_at;
+    else
+      last_id := middle_id - 1;
+    end if;
+  end loop;
+  return older;
+end
+$$;
+comment on function agents.last_event_before(timestamptz) is
+  'The last event, by its number, that is older than this time; null: none is.';
+
+-- A transaction that wrote an event at an instant began before it, but not so long before: a call
+-- lasts 8 seconds at most. So a minute on either side is enough.
+
+create function agents.position_before(instant timestamptz) returns text
+language plpgsql
+stable
+strict
+set search_path = ''
+as $$
+declare
+  older agents.events := agents.last_event_before(position_before.instant - interval '1 minute');
+begin
+  return coalesce(older.transaction_id::text, '0') || '.0';
+end
+$$;
+comment on function agents.position_before(timestamptz) is
+  'A position in the log before which there is no event of this time or later.';
+
+create function agents.position_after(instant timestamptz) returns text
+language plpgsql
+stable
+strict
+set search_path = ''
+as $$
+declare
+  older agents.events := agents.last_event_before(position_after.instant + interval '1 minute');
+  newer agents.events;
+begin
+  select e.* into newer
+  from agents.events e
+  where e.event_id > coalesce(older.event_id, 0)
+  order by e.event_id
+  limit 1;
+  return newer.transaction_id || '.0';
+end
+$$;
+comment on function agents.position_after(timestamptz) is
+  'A position in the log from which on there is no event of this time or earlier; null: the end.';
 
 -- schemas/changes/event_pages.sql
 
@@ -6864,42 +7019,6 @@ $$;
 comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
   'Like newest_events, for the events about one artifact.';
 
-create function agents.position_before(instant timestamptz) returns text
-language plpgsql
-stable
-strict
-set search_path = ''
-as $$
-declare
-  -- A transaction that wrote an event at the instant began before it, but not so long before: a
-  -- call lasts 8 seconds at most.
-  begun_since constant timestamptz := position_before.instant - interval '1 minute';
-  older agents.events;
-  looked_at agents.events;
-  last_id bigint;
-  middle_id bigint;
-begin
-  select e.* into older from agents.events e order by e.event_id limit 1;
-  if not found or older.occurred_at >= begun_since then
-    return '0.0';
-  end if;
-  select max(e.event_id) into last_id from agents.events e;
-  -- By halves, for event_id rises with time: some thirty looks into the index.
-  while older.event_id < last_id loop
-    middle_id := older.event_id + (last_id - older.event_id + 1) / 2;
-    select e.* into looked_at from agents.events e where e.event_id >= middle_id order by e.event_id limit 1;
-    if looked_at.occurred_at < begun_since then
-      older := looked_at;
-    else
-      last_id := middle_id - 1;
-    end if;
-  end loop;
-  return older.transaction_id || '.0';
-end
-$$;
-comment on function agents.position_before(timestamptz) is
-  'A position in the log before which there is no event of this time or later.';
-
 create function agents.facts_for_operator(event agents.events) returns jsonb
 language sql
 stable
@@ -6920,7 +7039,8 @@ create function agents.events_page(
   max_entries integer,
   after text,
   before text,
-  is_for_operator boolean
+  is_for_operator boolean,
+  until timestamptz default null
 ) returns json
 language plpgsql
 stable
@@ -6939,10 +7059,11 @@ declare
   first_position constant text := coalesce(events_page.after, agents.position_before(events_page.since));
   after_transaction constant xid8 := split_part(first_position, '.', 1)::xid8;
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
+  end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
   -- Behind everything that may be read yet.
   horizon constant text := pg_snapshot_xmin(pg_current_snapshot()) || '.0';
-  last_position constant text := coalesce(events_page.before, horizon);
+  last_position constant text := coalesce(events_page.before, end_position, horizon);
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
   shown json;
@@ -6993,6 +7114,7 @@ begin
     from walked w
     where (events_page.types is null or (w.event).action = any (events_page.types))
       and (events_page.since is null or (w.event).occurred_at >= events_page.since)
+      and (events_page.until is null or (w.event).occurred_at <= events_page.until)
       and (
         events_page.artifact_id is null or events_page.agent_id is null or events_page.agent_id in (
           (w.event).subject_agent_id, (w.event).other_agent_id, (w.event).actor_agent_id
@@ -7049,7 +7171,10 @@ begin
 
   -- Behind the newest page there is nothing yet.
   latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
-  more := not goes_backwards and ended_at is not null;
+  more := not goes_backwards
+    and ended_at is not null
+    -- Behind the end that was asked for, there is nothing more.
+    and (end_position is null or split_part(ended_at, '.', 1)::xid8 < split_part(end_position, '.', 1)::xid8);
   if not events_page.is_for_operator then
     return json_build_object('events', shown, 'latest', latest, 'more', more);
   end if;
@@ -7063,9 +7188,11 @@ begin
   );
 end
 $$;
-comment on function agents.events_page(text, text, text[], timestamptz, integer, text, text, boolean) is
+comment on function agents.events_page(
+  text, text, text[], timestamptz, integer, text, text, boolean, timestamptz
+) is
   'The events that concern an agent (null: all) or are about an artifact (null: any), of these '
-  'types (null: all), not older than `since`: the next after the position `after`; otherwise the '
+  'types (null: all), neither older than `since` nor newer than `until`: the next after the position `after`; otherwise the '
   'first since `since`; otherwise the newest before the position `before` (null: of all). Oldest '
   'first. Raises invalid_request.';
 
@@ -7076,7 +7203,8 @@ create function public.find_events(
   agent_id text default null,
   artifact_id text default null,
   types text[] default null,
-  before text default null
+  before text default null,
+  until timestamptz default null
 ) returns json
 language sql
 stable
@@ -7085,15 +7213,18 @@ set search_path = ''
 as $$
   select agents.events_page(
     find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true
+    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
+    until => find_events.until
   )
 $$;
-comment on function public.find_events(integer, text, timestamptz, text, text, text[], text) is
+comment on function public.find_events(
+  integer, text, timestamptz, text, text, text[], text, timestamptz
+) is
   'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
   'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
   'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
   'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
-  'this artifact; types: only these, such as artifact.opened; since: none older. Without `after` '
+  'this artifact; types: only these, such as artifact.opened; since: none older; until: none newer. Without `after` '
   'and `since` it returns the newest page, and `earlier` is the `before` of the page of older '
   'events, null if there are no older ones. `latest` is the `after` of the next page, which '
   'exists already if `more` is true. A page may be short or empty before the next or the earlier '
@@ -7283,7 +7414,11 @@ begin
   loop
     if settled.untold_reads > 0 then
       perform agents.record_event(
-        jsonb_build_object('kind', settled.actor_kind, 'user_id', nullif(settled.user_id, '')),
+        jsonb_build_object(
+          'kind', settled.actor_kind,
+          'user_id', nullif(settled.user_id, ''),
+          'key_id', nullif(settled.key_id, '')
+        ),
         nullif(settled.reader, ''),
         settled.action,
         settled.subject_agent_id,
@@ -7525,7 +7660,8 @@ begin
     returning a.*
   ), recorded as (
     select d.artifact_id, agents.record_event(
-      '{"kind": "operator"}', null, 'artifact.deleted', d.agent_id, d.artifact_id
+      '{"kind": "operator"}', null, 'artifact.deleted', d.agent_id, d.artifact_id,
+      jsonb_build_object('key', d.key)
     )
     from deleted d
   )
@@ -7594,6 +7730,98 @@ comment on function public.remove_agent(text, boolean, integer) is
   'that agent are refused from then on, until readmit_agent. Ends at most max_entries grants and '
   'as many artifacts, so that no agent holds too much for one call: while remaining is true, call '
   'it again. Returns how many of each it ended. Idempotent.';
+
+-- schemas/operator/traces.sql
+
+-- What the operator traces: which artifacts a name (`key`) stood for, and what is left of each.
+
+create function agents.artifact_of_name(event agents.events) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'artifact_id', (artifact_of_name.event).object_id,
+    'agent_id', (artifact_of_name.event).subject_agent_id,
+    'key', (artifact_of_name.event).details ->> 'key',
+    'registered_at', agents.iso_timestamp((artifact_of_name.event).occurred_at)
+  )
+$$;
+comment on function agents.artifact_of_name(agents.events) is
+  'Which artifact was registered by an event.';
+
+create function public.find_artifacts_named(name text, max_entries integer, agent_id text default null)
+returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'found', coalesce(json_agg(agents.artifact_of_name(n.event) order by (n.event).event_id), '[]')
+  )
+  from (
+    select e as event
+    from agents.events e
+    where e.action = 'artifact.registered'
+      and (e.details ->> 'key') collate "C" = find_artifacts_named.name
+      and e.subject_agent_id = coalesce(find_artifacts_named.agent_id, e.subject_agent_id)
+    order by (e.details ->> 'key') collate "C" desc, e.event_id desc
+    limit find_artifacts_named.max_entries
+  ) n
+$$;
+comment on function public.find_artifacts_named(text, integer, text) is
+  'The newest artifacts that were registered under a name (`key`), by any agent (null) or by this '
+  'one, as the log of events has it, oldest first: {found: [{artifact_id, agent_id, key, '
+  'registered_at}]}.';
+
+create function public.read_artifact(artifact_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select artifacts.artifact_json(a)::jsonb || jsonb_build_object(
+    'state', case
+      when a.state = 'deleted' then 'deleted'
+      when a.ended_at is not null and a.state = 'pending' then 'abandoned'
+      when a.ended_at is not null or a.expires_at <= now() then 'expired'
+      else a.state
+    end,
+    'deleted_at', agents.iso_timestamp(a.deleted_at),
+    'ended_at', agents.iso_timestamp(a.ended_at),
+    'removed_at', agents.iso_timestamp(a.removed_at),
+    'live_grants', (select count(*) from artifacts.live_grants(a.artifact_id, now()))
+  )
+  from artifacts.artifacts a
+  where a.artifact_id = read_artifact.artifact_id
+$$;
+comment on function public.read_artifact(text) is
+  'An artifact, or its tombstone, as the operator sees it: the artifact object, where `state` may '
+  'also be expired or abandoned, and {deleted_at | null, ended_at | null, removed_at | null, '
+  'live_grants}; null: there is no row. removed_at is when its bytes were found to be gone.';
+
+create function public.find_artifact_of_grant(grant_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select to_json(g.artifact_id) from artifacts.grants g where g.grant_id = find_artifact_of_grant.grant_id
+$$;
+comment on function public.find_artifact_of_grant(text) is
+  'The artifact_id of a grant, live or ended; null: it has no row.';
+
+create function public.find_agent_of_key(key_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select to_json(k.agent_id) from agents.keys k where k.key_id = find_agent_of_key.key_id
+$$;
+comment on function public.find_agent_of_key(text) is
+  'The agent_id of an agent key, live or revoked; null: there is no such agent key.';
 
 -- schemas/operator/mesh.sql
 
@@ -8772,6 +9000,10 @@ declare
     'public.read_artifacts_metrics',
     'public.read_mesh_metrics',
     'public.find_events',
+    'public.find_artifacts_named',
+    'public.read_artifact',
+    'public.find_artifact_of_grant',
+    'public.find_agent_of_key',
     'public.list_agents',
     'public.read_agent',
     'public.list_usage',

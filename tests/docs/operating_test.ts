@@ -31,6 +31,17 @@ Deno.test("docs/operating.md, Many agents at once → a key for each", async () 
   }
 });
 
+artifactTest("docs/operating.md, Where a file is → its life", async ({ planner }) => {
+  const artifact = await publish(planner);
+  const block = await documentedBlock("docs/operating.md, Where a file is, 1");
+  const printed = await pasted(block.replace("plan.txt", artifact.key), {
+    "$ARTIFACT_ID": artifact.artifact_id,
+    planner: planner.id,
+  });
+  assert.ok(printed.startsWith(`Files named ${artifact.key}, `), printed);
+  assert.equal(printed.match(/ artifact\.committed /g)?.length, 3, printed);
+});
+
 artifactTest(
   "docs/operating.md, Who downloaded an artifact → the reader, and who may read it",
   async ({ planner, builder }) => {

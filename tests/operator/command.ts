@@ -9,6 +9,7 @@ export type Command =
   | "grants"
   | "mesh"
   | "mesh_check"
+  | "trace"
   | "usage";
 
 /** Runs a command to its end, whatever that is. */

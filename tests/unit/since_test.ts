@@ -12,11 +12,15 @@ for (
     [undefined, null],
   ] as const
 ) {
-  Deno.test(`sinceOf() of ${text} → ${since}`, () => assert.equal(sinceOf(text, NOW), since));
+  Deno.test(`sinceOf() of ${text} → ${since}`, () =>
+    assert.equal(sinceOf(text, { now: NOW }), since));
 }
 
 for (const text of ["", "7", "7w", "-1d", "2026-01-31", "yesterday"]) {
   Deno.test(`sinceOf() of "${text}" → refused, with what it takes`, () => {
-    assert.throws(() => sinceOf(text, NOW), /^CommandError: --since takes how long ago, such as /);
+    assert.throws(
+      () => sinceOf(text, { now: NOW }),
+      /^CommandError: --since takes how long ago, such as /,
+    );
   });
 }

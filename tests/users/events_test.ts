@@ -14,7 +14,7 @@ artifactTest(
     const by = { actor_kind: "user", actor: planner.id };
     const committed = {
       ...{ type: "artifact.committed", ...by, user_id: user.sub, agent_id: planner.id },
-      ...{ artifact_id: artifact.artifact_id, sha256: artifact.sha256 },
+      ...{ artifact_id: artifact.artifact_id, key: artifact.key, sha256: artifact.sha256 },
     };
     const granted = {
       ...{ type: "grant.created", ...by, agent_id: builder.id, grant_id, expires_at },
@@ -24,7 +24,10 @@ artifactTest(
     const question = { after: latest, count: 2, types };
     for (const as of [planner, user]) {
       const { events } = await nextEvents("agent-artifacts", as, question);
-      assert.deepEqual(known(events), [committed, { ...granted, user_id: user.sub }]);
+      assert.deepEqual(known(events), [
+        committed,
+        { ...granted, key: artifact.key, user_id: user.sub },
+      ]);
     }
     const ofBuilder = await nextEvents("agent-artifacts", builder, { ...question, count: 1 });
     assert.deepEqual(known(ofBuilder.events), [granted]);

@@ -17,6 +17,11 @@ const commonFields = {
     .meta({ description: "The agent that did it; null: no agent did." }),
   user_id: z.string().optional()
     .meta({ description: "The id of the user who did it. No agent but `actor` sees it." }),
+  key_id: z.string().optional()
+    .meta({
+      description: "The id of the agent key that was used. No agent but `actor` sees it.",
+      pattern: "^key_[0-9a-f]{32}$",
+    }),
   agent_id: sentAgentId.nullable()
     .meta({ description: "The agent whose property or access the event is about." }),
 };

@@ -7,6 +7,7 @@ create table agents.events (
   actor_kind text not null,
   actor_agent_id agents.agent_id,
   actor_user_id uuid,
+  actor_key_id text collate "C",
   action text not null,
   subject_agent_id agents.agent_id,
   other_agent_id agents.agent_id,
@@ -29,6 +30,8 @@ comment on column agents.events.transaction_id is
   'only below pg_snapshot_xmin(pg_current_snapshot()), misses nothing.';
 comment on column agents.events.actor_user_id is
   'The signed-in user who acted as the agent: the sub of the token.';
+comment on column agents.events.actor_key_id is
+  'The agent key that the agent acted with. Null if no agent key was used.';
 comment on column agents.events.object_id is
   'What was acted on: an artifact_id, grant_id or key_id, if there is one.';
 comment on column agents.events.subject_agent_id is
@@ -44,6 +47,11 @@ return coalesce(details ->> 'artifact_id', case when starts_with(object_id, 'art
   collate "C";
 comment on function agents.artifact_of_event(text, jsonb) is
   'The artifact that an event is about, wherever the event names it; null: none.';
+
+create index events_by_name on agents.events (((details ->> 'key') collate "C"), event_id)
+  where action = 'artifact.registered';
+comment on index agents.events_by_name is
+  'Which artifacts had a name (`key`), also after their tombstones are gone. Each has one entry.';
 
 -- What happened to an agent, what it did, what happened to an artifact, each in the order of
 -- commits. Old events are found by event_id, which rises with time.
@@ -103,6 +111,22 @@ create trigger events_are_forgotten_by_the_rules
   referencing old table as removed
   for each statement execute function agents.refuse_removal_of_events();
 
+create function agents.acting_key(caller jsonb) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if acting_key.caller ->> 'kind' <> 'agent' or acting_key.caller ->> 'key_hash' is null then
+    return acting_key.caller ->> 'key_id';
+  end if;
+  return (select k.key_id from agents.keys k where k.key_hash = acting_key.caller ->> 'key_hash');
+end
+$$;
+comment on function agents.acting_key(jsonb) is
+  'The id of the agent key that a caller used; null: none. key_id names it for what was counted '
+  'and is reported later.';
+
 create function agents.record_event(
   caller jsonb,
   caller_agent text,
@@ -118,13 +142,14 @@ set search_path = ''
 as $$
 begin
   insert into agents.events (
-    actor_kind, actor_agent_id, actor_user_id, action, subject_agent_id, other_agent_id, object_id, details,
-    request_id
+    actor_kind, actor_agent_id, actor_user_id, actor_key_id, action, subject_agent_id, other_agent_id, object_id,
+    details, request_id
   )
   values (
     record_event.caller ->> 'kind',
     record_event.caller_agent,
     (record_event.caller ->> 'user_id')::uuid,
+    agents.acting_key(record_event.caller),
     record_event.action,
     record_event.subject_agent_id,
     record_event.other_agent_id,

@@ -7,6 +7,7 @@ create table agents.reads (
   object_id text collate "C" not null,
   reader text collate "C" not null,
   user_id text collate "C" not null default '',
+  key_id text collate "C" not null default '',
   actor_kind text not null,
   action text not null,
   subject_agent_id agents.agent_id,
@@ -18,7 +19,7 @@ create table agents.reads (
   reads bigint not null default 1,
   last_read_at timestamptz not null,
 
-  primary key (object_id, reader, user_id)
+  primary key (object_id, reader, user_id, key_id)
 )
 -- A read that is counted changes no column that is in an index, and finds room on its page.
 with (fillfactor = 50);
@@ -29,6 +30,8 @@ comment on column agents.reads.reader is
   'The calling agent, or empty for the operator and for a grant token.';
 comment on column agents.reads.user_id is
   'The signed-in user who called as that agent, or empty.';
+comment on column agents.reads.key_id is
+  'The agent key that was used, or empty. Reads with another key of the agent are counted apart.';
 comment on column agents.reads.told_at is 'When the last event about these reads was written.';
 comment on column agents.reads.told_reads is 'How many reads that event stands for.';
 comment on column agents.reads.untold_reads is 'How many reads came after it.';
@@ -52,6 +55,7 @@ as $$
 declare
   who constant text := coalesce(record_read.caller_agent, '');
   who_in_person constant text := coalesce(record_read.caller ->> 'user_id', '');
+  which_key constant text := coalesce(agents.acting_key(record_read.caller), '');
   read_at constant timestamptz := clock_timestamp();
   minute_began constant timestamptz := read_at - interval '1 minute';
   counts_only constant boolean := pg_current_xact_id_if_assigned() is null;
@@ -63,6 +67,7 @@ begin
     where r.object_id = record_read.object_id
       and r.reader = who
       and r.user_id = who_in_person
+      and r.key_id = which_key
       and r.told_at > minute_began;
     if found then
       -- Reads at the same time take turns at the row until each has committed. So a transaction
@@ -75,11 +80,11 @@ begin
     end if;
 
     insert into agents.reads as r (
-      object_id, reader, user_id, actor_kind, action, subject_agent_id, other_agent_id, details, told_at, told_reads,
-      last_read_at
+      object_id, reader, user_id, key_id, actor_kind, action, subject_agent_id, other_agent_id, details, told_at,
+      told_reads, last_read_at
     )
     values (
-      record_read.object_id, who, who_in_person, record_read.caller ->> 'kind', record_read.action,
+      record_read.object_id, who, who_in_person, which_key, record_read.caller ->> 'kind', record_read.action,
       record_read.subject_agent_id, record_read.other_agent_id, record_read.details, read_at, 1, read_at
     )
     on conflict on constraint reads_pkey do update
@@ -103,6 +108,6 @@ begin
 end
 $$;
 comment on function agents.record_read(jsonb, text, text, text, text, jsonb, text) is
-  'Like record_event, for reads: at most one event a minute per object and reader. `reads` in its '
+  'Like record_event, for reads: at most one event a minute per object, reader and agent key. `reads` in its '
   'details is the number of reads it stands for: this one, and those since the previous event. '
   'Must be the last step of a transaction.';

@@ -12,6 +12,7 @@ create table agents.repeated_changes (
   other_agent_id text collate "C" not null default '',
   thing text collate "C" not null default '',
   actor_kind text not null,
+  key_id text collate "C",
   action text not null,
   details jsonb not null,
   told_at timestamptz not null,
@@ -33,6 +34,8 @@ comment on column agents.repeated_changes.user_id is
 comment on column agents.repeated_changes.kind is 'The prefix of the actions: peer, rule, psk.';
 comment on column agents.repeated_changes.thing is
   'Which thing between the two agents, such as `tcp 443`, or empty.';
+comment on column agents.repeated_changes.key_id is
+  'The agent key of the last change; null: none was used.';
 comment on column agents.repeated_changes.action is 'The last change. details belongs to it.';
 comment on column agents.repeated_changes.told_at is 'When the last minute began.';
 comment on column agents.repeated_changes.told is 'How many events were written in that minute.';
@@ -96,6 +99,7 @@ as $$
     jsonb_build_object(
       'kind', (record_repeated.change).actor_kind,
       'user_id', nullif((record_repeated.change).user_id, ''),
+      'key_id', (record_repeated.change).key_id,
       'request_id', record_repeated.request_id
     ),
     (record_repeated.change).actor,
@@ -167,16 +171,18 @@ begin
 
   -- The changes of one agent to the mesh take turns: each has locked the agent.
   insert into agents.repeated_changes as c (
-    actor, user_id, kind, subject_agent_id, other_agent_id, thing, actor_kind, action, details,
+    actor, user_id, kind, subject_agent_id, other_agent_id, thing, actor_kind, key_id, action, details,
     told_at, last_at, due_at
   )
   values (
     change.actor, change.user_id, change.kind, change.subject_agent_id, change.other_agent_id,
-    change.thing, record_change.caller ->> 'kind', record_change.action, record_change.details,
+    change.thing, record_change.caller ->> 'kind', agents.acting_key(record_change.caller),
+    record_change.action, record_change.details,
     changed_at, changed_at, changed_at + interval '1 hour'
   )
   on conflict on constraint repeated_changes_pkey do update
   set action = excluded.action,
+    key_id = excluded.key_id,
     details = excluded.details,
     last_at = excluded.last_at,
     (told_at, told, told_times, untold, due_at) = (

@@ -27,7 +27,8 @@ begin
   delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
 
   perform agents.record_event(
-    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id
+    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id,
+    jsonb_build_object('key', artifact.key)
   );
   return artifacts.artifact_json(artifact);
 end

@@ -90,7 +90,7 @@ begin
 
   perform agents.record_read(
     redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
-    jsonb_build_object('artifact_id', redeemed.artifact_id), redeemed.from_agent
+    jsonb_build_object('artifact_id', redeemed.artifact_id, 'key', artifact.key), redeemed.from_agent
   );
   return artifacts.download_json(
     artifact, redeemed.expires_at, redeem_grant_token.window_seconds,
@@ -189,7 +189,8 @@ begin
   end if;
 
   perform agents.record_read(
-    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id
+    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id,
+    jsonb_build_object('key', artifact.key)
   );
   return artifacts.download_json(
     artifact, grant_ends_at, open_artifact.window_seconds, counted_grant_id

@@ -121,7 +121,8 @@ begin
   returning * into registered;
 
   perform agents.record_event(
-    register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id, registered.artifact_id
+    register_artifact.caller, caller_agent, 'artifact.registered', registered.agent_id, registered.artifact_id,
+    jsonb_build_object('key', registered.key)
   );
   return artifacts.artifact_json(registered);
 end
@@ -150,7 +151,8 @@ begin
   if found then
     perform agents.record_event(
       discard_registration.caller, agents.actor_of(discard_registration.caller),
-      'artifact.deleted', discarded.agent_id, discarded.artifact_id, '{"reason": "registration was not answered"}'
+      'artifact.deleted', discarded.agent_id, discarded.artifact_id, 
+      jsonb_build_object('key', discarded.key, 'reason', 'registration was not answered')
     );
   end if;
   return json_build_object('discarded', discarded.artifact_id is not null);

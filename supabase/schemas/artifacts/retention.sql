@@ -193,14 +193,16 @@ begin
     if ended.state = 'pending' then
       abandoned := abandoned + 1;
       perform agents.record_event(
-        end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id
+        end_artifacts.caller, null, 'artifact.abandoned', ended.agent_id, ended.artifact_id,
+        jsonb_build_object('key', ended.key)
       );
     else
       expired := expired + 1;
       -- What was deleted had its event then.
       if ended.state <> 'deleted' then
         perform agents.record_event(
-          end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id
+          end_artifacts.caller, null, 'artifact.expired', ended.agent_id, ended.artifact_id,
+          jsonb_build_object('key', ended.key)
         );
       end if;
     end if;

@@ -90,8 +90,14 @@ begin
   perform agents.record_event(
     finish_commit.caller, caller_agent, 'artifact.committed',
     artifact.agent_id, artifact.artifact_id,
-    jsonb_build_object('sha256', artifact.sha256, 'superseded', superseded_id)
+    jsonb_build_object('key', artifact.key, 'sha256', artifact.sha256, 'superseded', superseded_id)
   );
+  if superseded_id is not null then
+    perform agents.record_event(
+      finish_commit.caller, caller_agent, 'artifact.superseded', artifact.agent_id, superseded_id,
+      jsonb_build_object('key', artifact.key, 'superseded_by', artifact.artifact_id)
+    );
+  end if;
   return json_build_object('verdict', 'committed', 'artifact', artifacts.artifact_json(artifact));
 end
 $$;

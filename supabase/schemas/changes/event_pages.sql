@@ -44,42 +44,6 @@ $$;
 comment on function agents.newest_artifact_events(text, xid8, bigint, integer) is
   'Like newest_events, for the events about one artifact.';
 
-create function agents.position_before(instant timestamptz) returns text
-language plpgsql
-stable
-strict
-set search_path = ''
-as $$
-declare
-  -- A transaction that wrote an event at the instant began before it, but not so long before: a
-  -- call lasts 8 seconds at most.
-  begun_since constant timestamptz := position_before.instant - interval '1 minute';
-  older agents.events;
-  looked_at agents.events;
-  last_id bigint;
-  middle_id bigint;
-begin
-  select e.* into older from agents.events e order by e.event_id limit 1;
-  if not found or older.occurred_at >= begun_since then
-    return '0.0';
-  end if;
-  select max(e.event_id) into last_id from agents.events e;
-  -- By halves, for event_id rises with time: some thirty looks into the index.
-  while older.event_id < last_id loop
-    middle_id := older.event_id + (last_id - older.event_id + 1) / 2;
-    select e.* into looked_at from agents.events e where e.event_id >= middle_id order by e.event_id limit 1;
-    if looked_at.occurred_at < begun_since then
-      older := looked_at;
-    else
-      last_id := middle_id - 1;
-    end if;
-  end loop;
-  return older.transaction_id || '.0';
-end
-$$;
-comment on function agents.position_before(timestamptz) is
-  'A position in the log before which there is no event of this time or later.';
-
 create function agents.facts_for_operator(event agents.events) returns jsonb
 language sql
 stable
@@ -100,7 +64,8 @@ create function agents.events_page(
   max_entries integer,
   after text,
   before text,
-  is_for_operator boolean
+  is_for_operator boolean,
+  until timestamptz default null
 ) returns json
 language plpgsql
 stable
@@ -119,10 +84,11 @@ declare
   first_position constant text := coalesce(events_page.after, agents.position_before(events_page.since));
   after_transaction constant xid8 := split_part(first_position, '.', 1)::xid8;
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
+  end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
   -- Behind everything that may be read yet.
   horizon constant text := pg_snapshot_xmin(pg_current_snapshot()) || '.0';
-  last_position constant text := coalesce(events_page.before, horizon);
+  last_position constant text := coalesce(events_page.before, end_position, horizon);
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
   shown json;
@@ -173,6 +139,7 @@ begin
     from walked w
     where (events_page.types is null or (w.event).action = any (events_page.types))
       and (events_page.since is null or (w.event).occurred_at >= events_page.since)
+      and (events_page.until is null or (w.event).occurred_at <= events_page.until)
       and (
         events_page.artifact_id is null or events_page.agent_id is null or events_page.agent_id in (
           (w.event).subject_agent_id, (w.event).other_agent_id, (w.event).actor_agent_id
@@ -229,7 +196,10 @@ begin
 
   -- Behind the newest page there is nothing yet.
   latest := case when goes_backwards then horizon else coalesce(ended_at, horizon) end;
-  more := not goes_backwards and ended_at is not null;
+  more := not goes_backwards
+    and ended_at is not null
+    -- Behind the end that was asked for, there is nothing more.
+    and (end_position is null or split_part(ended_at, '.', 1)::xid8 < split_part(end_position, '.', 1)::xid8);
   if not events_page.is_for_operator then
     return json_build_object('events', shown, 'latest', latest, 'more', more);
   end if;
@@ -243,9 +213,11 @@ begin
   );
 end
 $$;
-comment on function agents.events_page(text, text, text[], timestamptz, integer, text, text, boolean) is
+comment on function agents.events_page(
+  text, text, text[], timestamptz, integer, text, text, boolean, timestamptz
+) is
   'The events that concern an agent (null: all) or are about an artifact (null: any), of these '
-  'types (null: all), not older than `since`: the next after the position `after`; otherwise the '
+  'types (null: all), neither older than `since` nor newer than `until`: the next after the position `after`; otherwise the '
   'first since `since`; otherwise the newest before the position `before` (null: of all). Oldest '
   'first. Raises invalid_request.';
 
@@ -256,7 +228,8 @@ create function public.find_events(
   agent_id text default null,
   artifact_id text default null,
   types text[] default null,
-  before text default null
+  before text default null,
+  until timestamptz default null
 ) returns json
 language sql
 stable
@@ -265,15 +238,18 @@ set search_path = ''
 as $$
   select agents.events_page(
     find_events.agent_id, find_events.artifact_id, find_events.types, find_events.since,
-    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true
+    find_events.max_entries, find_events.after, find_events.before, is_for_operator => true,
+    until => find_events.until
   )
 $$;
-comment on function public.find_events(integer, text, timestamptz, text, text, text[], text) is
+comment on function public.find_events(
+  integer, text, timestamptz, text, text, text[], text, timestamptz
+) is
   'The event log for the operator: {events: [{event_id, type, at, actor_kind, actor | null, '
   'agent_id | null, …, other_agent_id, key_id, request_id}], latest, more, earlier | null, '
   'looked_at, looked_back_to | null}, oldest first. Fields after agent_id are present only if the '
   'event has them. agent_id: only events that concern this agent; artifact_id: only those about '
-  'this artifact; types: only these, such as artifact.opened; since: none older. Without `after` '
+  'this artifact; types: only these, such as artifact.opened; since: none older; until: none newer. Without `after` '
   'and `since` it returns the newest page, and `earlier` is the `before` of the page of older '
   'events, null if there are no older ones. `latest` is the `after` of the next page, which '
   'exists already if `more` is true. A page may be short or empty before the next or the earlier '

@@ -142,6 +142,23 @@ comment on function agents.is_shown(agents.events, text) is
   'Whether an agent that an event concerns sees it: it does not see grants from a sender that it '
   'has blocked.';
 
+create function agents.may_see_name(event agents.events, agent_id text) returns boolean
+language sql
+immutable
+-- Inlined.
+return agent_id is null
+  -- Whose file it is: a grant, and a read by its token, name the owner second.
+  or agent_id = case
+    when starts_with(event.object_id, 'grant_') then event.other_agent_id
+    else event.subject_agent_id
+  end
+  -- Who opened it was told its name then.
+  or event.actor_agent_id = agent_id;
+comment on function agents.may_see_name(agents.events, text) is
+  'Whether an agent (null: the operator) may see the name (`key`) of the file that an event is '
+  'about: its owner, and an agent that read it. A grantee sees names in its inbox, while its grants '
+  'last.';
+
 create function agents.event_json(event agents.events, agent_id text) returns jsonb
 language sql
 stable
@@ -155,12 +172,21 @@ as $$
     'actor', (event_json.event).actor_agent_id,
     'agent_id', (event_json.event).subject_agent_id
   ) || jsonb_strip_nulls(
-    -- Who of an agent's users it was concerns nobody else.
+    -- Who of an agent's users it was, and which of its agent keys, concerns nobody else.
     jsonb_build_object(
       'user_id',
       case
         when (event_json.event).actor_agent_id = coalesce(event_json.agent_id, (event_json.event).actor_agent_id)
         then (event_json.event).actor_user_id
+      end,
+      'key_id',
+      case
+        when (event_json.event).actor_agent_id = coalesce(event_json.agent_id, (event_json.event).actor_agent_id)
+        then (event_json.event).actor_key_id
+      end,
+      'key',
+      case
+        when agents.may_see_name(event_json.event, event_json.agent_id) then (event_json.event).details -> 'key'
       end
     ) || case split_part((event_json.event).action, '.', 1)
       when 'grant' then jsonb_build_object(
@@ -177,6 +203,7 @@ as $$
         'grant_id', case when starts_with((event_json.event).object_id, 'grant_') then (event_json.event).object_id end,
         'sha256', (event_json.event).details -> 'sha256',
         'superseded', (event_json.event).details -> 'superseded',
+        'superseded_by', (event_json.event).details -> 'superseded_by',
         'reads', (event_json.event).details -> 'reads',
         'last_read_at', (event_json.event).details -> 'last_read_at'
       )

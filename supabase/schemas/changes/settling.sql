@@ -28,7 +28,11 @@ begin
   loop
     if settled.untold_reads > 0 then
       perform agents.record_event(
-        jsonb_build_object('kind', settled.actor_kind, 'user_id', nullif(settled.user_id, '')),
+        jsonb_build_object(
+          'kind', settled.actor_kind,
+          'user_id', nullif(settled.user_id, ''),
+          'key_id', nullif(settled.key_id, '')
+        ),
         nullif(settled.reader, ''),
         settled.action,
         settled.subject_agent_id,

@@ -100,7 +100,8 @@ begin
     returning a.*
   ), recorded as (
     select d.artifact_id, agents.record_event(
-      '{"kind": "operator"}', null, 'artifact.deleted', d.agent_id, d.artifact_id
+      '{"kind": "operator"}', null, 'artifact.deleted', d.agent_id, d.artifact_id,
+      jsonb_build_object('key', d.key)
     )
     from deleted d
   )

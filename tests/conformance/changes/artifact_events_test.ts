@@ -65,20 +65,39 @@ artifactTest(
       reads: 1,
     };
     const revoked = { type: "grant.revoked", actor_kind: "operator", actor: null, ...ofGrant };
-    const own = await nextEvents(GROUP, planner, { after: ofPlanner!.latest, count: 9 });
+    const named = { key: "k" };
+    const [was, is] = [{ ...named, artifact_id: older.artifact_id }, { ...named, artifact_id }];
+    const own = await nextEvents(GROUP, planner, { after: ofPlanner!.latest, count: 10 });
     assert.deepEqual(known(own.events), [
-      { ...registered, artifact_id: older.artifact_id },
-      { ...committed, artifact_id: older.artifact_id, sha256: sha256("older") },
-      { ...registered, artifact_id },
-      { ...committed, artifact_id, sha256: sha256("newer"), superseded: older.artifact_id },
-      created,
-      opened,
-      fetched,
+      { ...registered, ...was },
+      { ...committed, ...was, sha256: sha256("older") },
+      { ...registered, ...is },
+      { ...committed, ...is, sha256: sha256("newer"), superseded: older.artifact_id },
+      {
+        ...{ type: "artifact.superseded", ...byPlanner, ...ofPlanners },
+        ...{ ...was, superseded_by: artifact_id },
+      },
+      { ...created, ...named },
+      { ...opened, ...named },
+      { ...fetched, ...named },
       revoked,
-      { type: "artifact.deleted", ...byPlanner, ...ofPlanners, artifact_id },
+      { type: "artifact.deleted", ...byPlanner, ...ofPlanners, ...is },
     ]);
+    assert.deepEqual(
+      own.events.map(({ key_id }) => key_id),
+      // What others did, they did with keys of their own.
+      [...Array(6).fill(planner.keyId), undefined, undefined, undefined, planner.keyId],
+    );
     const granted = await nextEvents(GROUP, builder, { after: ofBuilder!.latest, count: 4 });
-    assert.deepEqual(known(granted.events), [created, opened, fetched, revoked]);
+    assert.deepEqual(
+      known(granted.events),
+      [created, { ...opened, ...named }, fetched, revoked],
+      "a grantee sees the name of what it opened",
+    );
+    assert.deepEqual(
+      granted.events.map(({ key_id }) => key_id),
+      [undefined, builder.keyId, undefined, undefined],
+    );
     assert.deepEqual((await eventsOf(GROUP, stranger)).events, []);
 
     const newest = await eventsOf(GROUP, planner, { limit: 2 });

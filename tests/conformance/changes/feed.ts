@@ -65,9 +65,9 @@ export async function positionBehind(group: Group, as: Sender, type: string): Pr
   return latest;
 }
 
-/** The fields of events that are known beforehand. */
+/** The fields of events that are known beforehand, but for the agent key that was used. */
 export function known(events: readonly Event[]): Record<string, unknown>[] {
-  return events.map(({ event_id, at, ...rest }) => {
+  return events.map(({ event_id, at, key_id: _, ...rest }) => {
     assert.match(event_id, /^evt_\d+$/);
     assert.match(at, /Z$/);
     return rest;

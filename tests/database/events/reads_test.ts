@@ -112,7 +112,7 @@ artifactTest(
       actor_agent_id: builder.id,
       subject_agent_id: planner.id,
       request_id: null,
-      details: { reads: 2 },
+      details: { key: artifact.key, reads: 2 },
     });
     assert.equal(await countsLeft(artifact_id), 0);
     await openTimes(1, builder, artifact);
@@ -150,7 +150,7 @@ artifactTest(
       const [fetched, ...more] = await readEvents(grant_id);
       assert.deepEqual(more, []);
       assert.equal(fetched!.actor_kind, "grant_token");
-      assert.deepEqual(fetched!.details, { artifact_id, reads: 1 });
+      assert.deepEqual(fetched!.details, { artifact_id, key: artifact.key, reads: 1 });
     }
     await endMinute(artifact_id);
     await settle();
@@ -242,3 +242,30 @@ artifactTest("settle_reads by an agent → 403, and nothing is told", async ({ p
   assert.deepEqual(await readsOf(artifact_id), [1]);
   assert.equal(await countsLeft(artifact_id), 1);
 });
+
+artifactTest(
+  "reads with two agent keys of one agent → counted apart, each event with the key that read",
+  async ({ planner, builder }) => {
+    const artifact = await publish(planner);
+    await grant(planner, artifact, { to: builder });
+    const second = await operatorRpc<{ key: string; key_id: string }>("create_agent_key", {
+      agent_id: builder.id,
+    });
+    const other: Agent = { ...builder, key: second.body.key, keyId: second.body.key_id };
+    await openTimes(3, builder, artifact);
+    await openTimes(2, other, artifact);
+    await endMinute(artifact.artifact_id);
+    await settle();
+    const told = await withStackDatabase((sql) =>
+      sql`
+        select actor_key_id, (details ->> 'reads')::integer as reads from agents.events
+        where object_id = ${artifact.artifact_id} and action = 'artifact.opened'
+        order by actor_key_id, event_id`
+    );
+    assert.deepEqual(
+      told.map(({ actor_key_id, reads }) => [actor_key_id, reads]),
+      [[builder.keyId, 1], [builder.keyId, 2], [other.keyId, 1], [other.keyId, 1]]
+        .toSorted(([one], [two]) => one! < two! ? -1 : one! > two! ? 1 : 0),
+    );
+  },
+);

@@ -34,7 +34,7 @@ export const MESH_CALLS: readonly PlannedCall[] = [
   call("register_peer", { caller: as(OWNER), agent_id: OWNER, ...registeredPeer }, {
     circumstances: "of a new peer",
   }),
-  call("remove_peer", MESH, { bounds: { rows: 300, pages: 1000 } }),
+  call("remove_peer", MESH, { bounds: { rows: 300, pages: 1200 } }),
   call("put_rule", { caller: OPERATOR, ...rule, port: 80, max_rules: 10_000, max_requests: 1000 }),
   call("put_rule", {
     caller: as(PEER),

@@ -35,6 +35,16 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   call("list_newest_refusals", { ...PAGE, agent_id: PEER }, { circumstances: "of an agent" }),
   call("list_refusals", PAGE, { bounds: { rows: 400, pages: 800 } }),
   call("list_refusals", { ...PAGE, agent_id: PEER }, { circumstances: "of an agent" }),
+  call("find_artifacts_named", { name: "files/1.txt", max_entries: 100 }),
+  call("read_artifact", { artifact_id: artifactIdOf(POPULAR) }, {
+    bounds: { rows: 2_000, pages: 1_000 },
+  }),
+  call("find_artifact_of_grant", { grant_id: "grant_x" }),
+  call("find_agent_of_key", { key_id: "key_x" }),
+  call("find_events", { ...PAGE, until: YESTERDAY }, {
+    circumstances: "until a time",
+    bounds: { rows: 1_000, pages: 2_000 },
+  }),
   call("find_events", PAGE, { bounds: { rows: 1_000, pages: 2_000 } }),
   call("find_events", { ...PAGE, types: "{artifact.opened}", since: YESTERDAY }, {
     circumstances: "since a time",

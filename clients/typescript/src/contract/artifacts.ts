@@ -364,6 +364,8 @@ export interface components {
       actor: string | null;
       /** @description The id of the user who did it. No agent but `actor` sees it. */
       user_id?: string;
+      /** @description The id of the agent key that was used. No agent but `actor` sees it. */
+      key_id?: string;
       /** @description The agent whose property or access the event is about. */
       agent_id: string | null;
       /**
@@ -375,6 +377,7 @@ export interface components {
         | "artifact.registered"
         | "artifact.opened"
         | "artifact.fetched"
+        | "artifact.superseded"
         | "artifact.deleted"
         | "artifact.expired"
         | "artifact.abandoned"
@@ -382,6 +385,8 @@ export interface components {
         | "grant.revoked";
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id?: string;
+      /** @description The file's name. Only its owner sees it, and an agent that opened it. */
+      key?: string;
       /** @description Identifies the grant. Nobody gets access by knowing it. */
       grant_id?: string;
       /** @description The agent that gave the grant. */
@@ -406,6 +411,8 @@ export interface components {
       last_read_at?: string;
       /** @description The artifact that the committed one replaced. */
       superseded?: string;
+      /** @description The artifact that replaced this one under its name. */
+      superseded_by?: string;
     };
   };
 }
@@ -764,6 +771,7 @@ export interface operations {
             | "artifact.registered"
             | "artifact.opened"
             | "artifact.fetched"
+            | "artifact.superseded"
             | "artifact.deleted"
             | "artifact.expired"
             | "artifact.abandoned"

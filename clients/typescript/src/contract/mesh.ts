@@ -228,6 +228,8 @@ export interface components {
       actor: string | null;
       /** @description The id of the user who did it. No agent but `actor` sees it. */
       user_id?: string;
+      /** @description The id of the agent key that was used. No agent but `actor` sees it. */
+      key_id?: string;
       /** @description The agent whose property or access the event is about. */
       agent_id: string | null;
       /**

@@ -7,6 +7,7 @@ import {
   sentArtifactId,
   sentExpiry,
   sentGrantId,
+  sentKey,
   sentSha256,
 } from "../fields.ts";
 
@@ -15,6 +16,7 @@ export const ARTIFACT_EVENT_TYPES = [
   "artifact.registered",
   "artifact.opened",
   "artifact.fetched",
+  "artifact.superseded",
   "artifact.deleted",
   "artifact.expired",
   "artifact.abandoned",
@@ -27,6 +29,9 @@ export function createOperation(platform: Platform): Operation {
     types: ARTIFACT_EVENT_TYPES,
     fields: {
       artifact_id: sentArtifactId.optional(),
+      key: sentKey.optional().meta({
+        description: "The file's name. Only its owner sees it, and an agent that opened it.",
+      }),
       grant_id: sentGrantId.optional(),
       from_agent: sentAgentId.optional().meta({ description: "The agent that gave the grant." }),
       to_agent: sentAgentId.optional().meta({
@@ -45,10 +50,12 @@ export function createOperation(platform: Platform): Operation {
         .meta({ description: "When the last of these reads was, if later than `at`." }),
       superseded: sentArtifactId.optional()
         .meta({ description: "The artifact that the committed one replaced." }),
+      superseded_by: sentArtifactId.optional()
+        .meta({ description: "The artifact that replaced this one under its name." }),
     },
-    example: { artifact_id: ARTIFACT_ID_EXAMPLE },
+    example: { artifact_id: ARTIFACT_ID_EXAMPLE, key: "reports/2026/july.pdf" },
     about:
-      "Shows when the agent's artifacts were committed, read and deleted, what the agent read, and " +
+      "Shows when the agent's artifacts were committed, replaced, read and deleted, what the agent read, and " +
       "its grants to and from others.",
   });
 }

@@ -113,6 +113,7 @@ begin
     grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
     jsonb_strip_nulls(jsonb_build_object(
       'artifact_id', granted.artifact_id,
+      'key', artifact.key,
       'expires_at', agents.iso_timestamp(granted.expires_at),
       'max_downloads', grant_artifact.max_downloads
     )),

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { inBands } from "./bands.ts";
 
 /** Standard output: JSON when asked for, a table for a person, fields with tabs for a pipe. */
 export class Output {
@@ -32,7 +33,7 @@ export class Output {
   ): Promise<void> {
     const lines: string[][] = [];
     for await (const row of rows) lines.push(cells(row).map(plain));
-    await write(`${table(heads, lines, process.stdout.columns || Infinity)}\n`);
+    await write(`${table(heads, lines, widthOfTerminal())}\n`);
   }
 }
 
@@ -46,7 +47,18 @@ export interface RowsOptions<Row> {
 /** In a terminal with fewer columns, a table that is wider is shown as records. */
 const FEWEST_COLUMNS_OF_TABLE = 60;
 
-/** Rows below their heads or, where a terminal is too narrow for that, each as a record. */
+/** Of a pipe, and of a terminal that does not tell its own. */
+const USUAL_COLUMNS = 80;
+
+/** How wide a table may be. */
+export function widthOfTerminal(): number {
+  return process.stdout.columns || USUAL_COLUMNS;
+}
+
+/**
+ * Rows below their heads. Where a terminal is too narrow for that, a row takes several lines or, in
+ * a very narrow one, becomes a record.
+ */
 export function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
@@ -54,7 +66,8 @@ export function table(
 ): string {
   const text = aligned([heads, ...rows]);
   const isWide = text.split("\n").some((line) => line.length > columns);
-  if (!isWide || columns >= FEWEST_COLUMNS_OF_TABLE) return text;
+  if (!isWide) return text;
+  if (columns >= FEWEST_COLUMNS_OF_TABLE) return inBands([heads, ...rows], columns);
   const records = rows.map((row) => aligned(row.map((cell, column) => [heads[column]!, cell])));
   return records.join("\n\n");
 }

@@ -1,0 +1,33 @@
+import { runTask } from "../../local/command/run_task.ts";
+import { limitOf } from "../output/list.ts";
+import { traceText } from "../output/trace_text.ts";
+import { readTrace } from "../reads/traces.ts";
+
+/** What fits one screen beside the facts. */
+const EVENTS = "12";
+
+await runTask({
+  task: "trace",
+  summary: "Tell the life of a file, an agent, a grant or an agent key, also after it has gone.",
+  positionals: {
+    usage: "<name | id | agent_id>",
+    least: 1,
+    most: 1,
+    wrong: "Name one file (by its name or artifact_id), agent, grant or agent key.",
+  },
+  example: "deno task trace reports/july.pdf",
+  options: {
+    of: { type: "string", value: "AGENT", help: "files of this agent, by their name" },
+    agent: { type: "boolean", help: "the agent of this name, even if a file has it" },
+    limit: { type: "string", value: "N", help: `how many events at most; default: ${EVENTS}` },
+  },
+  async run({ positionals: [target], values }, output) {
+    const limit = limitOf(values.limit ?? EVENTS);
+    const trace = await readTrace(target!, {
+      of: values.of,
+      isAgent: values.agent === true,
+      limit,
+    });
+    await output.value(trace, traceText);
+  },
+});

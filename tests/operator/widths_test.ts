@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { artifactTest, grant, open, publish } from "../conformance/artifacts.ts";
+import { createAgent, endCreatedAgents, operatorRpc, succeed } from "../conformance/client.ts";
+import { linesInTerminal } from "./terminal.ts";
+import { parseRows, run } from "./command.ts";
+import { runTask } from "../stack/stack_process.ts";
+
+/** Every character of a name that an agent can have, and of a file's name that is often used. */
+const LONG_AGENT = "l".repeat(60);
+const LONG_KEY = `${"a-long-folder/".repeat(9)}july.pdf`;
+
+const TABLES: Record<string, (names: { agent: string; artifact: string }) => string[]> = {
+  agent_list: () => ["--limit", "1000"],
+  events: ({ agent }) => ["--agent", agent],
+  grants: ({ agent }) => ["--of", agent],
+  mesh: ({ agent }) => ["--rules", "--agent", agent],
+  mesh_check: () => [],
+  agent_show: ({ agent }) => [agent],
+  trace: ({ artifact }) => [artifact],
+};
+
+Deno.test("every table of the operator in a terminal of 80 columns, with long names → no line is wider, and nothing is left out", async (t) => {
+  try {
+    const agent = await createAgent(LONG_AGENT);
+    const other = await createAgent(`o${LONG_AGENT}`);
+    const artifact = await publish(agent, { key: LONG_KEY });
+    const { grant_id } = await grant(agent, artifact, { to: other });
+    await open(other, artifact);
+    const body = { from_agent: agent.id, to_agent: other.id, port: 443, proto: "tcp" };
+    for (const as of [agent, other]) await succeed("/agent-mesh/acl/put", { as, body });
+    for (const [command, argsOf] of Object.entries(TABLES)) {
+      await t.step(command, async () => {
+        const args = argsOf({ agent: agent.id, artifact: artifact.artifact_id });
+        const lines = await linesInTerminal(`operator/commands/${command}.ts`, args, 80);
+        assert.ok(lines.length >= 1, command);
+        assert.deepEqual(lines.filter((line) => line.length > 80), []);
+        const text = lines.join("").replaceAll(/\s/g, "");
+        if (command === "grants") {
+          for (const shown of [grant_id, artifact.artifact_id, agent.id, other.id, LONG_KEY]) {
+            assert.ok(text.includes(shown), `${shown} in ${lines.join("\n")}`);
+          }
+        }
+        const json = await run(command as "events", ...args, "--json");
+        assert.ok(parseRows(json.output).length > 0, `${command}: ${json.errors}`);
+      });
+    }
+  } finally {
+    await endCreatedAgents();
+  }
+});
+
+Deno.test("usage, agent:list and grants with --sort → by that column, the most first; of none that there is → refused", async () => {
+  try {
+    const names: string[] = [];
+    for (const size of [1, 3, 2]) {
+      const agent = await createAgent(`sorted-${size}`);
+      await publish(agent, { content: "x".repeat(size * 1000) });
+      names.push(agent.id);
+    }
+    const { output } = await run("agent_list", "--sort", "bytes", "--limit", "1000000", "--json");
+    const sorted = parseRows<{ agent_id: string; bytes: number }>(output);
+    assert.deepEqual(
+      sorted.map(({ agent_id }) => agent_id).filter((name) => names.includes(name)),
+      [names[1], names[2], names[0]],
+    );
+    const bytes = sorted.map((row) => row.bytes);
+    assert.deepEqual(bytes, bytes.toSorted((one, two) => two - one));
+    const top = await run("agent_list", "--sort", "bytes", "--limit", "1", "--json");
+    assert.equal(parseRows<{ agent_id: string }>(top.output).length, 1);
+    const wrong = await run("agent_list", "--sort", "colour");
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.errors, /--sort takes a column: agent, keys, expired, last-used, /);
+  } finally {
+    await endCreatedAgents();
+  }
+});
+
+artifactTest(
+  "events --until → what was there up to then, also with --since, and none newer",
+  async ({ planner }) => {
+    await publish(planner);
+    const between = new Date().toISOString();
+    await publish(planner);
+    const types = async (...args: string[]) =>
+      parseRows<{ type: string }>(
+        (await run("events", "--agent", planner.id, ...args, "--json")).output,
+      )
+        .map(({ type }) => type);
+    const before = ["key.created", "artifact.registered", "artifact.committed"];
+    assert.deepEqual(await types("--until", between), before);
+    assert.deepEqual(await types("--since", "1h", "--until", between), before);
+    assert.deepEqual(await types("--all", "--until", between), before);
+    const after = ["artifact.registered", "artifact.committed", "artifact.superseded"];
+    assert.deepEqual(await types("--since", between), after);
+    const refused = await run("events", "--follow", "--until", between);
+    assert.deepEqual([refused.code, refused.output], [1, ""]);
+  },
+);
+
+Deno.test("every task of the operator with --json and a wrong option → one JSON error, exit code 2", async () => {
+  const { tasks } = JSON.parse(await Deno.readTextFile("deno.json")) as {
+    tasks: Record<string, string>;
+  };
+  const programs = Object.values(tasks)
+    .flatMap((command) => / (operator\/\S+\.ts)$/.exec(command)?.[1] ?? []);
+  assert.ok(programs.length >= 15);
+  for (const program of programs) {
+    const help = await runTask(program, { args: ["--help"] });
+    assert.deepEqual([help.code, help.errors], [0, ""], program);
+    assert.match(help.output, /^ {6}--json +print one JSON value per line$/m, program);
+    const { code, output, errors } = await runTask(program, { args: ["--no-such", "--json"] });
+    assert.deepEqual([code, output], [2, ""], program);
+    assert.equal(JSON.parse(errors).error.code, "usage", program);
+  }
+});
+
+artifactTest(
+  "trace of a file by its name, its id, its grant, its agent and its agent key → its life, also after it has gone",
+  async ({ planner, builder }) => {
+    const key = `trace/${crypto.randomUUID()}.txt`;
+    const older = await publish(planner, { key, content: "older" });
+    const newer = await publish(planner, { key, content: "newer" });
+    const { grant_id } = await grant(planner, older, { to: builder });
+    await open(builder, older);
+
+    const byName = await run("trace", key, "--of", planner.id);
+    assert.match(byName.output, new RegExp(`^${older.artifact_id} +superseded `, "m"));
+    assert.match(byName.output, new RegExp(`^${newer.artifact_id} +committed `, "m"));
+    const byId = await run("trace", older.artifact_id);
+    for (
+      const shown of [
+        ...["superseded", "artifact.registered", "grant.created", "artifact.opened"],
+        ...[`superseded_by=${newer.artifact_id}`, builder.id, `key=${key}`, builder.keyId],
+      ]
+    ) {
+      assert.ok(byId.output.includes(shown), `${shown} in ${byId.output}`);
+    }
+    assert.ok(byId.output.split("\n").every((line) => line.length <= 80), byId.output);
+    const { output } = await run("trace", builder.keyId, "--json");
+    const [ofKey] = parseRows<{ kind: string; events: { type: string }[] }>(output);
+    assert.equal(ofKey!.kind, "key");
+    assert.deepEqual(ofKey!.events.map(({ type }) => type), ["key.created", "artifact.opened"]);
+    assert.match((await run("trace", grant_id)).output, /grant\.created/);
+
+    await operatorRpc("remove_agent", { agent_id: planner.id });
+    const gone = await run("trace", key);
+    assert.match(gone.output, new RegExp(`^${newer.artifact_id} +deleted `, "m"));
+    assert.match(gone.output, /artifact\.deleted/);
+    assert.match((await run("trace", planner.id)).output, /agent\.removed/);
+    const unknown = await run("trace", "no-such-file-at-all");
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.errors, /^Nothing on record names no-such-file-at-all/);
+  },
+);
