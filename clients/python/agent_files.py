@@ -274,10 +274,16 @@ class AgentFiles:
 
         `after` is a position: only grants made since are yielded. `on_position` is called with a
         position once everything before it was yielded. The iteration ends after `timeout` seconds,
-        or within a second after `stop` is set (30 seconds while a connection is being made)."""
+        or within a second after `stop` is set (30 seconds while a connection is being made).
+
+        After a restore of the service, positions have expired: with `wait`, what is there then is
+        yielded once more, from the beginning; without it, AgentError is `position_expired`."""
         limit = _Limit(timeout, stop)
         try:
-            yield from self._follow_inbox(wait, from_agent, after, on_position, limit)
+            yield from _starting_over(
+                lambda since: self._follow_inbox(wait, from_agent, since, on_position, limit),
+                wait, after, limit,
+            )
         except _Over:
             return
 
@@ -292,11 +298,15 @@ class AgentFiles:
         stop: Optional[threading.Event] = None,
     ) -> Iterator[Json]:
         """Yields what happened to the agent's files and what it did, oldest first: the newest page,
-        or everything since the position `after`. With `wait`, it then yields each new event. The
-        other arguments are those of `inbox`."""
+        or everything since the position `after`. With `wait`, it then yields each new event; after a
+        restore of the service, it goes on with the newest page. The other arguments are those of
+        `inbox`."""
         limit = _Limit(timeout, stop)
         try:
-            yield from self._follow_events(wait, after, types, on_position, limit)
+            yield from _starting_over(
+                lambda since: self._follow_events(wait, since, types, on_position, limit),
+                wait, after, limit,
+            )
         except _Over:
             return
 
@@ -653,6 +663,26 @@ class _Limit:
         agent key waits too often."""
         if time.monotonic() - sent_at < 1:
             self.pause(random.uniform(1, 2))
+
+
+def _starting_over(
+    follow: Callable[[Optional[str]], Iterator[Json]],
+    wait: bool,
+    after: Optional[str],
+    limit: _Limit,
+) -> Iterator[Json]:
+    """Follows from a position on. When it has expired, because the service was restored, who waits
+    begins at the beginning."""
+    while True:
+        started_at = time.monotonic()
+        try:
+            yield from follow(after)
+            return
+        except AgentError as error:
+            if not wait or error.code != "position_expired":
+                raise
+        after = None
+        limit.rest(started_at)
 
 
 class _Exchange:

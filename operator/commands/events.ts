@@ -70,6 +70,8 @@ async function* eventsOf(
 }
 
 const NONE = "No such event is on record.";
+/** Before the first event of any deployment. */
+const BEGINNING = "1970-01-01T00:00:00.000Z";
 
 function howFar({ events, lookedAt, lookedBackTo }: NewestEvents): string {
   return `Found ${events.length} among the newest ${lookedAt} events, back to ${
@@ -138,13 +140,12 @@ await runTask({
     if (agent_id !== null) await assertAgentIsNamed(agent_id);
     const isFollowing = values.follow === true;
     const question = {
-      since,
+      since: since ?? (values.all && values.after === undefined ? BEGINNING : null),
       until,
       agent_id,
       artifact_id: values.artifact ?? null,
       types: values.type ?? null,
-      // All there is begins with the first event.
-      after: values.after ?? (values.all && since === null ? "0.0" : null),
+      after: values.after ?? null,
     };
     const limit = values.all ? Infinity : limitOf(values.limit);
     const columns = { heads: ["AT", "TYPE", "BY", "WHAT"], cells: eventCells };

@@ -7,6 +7,7 @@ export const EVENT_TYPES: readonly string[] = [
   ...MESH_EVENT_TYPES,
   "agent.readmitted",
   "agent.removed",
+  "epoch.begun",
   "events.forgotten",
   "key.created",
   "key.revoked",

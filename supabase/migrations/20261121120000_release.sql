@@ -70,6 +70,82 @@ comment on table agents.keys is
 
 create index keys_by_agent on agents.keys (agent_id);
 
+-- schemas/agents/epochs.sql
+
+-- The epoch of this database. A restore takes a database back in time, and what it then hands out
+-- could coincide with what it handed out before: a position in a feed, a config_version. So every
+-- position carries the epoch, and after a restore the operator begins another one (after_restore).
+
+create function agents.new_epoch() returns text
+language sql
+volatile
+-- A version 4 UUID begins with 48 random bits of the server's strong generator. Random, not
+-- counted: a counter that was restored twice from one backup would repeat itself.
+return left(replace(gen_random_uuid()::text, '-', ''), 12);
+comment on function agents.new_epoch() is 'An epoch that no database has had.';
+
+create table agents.epochs (
+  only_row boolean primary key default true,
+  epoch text collate "C" not null,
+  begun_at timestamptz not null default now(),
+  first_config_version bigint not null default 0,
+
+  constraint there_is_only_one_row check (only_row),
+  constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
+);
+comment on table agents.epochs is
+  'One row: the present epoch. A restore brings the epoch of the backup back; only after_restore '
+  'begins another one.';
+comment on column agents.epochs.first_config_version is
+  'Where the config_version of an agent begins that has none yet. It may have had one that the '
+  'restore lost.';
+
+insert into agents.epochs (epoch) values (agents.new_epoch());
+
+create function agents.present_epoch() returns text
+language sql
+stable
+return (select e.epoch from agents.epochs e);
+comment on function agents.present_epoch() is 'The epoch that positions carry today.';
+
+create function agents.position_at(place text) returns text
+language sql
+stable
+return agents.present_epoch() || '-' || position_at.place;
+comment on function agents.position_at(text) is
+  'The position that callers are given for a place in a feed: <epoch>-<place>.';
+
+create function agents.expire_position(field text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  raise sqlstate 'PT422' using
+    message = 'position_expired',
+    detail = json_build_object('path', expire_position.field);
+end
+$$;
+comment on function agents.expire_position(text) is
+  'Refuses the position in this field of the request. Raises position_expired.';
+
+create function agents.place_of(position_text text, field text) returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- One without an epoch is from before positions had one.
+  if split_part(place_of.position_text, '-', 1) <> agents.present_epoch() then
+    perform agents.expire_position(place_of.field);
+  end if;
+  return split_part(place_of.position_text, '-', 2);
+end
+$$;
+comment on function agents.place_of(text, text) is
+  'The place in a feed that a position of this epoch stands for; null for null. `field` is the '
+  'field of the request that has it. Raises position_expired.';
+
 -- schemas/agents/events.sql
 
 -- The log of events: who changed which access on whom, and when.
@@ -3066,19 +3142,23 @@ stable
 set search_path = ''
 as $$
 declare
+  place constant text := agents.place_of(parse_inbox_position.position_text, 'after');
   parsed pg_snapshot;
 begin
-  if parse_inbox_position.position_text is null then
+  if place is null then
     return null;
   end if;
   begin
-    parsed := parse_inbox_position.position_text::pg_snapshot;
+    parsed := place::pg_snapshot;
   -- pg_input_is_valid, which would ask without a failure, is not there before PostgreSQL 16.
   exception when invalid_text_representation or numeric_value_out_of_range then
     parsed := null;
   end;
-  -- A position from before the database was restored into another may lie in this one's future.
-  if parsed is null or pg_snapshot_xmax(parsed) > pg_snapshot_xmax(pg_current_snapshot()) then
+  -- The database was restored, and the operator has not begun another epoch yet.
+  if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(pg_current_snapshot()) then
+    perform agents.expire_position('after');
+  end if;
+  if parsed is null then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
@@ -3087,7 +3167,8 @@ begin
 end
 $$;
 comment on function artifacts.parse_inbox_position(text) is
-  'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request.';
+  'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request, '
+  'position_expired.';
 
 create function public.list_inbox(
   caller jsonb,
@@ -3112,10 +3193,9 @@ begin
     select g.granted_at into after_granted_at
     from artifacts.grants g
     where g.grant_id = list_inbox.after_grant_id and g.to_agent = subject;
+    -- A restore has lost the grant, or it was forgotten.
     if not found then
-      raise sqlstate 'PT422' using
-        message = 'invalid_request',
-        detail = '{"issues": [{"path": "cursor", "message": "Must be the next_cursor of an earlier answer."}]}';
+      perform agents.expire_position('cursor');
     end if;
   end if;
 
@@ -3188,7 +3268,7 @@ begin
       when (select count(*) from walked) = list_inbox.max_entries + 1000
         then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
     end,
-    'latest', pg_current_snapshot()::text
+    'latest', agents.position_at(pg_current_snapshot()::text)
   ) into answer;
   return answer;
 end
@@ -3197,7 +3277,7 @@ comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
   'The live grants to an agent that allow another download, newest first, after the last grant of '
   'an earlier page; never a token. from_agent: only those of one sender. after, the latest of an '
   'earlier answer: only those made since. A page may be short or empty before the last. Raises '
-  'forbidden, invalid_request.';
+  'forbidden, invalid_request, position_expired.';
 
 -- schemas/artifacts/grants/given_grants.sql
 
@@ -5543,8 +5623,8 @@ create table mesh.config_versions (
 with (fillfactor = 50);
 
 comment on table mesh.config_versions is
-  'How often each agent''s configuration has changed. A row outlives its peer, so that a version '
-  'never goes back.';
+  'A number per agent that each change of its configuration raises by one. A row outlives its '
+  'peer, so that a version never goes back; after_restore raises all of them.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql
@@ -5616,8 +5696,10 @@ language sql
 volatile
 set search_path = ''
 as $$
-  insert into mesh.config_versions (agent_id)
-  select unnest(start_config_versions.agent_ids)
+  insert into mesh.config_versions (agent_id, version)
+  select named.agent_id, e.first_config_version
+  from unnest(start_config_versions.agent_ids) as named (agent_id)
+  cross join agents.epochs e
   on conflict do nothing
 $$;
 comment on function mesh.start_config_versions(text[]) is
@@ -6661,8 +6743,9 @@ comment on function public.read_mesh_metrics(jsonb, integer, integer) is
 --
 -- The order is (transaction_id, event_id), and only events below the horizon are read. The horizon
 -- is the oldest transaction that is still writing. Whatever commits from now on has a higher
--- transaction_id, so no event appears behind a position that was given out. A position is
--- '<transaction_id>.<event_id>' of the last event that was looked at.
+-- transaction_id, so no event appears behind a position that was given out. A place in the
+-- log is '<transaction_id>.<event_id>' of the last event that was looked at; the position that a
+-- caller is given for it carries the epoch, too.
 
 create function agents.events_after(
   agent_id text,
@@ -7056,14 +7139,16 @@ declare
     when events_page.since is not null then 200
     else 1
   end;
-  first_position constant text := coalesce(events_page.after, agents.position_before(events_page.since));
+  first_position constant text := coalesce(
+    agents.place_of(events_page.after, 'after'), agents.position_before(events_page.since)
+  );
   after_transaction constant xid8 := split_part(first_position, '.', 1)::xid8;
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
   -- Behind everything that may be read yet.
   horizon constant text := pg_snapshot_xmin(pg_current_snapshot()) || '.0';
-  last_position constant text := coalesce(events_page.before, end_position, horizon);
+  last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
   shown json;
@@ -7078,11 +7163,9 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "before", "message": "Goes with neither after nor since."}]}';
   end if;
-  -- A position from before the database was restored into another may lie in this one's future.
+  -- The database was restored, and the operator has not begun another epoch yet.
   if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
+    perform agents.expire_position('after');
   end if;
 
   with walked as (
@@ -7176,13 +7259,13 @@ begin
     -- Behind the end that was asked for, there is nothing more.
     and (end_position is null or split_part(ended_at, '.', 1)::xid8 < split_part(end_position, '.', 1)::xid8);
   if not events_page.is_for_operator then
-    return json_build_object('events', shown, 'latest', latest, 'more', more);
+    return json_build_object('events', shown, 'latest', agents.position_at(latest), 'more', more);
   end if;
   return json_build_object(
     'events', shown,
-    'latest', latest,
+    'latest', agents.position_at(latest),
     'more', more,
-    'earlier', case when goes_backwards then ended_at end,
+    'earlier', case when goes_backwards then agents.position_at(ended_at) end,
     'looked_at', looked_at,
     'looked_back_to', agents.iso_timestamp(looked_back_to)
   );
@@ -7194,7 +7277,7 @@ comment on function agents.events_page(
   'The events that concern an agent (null: all) or are about an artifact (null: any), of these '
   'types (null: all), neither older than `since` nor newer than `until`: the next after the position `after`; otherwise the '
   'first since `since`; otherwise the newest before the position `before` (null: of all). Oldest '
-  'first. Raises invalid_request.';
+  'first. Raises invalid_request, position_expired.';
 
 create function public.find_events(
   max_entries integer,
@@ -7229,7 +7312,7 @@ comment on function public.find_events(
   'events, null if there are no older ones. `latest` is the `after` of the next page, which '
   'exists already if `more` is true. A page may be short or empty before the next or the earlier '
   'one: it has looked at `looked_at` events of every type, the oldest from looked_back_to. '
-  'Continuing from `latest` misses nothing. Raises invalid_request.';
+  'Continuing from `latest` misses nothing. Raises invalid_request, position_expired.';
 
 -- schemas/changes/events.sql
 
@@ -7263,7 +7346,7 @@ $$;
 comment on function public.list_events(jsonb, text, text[], integer, text) is
   'The events of these types that concern an agent (null, from the operator: all), oldest first, '
   'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
-  'empty even if there are more events. Raises forbidden, invalid_request.';
+  'empty even if there are more events. Raises forbidden, invalid_request, position_expired.';
 
 -- schemas/changes/waits.sql
 
@@ -7331,6 +7414,7 @@ security invoker
 set search_path = ''
 as $$
 declare
+  epoch constant text := agents.present_epoch();
   answer json;
 begin
   with waiting as (
@@ -7338,8 +7422,10 @@ begin
       e.number - 1 as place,
       e.wait,
       -- A key or token that has ended has something to tell, too: the next answer is a refusal.
-      e.wait -> 'caller' ->> 'kind' in ('agent', 'user')
-        and c.agent_id is null as is_over,
+      -- So has a position of another epoch.
+      e.wait -> 'caller' ->> 'kind' in ('agent', 'user') and c.agent_id is null
+        or split_part(e.wait ->> 'after', '-', 1) <> epoch as is_over,
+      split_part(e.wait ->> 'after', '-', 2) as place_in_feed,
       coalesce(c.agent_id, e.wait ->> 'agent_id') as agent_id
     from jsonb_array_elements(find_changes.waits) with ordinality as e (wait, number)
     left join lateral (
@@ -7356,20 +7442,20 @@ begin
   )
   select json_build_object(
     'changed', coalesce(json_agg(w.place), '[]'),
-    'inbox_position', pg_current_snapshot()::text,
-    'events_position', pg_snapshot_xmin(pg_current_snapshot()) || '.0'
+    'inbox_position', agents.position_at(pg_current_snapshot()::text),
+    'events_position', agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
   ) into answer
   from waiting w
   where w.is_over
     or case w.wait ->> 'kind'
       when 'inbox' then artifacts.has_new_grant(
-        w.agent_id, w.wait ->> 'from_agent', (w.wait ->> 'after')::pg_snapshot
+        w.agent_id, w.wait ->> 'from_agent', w.place_in_feed::pg_snapshot
       )
       when 'configuration' then mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
       when 'events' then agents.has_new_event(
         w.agent_id,
         array(select jsonb_array_elements_text(w.wait -> 'types')),
-        w.wait ->> 'after'
+        w.place_in_feed
       )
       else true
     end;
@@ -8861,6 +8947,54 @@ comment on function public.inspect_deployment(text[]) is
   'those that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is '
   'the MD5 of a migration without white space and semicolons.';
 
+-- schemas/operator/restores.sql
+
+-- After a restore: the operator's `deno task after-restore` calls this before anything else.
+
+create function public.after_restore() returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  begun agents.epochs;
+begin
+  -- Before the epoch is read: a peer that registers meanwhile would begin at the old number.
+  lock table mesh.config_versions in exclusive mode;
+  update agents.epochs e
+  set epoch = agents.new_epoch(),
+      begun_at = clock_timestamp(),
+      -- Units of 10 microseconds since 1970. Whatever was handed out before now is less: a version
+      -- rises by one per change, and a change takes longer than that. It has 15 digits, the most
+      -- that the reference agent takes, until 2286. The rest is for a clock that went back.
+      first_config_version = greatest(
+        (extract(epoch from clock_timestamp()) * 100000)::bigint,
+        e.first_config_version + 1,
+        (select max(v.version) + 1 from mesh.config_versions v)
+      )
+  where e.only_row
+  returning e.* into begun;
+  update mesh.config_versions v
+  set version = begun.first_config_version
+  where v.version < begun.first_config_version;
+
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'epoch.begun', null, null,
+    jsonb_build_object('epoch', begun.epoch, 'first_config_version', begun.first_config_version)
+  );
+  return json_build_object(
+    'epoch', begun.epoch,
+    'begun_at', agents.iso_timestamp(begun.begun_at),
+    'first_config_version', begun.first_config_version
+  );
+end
+$$;
+comment on function public.after_restore() is
+  'Begins another epoch, after the database was restored: every position that was handed out '
+  'becomes position_expired, and every config_version is raised beyond any that was ever handed '
+  'out. Returns {epoch, begun_at, first_config_version}.';
+
 -- schemas/privileges.sql
 
 -- Privileges: only service_role may use anything. Projects differ in their default grants, so every
@@ -8871,6 +9005,7 @@ revoke all on schema agents, artifacts, mesh from public, anon, authenticated;
 grant usage on schema agents, artifacts, mesh to service_role;
 
 revoke all on all tables in schema agents, artifacts, mesh from public, anon, authenticated, service_role;
+grant select, update on agents.epochs to service_role;
 grant select, insert, update on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, delete on agents.events to service_role;
@@ -8901,6 +9036,7 @@ grant select, insert, update on mesh.config_versions to service_role;
 grant select, insert, update on mesh.counters to service_role;
 grant select, insert, update, delete on mesh.censuses to service_role;
 
+alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.events enable row level security;
@@ -9033,7 +9169,8 @@ declare
     'public.schedule_sweep',
     'public.reencrypt_psks',
     'public.remove_agent',
-    'public.readmit_agent'
+    'public.readmit_agent',
+    'public.after_restore'
   ];
 begin
   foreach operation in array impatient || patient loop

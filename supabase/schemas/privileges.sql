@@ -6,6 +6,7 @@ revoke all on schema agents, artifacts, mesh from public, anon, authenticated;
 grant usage on schema agents, artifacts, mesh to service_role;
 
 revoke all on all tables in schema agents, artifacts, mesh from public, anon, authenticated, service_role;
+grant select, update on agents.epochs to service_role;
 grant select, insert, update on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, delete on agents.events to service_role;
@@ -36,6 +37,7 @@ grant select, insert, update on mesh.config_versions to service_role;
 grant select, insert, update on mesh.counters to service_role;
 grant select, insert, update, delete on mesh.censuses to service_role;
 
+alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.events enable row level security;
@@ -168,7 +170,8 @@ declare
     'public.schedule_sweep',
     'public.reencrypt_psks',
     'public.remove_agent',
-    'public.readmit_agent'
+    'public.readmit_agent',
+    'public.after_restore'
   ];
 begin
   foreach operation in array impatient || patient loop

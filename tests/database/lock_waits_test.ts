@@ -178,6 +178,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
       and 'lock_timeout=1s' <> all (coalesce(proconfig, '{}'))
     order by proname collate "C"`;
   assert.deepEqual(rows.map(({ name }) => name), [
+    "after_restore",
     "count_surplus_uploads",
     "create_agent_key",
     "create_agent_keys",

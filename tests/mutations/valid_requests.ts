@@ -5,7 +5,13 @@ import {
   secondsFromNow,
   sha256,
 } from "../conformance/artifacts.ts";
-import { type Agent, createAgent, headersOf, type JsonObject } from "../conformance/client.ts";
+import {
+  type Agent,
+  createAgent,
+  headersOf,
+  type JsonObject,
+  succeed,
+} from "../conformance/client.ts";
 import { newPubkey, pairUp, ruleBetween } from "../conformance/mesh_cast.ts";
 import type { ValidRequest } from "./mutants.ts";
 
@@ -45,8 +51,11 @@ async function artifactRequests(owner: Agent, reader: Agent): Promise<ValidReque
     by(reader, "/inbox", { agent_id: to_agent, limit: 10 }),
     by(reader, "/inbox/block", { agent_id: to_agent, from_agent: stranger.id }),
     by(reader, "/inbox/unblock", { agent_id: to_agent, from_agent: stranger.id }),
-    by(owner, "/events", { ...eventsOf(owner), types: ["artifact.committed", "grant.created"] }),
-    ...requestsOfBoth(owner, "/agent-artifacts"),
+    by(owner, "/events", {
+      ...await eventsOf(owner),
+      types: ["artifact.committed", "grant.created"],
+    }),
+    ...await requestsOfBoth(owner, "/agent-artifacts"),
     by(owner, "/list", { agent_id: owner.id, prefix: "", ...page }),
     by(owner, "/delete", { artifact_id: doomed.artifact_id }),
     {
@@ -66,8 +75,8 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
       ...{ agent_id, pubkey: newPubkey(), endpoint: "203.0.113.7:51820", listen_port: 51_820 },
     }),
     by("/peer/heartbeat", { agent_id, config_version: 1 }),
-    by("/events", { ...eventsOf(one), types: ["peer.registered"] }),
-    ...requestsOfBoth(one, "/agent-mesh"),
+    by("/events", { ...await eventsOf(one), types: ["peer.registered"] }),
+    ...await requestsOfBoth(one, "/agent-mesh"),
     by("/netmap", { agent_id }),
     by("/acl/put", { ...ruleBetween(one, other, { port: 8443 }) }),
     by("/acl/revoke", { ...ruleBetween(one, other, { port: 8443 }) }),
@@ -78,14 +87,15 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
   ];
 }
 
-/** A page from the beginning on. */
-function eventsOf(agent: Agent): JsonObject {
-  return { agent_id: agent.id, after: "0.0", limit: 2 };
+/** A page from a position on. */
+async function eventsOf(agent: Agent): Promise<JsonObject> {
+  const { latest } = await succeed<{ latest: string }>("/agent-mesh/events", { as: agent });
+  return { agent_id: agent.id, after: latest, limit: 2 };
 }
 
 /** What is no operation, and each function has. */
-function requestsOfBoth(agent: Agent, functionPath: string): ValidRequest[] {
-  const params = { name: "events", arguments: eventsOf(agent) };
+async function requestsOfBoth(agent: Agent, functionPath: string): Promise<ValidRequest[]> {
+  const params = { name: "events", arguments: await eventsOf(agent) };
   return [
     { method: "GET", path: `${functionPath}/whoami`, headers: headersOf(agent), body: {} },
     { method: "GET", path: `${functionPath}/metrics`, headers: headersOf("operator"), body: {} },

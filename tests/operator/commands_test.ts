@@ -68,7 +68,7 @@ for (
     [
       "events",
       ["--after", "9000000000000000000.0"],
-      /Must be the latest of an earlier answer\.\)$/,
+      /position_expired \(path: after\)$/,
     ],
   ] as const
 ) {

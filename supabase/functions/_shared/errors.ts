@@ -63,6 +63,11 @@ const CATALOGUE = {
     status: 422,
     message: "Some fields are invalid; see `details`.",
   },
+  position_expired: {
+    status: 422,
+    message:
+      "This position is from before the database was restored. Start over without it: read what is there now, and go on from that answer's `latest`.",
+  },
   size_mismatch: {
     status: 422,
     message:

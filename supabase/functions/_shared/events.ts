@@ -2,8 +2,11 @@ import * as z from "zod";
 import { agentId, limit, sentAgentId, sentTimestamp, waitSeconds } from "./fields.ts";
 import { defineOperation, type Operation, type Platform } from "./operations/operation.ts";
 
-/** A place in the log of events. */
-const POSITION = /^[0-9]{1,19}\.[0-9]{1,18}$/;
+/** The epoch of the database, and a place in its log of events. */
+const POSITION = /^[0-9a-f]{12}-[0-9]{1,19}\.[0-9]{1,18}$/;
+
+/** Earlier deployments gave positions without an epoch: they have expired. */
+const SENT_BACK = /^(?:[0-9a-f]{12}-)?[0-9]{1,19}\.[0-9]{1,18}$/;
 
 /** The fields that every event has. */
 const commonFields = {
@@ -72,8 +75,11 @@ export function createEventsOperation(
     request: z.object({
       agent_id: agentId.optional()
         .meta({ description: "The agent whose events to list." }),
-      after: z.string().regex(POSITION, "Must be the latest of an earlier answer.").optional()
-        .meta({ description: "The `latest` of an earlier answer.", examples: ["81234.0"] }),
+      after: z.string().regex(SENT_BACK, "Must be the latest of an earlier answer.").optional()
+        .meta({
+          description: "The `latest` of an earlier answer.",
+          examples: ["3f9c1a2b4d5e-81234.0"],
+        }),
       limit,
       types: z.array(type).min(1, "Must name a type.").optional()
         .meta({ description: "Only events of these types." }),
@@ -83,7 +89,7 @@ export function createEventsOperation(
       events: z.array(event),
       latest: z.string().regex(POSITION).meta({
         description: "The `after` of the next request.",
-        examples: ["81240.0"],
+        examples: ["3f9c1a2b4d5e-81240.0"],
       }),
       more: z.boolean()
         .meta({
@@ -91,7 +97,7 @@ export function createEventsOperation(
           examples: [false],
         }),
     }),
-    errors: [],
+    errors: ["position_expired"],
     async handle({ input, caller, request, slot }) {
       const question = {
         caller,

@@ -81,14 +81,16 @@ declare
     when events_page.since is not null then 200
     else 1
   end;
-  first_position constant text := coalesce(events_page.after, agents.position_before(events_page.since));
+  first_position constant text := coalesce(
+    agents.place_of(events_page.after, 'after'), agents.position_before(events_page.since)
+  );
   after_transaction constant xid8 := split_part(first_position, '.', 1)::xid8;
   after_event constant bigint := split_part(first_position, '.', 2)::bigint;
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
   -- Behind everything that may be read yet.
   horizon constant text := pg_snapshot_xmin(pg_current_snapshot()) || '.0';
-  last_position constant text := coalesce(events_page.before, end_position, horizon);
+  last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
   shown json;
@@ -103,11 +105,9 @@ begin
       message = 'invalid_request',
       detail = '{"issues": [{"path": "before", "message": "Goes with neither after nor since."}]}';
   end if;
-  -- A position from before the database was restored into another may lie in this one's future.
+  -- The database was restored, and the operator has not begun another epoch yet.
   if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
+    perform agents.expire_position('after');
   end if;
 
   with walked as (
@@ -201,13 +201,13 @@ begin
     -- Behind the end that was asked for, there is nothing more.
     and (end_position is null or split_part(ended_at, '.', 1)::xid8 < split_part(end_position, '.', 1)::xid8);
   if not events_page.is_for_operator then
-    return json_build_object('events', shown, 'latest', latest, 'more', more);
+    return json_build_object('events', shown, 'latest', agents.position_at(latest), 'more', more);
   end if;
   return json_build_object(
     'events', shown,
-    'latest', latest,
+    'latest', agents.position_at(latest),
     'more', more,
-    'earlier', case when goes_backwards then ended_at end,
+    'earlier', case when goes_backwards then agents.position_at(ended_at) end,
     'looked_at', looked_at,
     'looked_back_to', agents.iso_timestamp(looked_back_to)
   );
@@ -219,7 +219,7 @@ comment on function agents.events_page(
   'The events that concern an agent (null: all) or are about an artifact (null: any), of these '
   'types (null: all), neither older than `since` nor newer than `until`: the next after the position `after`; otherwise the '
   'first since `since`; otherwise the newest before the position `before` (null: of all). Oldest '
-  'first. Raises invalid_request.';
+  'first. Raises invalid_request, position_expired.';
 
 create function public.find_events(
   max_entries integer,
@@ -254,4 +254,4 @@ comment on function public.find_events(
   'events, null if there are no older ones. `latest` is the `after` of the next page, which '
   'exists already if `more` is true. A page may be short or empty before the next or the earlier '
   'one: it has looked at `looked_at` events of every type, the oldest from looked_back_to. '
-  'Continuing from `latest` misses nothing. Raises invalid_request.';
+  'Continuing from `latest` misses nothing. Raises invalid_request, position_expired.';

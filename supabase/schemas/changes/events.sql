@@ -28,4 +28,4 @@ $$;
 comment on function public.list_events(jsonb, text, text[], integer, text) is
   'The events of these types that concern an agent (null, from the operator: all), oldest first, '
   'after the `latest` of an earlier answer; without one, the newest page. A page may be short or '
-  'empty even if there are more events. Raises forbidden, invalid_request.';
+  'empty even if there are more events. Raises forbidden, invalid_request, position_expired.';

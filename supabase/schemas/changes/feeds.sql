@@ -2,8 +2,9 @@
 --
 -- The order is (transaction_id, event_id), and only events below the horizon are read. The horizon
 -- is the oldest transaction that is still writing. Whatever commits from now on has a higher
--- transaction_id, so no event appears behind a position that was given out. A position is
--- '<transaction_id>.<event_id>' of the last event that was looked at.
+-- transaction_id, so no event appears behind a position that was given out. A place in the
+-- log is '<transaction_id>.<event_id>' of the last event that was looked at; the position that a
+-- caller is given for it carries the epoch, too.
 
 create function agents.events_after(
   agent_id text,

@@ -62,6 +62,7 @@ security invoker
 set search_path = ''
 as $$
 declare
+  epoch constant text := agents.present_epoch();
   answer json;
 begin
   with waiting as (
@@ -69,8 +70,10 @@ begin
       e.number - 1 as place,
       e.wait,
       -- A key or token that has ended has something to tell, too: the next answer is a refusal.
-      e.wait -> 'caller' ->> 'kind' in ('agent', 'user')
-        and c.agent_id is null as is_over,
+      -- So has a position of another epoch.
+      e.wait -> 'caller' ->> 'kind' in ('agent', 'user') and c.agent_id is null
+        or split_part(e.wait ->> 'after', '-', 1) <> epoch as is_over,
+      split_part(e.wait ->> 'after', '-', 2) as place_in_feed,
       coalesce(c.agent_id, e.wait ->> 'agent_id') as agent_id
     from jsonb_array_elements(find_changes.waits) with ordinality as e (wait, number)
     left join lateral (
@@ -87,20 +90,20 @@ begin
   )
   select json_build_object(
     'changed', coalesce(json_agg(w.place), '[]'),
-    'inbox_position', pg_current_snapshot()::text,
-    'events_position', pg_snapshot_xmin(pg_current_snapshot()) || '.0'
+    'inbox_position', agents.position_at(pg_current_snapshot()::text),
+    'events_position', agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
   ) into answer
   from waiting w
   where w.is_over
     or case w.wait ->> 'kind'
       when 'inbox' then artifacts.has_new_grant(
-        w.agent_id, w.wait ->> 'from_agent', (w.wait ->> 'after')::pg_snapshot
+        w.agent_id, w.wait ->> 'from_agent', w.place_in_feed::pg_snapshot
       )
       when 'configuration' then mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
       when 'events' then agents.has_new_event(
         w.agent_id,
         array(select jsonb_array_elements_text(w.wait -> 'types')),
-        w.wait ->> 'after'
+        w.place_in_feed
       )
       else true
     end;

@@ -21,8 +21,8 @@ create table mesh.config_versions (
 with (fillfactor = 50);
 
 comment on table mesh.config_versions is
-  'How often each agent''s configuration has changed. A row outlives its peer, so that a version '
-  'never goes back.';
+  'A number per agent that each change of its configuration raises by one. A row outlives its '
+  'peer, so that a version never goes back; after_restore raises all of them.';
 
 create function mesh.take_turn(caller_agent text) returns void
 language plpgsql
@@ -94,8 +94,10 @@ language sql
 volatile
 set search_path = ''
 as $$
-  insert into mesh.config_versions (agent_id)
-  select unnest(start_config_versions.agent_ids)
+  insert into mesh.config_versions (agent_id, version)
+  select named.agent_id, e.first_config_version
+  from unnest(start_config_versions.agent_ids) as named (agent_id)
+  cross join agents.epochs e
   on conflict do nothing
 $$;
 comment on function mesh.start_config_versions(text[]) is

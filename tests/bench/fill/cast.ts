@@ -52,6 +52,9 @@ export function liveGrantIdOf(index: number): string {
   return `grant_${md5(`live ${index}`)}`;
 }
 
+/** The epoch of every filled database, which positions in it carry. */
+export const EPOCH = "0".repeat(12);
+
 /** Every fourth live grant gives five downloads, and this one is the second of them. */
 export const LIMITED = 5;
 

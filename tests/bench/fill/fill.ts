@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 import { fillEvents, fillKeys } from "./agents.ts";
 import { fillArtifacts } from "./artifacts.ts";
-import { CAST, type Size } from "./cast.ts";
+import { CAST, EPOCH, type Size } from "./cast.ts";
 import { fillMesh } from "./mesh.ts";
 import { fillUsage } from "./usage.ts";
 
@@ -10,6 +10,7 @@ import { fillUsage } from "./usage.ts";
  * the superuser's; with several connections, tables are filled side by side.
  */
 export async function fill(sql: postgres.Sql, size: Size): Promise<void> {
+  await sql`update agents.epochs set epoch = ${EPOCH}`;
   await Promise.all([
     fillArtifacts(sql, size),
     fillMesh(sql, size),

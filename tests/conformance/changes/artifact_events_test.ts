@@ -184,7 +184,7 @@ artifactTest(
       assertError(await askEvents(group, "nobody", body), 401, "unauthenticated");
       const bad = {
         agent_id: ["", "a b", 1, null],
-        after: ["", "x", "1", "1.", ".1", "1:2", "-1.0", "9999999999999999999.0", 1, null],
+        after: ["", "x", "1", "1.", ".1", "1:2", "-1.0", "X-1.0", 1, null],
         limit: [0, 1001, "1", null],
         types: [[], ["key.created"], ["x"], "grant.created", null],
         wait_seconds: [-1, 51, 0.5, "1", null],

@@ -97,17 +97,18 @@ artifactTest(
   "/inbox with an after that is no latest → 422; with a bad from_agent or wait_seconds → 422",
   async ({ builder }) => {
     const ask = (body: object) => post("/agent-artifacts/inbox", { as: builder, body });
+    const epoch = (await inboxOf(builder)).latest.split("-")[0]!;
     for (
       const after of [
         "",
         "x",
         "1",
         "1:2",
-        "0:1:",
-        "5:4:",
-        "5:6:7",
-        "1:1:1",
-        "9223372036854775806:9223372036854775807:",
+        `${epoch}-0:1:`,
+        `${epoch}-5:4:`,
+        `${epoch}-5:6:7`,
+        `${epoch}-1:1:1`,
+        `${epoch.toUpperCase()}x-1:1:`,
         1,
         null,
       ]

@@ -3,6 +3,7 @@ import type postgres from "postgres";
 import { askUntil } from "../../conformance/ask_until.ts";
 import { callAsService, SUPERUSER_URL, withProjectDatabase } from "../connection.ts";
 import { holdTransaction } from "./held_transaction.ts";
+import { positionAt } from "./positions.ts";
 
 const OPERATOR = { kind: "operator", request_id: "test" };
 const TYPES = ["artifact.registered"];
@@ -165,8 +166,9 @@ Deno.test("events behind thousands of other types → found over several pages, 
   });
 });
 
-Deno.test("a position from another database, which lies in the future of this one → invalid_request", async () => {
+Deno.test("a position that lies in the future of this database → position_expired", async () => {
   await withProjectDatabase({}, async (sql) => {
-    await assert.rejects(read(sql, { after: "9000000000000000000.0" }), /invalid_request/);
+    const after = await positionAt(sql, "9000000000000000000.0");
+    await assert.rejects(read(sql, { after }), /position_expired/);
   });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import { askUntil } from "../../conformance/ask_until.ts";
+import { positionAt } from "../changes/positions.ts";
 import { callAsService, withProjectDatabase } from "../connection.ts";
 
 const OPERATOR = { kind: "operator", request_id: "r-1" };
@@ -68,12 +69,13 @@ Deno.test("find_events by agent, artifact, type and time, in pages of any size �
     const instants = [0, 1, 57.5, 199, 250].map((hour) =>
       new Date(START + hour * 3_600_000).toISOString()
     );
+    const after = await positionAt(sql, "0.0");
     const questions: Record<string, unknown>[] = [
-      { after: "0.0" },
-      { after: "0.0", agent_id: "planner" },
-      { after: "0.0", artifact_id: ARTIFACT },
-      { after: "0.0", artifact_id: ARTIFACT, agent_id: "builder" },
-      { after: "0.0", types: "{artifact.opened}" },
+      { after },
+      { after, agent_id: "planner" },
+      { after, artifact_id: ARTIFACT },
+      { after, artifact_id: ARTIFACT, agent_id: "builder" },
+      { after, types: "{artifact.opened}" },
       ...instants.map((since) => ({ since })),
       ...instants.map((since) => ({ since, agent_id: "builder", types: "{artifact.opened}" })),
       { since: instants[2], artifact_id: ARTIFACT, agent_id: "planner" },
@@ -103,7 +105,9 @@ Deno.test("find_events without a beginning → the newest, oldest first, and a p
   await withProjectDatabase({}, async (sql) => {
     await fillLog(sql);
     const ids = (page: Page) => page.events.map(({ event_id }) => event_id);
-    const all = (await findAll(sql, { after: "0.0" }, 1_000)).map(({ event_id }) => event_id);
+    const all = (await findAll(sql, { after: await positionAt(sql, "0.0") }, 1_000)).map((
+      { event_id },
+    ) => event_id);
     const newest = await callAsService<Page>(sql, "find_events", { max_entries: 3 });
     assert.deepEqual([ids(newest), newest.more], [all.slice(-3), false]);
     const ofArtifact = await callAsService<Page>(sql, "find_events", {
@@ -144,7 +148,8 @@ Deno.test("find_events backwards, before the `earlier` of the page before, of an
     ];
     for (const question of questions) {
       await t.step(JSON.stringify(question), async () => {
-        const expected = (await findAll(sql, { ...question, after: "0.0" }, 5_000))
+        const after = await positionAt(sql, "0.0");
+        const expected = (await findAll(sql, { ...question, after }, 5_000))
           .map(({ event_id }) => event_id);
         for (const size of [97, 5_000]) {
           const found: string[] = [];
@@ -185,17 +190,24 @@ Deno.test("find_events backwards, before the `earlier` of the page before, of an
 Deno.test("find_events after and before a position → invalid_request", async () => {
   await withProjectDatabase({}, async (sql) => {
     await assert.rejects(
-      callAsService(sql, "find_events", { max_entries: 1, after: "0.0", before: "9.0" }),
+      callAsService(sql, "find_events", {
+        max_entries: 1,
+        after: await positionAt(sql, "0.0"),
+        before: await positionAt(sql, "9.0"),
+      }),
       /invalid_request/,
     );
   });
 });
 
-Deno.test("find_events after a position of another database's future → invalid_request", async () => {
+Deno.test("find_events after a position in this database's future → position_expired", async () => {
   await withProjectDatabase({}, async (sql) => {
     await assert.rejects(
-      callAsService(sql, "find_events", { max_entries: 1, after: "9000000000000000000.0" }),
-      /invalid_request/,
+      callAsService(sql, "find_events", {
+        max_entries: 1,
+        after: await positionAt(sql, "9000000000000000000.0"),
+      }),
+      /position_expired/,
     );
   });
 });

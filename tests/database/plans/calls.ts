@@ -5,6 +5,7 @@ import { OPERATOR_CALLS } from "./operator_calls.ts";
 import { as, asUser, call, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
 import {
   artifactIdOf,
+  EPOCH,
   GRANTEE,
   grantTokenOf,
   HOARDER,
@@ -31,8 +32,8 @@ const registration = {
   max_pending: 1_000_000,
 };
 /** Snapshots before all that the tables hold, and after it. */
-const BEGINNING = "3:3:";
-const END = "1000000000:1000000000:";
+const BEGINNING = `${EPOCH}-3:3:`;
+const END = `${EPOCH}-1000000000:1000000000:`;
 const EVENTS = {
   caller: as(HOARDER),
   agent_id: null,
@@ -40,7 +41,11 @@ const EVENTS = {
   max_entries: 100,
 };
 /** The same, since all that the tables hold. */
-const LATER_EVENTS = { kind: "events", types: ["artifact.committed"], after: "1000000000.0" };
+const LATER_EVENTS = {
+  kind: "events",
+  types: ["artifact.committed"],
+  after: `${EPOCH}-1000000000.0`,
+};
 const GIVEN = { caller: as(HOARDER), agent_id: null, max_entries: 100, cursor: null };
 /** What a page of events may walk, and a second look at each. */
 const ONE_WALK = { rows: 6_000, pages: 9_000 };
@@ -243,7 +248,7 @@ export const CALLS: readonly PlannedCall[] = [
     circumstances: "the newest page",
     bounds: ONE_WALK,
   }),
-  call("list_events", { ...EVENTS, after: "3.0" }, {
+  call("list_events", { ...EVENTS, after: `${EPOCH}-3.0` }, {
     circumstances: "a page in the middle",
     bounds: ONE_WALK,
   }),
@@ -251,7 +256,7 @@ export const CALLS: readonly PlannedCall[] = [
     circumstances: "the newest page of all agents",
     bounds: ONE_WALK,
   }),
-  call("list_events", { ...EVENTS, caller: OPERATOR, after: "3.0" }, {
+  call("list_events", { ...EVENTS, caller: OPERATOR, after: `${EPOCH}-3.0` }, {
     circumstances: "a page of all agents",
     bounds: ONE_WALK,
   }),

@@ -1,10 +1,18 @@
 /** One call of each SQL function for the operator, on a filled database, and what it may read. */
-import { artifactIdOf, GRANTEE, HOARDER, OWNER, POPULAR, RENAMER } from "../../bench/fill/cast.ts";
+import {
+  artifactIdOf,
+  EPOCH,
+  GRANTEE,
+  HOARDER,
+  OWNER,
+  POPULAR,
+  RENAMER,
+} from "../../bench/fill/cast.ts";
 import { call, HUB, PEER, type PlannedCall } from "./planned_call.ts";
 
 const PAGE = { max_entries: 100 };
 /** A position behind all events. */
-const LATER = "9000000000000000000.0";
+const LATER = `${EPOCH}-9000000000000000000.0`;
 const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString();
 /** A few looks into indexes for each entry of a page. */
 const A_FEW_EACH = { rows: 3_000, pages: 5_000 };
@@ -65,7 +73,7 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   call("find_events", { ...PAGE, artifact_id: artifactIdOf(POPULAR) }, {
     circumstances: "of an artifact",
   }),
-  call("find_events", { ...PAGE, artifact_id: artifactIdOf(POPULAR), after: "3.0" }, {
+  call("find_events", { ...PAGE, artifact_id: artifactIdOf(POPULAR), after: `${EPOCH}-3.0` }, {
     circumstances: "of an artifact, after a position",
   }),
   call("list_peers", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type postgres from "postgres";
 import type { DefaultPrivileges } from "../../../local/postgres/platform.ts";
+import { positionAt } from "../changes/positions.ts";
 import { callAsService, withProjectDatabase } from "../connection.ts";
 
 const OUTSIDERS = ["anon", "authenticated"];
@@ -189,7 +190,12 @@ for (const defaultPrivileges of ["older", "newer"] satisfies DefaultPrivileges[]
         ((await callAsService(sql, "list_events", feed))["events"] as unknown[]).length,
         1,
       );
-      const wait = { kind: "inbox", caller, agent_id: "builder", after: "3:3:" };
+      const wait = {
+        kind: "inbox",
+        caller,
+        agent_id: "builder",
+        after: await positionAt(sql, "3:3:"),
+      };
       const changes = await callAsService(sql, "find_changes", { waits: sql.json([wait]) });
       assert.deepEqual(changes["changed"], [0]);
       await callAsService(sql, "revoke_grants", {

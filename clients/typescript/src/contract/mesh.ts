@@ -107,6 +107,7 @@ export interface components {
           | "grant_used_up"
           | "body_too_large"
           | "invalid_request"
+          | "position_expired"
           | "size_mismatch"
           | "checksum_mismatch"
           | "rate_limited"

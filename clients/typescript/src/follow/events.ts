@@ -1,6 +1,6 @@
 import type { ArtifactsAnswer, MeshAnswer } from "../contract/types.ts";
 import type { Connection } from "../http/connection.ts";
-import { type FollowOptions, restAfterWait, WAIT_SECONDS } from "./waiting.ts";
+import { type FollowOptions, restAfterWait, startsOver, WAIT_SECONDS } from "./waiting.ts";
 
 export interface EventsOptions extends FollowOptions {
   /** Only newer events: a position from `onPosition`. */
@@ -15,7 +15,8 @@ type Page = ArtifactsAnswer<"/events"> | MeshAnswer<"/events">;
 
 /**
  * The events of the agent, oldest first: the newest page, or all since `after`; with `wait`, then
- * each new event. No event is missed, and none is yielded twice.
+ * each new event. No event is missed, and none is yielded twice, except after a restore of the
+ * service: then it goes on with the newest page.
  */
 export async function* followEvents<ItsPage extends Page>(
   connection: Connection,
@@ -25,12 +26,20 @@ export async function* followEvents<ItsPage extends Page>(
   while (true) {
     const isWaiting = options.wait === true && after !== undefined;
     const sentAt = performance.now();
-    const page: ItsPage = await connection.post<ItsPage>("/events", {
-      ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
-      ...(options.types !== undefined && { types: options.types }),
-      ...(after !== undefined && { after }),
-      ...(isWaiting && { wait_seconds: WAIT_SECONDS }),
-    }, options);
+    let page: ItsPage;
+    try {
+      page = await connection.post<ItsPage>("/events", {
+        ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
+        ...(options.types !== undefined && { types: options.types }),
+        ...(after !== undefined && { after }),
+        ...(isWaiting && { wait_seconds: WAIT_SECONDS }),
+      }, options);
+    } catch (error) {
+      if (!startsOver(error, options)) throw error;
+      after = undefined;
+      await restAfterWait(sentAt, connection, options);
+      continue;
+    }
     yield* page.events;
     after = page.latest;
     options.onPosition?.(after);

@@ -1,7 +1,13 @@
 import type { ArtifactsAnswer, ArtifactsRequest, InboxEntry } from "../contract/types.ts";
 import type { Connection } from "../http/connection.ts";
 import { everyPage } from "../http/pages.ts";
-import { type FollowOptions, pollPause, restAfterWait, WAIT_SECONDS } from "./waiting.ts";
+import {
+  type FollowOptions,
+  pollPause,
+  restAfterWait,
+  startsOver,
+  WAIT_SECONDS,
+} from "./waiting.ts";
 
 export interface InboxOptions extends FollowOptions {
   /** Only grants from this agent. */
@@ -17,7 +23,8 @@ type Page = ArtifactsAnswer<"/inbox">;
 
 /**
  * The live grants to the agent, newest first; with `wait`, then each new one as it arrives. A
- * deployment that does not support waiting is queried every two seconds.
+ * deployment that does not support waiting is queried every two seconds. With `wait`, a position
+ * from before a restore of the service is replaced by the beginning.
  */
 export async function* followInbox(
   connection: Connection,
@@ -36,16 +43,24 @@ export async function* followInbox(
     const round = readRound(connection, { request, after, waitSeconds }, options);
     let position: string | undefined;
     const seen = new Set<string>();
-    for await (const page of round) {
-      // The first page's: grants that arrive while the other pages are read are newer.
-      position ??= page.latest;
-      for (const grant of page.grants) {
-        seen.add(grant.grant_id);
-        if (shown.has(grant.grant_id)) continue;
-        // An old deployment ignores `from_agent`.
-        if (options.fromAgent !== undefined && grant.from_agent !== options.fromAgent) continue;
-        yield grant;
+    try {
+      for await (const page of round) {
+        // The first page's: grants that arrive while the other pages are read are newer.
+        position ??= page.latest;
+        for (const grant of page.grants) {
+          seen.add(grant.grant_id);
+          if (shown.has(grant.grant_id)) continue;
+          // An old deployment ignores `from_agent`.
+          if (options.fromAgent !== undefined && grant.from_agent !== options.fromAgent) continue;
+          yield grant;
+        }
       }
+    } catch (error) {
+      if (!startsOver(error, options)) throw error;
+      after = undefined;
+      isFirst = true;
+      await restAfterWait(sentAt, connection, options);
+      continue;
     }
     if (position !== undefined) {
       after = position;

@@ -1,3 +1,4 @@
+import { AgentError } from "../http/agent_error.ts";
 import type { CallOptions, Connection } from "../http/connection.ts";
 import { pause } from "../http/retries.ts";
 
@@ -9,6 +10,19 @@ const POLL_SECONDS = 2;
 export interface FollowOptions extends CallOptions {
   /** Keeps waiting for new items. Default: false, which ends after the present ones. */
   readonly wait?: boolean;
+  /**
+   * With `wait`: called when the service was restored, so that the last position has expired. What
+   * is there now is yielded once more, from the beginning; then it goes on.
+   */
+  readonly onStartOver?: () => void;
+}
+
+/** Whether to go on without a position after this error: the service was restored. */
+export function startsOver(error: unknown, options: FollowOptions): boolean {
+  const hasExpired = error instanceof AgentError && error.code === "position_expired";
+  if (!options.wait || !hasExpired) return false;
+  options.onStartOver?.();
+  return true;
 }
 
 /**

@@ -43,6 +43,7 @@ const COMMON_HEADERS = {
 /** What `details` holds, of the codes that have them. */
 const DETAILS: Partial<Record<ErrorCode, object>> = {
   invalid_request: { issues: [{ path: "agent_id", message: "Must be a text." }] },
+  position_expired: { path: "after" },
   limit_exceeded: { limit: "live_grants", maximum: 1000 },
   quota_exceeded: { quota_bytes: 1_073_741_824, held_bytes: 1_073_700_000 },
   rate_limited: { limit: "requests_per_minute", maximum: 30_000 },

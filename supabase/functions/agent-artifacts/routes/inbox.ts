@@ -36,14 +36,20 @@ const inboxEntry = z.object({
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
 }).meta({ id: "InboxEntry" });
 
-/** The snapshot of the database that an inbox was read in. */
-const POSITION = /^[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
+/** The epoch of the database, and the snapshot of it that an inbox was read in. */
+const POSITION = /^[0-9a-f]{12}-[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
+
+/** Earlier deployments gave positions without an epoch: they have expired. */
+const SENT_BACK = /^(?:[0-9a-f]{12}-)?[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
 
 const response = z.object({
   grants: z.array(inboxEntry),
   next_cursor: nextCursor,
   latest: z.string().regex(POSITION)
-    .meta({ description: "The `after` of the next request.", examples: ["81234:81234:"] }),
+    .meta({
+      description: "The `after` of the next request.",
+      examples: ["3f9c1a2b4d5e-81234:81234:"],
+    }),
 });
 
 export function createOperation(platform: Platform): Operation {
@@ -61,8 +67,11 @@ export function createOperation(platform: Platform): Operation {
       agent_id: subject.meta({ examples: ["builder"] }),
       from_agent: agentId.optional()
         .meta({ description: "Only grants from this agent.", examples: ["planner"] }),
-      after: z.string().regex(POSITION, "Must be the latest of an earlier answer.").optional()
-        .meta({ description: "The `latest` of an earlier answer.", examples: ["81230:81230:"] }),
+      after: z.string().regex(SENT_BACK, "Must be the latest of an earlier answer.").optional()
+        .meta({
+          description: "The `latest` of an earlier answer.",
+          examples: ["3f9c1a2b4d5e-81230:81230:"],
+        }),
       limit,
       cursor: z.string()
         // The grant that the page before ended with.
@@ -71,7 +80,7 @@ export function createOperation(platform: Platform): Operation {
       wait_seconds: waitSeconds,
     }),
     response,
-    errors: [],
+    errors: ["position_expired"],
     async handle({ input, caller, request, slot }) {
       const whose = {
         caller,

@@ -136,19 +136,23 @@ stable
 set search_path = ''
 as $$
 declare
+  place constant text := agents.place_of(parse_inbox_position.position_text, 'after');
   parsed pg_snapshot;
 begin
-  if parse_inbox_position.position_text is null then
+  if place is null then
     return null;
   end if;
   begin
-    parsed := parse_inbox_position.position_text::pg_snapshot;
+    parsed := place::pg_snapshot;
   -- pg_input_is_valid, which would ask without a failure, is not there before PostgreSQL 16.
   exception when invalid_text_representation or numeric_value_out_of_range then
     parsed := null;
   end;
-  -- A position from before the database was restored into another may lie in this one's future.
-  if parsed is null or pg_snapshot_xmax(parsed) > pg_snapshot_xmax(pg_current_snapshot()) then
+  -- The database was restored, and the operator has not begun another epoch yet.
+  if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(pg_current_snapshot()) then
+    perform agents.expire_position('after');
+  end if;
+  if parsed is null then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "after", "message": "Must be the latest of an earlier answer."}]}';
@@ -157,7 +161,8 @@ begin
 end
 $$;
 comment on function artifacts.parse_inbox_position(text) is
-  'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request.';
+  'The snapshot in which an inbox was read, from its `latest`. Raises invalid_request, '
+  'position_expired.';
 
 create function public.list_inbox(
   caller jsonb,
@@ -182,10 +187,9 @@ begin
     select g.granted_at into after_granted_at
     from artifacts.grants g
     where g.grant_id = list_inbox.after_grant_id and g.to_agent = subject;
+    -- A restore has lost the grant, or it was forgotten.
     if not found then
-      raise sqlstate 'PT422' using
-        message = 'invalid_request',
-        detail = '{"issues": [{"path": "cursor", "message": "Must be the next_cursor of an earlier answer."}]}';
+      perform agents.expire_position('cursor');
     end if;
   end if;
 
@@ -258,7 +262,7 @@ begin
       when (select count(*) from walked) = list_inbox.max_entries + 1000
         then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
     end,
-    'latest', pg_current_snapshot()::text
+    'latest', agents.position_at(pg_current_snapshot()::text)
   ) into answer;
   return answer;
 end
@@ -267,4 +271,4 @@ comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
   'The live grants to an agent that allow another download, newest first, after the last grant of '
   'an earlier page; never a token. from_agent: only those of one sender. after, the latest of an '
   'earlier answer: only those made since. A page may be short or empty before the last. Raises '
-  'forbidden, invalid_request.';
+  'forbidden, invalid_request, position_expired.';

@@ -1,4 +1,5 @@
 import type { ArtifactsEvent, MeshEvent } from "../../contract/types.ts";
+import { note } from "../terminal/output.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
 export const events: Verb = defineVerb({
@@ -20,6 +21,7 @@ export const events: Verb = defineVerb({
     const isEndless = values.follow === true;
     const found = group.events({
       wait: isEndless,
+      onStartOver: () => note("The service was restored. The newest events are shown once more."),
       ...(values.type !== undefined && { types: values.type }),
       ...(values.after !== undefined && { after: values.after }),
     });

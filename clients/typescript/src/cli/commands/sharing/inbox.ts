@@ -43,6 +43,10 @@ export const inbox: Verb = defineVerb({
         position = latest;
         chosen.startRound();
       },
+      onStartOver: () => {
+        chosen.startRound();
+        note("The service was restored. All files that are granted now are listed once more.");
+      },
       ...(values.from !== undefined && { fromAgent: values.from }),
       ...(values.after !== undefined && { after: values.after }),
     }));

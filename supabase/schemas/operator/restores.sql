@@ -1,0 +1,45 @@
+-- After a restore: the operator's `deno task after-restore` calls this before anything else.
+
+create function public.after_restore() returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  begun agents.epochs;
+begin
+  -- Before the epoch is read: a peer that registers meanwhile would begin at the old number.
+  lock table mesh.config_versions in exclusive mode;
+  update agents.epochs e
+  set epoch = agents.new_epoch(),
+      begun_at = clock_timestamp(),
+      -- Units of 10 microseconds since 1970. Whatever was handed out before now is less: a version
+      -- rises by one per change, and a change takes longer than that. It has 15 digits, the most
+      -- that the reference agent takes, until 2286. The rest is for a clock that went back.
+      first_config_version = greatest(
+        (extract(epoch from clock_timestamp()) * 100000)::bigint,
+        e.first_config_version + 1,
+        (select max(v.version) + 1 from mesh.config_versions v)
+      )
+  where e.only_row
+  returning e.* into begun;
+  update mesh.config_versions v
+  set version = begun.first_config_version
+  where v.version < begun.first_config_version;
+
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'epoch.begun', null, null,
+    jsonb_build_object('epoch', begun.epoch, 'first_config_version', begun.first_config_version)
+  );
+  return json_build_object(
+    'epoch', begun.epoch,
+    'begun_at', agents.iso_timestamp(begun.begun_at),
+    'first_config_version', begun.first_config_version
+  );
+end
+$$;
+comment on function public.after_restore() is
+  'Begins another epoch, after the database was restored: every position that was handed out '
+  'becomes position_expired, and every config_version is raised beyond any that was ever handed '
+  'out. Returns {epoch, begun_at, first_config_version}.';
