@@ -1274,10 +1274,10 @@ comment on function public.list_artifacts(jsonb, text, text, integer, text) is
   'last_key is not null, the next page begins after it. A page may be short or empty before the '
   'last. Raises forbidden, invalid_request.';
 
--- schemas/artifacts/objects.sql
+-- schemas/artifacts/bucket.sql
 
--- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
--- allowed. A user's `key` is never part of a path.
+-- The bucket in Storage, and which rows of Storage are its objects. No other file reads Storage's
+-- tables.
 
 create function artifacts.bucket() returns text
 language sql
@@ -1289,6 +1289,121 @@ comment on function artifacts.bucket() is 'The bucket that holds every artifact'
 insert into storage.buckets (id, name, public)
 values (artifacts.bucket(), artifacts.bucket(), false)
 on conflict (id) do update set public = false;
+
+-- Newer releases of Storage can keep versions of an object. Then a name has several rows: at most
+-- one that is current, older ones with archived_at, and after a DELETE one that only marks that the
+-- object is gone. Older releases do not have these columns, so they are read from the row as JSON,
+-- after the index has found it. A column that Storage adds later is in that JSON, too.
+create view artifacts.current_objects with (security_invoker = true) as
+select o.id, o.name, o.version, o.created_at, o.metadata
+from storage.objects o
+where o.bucket_id = artifacts.bucket()
+  and to_jsonb(o) ->> 'archived_at' is null
+  and to_jsonb(o) ->> 'is_delete_marker' is distinct from 'true';
+comment on view artifacts.current_objects is
+  'The objects in the bucket: one row per name. Neither an older version nor a delete marker is an '
+  'object. Works with and without Storage''s columns for versions.';
+
+create function artifacts.storage_keeps_versions() returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select from pg_catalog.pg_attribute a
+    where a.attrelid = 'storage.objects'::regclass
+      and a.attname in ('archived_at', 'is_delete_marker')
+      and not a.attisdropped
+  )
+$$;
+comment on function artifacts.storage_keeps_versions() is
+  'Whether this release of Storage can have rows that are not current objects.';
+
+create function artifacts.current_names(after text, up_to text, max_entries integer)
+returns table (name text)
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if artifacts.storage_keeps_versions() then
+    return query
+    select o.name collate "C"
+    from artifacts.current_objects o
+    where o.name collate "C" > current_names.after and o.name collate "C" < current_names.up_to
+    order by o.name collate "C"
+    limit current_names.max_entries;
+  else
+    -- Every row is an object. Its name is in the index, so no row is read.
+    return query
+    select o.name collate "C"
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      and o.name collate "C" > current_names.after
+      and o.name collate "C" < current_names.up_to
+    order by o.name collate "C"
+    limit current_names.max_entries;
+  end if;
+end
+$$;
+comment on function artifacts.current_names(text, text, integer) is
+  'The names of the first max_entries rows of current_objects between two names, in byte order.';
+
+create function artifacts.versioning_status() returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(to_jsonb(b) ->> 'versioning_status', 'DISABLED')
+  from storage.buckets b
+  where b.id = artifacts.bucket()
+$$;
+comment on function artifacts.versioning_status() is
+  'Whether Storage keeps versions of the objects in the bucket: DISABLED, ENABLED or SUSPENDED. '
+  'Null: the bucket is missing.';
+
+create function artifacts.require_bucket() returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  status constant text := artifacts.versioning_status();
+begin
+  if status is null then
+    raise sqlstate 'PT503' using
+      message = 'misconfigured',
+      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
+  elsif status <> 'DISABLED' then
+    raise sqlstate 'PT503' using
+      message = 'misconfigured',
+      hint = 'The bucket ' || artifacts.bucket() || ' keeps versions, so deleted bytes would stay. '
+        || 'Run deno task doctor, which says how to turn that off.';
+  end if;
+end
+$$;
+comment on function artifacts.require_bucket() is
+  'Raises misconfigured if the bucket is missing, or if it keeps versions.';
+
+create function public.check_bucket() returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  perform artifacts.require_bucket();
+  return json_build_object('status', 'ok');
+end
+$$;
+comment on function public.check_bucket() is
+  'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. Raises '
+  'misconfigured.';
+
+-- schemas/artifacts/objects.sql
+
+-- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
+-- allowed. A user's `key` is never part of a path.
 
 create function artifacts.incoming_path(artifact_id text) returns text
 language sql
@@ -1320,28 +1435,13 @@ return left(folder, -1) || '0';
 comment on function artifacts.end_of_folder(text) is
   'The first name in byte order after all names in a folder, whose name ends in "/".';
 
-create function artifacts.require_bucket() returns void
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  if not exists (select from storage.buckets b where b.id = artifacts.bucket()) then
-    raise sqlstate 'PT503' using
-      message = 'misconfigured',
-      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
-  end if;
-end
-$$;
-comment on function artifacts.require_bucket() is 'Raises misconfigured if the bucket is missing.';
-
 create function artifacts.object_at(path text) returns table (id uuid, version text, size bigint)
 language sql
 stable
 begin atomic
   select o.id, o.version, (o.metadata ->> 'size')::bigint
-  from storage.objects o
-  where o.bucket_id = artifacts.bucket() and o.name = object_at.path
+  from artifacts.current_objects o
+  where o.name = object_at.path
   limit 1;
 end;
 comment on function artifacts.object_at(text) is
@@ -1354,7 +1454,7 @@ stable
 set search_path = ''
 as $$
   select exists (
-    select from storage.objects o where o.bucket_id = artifacts.bucket() and o.name = has_object.path
+    select from artifacts.current_objects o where o.name = has_object.path
   )
 $$;
 comment on function artifacts.has_object(text) is
@@ -1367,9 +1467,8 @@ set search_path = ''
 as $$
   select artifacts.has_object(artifacts.incoming_path(has_objects.artifact_id))
     or exists (
-      select from storage.objects o
-      where o.bucket_id = artifacts.bucket()
-        and o.name collate "C" > artifacts.sealed_folder(has_objects.artifact_id)
+      select from artifacts.current_objects o
+      where o.name collate "C" > artifacts.sealed_folder(has_objects.artifact_id)
         and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(has_objects.artifact_id))
     )
 $$;
@@ -1408,14 +1507,11 @@ stable
 set search_path = ''
 as $$
   with named as materialized (
-    -- Of nearly all objects the name is enough, which is in the index.
-    select o.name collate "C" as name
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name collate "C" > judge_objects.after
-      and o.name collate "C" < judge_objects.up_to
-    order by o.name collate "C"
-    limit judge_objects.max_entries
+    -- Of nearly all objects the name is enough.
+    select o.name
+    from artifacts.current_names(
+      judge_objects.after, judge_objects.up_to, judge_objects.max_entries
+    ) o
   ), placed as materialized (
     select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
@@ -1461,8 +1557,8 @@ as $$
     case
       when p.is_content is not true then (
         select o.created_at
-        from storage.objects o
-        where o.bucket_id = artifacts.bucket() and o.name = p.name
+        from artifacts.current_objects o
+        where o.name = p.name
         limit 1
       )
     end
@@ -3706,9 +3802,8 @@ as $$
     and (
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
-        select from storage.objects o
-        where o.bucket_id = artifacts.bucket()
-          and o.name = artifacts.incoming_path(a.artifact_id)
+        select from artifacts.current_objects o
+        where o.name = artifacts.incoming_path(a.artifact_id)
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )
@@ -3721,9 +3816,8 @@ as $$
     -- A sealed upload may have been committed by a later state of this database, before a backup
     -- was restored.
     and not exists (
-      select from storage.objects o
-      where o.bucket_id = artifacts.bucket()
-        and o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
+      select from artifacts.current_objects o
+      where o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
         and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(a.artifact_id))
         and o.created_at > now() - interval '14 days'
     )
@@ -4067,13 +4161,12 @@ begin
     from unnest(ended_ids) with ordinality as e (artifact_id, position)
     left join lateral (
       select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket() and i.name = artifacts.incoming_path(e.artifact_id)
+      from artifacts.current_objects i
+      where i.name = artifacts.incoming_path(e.artifact_id)
       union all
       select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket()
-        and i.name collate "C" > artifacts.sealed_folder(e.artifact_id)
+      from artifacts.current_objects i
+      where i.name collate "C" > artifacts.sealed_folder(e.artifact_id)
         and i.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(e.artifact_id))
     ) o on true
   ), cleared as (
@@ -4344,9 +4437,8 @@ begin atomic
           then (surplus_of.artifact).size_bytes
         else 0
       end as allowed
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
+    from artifacts.current_objects o
+    where o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
     limit 1
   ) u
   where u.size > u.allowed;
@@ -4375,15 +4467,7 @@ begin
   looked_at := array(
     select split_part(o.name, '/', 2)
     from artifacts.halves_of_bucket() h
-    cross join lateral (
-      select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket()
-        and i.name collate "C" > h.after
-        and i.name collate "C" < h.up_to
-      order by i.name collate "C"
-      limit names_per_call
-    ) o
+    cross join lateral artifacts.current_names(h.after, h.up_to, names_per_call) o
     where h.half = 'uploads'
     union
     (
@@ -4454,8 +4538,8 @@ as $$
   -- One look into the index per object.
   left join lateral (
     select true as is_there
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket() and o.name = e.path
+    from artifacts.current_objects o
+    where o.name = e.path
     limit 1
   ) o on e.holds_bytes
   -- The rest is not in the index, so the row is read only where nothing is there.
@@ -8620,6 +8704,7 @@ begin
     ),
     'open_operations', open_operations,
     'open_schemas', open_schemas,
+    'bucket_versioning', artifacts.versioning_status(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -8630,7 +8715,7 @@ comment on function public.inspect_deployment(text[]) is
   'Compares this database with a checkout whose SQL functions in public have these names: {time, '
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
-  'those that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is '
+  'those that anon or authenticated may use, bucket_versioning, installed_at, swept_at, sweep_schedule}. A digest is '
   'the MD5 of a migration without white space and semicolons.';
 
 -- schemas/privileges.sql
@@ -8652,6 +8737,7 @@ grant select, insert, update on agents.changed_things to service_role;
 grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
+grant select on artifacts.current_objects to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
@@ -8730,6 +8816,7 @@ declare
     'public.describe_caller',
     'public.check_operator',
     'public.check_health',
+    'public.check_bucket',
     'public.list_artifacts',
     'public.delete_artifact',
     'public.register_artifact',

@@ -15,6 +15,7 @@ grant select, insert, update on agents.changed_things to service_role;
 grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
+grant select on artifacts.current_objects to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
@@ -93,6 +94,7 @@ declare
     'public.describe_caller',
     'public.check_operator',
     'public.check_health',
+    'public.check_bucket',
     'public.list_artifacts',
     'public.delete_artifact',
     'public.register_artifact',

@@ -1,6 +1,6 @@
-import { type Facts, refusesSecretKey, settingsOf } from "../facts/facts.ts";
+import { type Facts, inspected, refusesSecretKey, settingsOf } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
-import { fault, type Finding, note, ok, orOk } from "../findings/finding.ts";
+import { fault, type Finding, note, ok, orOk, sql } from "../findings/finding.ts";
 
 const BUCKET = "agent-artifacts";
 /** What a project's Storage takes until somebody changes it. */
@@ -40,10 +40,28 @@ export function checkStorage(facts: Facts): Finding[] {
       "Take its list of allowed MIME types away: Storage, Edit bucket.",
     ));
   }
+  findings.push(...findVersioning(facts));
   return [
     ...orOk(findings, "bucket", `The bucket ${BUCKET} is there and private.`),
     ...checkSizeLimit(facts),
   ];
+}
+
+/** Storage never turns versioning off again. Where no object has a version yet, SQL can. */
+function findVersioning(facts: Facts): Finding[] {
+  const status = inspected(facts)?.bucket_versioning ?? fieldOf(facts.bucket, "versioning_status");
+  if (typeof status !== "string" || status === "DISABLED") return [];
+  return [fault(
+    "bucket",
+    `The bucket ${BUCKET} keeps versions (${status}): deleted files stay readable in Storage, and are paid for.`,
+    "This turns it off while no object has a version. If it says UPDATE 0, some have: delete the old versions and markers through Storage first, and upload the current objects again.",
+    sql(`update storage.buckets set versioning_status = 'DISABLED' where id = '${BUCKET}'
+  and not exists (
+    select from storage.objects o
+    where o.bucket_id = '${BUCKET}'
+      and (o.is_versioned or o.is_delete_marker or o.archived_at is not null)
+  );`),
+  )];
 }
 
 function checkSizeLimit(facts: Facts): Finding[] {

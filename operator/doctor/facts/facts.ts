@@ -10,6 +10,8 @@ export interface DatabaseFacts {
   readonly missing_operations: readonly string[];
   readonly open_operations: readonly string[];
   readonly open_schemas: readonly string[];
+  /** DISABLED, ENABLED or SUSPENDED; null where there is no bucket. */
+  readonly bucket_versioning: string | null;
   readonly installed_at: string;
   readonly swept_at: string | null;
   readonly sweep_schedule: string | null;

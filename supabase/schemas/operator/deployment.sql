@@ -70,6 +70,7 @@ begin
     ),
     'open_operations', open_operations,
     'open_schemas', open_schemas,
+    'bucket_versioning', artifacts.versioning_status(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -80,5 +81,5 @@ comment on function public.inspect_deployment(text[]) is
   'Compares this database with a checkout whose SQL functions in public have these names: {time, '
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
-  'those that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is '
+  'those that anon or authenticated may use, bucket_versioning, installed_at, swept_at, sweep_schedule}. A digest is '
   'the MD5 of a migration without white space and semicolons.';
