@@ -8630,6 +8630,179 @@ comment on function public.list_all_grants(integer, text, text, text, text) is
   '{found: [{grant_id, artifact_id, key, from_agent, to_agent | null, granted_at, expires_at, '
   'max_downloads | null, downloads}], next: where the next page begins | null}.';
 
+-- schemas/operator/structure.sql
+
+-- What protects and speeds up our tables: row level security, constraints, indexes and triggers.
+-- The migrations record what they made, so that the doctor can tell what is missing since.
+
+create table agents.structure (
+  part text collate "C" primary key,
+  statement text not null
+);
+comment on table agents.structure is
+  'What the newest migration left in the schemas agents, artifacts and mesh. Its last statement '
+  'calls record_structure.';
+comment on column agents.structure.part is 'In words, such as "index agents.events_by_agent".';
+comment on column agents.structure.statement is 'What makes the part again if it is missing.';
+
+create function agents.present_structure() returns table (part text, statement text)
+language sql
+stable
+-- Names in the definitions are then written with their schemas.
+set search_path = ''
+as $$
+  with tables as (
+    select c.oid, c.oid::regclass::text as name, c.relrowsecurity
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname in ('agents', 'artifacts', 'mesh') and c.relkind in ('r', 'p')
+  )
+  select 'row level security of ' || t.name, format('alter table %s enable row level security;', t.name)
+  from tables t
+  where t.relrowsecurity
+  union all
+  select 'enabled triggers of ' || t.name, format('alter table %s enable trigger user;', t.name)
+  from tables t
+  where not exists (
+    select from pg_catalog.pg_trigger g
+    where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
+  )
+  union all
+  select format('trigger %s of %s', g.tgname, t.name), pg_get_triggerdef(g.oid) || ';'
+  from tables t
+  join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
+  union all
+  select format('constraint %s of %s', k.conname, t.name),
+    format('alter table %s add constraint %I %s;', t.name, k.conname, pg_get_constraintdef(k.oid))
+  from tables t
+  join pg_catalog.pg_constraint k on k.conrelid = t.oid
+  -- Not null is never dropped by accident, and not every PostgreSQL keeps it here.
+  where k.contype in ('p', 'u', 'f', 'c', 'x')
+  union all
+  select 'index ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) || ';'
+  from tables t
+  join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
+  where not exists (
+    select from pg_catalog.pg_constraint k
+    where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x')
+  )
+$$;
+comment on function agents.present_structure() is
+  'What agents.structure would record now. A disabled trigger, and an index that is not valid, are '
+  'missing.';
+
+create function agents.record_structure() returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from agents.structure s where s.part <> all (array(select p.part from agents.present_structure() p));
+  insert into agents.structure as s (part, statement)
+  select p.part, p.statement
+  from agents.present_structure() p
+  on conflict on constraint structure_pkey do update set statement = excluded.statement;
+end
+$$;
+comment on function agents.record_structure() is
+  'Replaces agents.structure by what is there now. Only migrations call it, at their ends.';
+
+create function agents.missing_structure() returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object('part', s.part, 'statement', s.statement)
+      -- What others rest on comes first: a foreign key needs a primary key.
+      order by s.statement like '% foreign key %', s.part
+    ),
+    '[]'
+  )
+  from agents.structure s
+  where s.part <> all (array(select p.part from agents.present_structure() p))
+$$;
+comment on function agents.missing_structure() is
+  'What was recorded and is gone, changed names aside: [{part, statement that makes it again}].';
+
+-- schemas/operator/exposure.sql
+
+-- Who besides service_role can reach the bucket or our tables, as far as the catalogue tells.
+
+create function agents.readable_policies() returns json
+language sql
+stable
+-- Names of functions in the expressions are then written with their schemas.
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'table', p.polrelid::regclass::text,
+        'name', p.polname,
+        'command', case p.polcmd
+          when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete'
+          else 'all'
+        end,
+        'is_permissive', p.polpermissive,
+        'is_for_everybody', 0 = any (p.polroles),
+        'roles', array(
+          select r.rolname
+          from pg_catalog.pg_roles r
+          where r.oid = any (p.polroles) and not r.rolbypassrls and not r.rolsuper
+          order by r.rolname
+        ),
+        'using', pg_get_expr(p.polqual, p.polrelid),
+        'check', pg_get_expr(p.polwithcheck, p.polrelid)
+      )
+      order by p.polrelid::regclass::text, p.polname
+    ),
+    '[]'
+  )
+  from pg_catalog.pg_policy p
+  join pg_catalog.pg_class c on c.oid = p.polrelid
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('agents', 'artifacts', 'mesh')
+    or n.nspname = 'storage' and c.relname in ('objects', 'buckets')
+$$;
+comment on function agents.readable_policies() is
+  'The policies of our tables, of storage.objects and of storage.buckets: [{table, name, command, '
+  'is_permissive, is_for_everybody, roles that no privilege lets past policies, using, check}].';
+
+create function artifacts.unprotected_storage() returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  select array(
+    select 'storage.' || c.relname
+    from pg_catalog.pg_class c
+    where c.relnamespace = 'storage'::regnamespace
+      and c.relname in ('objects', 'buckets')
+      and not c.relrowsecurity
+    order by c.relname
+  )
+$$;
+comment on function artifacts.unprotected_storage() is
+  'Storage''s tables whose row level security is off: everybody with the publishable key can use '
+  'them.';
+
+create function agents.function_digests(operations text[]) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(json_object_agg(format('%s.%s', n.nspname, p.proname), md5(p.prosrc)), '{}')
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  where n.nspname in ('agents', 'artifacts', 'mesh')
+    or n.nspname = 'public' and p.proname = any (function_digests.operations)
+$$;
+comment on function agents.function_digests(text[]) is
+  'The MD5 of the body of each of our functions, by its name with its schema. operations: our '
+  'functions in public, which may hold those of others.';
+
 -- schemas/operator/deployment.sql
 
 -- Compares this database with a checkout of the project, for `deno task doctor`.
@@ -8704,6 +8877,10 @@ begin
     ),
     'open_operations', open_operations,
     'open_schemas', open_schemas,
+    'functions', agents.function_digests(inspect_deployment.operations),
+    'missing_structure', agents.missing_structure(),
+    'policies', agents.readable_policies(),
+    'unprotected_storage', artifacts.unprotected_storage(),
     'bucket_versioning', artifacts.versioning_status(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
@@ -8715,8 +8892,10 @@ comment on function public.inspect_deployment(text[]) is
   'Compares this database with a checkout whose SQL functions in public have these names: {time, '
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
-  'those that anon or authenticated may use, bucket_versioning, installed_at, swept_at, sweep_schedule}. A digest is '
-  'the MD5 of a migration without white space and semicolons.';
+  'those that anon or authenticated may use, functions: the MD5 of each body by name, '
+  'missing_structure, policies, unprotected_storage, bucket_versioning, installed_at, swept_at, '
+  'sweep_schedule}. A digest of a migration is the MD5 of its text without white space and '
+  'semicolons.';
 
 -- schemas/privileges.sql
 
@@ -8731,6 +8910,7 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, insert, update on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, delete on agents.events to service_role;
+grant select on agents.structure to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on agents.repeated_changes to service_role;
 grant select, insert, update on agents.changed_things to service_role;
@@ -8762,6 +8942,7 @@ grant select, insert, update, delete on mesh.censuses to service_role;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.events enable row level security;
+alter table agents.structure enable row level security;
 alter table agents.reads enable row level security;
 alter table agents.repeated_changes enable row level security;
 alter table agents.changed_things enable row level security;
@@ -8901,5 +9082,12 @@ begin
       execute format('alter function %s set lock_timeout = %L', operation, '1s');
     end if;
   end loop;
+end
+$$;
+
+-- Last of all: what is here now is what the doctor expects from now on.
+do $$
+begin
+  perform agents.record_structure();
 end
 $$;

@@ -9,6 +9,7 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, insert, update on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, delete on agents.events to service_role;
+grant select on agents.structure to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on agents.repeated_changes to service_role;
 grant select, insert, update on agents.changed_things to service_role;
@@ -40,6 +41,7 @@ grant select, insert, update, delete on mesh.censuses to service_role;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.events enable row level security;
+alter table agents.structure enable row level security;
 alter table agents.reads enable row level security;
 alter table agents.repeated_changes enable row level security;
 alter table agents.changed_things enable row level security;
@@ -179,5 +181,12 @@ begin
       execute format('alter function %s set lock_timeout = %L', operation, '1s');
     end if;
   end loop;
+end
+$$;
+
+-- Last of all: what is here now is what the doctor expects from now on.
+do $$
+begin
+  perform agents.record_structure();
 end
 $$;

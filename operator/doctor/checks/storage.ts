@@ -1,3 +1,4 @@
+import { setVariable } from "../findings/remedies.ts";
 import { type Facts, inspected, refusesSecretKey, settingsOf } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
 import { fault, type Finding, note, ok, orOk, sql } from "../findings/finding.ts";
@@ -14,7 +15,10 @@ export function checkStorage(facts: Facts): Finding[] {
     return [fault(
       "bucket",
       `Storage has no bucket ${BUCKET}.`,
-      `Make a private bucket of this name, without limits: Storage, New bucket.`,
+      "Make a private bucket of this name, without limits.",
+      sql(
+        `insert into storage.buckets (id, name, public) values ('${BUCKET}', '${BUCKET}', false);`,
+      ),
     )];
   }
   if (bucket.status !== 200) {
@@ -29,7 +33,8 @@ export function checkStorage(facts: Facts): Finding[] {
     findings.push(fault(
       "bucket",
       `The bucket ${BUCKET} is public: anyone who guesses a path can read the file.`,
-      "Make it private: Storage, Edit bucket.",
+      "Make it private.",
+      sql(`update storage.buckets set public = false where id = '${BUCKET}';`),
     ));
   }
   const types = fieldOf(bucket, "allowed_mime_types");
@@ -37,7 +42,8 @@ export function checkStorage(facts: Facts): Finding[] {
     findings.push(fault(
       "bucket",
       `The bucket takes only ${types.join(", ")}, and /register lets every type in.`,
-      "Take its list of allowed MIME types away: Storage, Edit bucket.",
+      "Take its list of allowed MIME types away.",
+      sql(`update storage.buckets set allowed_mime_types = null where id = '${BUCKET}';`),
     ));
   }
   findings.push(...findVersioning(facts));
@@ -75,9 +81,12 @@ function checkSizeLimit(facts: Facts): Finding[] {
     return [fault(
       "file size",
       `/register lets in ${largest} bytes, and the limit of ${where} is ${limit}.`,
-      `Lower ARTIFACTS_MAX_SIZE_BYTES, or raise the limit of ${where}: ${
-        where === "the bucket" ? "Storage, Edit bucket" : "Storage, Settings"
-      }.`,
+      `Lower ARTIFACTS_MAX_SIZE_BYTES, or raise the limit of ${where}${
+        where === "the bucket" ? "." : ": Storage, Settings."
+      }`,
+      where === "the bucket"
+        ? sql(`update storage.buckets set file_size_limit = ${largest} where id = '${BUCKET}';`)
+        : setVariable("ARTIFACTS_MAX_SIZE_BYTES", limit),
     )];
   }
   if (ofProject === null && ofBucket === null && largest > DEFAULT_LIMIT_BYTES) {
