@@ -51,6 +51,7 @@ export async function readCatalogue(
       concat_ws(
         E'\\n',
         pg_get_indexdef(i.indexrelid),
+        case when c.relkind = 'v' then pg_get_viewdef(c.oid) end,
         ${property("kind", "c.relkind")},
         ${property("owner", "c.relowner::regrole")},
         case when c.relkind <> 'i' then ${

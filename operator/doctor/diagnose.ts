@@ -3,6 +3,7 @@ import { checkDatabase } from "./checks/database.ts";
 import { checkFunctions } from "./checks/functions.ts";
 import { checkLegacyKey } from "./checks/legacy_key.ts";
 import { checkLimits } from "./checks/limits.ts";
+import { checkPolicies } from "./checks/policies.ts";
 import { checkPskKeys } from "./checks/psk_keys.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
@@ -14,6 +15,7 @@ const CHECKS = [
   checkFunctions,
   checkLegacyKey,
   checkStorage,
+  checkPolicies,
   checkPskKeys,
   checkSweep,
   checkLimits,

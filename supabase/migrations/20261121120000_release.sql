@@ -1389,10 +1389,10 @@ comment on function public.list_artifacts(jsonb, text, text, integer, text) is
   'last_key is not null, the next page begins after it. A page may be short or empty before the '
   'last. Raises forbidden, invalid_request.';
 
--- schemas/artifacts/objects.sql
+-- schemas/artifacts/bucket.sql
 
--- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
--- allowed. A user's `key` is never part of a path.
+-- The bucket in Storage, and which rows of Storage are its objects. No other file reads Storage's
+-- tables.
 
 create function artifacts.bucket() returns text
 language sql
@@ -1404,6 +1404,121 @@ comment on function artifacts.bucket() is 'The bucket that holds every artifact'
 insert into storage.buckets (id, name, public)
 values (artifacts.bucket(), artifacts.bucket(), false)
 on conflict (id) do update set public = false;
+
+-- Newer releases of Storage can keep versions of an object. Then a name has several rows: at most
+-- one that is current, older ones with archived_at, and after a DELETE one that only marks that the
+-- object is gone. Older releases do not have these columns, so they are read from the row as JSON,
+-- after the index has found it. A column that Storage adds later is in that JSON, too.
+create view artifacts.current_objects with (security_invoker = true) as
+select o.id, o.name, o.version, o.created_at, o.metadata
+from storage.objects o
+where o.bucket_id = artifacts.bucket()
+  and to_jsonb(o) ->> 'archived_at' is null
+  and to_jsonb(o) ->> 'is_delete_marker' is distinct from 'true';
+comment on view artifacts.current_objects is
+  'The objects in the bucket: one row per name. Neither an older version nor a delete marker is an '
+  'object. Works with and without Storage''s columns for versions.';
+
+create function artifacts.storage_keeps_versions() returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select from pg_catalog.pg_attribute a
+    where a.attrelid = 'storage.objects'::regclass
+      and a.attname in ('archived_at', 'is_delete_marker')
+      and not a.attisdropped
+  )
+$$;
+comment on function artifacts.storage_keeps_versions() is
+  'Whether this release of Storage can have rows that are not current objects.';
+
+create function artifacts.current_names(after text, up_to text, max_entries integer)
+returns table (name text)
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if artifacts.storage_keeps_versions() then
+    return query
+    select o.name collate "C"
+    from artifacts.current_objects o
+    where o.name collate "C" > current_names.after and o.name collate "C" < current_names.up_to
+    order by o.name collate "C"
+    limit current_names.max_entries;
+  else
+    -- Every row is an object. Its name is in the index, so no row is read.
+    return query
+    select o.name collate "C"
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      and o.name collate "C" > current_names.after
+      and o.name collate "C" < current_names.up_to
+    order by o.name collate "C"
+    limit current_names.max_entries;
+  end if;
+end
+$$;
+comment on function artifacts.current_names(text, text, integer) is
+  'The names of the first max_entries rows of current_objects between two names, in byte order.';
+
+create function artifacts.versioning_status() returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(to_jsonb(b) ->> 'versioning_status', 'DISABLED')
+  from storage.buckets b
+  where b.id = artifacts.bucket()
+$$;
+comment on function artifacts.versioning_status() is
+  'Whether Storage keeps versions of the objects in the bucket: DISABLED, ENABLED or SUSPENDED. '
+  'Null: the bucket is missing.';
+
+create function artifacts.require_bucket() returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  status constant text := artifacts.versioning_status();
+begin
+  if status is null then
+    raise sqlstate 'PT503' using
+      message = 'misconfigured',
+      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
+  elsif status <> 'DISABLED' then
+    raise sqlstate 'PT503' using
+      message = 'misconfigured',
+      hint = 'The bucket ' || artifacts.bucket() || ' keeps versions, so deleted bytes would stay. '
+        || 'Run deno task doctor, which says how to turn that off.';
+  end if;
+end
+$$;
+comment on function artifacts.require_bucket() is
+  'Raises misconfigured if the bucket is missing, or if it keeps versions.';
+
+create function public.check_bucket() returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  perform artifacts.require_bucket();
+  return json_build_object('status', 'ok');
+end
+$$;
+comment on function public.check_bucket() is
+  'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. Raises '
+  'misconfigured.';
+
+-- schemas/artifacts/objects.sql
+
+-- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
+-- allowed. A user's `key` is never part of a path.
 
 create function artifacts.incoming_path(artifact_id text) returns text
 language sql
@@ -1435,28 +1550,13 @@ return left(folder, -1) || '0';
 comment on function artifacts.end_of_folder(text) is
   'The first name in byte order after all names in a folder, whose name ends in "/".';
 
-create function artifacts.require_bucket() returns void
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  if not exists (select from storage.buckets b where b.id = artifacts.bucket()) then
-    raise sqlstate 'PT503' using
-      message = 'misconfigured',
-      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
-  end if;
-end
-$$;
-comment on function artifacts.require_bucket() is 'Raises misconfigured if the bucket is missing.';
-
 create function artifacts.object_at(path text) returns table (id uuid, version text, size bigint)
 language sql
 stable
 begin atomic
   select o.id, o.version, (o.metadata ->> 'size')::bigint
-  from storage.objects o
-  where o.bucket_id = artifacts.bucket() and o.name = object_at.path
+  from artifacts.current_objects o
+  where o.name = object_at.path
   limit 1;
 end;
 comment on function artifacts.object_at(text) is
@@ -1469,7 +1569,7 @@ stable
 set search_path = ''
 as $$
   select exists (
-    select from storage.objects o where o.bucket_id = artifacts.bucket() and o.name = has_object.path
+    select from artifacts.current_objects o where o.name = has_object.path
   )
 $$;
 comment on function artifacts.has_object(text) is
@@ -1482,9 +1582,8 @@ set search_path = ''
 as $$
   select artifacts.has_object(artifacts.incoming_path(has_objects.artifact_id))
     or exists (
-      select from storage.objects o
-      where o.bucket_id = artifacts.bucket()
-        and o.name collate "C" > artifacts.sealed_folder(has_objects.artifact_id)
+      select from artifacts.current_objects o
+      where o.name collate "C" > artifacts.sealed_folder(has_objects.artifact_id)
         and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(has_objects.artifact_id))
     )
 $$;
@@ -1523,14 +1622,11 @@ stable
 set search_path = ''
 as $$
   with named as materialized (
-    -- Of nearly all objects the name is enough, which is in the index.
-    select o.name collate "C" as name
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name collate "C" > judge_objects.after
-      and o.name collate "C" < judge_objects.up_to
-    order by o.name collate "C"
-    limit judge_objects.max_entries
+    -- Of nearly all objects the name is enough.
+    select o.name
+    from artifacts.current_names(
+      judge_objects.after, judge_objects.up_to, judge_objects.max_entries
+    ) o
   ), placed as materialized (
     select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
@@ -1576,8 +1672,8 @@ as $$
     case
       when p.is_content is not true then (
         select o.created_at
-        from storage.objects o
-        where o.bucket_id = artifacts.bucket() and o.name = p.name
+        from artifacts.current_objects o
+        where o.name = p.name
         limit 1
       )
     end
@@ -3836,9 +3932,8 @@ as $$
     and (
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
-        select from storage.objects o
-        where o.bucket_id = artifacts.bucket()
-          and o.name = artifacts.incoming_path(a.artifact_id)
+        select from artifacts.current_objects o
+        where o.name = artifacts.incoming_path(a.artifact_id)
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )
@@ -3851,9 +3946,8 @@ as $$
     -- A sealed upload may have been committed by a later state of this database, before a backup
     -- was restored.
     and not exists (
-      select from storage.objects o
-      where o.bucket_id = artifacts.bucket()
-        and o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
+      select from artifacts.current_objects o
+      where o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
         and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(a.artifact_id))
         and o.created_at > now() - interval '14 days'
     )
@@ -4199,13 +4293,12 @@ begin
     from unnest(ended_ids) with ordinality as e (artifact_id, position)
     left join lateral (
       select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket() and i.name = artifacts.incoming_path(e.artifact_id)
+      from artifacts.current_objects i
+      where i.name = artifacts.incoming_path(e.artifact_id)
       union all
       select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket()
-        and i.name collate "C" > artifacts.sealed_folder(e.artifact_id)
+      from artifacts.current_objects i
+      where i.name collate "C" > artifacts.sealed_folder(e.artifact_id)
         and i.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(e.artifact_id))
     ) o on true
   ), cleared as (
@@ -4476,9 +4569,8 @@ begin atomic
           then (surplus_of.artifact).size_bytes
         else 0
       end as allowed
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
+    from artifacts.current_objects o
+    where o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
     limit 1
   ) u
   where u.size > u.allowed;
@@ -4507,15 +4599,7 @@ begin
   looked_at := array(
     select split_part(o.name, '/', 2)
     from artifacts.halves_of_bucket() h
-    cross join lateral (
-      select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket()
-        and i.name collate "C" > h.after
-        and i.name collate "C" < h.up_to
-      order by i.name collate "C"
-      limit names_per_call
-    ) o
+    cross join lateral artifacts.current_names(h.after, h.up_to, names_per_call) o
     where h.half = 'uploads'
     union
     (
@@ -4586,8 +4670,8 @@ as $$
   -- One look into the index per object.
   left join lateral (
     select true as is_there
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket() and o.name = e.path
+    from artifacts.current_objects o
+    where o.name = e.path
     limit 1
   ) o on e.holds_bytes
   -- The rest is not in the index, so the row is read only where nothing is there.
@@ -8860,6 +8944,179 @@ comment on function public.list_all_grants(integer, text, text, text, text) is
   '{found: [{grant_id, artifact_id, key, from_agent, to_agent | null, granted_at, expires_at, '
   'max_downloads | null, downloads}], next: where the next page begins | null}.';
 
+-- schemas/operator/structure.sql
+
+-- What protects and speeds up our tables: row level security, constraints, indexes and triggers.
+-- The migrations record what they made, so that the doctor can tell what is missing since.
+
+create table agents.structure (
+  part text collate "C" primary key,
+  statement text not null
+);
+comment on table agents.structure is
+  'What the newest migration left in the schemas agents, artifacts and mesh. Its last statement '
+  'calls record_structure.';
+comment on column agents.structure.part is 'In words, such as "index agents.events_by_agent".';
+comment on column agents.structure.statement is 'What makes the part again if it is missing.';
+
+create function agents.present_structure() returns table (part text, statement text)
+language sql
+stable
+-- Names in the definitions are then written with their schemas.
+set search_path = ''
+as $$
+  with tables as (
+    select c.oid, c.oid::regclass::text as name, c.relrowsecurity
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname in ('agents', 'artifacts', 'mesh') and c.relkind in ('r', 'p')
+  )
+  select 'row level security of ' || t.name, format('alter table %s enable row level security;', t.name)
+  from tables t
+  where t.relrowsecurity
+  union all
+  select 'enabled triggers of ' || t.name, format('alter table %s enable trigger user;', t.name)
+  from tables t
+  where not exists (
+    select from pg_catalog.pg_trigger g
+    where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
+  )
+  union all
+  select format('trigger %s of %s', g.tgname, t.name), pg_get_triggerdef(g.oid) || ';'
+  from tables t
+  join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
+  union all
+  select format('constraint %s of %s', k.conname, t.name),
+    format('alter table %s add constraint %I %s;', t.name, k.conname, pg_get_constraintdef(k.oid))
+  from tables t
+  join pg_catalog.pg_constraint k on k.conrelid = t.oid
+  -- Not null is never dropped by accident, and not every PostgreSQL keeps it here.
+  where k.contype in ('p', 'u', 'f', 'c', 'x')
+  union all
+  select 'index ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) || ';'
+  from tables t
+  join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
+  where not exists (
+    select from pg_catalog.pg_constraint k
+    where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x')
+  )
+$$;
+comment on function agents.present_structure() is
+  'What agents.structure would record now. A disabled trigger, and an index that is not valid, are '
+  'missing.';
+
+create function agents.record_structure() returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from agents.structure s where s.part <> all (array(select p.part from agents.present_structure() p));
+  insert into agents.structure as s (part, statement)
+  select p.part, p.statement
+  from agents.present_structure() p
+  on conflict on constraint structure_pkey do update set statement = excluded.statement;
+end
+$$;
+comment on function agents.record_structure() is
+  'Replaces agents.structure by what is there now. Only migrations call it, at their ends.';
+
+create function agents.missing_structure() returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object('part', s.part, 'statement', s.statement)
+      -- What others rest on comes first: a foreign key needs a primary key.
+      order by s.statement like '% foreign key %', s.part
+    ),
+    '[]'
+  )
+  from agents.structure s
+  where s.part <> all (array(select p.part from agents.present_structure() p))
+$$;
+comment on function agents.missing_structure() is
+  'What was recorded and is gone, changed names aside: [{part, statement that makes it again}].';
+
+-- schemas/operator/exposure.sql
+
+-- Who besides service_role can reach the bucket or our tables, as far as the catalogue tells.
+
+create function agents.readable_policies() returns json
+language sql
+stable
+-- Names of functions in the expressions are then written with their schemas.
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'table', p.polrelid::regclass::text,
+        'name', p.polname,
+        'command', case p.polcmd
+          when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete'
+          else 'all'
+        end,
+        'is_permissive', p.polpermissive,
+        'is_for_everybody', 0 = any (p.polroles),
+        'roles', array(
+          select r.rolname
+          from pg_catalog.pg_roles r
+          where r.oid = any (p.polroles) and not r.rolbypassrls and not r.rolsuper
+          order by r.rolname
+        ),
+        'using', pg_get_expr(p.polqual, p.polrelid),
+        'check', pg_get_expr(p.polwithcheck, p.polrelid)
+      )
+      order by p.polrelid::regclass::text, p.polname
+    ),
+    '[]'
+  )
+  from pg_catalog.pg_policy p
+  join pg_catalog.pg_class c on c.oid = p.polrelid
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('agents', 'artifacts', 'mesh')
+    or n.nspname = 'storage' and c.relname in ('objects', 'buckets')
+$$;
+comment on function agents.readable_policies() is
+  'The policies of our tables, of storage.objects and of storage.buckets: [{table, name, command, '
+  'is_permissive, is_for_everybody, roles that no privilege lets past policies, using, check}].';
+
+create function artifacts.unprotected_storage() returns text[]
+language sql
+stable
+set search_path = ''
+as $$
+  select array(
+    select 'storage.' || c.relname
+    from pg_catalog.pg_class c
+    where c.relnamespace = 'storage'::regnamespace
+      and c.relname in ('objects', 'buckets')
+      and not c.relrowsecurity
+    order by c.relname
+  )
+$$;
+comment on function artifacts.unprotected_storage() is
+  'Storage''s tables whose row level security is off: everybody with the publishable key can use '
+  'them.';
+
+create function agents.function_digests(operations text[]) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(json_object_agg(format('%s.%s', n.nspname, p.proname), md5(p.prosrc)), '{}')
+  from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  where n.nspname in ('agents', 'artifacts', 'mesh')
+    or n.nspname = 'public' and p.proname = any (function_digests.operations)
+$$;
+comment on function agents.function_digests(text[]) is
+  'The MD5 of the body of each of our functions, by its name with its schema. operations: our '
+  'functions in public, which may hold those of others.';
+
 -- schemas/operator/deployment.sql
 
 -- Compares this database with a checkout of the project, for `deno task doctor`.
@@ -8934,6 +9191,11 @@ begin
     ),
     'open_operations', open_operations,
     'open_schemas', open_schemas,
+    'functions', agents.function_digests(inspect_deployment.operations),
+    'missing_structure', agents.missing_structure(),
+    'policies', agents.readable_policies(),
+    'unprotected_storage', artifacts.unprotected_storage(),
+    'bucket_versioning', artifacts.versioning_status(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -8944,8 +9206,10 @@ comment on function public.inspect_deployment(text[]) is
   'Compares this database with a checkout whose SQL functions in public have these names: {time, '
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
-  'those that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is '
-  'the MD5 of a migration without white space and semicolons.';
+  'those that anon or authenticated may use, functions: the MD5 of each body by name, '
+  'missing_structure, policies, unprotected_storage, bucket_versioning, installed_at, swept_at, '
+  'sweep_schedule}. A digest of a migration is the MD5 of its text without white space and '
+  'semicolons.';
 
 -- schemas/operator/restores.sql
 
@@ -9009,12 +9273,14 @@ grant select, update on agents.epochs to service_role;
 grant select, insert, update on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, delete on agents.events to service_role;
+grant select on agents.structure to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on agents.repeated_changes to service_role;
 grant select, insert, update on agents.changed_things to service_role;
 grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
+grant select on artifacts.current_objects to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
@@ -9040,6 +9306,7 @@ alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.events enable row level security;
+alter table agents.structure enable row level security;
 alter table agents.reads enable row level security;
 alter table agents.repeated_changes enable row level security;
 alter table agents.changed_things enable row level security;
@@ -9094,6 +9361,7 @@ declare
     'public.describe_caller',
     'public.check_operator',
     'public.check_health',
+    'public.check_bucket',
     'public.list_artifacts',
     'public.delete_artifact',
     'public.register_artifact',
@@ -9183,5 +9451,12 @@ begin
       execute format('alter function %s set lock_timeout = %L', operation, '1s');
     end if;
   end loop;
+end
+$$;
+
+-- Last of all: what is here now is what the doctor expects from now on.
+do $$
+begin
+  perform agents.record_structure();
 end
 $$;

@@ -10,12 +10,14 @@ grant select, update on agents.epochs to service_role;
 grant select, insert, update on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, delete on agents.events to service_role;
+grant select on agents.structure to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on agents.repeated_changes to service_role;
 grant select, insert, update on agents.changed_things to service_role;
 grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
+grant select on artifacts.current_objects to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
@@ -41,6 +43,7 @@ alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.events enable row level security;
+alter table agents.structure enable row level security;
 alter table agents.reads enable row level security;
 alter table agents.repeated_changes enable row level security;
 alter table agents.changed_things enable row level security;
@@ -95,6 +98,7 @@ declare
     'public.describe_caller',
     'public.check_operator',
     'public.check_health',
+    'public.check_bucket',
     'public.list_artifacts',
     'public.delete_artifact',
     'public.register_artifact',
@@ -184,5 +188,12 @@ begin
       execute format('alter function %s set lock_timeout = %L', operation, '1s');
     end if;
   end loop;
+end
+$$;
+
+-- Last of all: what is here now is what the doctor expects from now on.
+do $$
+begin
+  perform agents.record_structure();
 end
 $$;

@@ -104,6 +104,11 @@ export class Deployment implements AsyncDisposable {
   }
 }
 
+/** The words of a remedy and what it says to paste, on one line. */
+export function remedyIn({ remedy, paste }: Finding): string {
+  return [remedy, paste?.text ?? ""].join(" ").replaceAll(/\s+/g, " ").trim();
+}
+
 /** The functions of this checkout with one file changed, for as long as `use` runs. */
 export async function withOtherSources<Result>(
   { file, from, to }: { readonly file: string; readonly from: string; readonly to: string },

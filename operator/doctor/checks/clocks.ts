@@ -1,6 +1,6 @@
 import { type Facts, inspected } from "../facts/facts.ts";
 import { fieldOf, type Reply } from "../facts/reply.ts";
-import { fault, type Finding, ok } from "../findings/finding.ts";
+import { fault, type Finding, ok, shell } from "../findings/finding.ts";
 
 const TOLERANCE_MILLISECONDS = 5_000;
 
@@ -37,7 +37,8 @@ export function checkClocks(facts: Facts): Finding[] {
     return [fault(
       "clocks",
       `The clock of this machine is ${describe(-middle(first))} that of the project.`,
-      "Set it by NTP: timedatectl set-ntp true",
+      "Set it by NTP.",
+      shell("timedatectl set-ntp true"),
     )];
   }
   return [ok("clocks", "The database, the functions and this machine agree.")];

@@ -1,4 +1,4 @@
-import { PUSH } from "../findings/remedies.ts";
+import { ENTER_SECRET_KEY, grantToService, LOCALLY, PUSH } from "../findings/remedies.ts";
 import type { Checkout, Migration } from "../facts/checkout.ts";
 import {
   type DatabaseFacts,
@@ -8,7 +8,8 @@ import {
   refusesSecretKey,
 } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
-import { fault, type Finding, note, ok } from "../findings/finding.ts";
+import { fault, type Finding, note, ok, sql } from "../findings/finding.ts";
+import { checkStructure } from "./structure.ts";
 
 /** PostgreSQL's, where PostgREST has not noticed yet that a function is gone. */
 const UNDEFINED_FUNCTION = "42883";
@@ -24,8 +25,12 @@ export function checkDatabase(facts: Facts): Finding[] {
     // Functions that are missing are then those of the other schema: nothing mends them one by one.
     return [reportForeignMigrations(foreign), ...checkOutsiders(database)];
   }
+  const migrations = checkMigrations(database, facts.checkout);
+  const lacksMigrations = migrations.some(({ level }) => level === "fault");
   return [
-    ...checkMigrations(database, facts.checkout),
+    ...migrations,
+    // What a migration that is missing would make is no fault of its own.
+    ...(lacksMigrations ? [] : checkStructure(facts)),
     ...checkOperations(database),
     ...checkOutsiders(database),
   ];
@@ -33,25 +38,47 @@ export function checkDatabase(facts: Facts): Finding[] {
 
 function whyNotInspected(facts: Facts): Finding {
   const { inspection, url } = facts;
-  if (NO_SUCH_FUNCTION.includes(fieldOf(inspection, "code"))) {
+  if (facts.usesPublishableKey) {
     return fault(
-      "migrations",
-      "The database does not know inspect_deployment: the newest migrations were not applied.",
-      PUSH,
+      "secret key",
+      "SUPABASE_SECRET_KEY is a publishable key: only the secret key may look at the database.",
+      `Enter the secret key of the project at ${url}: Settings, API Keys.`,
+      ENTER_SECRET_KEY,
     );
   }
+  if (NO_SUCH_FUNCTION.includes(fieldOf(inspection, "code"))) return whyUnknown(facts);
   if (mayNotInspect(facts)) return notCallable(["inspect_deployment"]);
   if (refusesSecretKey(facts)) {
     return fault(
       "secret key",
       `The project does not take SUPABASE_SECRET_KEY (${wordsOf(inspection)}).`,
       `Set it to the secret key of the project at ${url}: Settings, API Keys.`,
+      ENTER_SECRET_KEY,
     );
   }
   return fault(
     "database",
     `The database cannot be asked: ${wordsOf(inspection)}.`,
     `See whether the project at ${url} is running, and not paused.`,
+  );
+}
+
+/** No migration was applied yet, or somebody dropped the one function that tells. */
+function whyUnknown({ checkout, functions }: Facts): Finding {
+  const definition = checkout.functions.find(({ name }) => name === "public.inspect_deployment");
+  if (definition !== undefined && functions.some(({ openHealth }) => openHealth.status === 200)) {
+    return fault(
+      "schema",
+      "The SQL function public.inspect_deployment is missing.",
+      "Make it again.",
+      sql(definition.statement),
+    );
+  }
+  return fault(
+    "migrations",
+    "The database does not know inspect_deployment: the newest migrations were not applied.",
+    "Apply them.",
+    PUSH,
   );
 }
 
@@ -85,13 +112,24 @@ function checkMigrations({ migrations }: DatabaseFacts, checkout: Checkout): Fin
     return [note(
       "migrations",
       "Nobody recorded which migrations this database has.",
-      `Apply them by the Supabase CLI, which keeps records: ${PUSH}`,
+      "If the Supabase CLI applied them, let service_role read its records. Otherwise apply them by the CLI, which keeps records.",
+      sql(
+        "grant usage on schema supabase_migrations to service_role;\n" +
+          "grant select on supabase_migrations.schema_migrations to service_role;",
+      ),
     )];
   }
   const applied = new Set(migrations.map(({ version }) => version));
   const missing = checkout.migrations.filter(({ version }) => !applied.has(version));
   if (missing.length > 0) {
-    return [fault("migrations", `Not applied yet: ${listed(missing.map(fileOf))}.`, PUSH)];
+    return [
+      fault(
+        "migrations",
+        `The schema is older than this checkout. Not applied yet: ${listed(missing.map(fileOf))}.`,
+        `Apply the migrations, then deploy the functions. ${LOCALLY}`,
+        PUSH,
+      ),
+    ];
   }
   const own = checkout.migrations.length;
   return [
@@ -104,18 +142,20 @@ function checkMigrations({ migrations }: DatabaseFacts, checkout: Checkout): Fin
   ];
 }
 
-function checkOperations({ missing_operations }: DatabaseFacts): Finding[] {
-  if (missing_operations.length === 0) {
-    return [ok("SQL functions", "service_role can call all of them.")];
-  }
-  return [notCallable(missing_operations)];
+function checkOperations({ missing_operations, functions }: DatabaseFacts): Finding[] {
+  // Those that are not there are told of as such.
+  const uncallable = missing_operations.filter((name) => functions[`public.${name}`] !== undefined);
+  if (uncallable.length > 0) return [notCallable(uncallable)];
+  if (missing_operations.length > 0) return [];
+  return [ok("SQL functions", "service_role can call all of them.")];
 }
 
 function notCallable(operations: readonly string[]): Finding {
   return fault(
     "SQL functions",
-    `service_role cannot call ${listed(operations)}: dropped, or not granted.`,
-    "Run supabase/schemas/privileges.sql in the SQL editor; what it says is missing, the migrations make.",
+    `service_role cannot call ${listed(operations)}: the privilege is missing.`,
+    "Grant it.",
+    grantToService(operations),
   );
 }
 
@@ -126,7 +166,13 @@ function checkOutsiders({ open_operations, open_schemas }: DatabaseFacts): Findi
   return [fault(
     "privileges",
     `Everybody with the publishable key may use ${listed(open)}.`,
-    "Run supabase/schemas/privileges.sql in the SQL editor, at once.",
+    "Take the privileges away, at once.",
+    sql([
+      ...open_schemas.map((name) =>
+        `revoke all on schema ${name} from public, anon, authenticated;`
+      ),
+      ...(open_operations.length === 0 ? [] : [grantToService(open_operations).text]),
+    ].join("\n")),
   )];
 }
 

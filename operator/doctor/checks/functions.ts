@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { DEPLOY } from "../findings/remedies.ts";
+import { DEPLOY, ENTER_SECRET_KEY, LOCALLY, unsetVariable } from "../findings/remedies.ts";
 import { isRefusedLegacyKey } from "./legacy_key.ts";
 import { type Facts, type FunctionFacts, refusesSecretKey } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
 import { fault, type Finding, ok } from "../findings/finding.ts";
+
+const DEPLOY_AGAIN = `Deploy this checkout. ${LOCALLY}`;
 
 /** Whether each function is there, open to agents, healthy, and of this checkout. */
 export function checkFunctions(facts: Facts): Finding[] {
@@ -27,14 +29,29 @@ function findDeploymentFault({ name, openHealth }: FunctionFacts): Finding | nul
       `The gateway lets no agent key through (${
         wordsOf(openHealth)
       }): the function was deployed with verify_jwt.`,
-      `Deploy it with the supabase/config.toml of this folder, which turns that off: ${DEPLOY}`,
+      `Deploy it with the supabase/config.toml of this folder, which turns that off. ${LOCALLY}`,
+      DEPLOY,
     );
   }
   if (openHealth.status === 404 || openHealth.status === 0) {
-    return fault(name, `The function does not answer: ${wordsOf(openHealth)}.`, DEPLOY);
+    return fault(
+      name,
+      `The function does not answer: ${wordsOf(openHealth)}.`,
+      `Deploy it. ${LOCALLY}`,
+      DEPLOY,
+    );
   }
   if (openHealth.status !== 200) {
     const misconfigured = codeOf(openHealth.body) === "misconfigured";
+    const variable = /\b[A-Z]+(?:_[A-Z]+)+\b/.exec(wordsOf(openHealth))?.[0];
+    if (misconfigured && variable !== undefined) {
+      return fault(
+        name,
+        `The function cannot serve: ${wordsOf(openHealth)}`,
+        `Set it as docs/configuration.md says, or take it away: then the default holds.`,
+        unsetVariable(variable),
+      );
+    }
     return fault(
       name,
       `The function cannot serve: ${wordsOf(openHealth)}`,
@@ -52,14 +69,16 @@ function findRefusal({ name, health, whoami }: FunctionFacts): Finding | null {
     return fault(
       name,
       "SUPABASE_SECRET_KEY is the legacy service_role key, which the function refuses.",
-      "Set it to a secret key, sb_secret_…: Settings, API Keys.",
+      "Enter a secret key, sb_secret_…: Settings, API Keys.",
+      ENTER_SECRET_KEY,
     );
   }
   if (fieldOf(health, "version") === undefined && whoami.status === 401) {
     return fault(
       name,
       "The function does not take SUPABASE_SECRET_KEY for the operator's.",
-      `A function learns of a new key when it is deployed: ${DEPLOY}`,
+      `A function learns of a new key when it is deployed. ${LOCALLY}`,
+      DEPLOY,
     );
   }
   return null;
@@ -72,15 +91,26 @@ function findOtherRelease(
 ): Finding | null {
   const deployed = fieldOf(health, "version");
   if (deployed === undefined) {
-    return fault(name, "The function is older than this checkout: it tells no version.", DEPLOY);
+    return fault(
+      name,
+      "The function is older than this checkout: it tells no version.",
+      DEPLOY_AGAIN,
+      DEPLOY,
+    );
   }
   if (deployed !== version) {
-    return fault(name, `The function is of ${deployed}, this checkout of ${version}.`, DEPLOY);
+    return fault(
+      name,
+      `The function is of ${deployed}, this checkout of ${version}.`,
+      DEPLOY_AGAIN,
+      DEPLOY,
+    );
   }
   if (!isDeepStrictEqual(document.body, expectedDocument)) {
     return fault(
       name,
       `The function is of another checkout: its OpenAPI document is not that of this one.`,
+      DEPLOY_AGAIN,
       DEPLOY,
     );
   }

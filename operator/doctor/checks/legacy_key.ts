@@ -1,15 +1,17 @@
 import type { Facts } from "../facts/facts.ts";
 import { fieldOf, type Reply } from "../facts/reply.ts";
-import { type Finding, note, orOk } from "../findings/finding.ts";
-import { DEPLOY, SET_SECRETS } from "../findings/remedies.ts";
+import { type Finding, note, orOk, type Paste } from "../findings/finding.ts";
+import { DEPLOY, unsetVariable } from "../findings/remedies.ts";
 
 const DANGER =
   "takes the legacy service_role key for the operator's: one that leaked cannot be rotated.";
 
-const REMEDIES: Readonly<Record<string, string>> = {
-  accepted:
-    `Send a secret key in its place everywhere, then unset ACCEPT_LEGACY_KEYS: ${SET_SECRETS}`,
-  only_key: `Make a secret key under Settings, API Keys, then deploy again: ${DEPLOY}`,
+const REMEDIES: Readonly<Record<string, readonly [words: string, paste: Paste]>> = {
+  accepted: [
+    "Send a secret key in its place everywhere, then unset ACCEPT_LEGACY_KEYS.",
+    unsetVariable("ACCEPT_LEGACY_KEYS"),
+  ],
+  only_key: ["Make a secret key under Settings, API Keys, then deploy again.", DEPLOY],
 };
 
 /** Whether the functions take the service_role key for the operator's, as far as they tell. */
@@ -17,7 +19,7 @@ export function checkLegacyKey({ functions }: Facts): Finding[] {
   const uses = functions.map(({ name, health }) => [name, fieldOf(health, "legacy_key")] as const);
   const findings = uses.flatMap(([name, use]) => {
     const remedy = REMEDIES[String(use)];
-    return remedy === undefined ? [] : [note("legacy key", `${name} ${DANGER}`, remedy)];
+    return remedy === undefined ? [] : [note("legacy key", `${name} ${DANGER}`, ...remedy)];
   });
   // Functions that do not answer the operator do not tell.
   if (functions.every(({ health }) => fieldOf(health, "settings") === undefined)) return findings;

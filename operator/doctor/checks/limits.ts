@@ -1,4 +1,4 @@
-import { SET_SECRETS } from "../findings/remedies.ts";
+import { setVariable } from "../findings/remedies.ts";
 import { type Facts, settingsOf } from "../facts/facts.ts";
 import { fault, type Finding, note, orOk } from "../findings/finding.ts";
 
@@ -21,16 +21,18 @@ const CONTRADICTIONS: readonly ((settings: Settings) => Finding | null)[] = [
   (settings) => {
     const online = value(settings, "MESH_ONLINE_SECONDS");
     const heartbeat = value(settings, "MESH_HEARTBEAT_SECONDS");
-    const remedy = `Set MESH_ONLINE_SECONDS to ${3 * heartbeat} or more: ${SET_SECRETS}`;
+    const remedy = `Set MESH_ONLINE_SECONDS to ${3 * heartbeat} or more.`;
+    const paste = setVariable("MESH_ONLINE_SECONDS", 3 * heartbeat);
     const pace = `agents send a heartbeat every ${heartbeat} s (MESH_HEARTBEAT_SECONDS)`;
     if (online <= heartbeat) {
-      return fault("limits", `Peers are online for ${online} s, and ${pace}.`, remedy);
+      return fault("limits", `Peers are online for ${online} s, and ${pace}.`, remedy, paste);
     }
     if (online < 2 * heartbeat) {
       return note(
         "limits",
         `One lost heartbeat takes a peer offline: it is online for ${online} s, and ${pace}.`,
         remedy,
+        paste,
       );
     }
     return null;
@@ -42,7 +44,8 @@ const CONTRADICTIONS: readonly ((settings: Settings) => Finding | null)[] = [
     return fault(
       "limits",
       `No agent can hold a file of ${largest} bytes (ARTIFACTS_MAX_SIZE_BYTES): its quota is ${quota} (ARTIFACTS_QUOTA_BYTES).`,
-      `Raise the quota, or lower the largest size: ${SET_SECRETS}`,
+      "Raise the quota, or lower the largest size.",
+      setVariable("ARTIFACTS_MAX_SIZE_BYTES", quota),
     );
   },
   (settings) => {
@@ -52,7 +55,8 @@ const CONTRADICTIONS: readonly ((settings: Settings) => Finding | null)[] = [
     return note(
       "limits",
       `MESH_MAX_REQUESTS_PER_TARGET, ${perTarget}, is never reached: MESH_MAX_REQUESTS is ${all}.`,
-      `Lower it, or raise MESH_MAX_REQUESTS: ${SET_SECRETS}`,
+      "Lower it, or raise MESH_MAX_REQUESTS.",
+      setVariable("MESH_MAX_REQUESTS_PER_TARGET", all),
     );
   },
   (settings) => {
@@ -62,7 +66,8 @@ const CONTRADICTIONS: readonly ((settings: Settings) => Finding | null)[] = [
     return fault(
       "limits",
       `The heartbeats of an agent alone use up RATE_LIMIT_REQUESTS_PER_MINUTE, ${perMinute}.`,
-      `Raise it: ${SET_SECRETS}`,
+      "Raise it.",
+      setVariable("RATE_LIMIT_REQUESTS_PER_MINUTE", Math.ceil(100 * heartbeats)),
     );
   },
 ];

@@ -1,5 +1,5 @@
 import { encryptionKeyIdOf } from "../../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
-import { SET_SECRETS } from "../findings/remedies.ts";
+import { MAKE_ENCRYPTION_KEY, runOwnTask } from "../findings/remedies.ts";
 import { type Facts, keyIdsOf } from "../facts/facts.ts";
 import { wordsOf } from "../facts/reply.ts";
 import { fault, type Finding, note, orOk } from "../findings/finding.ts";
@@ -17,7 +17,8 @@ export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] 
     return [fault(
       "PSK keys",
       `/wg_config gives no configuration: ${wordsOf(pskKeys)}`,
-      `Keep the key where you keep passwords, and set it from a file: ${SET_SECRETS}`,
+      "Make an encryption key, unless PSKs were encrypted before: then set the old one. Keep the file where you keep passwords.",
+      MAKE_ENCRYPTION_KEY,
     )];
   }
   const known = keyIdsOf(pskKeys);
@@ -28,7 +29,8 @@ export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] 
       findings.push(note(
         "PSK keys",
         `${count} PSKs or more are encrypted under the older key ${keyId}.`,
-        "deno task psk:reencrypt; then drop the key from PSK_ENCRYPTION_KEYS.",
+        "Encrypt them again, then drop the key from PSK_ENCRYPTION_KEYS.",
+        runOwnTask("psk:reencrypt"),
       ));
     } else {
       findings.push(fault(

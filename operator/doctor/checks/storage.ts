@@ -1,6 +1,7 @@
-import { type Facts, refusesSecretKey, settingsOf } from "../facts/facts.ts";
+import { setVariable } from "../findings/remedies.ts";
+import { type Facts, inspected, refusesSecretKey, settingsOf } from "../facts/facts.ts";
 import { fieldOf, wordsOf } from "../facts/reply.ts";
-import { fault, type Finding, note, ok, orOk } from "../findings/finding.ts";
+import { fault, type Finding, note, ok, orOk, sql } from "../findings/finding.ts";
 
 const BUCKET = "agent-artifacts";
 /** What a project's Storage takes until somebody changes it. */
@@ -14,7 +15,10 @@ export function checkStorage(facts: Facts): Finding[] {
     return [fault(
       "bucket",
       `Storage has no bucket ${BUCKET}.`,
-      `Make a private bucket of this name, without limits: Storage, New bucket.`,
+      "Make a private bucket of this name, without limits.",
+      sql(
+        `insert into storage.buckets (id, name, public) values ('${BUCKET}', '${BUCKET}', false);`,
+      ),
     )];
   }
   if (bucket.status !== 200) {
@@ -29,7 +33,8 @@ export function checkStorage(facts: Facts): Finding[] {
     findings.push(fault(
       "bucket",
       `The bucket ${BUCKET} is public: anyone who guesses a path can read the file.`,
-      "Make it private: Storage, Edit bucket.",
+      "Make it private.",
+      sql(`update storage.buckets set public = false where id = '${BUCKET}';`),
     ));
   }
   const types = fieldOf(bucket, "allowed_mime_types");
@@ -37,13 +42,32 @@ export function checkStorage(facts: Facts): Finding[] {
     findings.push(fault(
       "bucket",
       `The bucket takes only ${types.join(", ")}, and /register lets every type in.`,
-      "Take its list of allowed MIME types away: Storage, Edit bucket.",
+      "Take its list of allowed MIME types away.",
+      sql(`update storage.buckets set allowed_mime_types = null where id = '${BUCKET}';`),
     ));
   }
+  findings.push(...findVersioning(facts));
   return [
     ...orOk(findings, "bucket", `The bucket ${BUCKET} is there and private.`),
     ...checkSizeLimit(facts),
   ];
+}
+
+/** Storage never turns versioning off again. Where no object has a version yet, SQL can. */
+function findVersioning(facts: Facts): Finding[] {
+  const status = inspected(facts)?.bucket_versioning ?? fieldOf(facts.bucket, "versioning_status");
+  if (typeof status !== "string" || status === "DISABLED") return [];
+  return [fault(
+    "bucket",
+    `The bucket ${BUCKET} keeps versions (${status}): deleted files stay readable in Storage, and are paid for.`,
+    "This turns it off while no object has a version. If it says UPDATE 0, some have: delete the old versions and markers through Storage first, and upload the current objects again.",
+    sql(`update storage.buckets set versioning_status = 'DISABLED' where id = '${BUCKET}'
+  and not exists (
+    select from storage.objects o
+    where o.bucket_id = '${BUCKET}'
+      and (o.is_versioned or o.is_delete_marker or o.archived_at is not null)
+  );`),
+  )];
 }
 
 function checkSizeLimit(facts: Facts): Finding[] {
@@ -57,9 +81,12 @@ function checkSizeLimit(facts: Facts): Finding[] {
     return [fault(
       "file size",
       `/register lets in ${largest} bytes, and the limit of ${where} is ${limit}.`,
-      `Lower ARTIFACTS_MAX_SIZE_BYTES, or raise the limit of ${where}: ${
-        where === "the bucket" ? "Storage, Edit bucket" : "Storage, Settings"
-      }.`,
+      `Lower ARTIFACTS_MAX_SIZE_BYTES, or raise the limit of ${where}${
+        where === "the bucket" ? "." : ": Storage, Settings."
+      }`,
+      where === "the bucket"
+        ? sql(`update storage.buckets set file_size_limit = ${largest} where id = '${BUCKET}';`)
+        : setVariable("ARTIFACTS_MAX_SIZE_BYTES", limit),
     )];
   }
   if (ofProject === null && ofBucket === null && largest > DEFAULT_LIMIT_BYTES) {

@@ -1,43 +1,58 @@
-import { type Facts, inspected } from "../facts/facts.ts";
-import { fault, type Finding, note, ok } from "../findings/finding.ts";
+import { type DatabaseFacts, type Facts, inspected } from "../facts/facts.ts";
+import { fault, type Finding, note, ok, shell } from "../findings/finding.ts";
+import { lastRunBefore } from "../reading/cron.ts";
 
+const MINUTE_MILLISECONDS = 60_000;
 const HOUR_MILLISECONDS = 3_600_000;
-/** Who repeats it until nothing remains may do so daily; an hour of grace. */
+/** Without a schedule: who repeats it until nothing remains may do so daily; an hour of grace. */
 const PATIENCE_HOURS = 25;
+/** How long pg_cron, pg_net and a sweep may take until the database knows of it. */
+const GRACE_MILLISECONDS = 5 * MINUTE_MILLISECONDS;
 const WAYS =
   "docs/retention.md, Schedule it. With pg_cron and pg_net: select public.schedule_sweep();";
-const SCHEDULE = `Schedule it, or call /sweep from elsewhere: ${WAYS}`;
 /** The database knows what pg_cron was given; what else calls /sweep again, it cannot know. */
 const SEE_WHO_SWEEPS =
   `If nothing calls /sweep regularly, schedule it: ${WAYS} (The local stack sweeps by itself.)`;
 const LOOK =
-  "select * from net._http_response order by id desc limit 5; says what it was answered.";
+  "select * from net._http_response order by id desc limit 5; says what the last calls were answered. To sweep now:";
+const SCHEDULE = `Schedule it, or call /sweep from elsewhere: ${WAYS} To sweep now:`;
 
 /** Whether anybody sweeps, and will again: otherwise nothing that has ended is removed. */
 export function checkSweep(facts: Facts): Finding[] {
   const database = inspected(facts);
   if (database === null) return [];
-  const { time, installed_at, swept_at, sweep_schedule } = database;
-  const silence = Date.parse(time) - Date.parse(swept_at ?? installed_at);
-  const isLate = silence > PATIENCE_HOURS * HOUR_MILLISECONDS;
-  const remedy = sweep_schedule === null ? SCHEDULE : LOOK;
+  const { swept_at, sweep_schedule } = database;
+  const silence = describe(silenceIn(database));
   const schedule = sweep_schedule === null
     ? "schedule_sweep was never called"
     : `pg_cron was given ${sweep_schedule}`;
-  if (swept_at === null) {
-    return [
-      isLate
-        ? fault("sweep", `Nobody has swept for ${describe(silence)}; ${schedule}.`, remedy)
-        : note("sweep", `Nobody has swept yet; ${schedule}.`, remedy),
-    ];
-  }
-  const last = `The last sweep ended ${describe(silence)} ago`;
-  if (isLate) return [fault("sweep", `${last}; ${schedule}.`, remedy)];
+  const isLate = isTooLong(database);
+  const sweepNow = shell(
+    `curl -sS --fail-with-body -X POST '${facts.url}/functions/v1/agent-artifacts/sweep' \\\n` +
+      `  -H "apikey: $SUPABASE_SECRET_KEY" -d '{}'`,
+  );
+  const words = sweep_schedule === null ? SCHEDULE : LOOK;
+  const message = swept_at === null
+    ? (isLate ? `Nobody has swept for ${silence}` : "Nobody has swept yet") + `; ${schedule}.`
+    : `The last sweep ended ${silence} ago; ${schedule}.`;
+  if (isLate) return [fault("sweep", message, words, sweepNow)];
+  if (swept_at === null) return [note("sweep", message, words, sweepNow)];
   return [
-    sweep_schedule === null
-      ? note("sweep", `${last}; ${schedule}.`, SEE_WHO_SWEEPS)
-      : ok("sweep", `${last}; ${schedule}.`),
+    sweep_schedule === null ? note("sweep", message, SEE_WHO_SWEEPS) : ok("sweep", message),
   ];
+}
+
+/** How long no sweep has ended, in milliseconds. */
+function silenceIn({ time, installed_at, swept_at }: DatabaseFacts): number {
+  return Date.parse(time) - Date.parse(swept_at ?? installed_at);
+}
+
+function isTooLong(database: DatabaseFacts): boolean {
+  const { time, installed_at, swept_at, sweep_schedule } = database;
+  const isForDays = silenceIn(database) > PATIENCE_HOURS * HOUR_MILLISECONDS;
+  if (sweep_schedule === null) return isForDays;
+  const due = lastRunBefore(sweep_schedule, Date.parse(time) - GRACE_MILLISECONDS);
+  return due === null ? isForDays : Date.parse(swept_at ?? installed_at) < due;
 }
 
 function describe(milliseconds: number): string {

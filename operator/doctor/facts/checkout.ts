@@ -1,6 +1,7 @@
 import { VERSION } from "../../../supabase/functions/_shared/version.ts";
 import { digestOfMigration, readMigrationFiles } from "../../../local/postgres/migration_files.ts";
 import { namesOfOperations, readSchemaFiles } from "../../../local/postgres/schema_files.ts";
+import { readSchemaFunctions, type SchemaFunction } from "./schema_functions.ts";
 
 /** A migration, as `inspect_deployment` tells of it too. */
 export interface Migration {
@@ -16,9 +17,11 @@ export interface Checkout {
   readonly migrations: readonly Migration[];
   /** The SQL functions of its API, by their names. */
   readonly operations: readonly string[];
+  readonly functions: readonly SchemaFunction[];
 }
 
 export async function readCheckout(): Promise<Checkout> {
+  const schema = await readSchemaFiles();
   return {
     version: VERSION,
     migrations: (await readMigrationFiles()).map(({ version, name, text }) => ({
@@ -26,6 +29,7 @@ export async function readCheckout(): Promise<Checkout> {
       name,
       digest: digestOfMigration(text),
     })),
-    operations: namesOfOperations(await readSchemaFiles()),
+    operations: namesOfOperations(schema),
+    functions: readSchemaFunctions(schema),
   };
 }

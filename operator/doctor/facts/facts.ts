@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { type ContractDocument, type FunctionName, readDocument } from "./openapi_document.ts";
 import type { readConnection } from "../../operator_call.ts";
 import { type Checkout, type Migration, readCheckout } from "./checkout.ts";
@@ -10,9 +11,29 @@ export interface DatabaseFacts {
   readonly missing_operations: readonly string[];
   readonly open_operations: readonly string[];
   readonly open_schemas: readonly string[];
+  /** DISABLED, ENABLED or SUSPENDED; null where there is no bucket. */
+  readonly bucket_versioning: string | null;
+  /** The MD5 of each body, by the function's name with its schema. */
+  readonly functions: Readonly<Record<string, string>>;
+  readonly missing_structure: readonly { readonly part: string; readonly statement: string }[];
+  readonly policies: readonly Policy[];
+  readonly unprotected_storage: readonly string[];
   readonly installed_at: string;
   readonly swept_at: string | null;
   readonly sweep_schedule: string | null;
+}
+
+/** A policy of row level security. */
+export interface Policy {
+  readonly table: string;
+  readonly name: string;
+  readonly command: "select" | "insert" | "update" | "delete" | "all";
+  readonly is_permissive: boolean;
+  readonly is_for_everybody: boolean;
+  /** Those that no privilege lets past policies. */
+  readonly roles: readonly string[];
+  readonly using: string | null;
+  readonly check: string | null;
 }
 
 export interface FunctionFacts {
@@ -32,6 +53,7 @@ export interface FunctionFacts {
 /** Everything that the doctor judges by. */
 export interface Facts {
   readonly url: string;
+  readonly usesPublishableKey: boolean;
   readonly checkout: Checkout;
   /** Of `inspect_deployment`. */
   readonly inspection: Reply;
@@ -71,6 +93,7 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
   const [newest_key_id] = keyIdsOf(pskKeys);
   return {
     url: connection.SUPABASE_URL,
+    usesPublishableKey: isPublishable(connection.SUPABASE_SECRET_KEY),
     checkout,
     inspection,
     functions,
@@ -105,7 +128,7 @@ export function mayNotInspect({ inspection }: Facts): boolean {
  */
 export function refusesSecretKey(facts: Facts): boolean {
   const { status } = facts.inspection;
-  return status === 401 || status === 403 && !mayNotInspect(facts);
+  return facts.usesPublishableKey || status === 401 || status === 403 && !mayNotInspect(facts);
 }
 
 /** The settings of both functions, by the names of their variables; empty where they tell none. */
@@ -138,6 +161,18 @@ async function lookAtFunction(connection: Connection, name: FunctionName): Promi
     document,
     expectedDocument: await readDocument(name, variables),
   };
+}
+
+/** Storage shows it no bucket, as if there were none. */
+function isPublishable(key: string): boolean {
+  if (key.startsWith("sb_publishable_")) return true;
+  const [, claims] = /^eyJ[\w-]+\.([\w-]+)\.[\w-]+$/.exec(key) ?? [];
+  if (claims === undefined) return false;
+  try {
+    return JSON.parse(Buffer.from(claims, "base64url").toString()).role === "anon";
+  } catch {
+    return false;
+  }
 }
 
 function callDatabase(

@@ -8,20 +8,46 @@ export interface Finding {
   readonly level: "ok" | "note" | "fault";
   /** A sentence. */
   readonly message: string;
-  /** The command, setting or page that mends it; null where all is well. */
+  /** What mends it, in words; null where all is well. */
   readonly remedy: string | null;
+  /** The statements or commands that mend it as they are; null where a person has to decide. */
+  readonly paste: Paste | null;
+}
+
+/** What is pasted into the SQL editor of the project, or into a shell in this folder. */
+export interface Paste {
+  readonly into: "sql" | "shell";
+  readonly text: string;
+}
+
+export function sql(text: string): Paste {
+  return { into: "sql", text };
+}
+
+export function shell(text: string): Paste {
+  return { into: "shell", text };
 }
 
 export function ok(check: string, message: string): Finding {
-  return { check, level: "ok", message, remedy: null };
+  return { check, level: "ok", message, remedy: null, paste: null };
 }
 
-export function note(check: string, message: string, remedy: string): Finding {
-  return { check, level: "note", message, remedy };
+export function note(
+  check: string,
+  message: string,
+  remedy: string,
+  paste: Paste | null = null,
+): Finding {
+  return { check, level: "note", message, remedy, paste };
 }
 
-export function fault(check: string, message: string, remedy: string): Finding {
-  return { check, level: "fault", message, remedy };
+export function fault(
+  check: string,
+  message: string,
+  remedy: string,
+  paste: Paste | null = null,
+): Finding {
+  return { check, level: "fault", message, remedy, paste };
 }
 
 /** `findings`, or a single `ok` if it is empty. */
@@ -32,9 +58,11 @@ export function orOk(findings: readonly Finding[], check: string, message: strin
 /** Everything that was found, for a terminal. */
 export function describeFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
-  const lines = findings.flatMap(({ check, level, message, remedy }) => [
+  const lines = findings.flatMap(({ check, level, message, remedy, paste }) => [
     `${level.padEnd(5)}  ${check.padEnd(width)}  ${message}`,
-    ...(remedy === null ? [] : [`${" ".repeat(width + 9)}→ ${remedy}`]),
+    ...(remedy === null ? [] : [`${" ".repeat(width + 9)}→ ${remedy}${placeOf(paste)}`]),
+    // From the first column on: a function's body that is pasted indented would be another one.
+    ...(paste === null ? [] : ["", paste.text, ""]),
   ]);
   return [...lines, "", summarise(findings)].join("\n");
 }
@@ -43,10 +71,15 @@ export function isHealthy(findings: readonly Finding[]): boolean {
   return findings.every(({ level }) => level !== "fault");
 }
 
+function placeOf(paste: Paste | null): string {
+  if (paste === null) return "";
+  return paste.into === "sql" ? " In the SQL editor:" : " In a shell:";
+}
+
 function summarise(findings: readonly Finding[]): string {
-  const count = (wanted: Finding["level"]) =>
-    findings.filter(({ level }) => level === wanted).length;
-  return `${isHealthy(findings) ? "Healthy" : "Not healthy"}: ${count("fault")} faults, ${
-    count("note")
-  } notes.`;
+  const count = (wanted: Finding["level"]) => {
+    const number = findings.filter(({ level }) => level === wanted).length;
+    return `${number} ${wanted}${number === 1 ? "" : "s"}`;
+  };
+  return `${isHealthy(findings) ? "Healthy" : "Not healthy"}: ${count("fault")}, ${count("note")}.`;
 }

@@ -1,12 +1,45 @@
 /** What mends a deployment, as docs/ has it too. */
+import { type Paste, shell, sql } from "./finding.ts";
 
 /** The Supabase CLI that the documentation and the remedies name, and that the tests run. */
 export const SUPABASE_CLI_VERSION = "3.1.0";
 
 const CLI = `npx supabase@${SUPABASE_CLI_VERSION}`;
 /** It applies migrations, and takes code and settings, when it starts. */
-const LOCALLY = "(the local stack: start it again)";
+export const LOCALLY = "(The local stack: start it again.)";
 
-export const PUSH = `${CLI} db push --remote ${LOCALLY}`;
-export const DEPLOY = `${CLI} functions deploy agent-artifacts agent-mesh --use-api ${LOCALLY}`;
-export const SET_SECRETS = `${CLI} secrets set --env-file <file> ${LOCALLY}`;
+export const PUSH = shell(`${CLI} db push --remote`);
+export const DEPLOY = shell(`${CLI} functions deploy agent-artifacts agent-mesh --use-api`);
+
+/** Asks for the secret key, which then stands neither on the screen nor in the history. */
+export const ENTER_SECRET_KEY = shell(
+  "read -rsp 'secret key: ' SUPABASE_SECRET_KEY; export SUPABASE_SECRET_KEY",
+);
+
+/** A file, for an encryption key must not stand in the shell's history. */
+export const MAKE_ENCRYPTION_KEY = shell(
+  `(umask 077; set -C; echo "PSK_ENCRYPTION_KEYS=$(openssl rand -base64 32)" > ~/psk.env) &&\n` +
+    `  ${CLI} secrets set --env-file ~/psk.env`,
+);
+
+export function setVariable(name: string, value: number): Paste {
+  return shell(`${CLI} secrets set ${name}=${value}`);
+}
+
+/** Then the function has its default. */
+export function unsetVariable(name: string): Paste {
+  return shell(`${CLI} secrets unset ${name}`);
+}
+
+export function runOwnTask(task: string): Paste {
+  return shell(`npx -y deno@${Deno.version.deno} task ${task}`);
+}
+
+/** For functions in `public`. */
+export function grantToService(names: readonly string[]): Paste {
+  const functions = names.map((name) => `public.${name}`).join(", ");
+  return sql(
+    `revoke all on function ${functions} from public, anon, authenticated;\n` +
+      `grant execute on function ${functions} to service_role;`,
+  );
+}

@@ -5,7 +5,14 @@ import type { Operations } from "./operations/operation.ts";
 import type { LogRequest } from "./request/request_log.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import type { Environment, Variables } from "./settings/variables.ts";
+import type { CallDatabase } from "./upstream/database.ts";
 import type { ReadMetrics } from "./usage/metrics.ts";
+
+/** What GET /health looks with. */
+export interface HealthChecked<Settings extends PlatformSettings> {
+  readonly settings: Settings;
+  readonly callDatabase: CallDatabase;
+}
 
 /** What makes a function out of the pipeline that both functions have. */
 export interface AppDescription<Settings extends PlatformSettings> {
@@ -19,7 +26,7 @@ export interface AppDescription<Settings extends PlatformSettings> {
   /** What people open in a browser. */
   readonly links?: Links<Settings>;
   /** What GET /health looks at besides the database. Throws what is wrong. */
-  readonly checkHealth?: (settings: Settings) => Promise<void>;
+  readonly checkHealth?: (platform: HealthChecked<Settings>) => Promise<void>;
   /** What GET /metrics says of the function's own group, loaded by the first who asks. */
   readonly loadMetrics: () => Promise<{ readonly readMetrics: ReadMetrics<Settings> }>;
   /** What only the OpenAPI document needs, loaded with it. */

@@ -31,8 +31,8 @@ export function artifactsApp(environment: Environment, log?: LogRequest) {
       },
       loadService: () => import("./links/serve_link.ts"),
     },
-    async checkHealth(settings) {
-      await (await import("./storage/bucket.ts")).requireBucket(settings);
+    async checkHealth(platform) {
+      await (await import("./storage/bucket.ts")).checkBucket(platform);
     },
     loadMetrics: () => import("./metrics.ts"),
     loadDocumentation: () => import("./documentation.ts"),

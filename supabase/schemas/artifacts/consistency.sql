@@ -29,8 +29,8 @@ as $$
   -- One look into the index per object.
   left join lateral (
     select true as is_there
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket() and o.name = e.path
+    from artifacts.current_objects o
+    where o.name = e.path
     limit 1
   ) o on e.holds_bytes
   -- The rest is not in the index, so the row is read only where nothing is there.

@@ -28,13 +28,12 @@ begin
     from unnest(ended_ids) with ordinality as e (artifact_id, position)
     left join lateral (
       select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket() and i.name = artifacts.incoming_path(e.artifact_id)
+      from artifacts.current_objects i
+      where i.name = artifacts.incoming_path(e.artifact_id)
       union all
       select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket()
-        and i.name collate "C" > artifacts.sealed_folder(e.artifact_id)
+      from artifacts.current_objects i
+      where i.name collate "C" > artifacts.sealed_folder(e.artifact_id)
         and i.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(e.artifact_id))
     ) o on true
   ), cleared as (

@@ -1,17 +1,6 @@
 -- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
 -- allowed. A user's `key` is never part of a path.
 
-create function artifacts.bucket() returns text
-language sql
-immutable
-return 'agent-artifacts';
-comment on function artifacts.bucket() is 'The bucket that holds every artifact''s bytes.';
-
--- The private bucket. Its size limit is the project's own (Settings, Storage).
-insert into storage.buckets (id, name, public)
-values (artifacts.bucket(), artifacts.bucket(), false)
-on conflict (id) do update set public = false;
-
 create function artifacts.incoming_path(artifact_id text) returns text
 language sql
 immutable
@@ -42,28 +31,13 @@ return left(folder, -1) || '0';
 comment on function artifacts.end_of_folder(text) is
   'The first name in byte order after all names in a folder, whose name ends in "/".';
 
-create function artifacts.require_bucket() returns void
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  if not exists (select from storage.buckets b where b.id = artifacts.bucket()) then
-    raise sqlstate 'PT503' using
-      message = 'misconfigured',
-      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
-  end if;
-end
-$$;
-comment on function artifacts.require_bucket() is 'Raises misconfigured if the bucket is missing.';
-
 create function artifacts.object_at(path text) returns table (id uuid, version text, size bigint)
 language sql
 stable
 begin atomic
   select o.id, o.version, (o.metadata ->> 'size')::bigint
-  from storage.objects o
-  where o.bucket_id = artifacts.bucket() and o.name = object_at.path
+  from artifacts.current_objects o
+  where o.name = object_at.path
   limit 1;
 end;
 comment on function artifacts.object_at(text) is
@@ -76,7 +50,7 @@ stable
 set search_path = ''
 as $$
   select exists (
-    select from storage.objects o where o.bucket_id = artifacts.bucket() and o.name = has_object.path
+    select from artifacts.current_objects o where o.name = has_object.path
   )
 $$;
 comment on function artifacts.has_object(text) is
@@ -89,9 +63,8 @@ set search_path = ''
 as $$
   select artifacts.has_object(artifacts.incoming_path(has_objects.artifact_id))
     or exists (
-      select from storage.objects o
-      where o.bucket_id = artifacts.bucket()
-        and o.name collate "C" > artifacts.sealed_folder(has_objects.artifact_id)
+      select from artifacts.current_objects o
+      where o.name collate "C" > artifacts.sealed_folder(has_objects.artifact_id)
         and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(has_objects.artifact_id))
     )
 $$;
@@ -130,14 +103,11 @@ stable
 set search_path = ''
 as $$
   with named as materialized (
-    -- Of nearly all objects the name is enough, which is in the index.
-    select o.name collate "C" as name
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name collate "C" > judge_objects.after
-      and o.name collate "C" < judge_objects.up_to
-    order by o.name collate "C"
-    limit judge_objects.max_entries
+    -- Of nearly all objects the name is enough.
+    select o.name
+    from artifacts.current_names(
+      judge_objects.after, judge_objects.up_to, judge_objects.max_entries
+    ) o
   ), placed as materialized (
     select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
       a.state = 'pending' and a.ended_at is null as is_pending,
@@ -183,8 +153,8 @@ as $$
     case
       when p.is_content is not true then (
         select o.created_at
-        from storage.objects o
-        where o.bucket_id = artifacts.bucket() and o.name = p.name
+        from artifacts.current_objects o
+        where o.name = p.name
         limit 1
       )
     end

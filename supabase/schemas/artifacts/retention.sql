@@ -67,9 +67,8 @@ as $$
     and (
       a.created_at < now() - interval '26 hours'
       or a.created_at < now() - interval '3 hours' and exists (
-        select from storage.objects o
-        where o.bucket_id = artifacts.bucket()
-          and o.name = artifacts.incoming_path(a.artifact_id)
+        select from artifacts.current_objects o
+        where o.name = artifacts.incoming_path(a.artifact_id)
           and (o.metadata ->> 'size')::bigint <> a.size_bytes
       )
     )
@@ -82,9 +81,8 @@ as $$
     -- A sealed upload may have been committed by a later state of this database, before a backup
     -- was restored.
     and not exists (
-      select from storage.objects o
-      where o.bucket_id = artifacts.bucket()
-        and o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
+      select from artifacts.current_objects o
+      where o.name collate "C" > artifacts.sealed_folder(a.artifact_id)
         and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(a.artifact_id))
         and o.created_at > now() - interval '14 days'
     )

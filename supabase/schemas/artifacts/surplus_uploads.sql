@@ -19,9 +19,8 @@ begin atomic
           then (surplus_of.artifact).size_bytes
         else 0
       end as allowed
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
+    from artifacts.current_objects o
+    where o.name = artifacts.incoming_path((surplus_of.artifact).artifact_id)
     limit 1
   ) u
   where u.size > u.allowed;
@@ -50,15 +49,7 @@ begin
   looked_at := array(
     select split_part(o.name, '/', 2)
     from artifacts.halves_of_bucket() h
-    cross join lateral (
-      select i.name
-      from storage.objects i
-      where i.bucket_id = artifacts.bucket()
-        and i.name collate "C" > h.after
-        and i.name collate "C" < h.up_to
-      order by i.name collate "C"
-      limit names_per_call
-    ) o
+    cross join lateral artifacts.current_names(h.after, h.up_to, names_per_call) o
     where h.half = 'uploads'
     union
     (

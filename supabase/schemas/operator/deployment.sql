@@ -70,6 +70,11 @@ begin
     ),
     'open_operations', open_operations,
     'open_schemas', open_schemas,
+    'functions', agents.function_digests(inspect_deployment.operations),
+    'missing_structure', agents.missing_structure(),
+    'policies', agents.readable_policies(),
+    'unprotected_storage', artifacts.unprotected_storage(),
+    'bucket_versioning', artifacts.versioning_status(),
     'installed_at', agents.iso_timestamp(swept.installed_at),
     'swept_at', agents.iso_timestamp(swept.swept_at),
     'sweep_schedule', swept.schedule
@@ -80,5 +85,7 @@ comment on function public.inspect_deployment(text[]) is
   'Compares this database with a checkout whose SQL functions in public have these names: {time, '
   'migrations: [{version, name, digest}] or null if their records cannot be read, '
   'missing_operations: those that service_role cannot call, open_operations and open_schemas: '
-  'those that anon or authenticated may use, installed_at, swept_at, sweep_schedule}. A digest is '
-  'the MD5 of a migration without white space and semicolons.';
+  'those that anon or authenticated may use, functions: the MD5 of each body by name, '
+  'missing_structure, policies, unprotected_storage, bucket_versioning, installed_at, swept_at, '
+  'sweep_schedule}. A digest of a migration is the MD5 of its text without white space and '
+  'semicolons.';

@@ -53,9 +53,10 @@ const ONE_WALK = { rows: 6_000, pages: 9_000 };
 /** Every SQL function of the service, except those that the test names. */
 export const CALLS: readonly PlannedCall[] = [
   call("check_health", {}),
+  call("check_bucket", {}),
   // Rows of the catalogue, and one per migration.
   call("inspect_deployment", { operations: "{check_health,list_inbox}" }, {
-    bounds: { rows: 400, pages: 800 },
+    bounds: { rows: 40_000, pages: 20_000 },
   }),
   call("describe_caller", { caller: as(HOARDER) }),
   call("describe_caller", { caller: asUser(HOARDER) }, { circumstances: "by a user" }),

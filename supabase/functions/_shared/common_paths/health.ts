@@ -1,3 +1,4 @@
+import type { AppDescription } from "../app_description.ts";
 import { ServiceError } from "../errors.ts";
 import { isOperator } from "./address_limits.ts";
 import { PLATFORM_VARIABLES, type PlatformSettings } from "../settings/platform.ts";
@@ -13,7 +14,7 @@ export interface HealthQuestion<Settings extends PlatformSettings> {
   readonly variables: Variables;
   readonly callDatabase: CallDatabase;
   /** What is looked at besides the database. Throws what is wrong. */
-  readonly checkHealth: ((settings: Settings) => Promise<void>) | undefined;
+  readonly checkHealth: AppDescription<Settings>["checkHealth"];
 }
 
 /**
@@ -26,7 +27,7 @@ export async function answerHealth<Settings extends PlatformSettings>(
   try {
     const [health] = await Promise.all([
       callDatabase<object>("check_health", {}),
-      checkHealth?.(settings),
+      checkHealth?.({ settings, callDatabase }),
     ]);
     if (!isOperator(headers, settings)) return health;
     return {

@@ -26,6 +26,7 @@ export const REPEATABLE: ReadonlySet<string> = new Set([
   "object/sign",
   "object/info",
   "bucket",
+  "check_bucket",
   "check_grant_token",
   "check_health",
   "check_operator",

@@ -1,7 +1,19 @@
+import type { HealthChecked } from "../../_shared/app_description.ts";
 import type { PlatformSettings } from "../../_shared/settings/platform.ts";
 import { fetchFromStorage, serviceHeaders } from "../../_shared/upstream/fetch.ts";
 import { BUCKET } from "./object_paths.ts";
 import { isNotFound, missingBucket, storageFailure } from "./storage_errors.ts";
+
+/**
+ * Asks Storage and the database for the bucket. Throws misconfigured where it is missing or keeps
+ * versions, upstream_unavailable where Storage fails.
+ */
+export async function checkBucket(
+  { settings, callDatabase }: HealthChecked<PlatformSettings>,
+): Promise<void> {
+  // An older Storage answers without the state of versions, which the database has.
+  await Promise.all([requireBucket(settings), callDatabase("check_bucket", {})]);
+}
 
 /** Throws misconfigured where the bucket is missing, upstream_unavailable where Storage fails. */
 export async function requireBucket(settings: PlatformSettings): Promise<void> {

@@ -1,0 +1,82 @@
+import type { SchemaFunction } from "../facts/schema_functions.ts";
+import { type Facts, inspected } from "../facts/facts.ts";
+import { fault, type Finding, note, orOk, sql } from "../findings/finding.ts";
+import { DEPLOY, PUSH } from "../findings/remedies.ts";
+
+/** Of more functions than that, another release of the schema is the likelier reason. */
+const MOST_FUNCTIONS = 5;
+
+/** Whether what the migrations made is still there, and does what this checkout's would. */
+export function checkStructure(facts: Facts): Finding[] {
+  const database = inspected(facts);
+  if (database === null) return [];
+  const missing = database.missing_structure.map(({ part, statement }) =>
+    fault(
+      "structure",
+      `Missing since the last migration: ${part}.`,
+      "Make it again.",
+      sql(statement),
+    )
+  );
+  return [
+    ...orOk(
+      missing,
+      "structure",
+      "Every constraint, index and trigger of the migrations is there.",
+    ),
+    ...checkFunctions(facts.checkout.functions, database.functions),
+  ];
+}
+
+function checkFunctions(
+  expected: readonly SchemaFunction[],
+  present: Readonly<Record<string, string>>,
+): Finding[] {
+  const known = new Set(expected.map(({ name }) => name));
+  const unknown = Object.keys(present).filter((name) => !known.has(name)).sort();
+  const missing = expected.filter(({ name }) => present[name] === undefined);
+  const changed = expected.filter(({ name, digest }) =>
+    digest !== null && present[name] !== undefined && present[name] !== digest
+  );
+  if (unknown.length > 0) return [reportNewer(unknown)];
+  if (missing.length + changed.length > MOST_FUNCTIONS) {
+    return [fault(
+      "schema",
+      `The schema is older than this checkout, or was edited: ${
+        listed([...missing, ...changed])
+      } are missing or differ.`,
+      "Apply the migrations. If there is nothing to apply, run the doctor of the checkout that was deployed.",
+      PUSH,
+    )];
+  }
+  return orOk(
+    [
+      ...missing.map((found) => report(found, "is missing")),
+      ...changed.map((found) => report(found, "is not what this checkout has")),
+    ],
+    "schema",
+    "The database's functions are those of this checkout.",
+  );
+}
+
+/** A rollback of the functions, or a checkout that is behind. Both work: nothing was taken away. */
+function reportNewer(unknown: readonly string[]): Finding {
+  return note(
+    "schema",
+    `The schema is newer than this checkout: it also has ${
+      listed(unknown.map((name) => ({ name })))
+    }.`,
+    "Deploy the functions of the release that the schema is of. After a rollback this is as it should be, until you deploy again. From that release's checkout:",
+    DEPLOY,
+  );
+}
+
+function report({ name, statement }: SchemaFunction, what: string): Finding {
+  return fault("schema", `The SQL function ${name} ${what}.`, "Make it again.", sql(statement));
+}
+
+function listed(functions: readonly { readonly name: string }[]): string {
+  const names = functions.map(({ name }) => name);
+  const more = names.length - 3;
+  return names.slice(0, 3).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}

@@ -1,0 +1,93 @@
+-- What protects and speeds up our tables: row level security, constraints, indexes and triggers.
+-- The migrations record what they made, so that the doctor can tell what is missing since.
+
+create table agents.structure (
+  part text collate "C" primary key,
+  statement text not null
+);
+comment on table agents.structure is
+  'What the newest migration left in the schemas agents, artifacts and mesh. Its last statement '
+  'calls record_structure.';
+comment on column agents.structure.part is 'In words, such as "index agents.events_by_agent".';
+comment on column agents.structure.statement is 'What makes the part again if it is missing.';
+
+create function agents.present_structure() returns table (part text, statement text)
+language sql
+stable
+-- Names in the definitions are then written with their schemas.
+set search_path = ''
+as $$
+  with tables as (
+    select c.oid, c.oid::regclass::text as name, c.relrowsecurity
+    from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname in ('agents', 'artifacts', 'mesh') and c.relkind in ('r', 'p')
+  )
+  select 'row level security of ' || t.name, format('alter table %s enable row level security;', t.name)
+  from tables t
+  where t.relrowsecurity
+  union all
+  select 'enabled triggers of ' || t.name, format('alter table %s enable trigger user;', t.name)
+  from tables t
+  where not exists (
+    select from pg_catalog.pg_trigger g
+    where g.tgrelid = t.oid and not g.tgisinternal and g.tgenabled not in ('O', 'A')
+  )
+  union all
+  select format('trigger %s of %s', g.tgname, t.name), pg_get_triggerdef(g.oid) || ';'
+  from tables t
+  join pg_catalog.pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal
+  union all
+  select format('constraint %s of %s', k.conname, t.name),
+    format('alter table %s add constraint %I %s;', t.name, k.conname, pg_get_constraintdef(k.oid))
+  from tables t
+  join pg_catalog.pg_constraint k on k.conrelid = t.oid
+  -- Not null is never dropped by accident, and not every PostgreSQL keeps it here.
+  where k.contype in ('p', 'u', 'f', 'c', 'x')
+  union all
+  select 'index ' || i.indexrelid::regclass, pg_get_indexdef(i.indexrelid) || ';'
+  from tables t
+  join pg_catalog.pg_index i on i.indrelid = t.oid and i.indisvalid
+  where not exists (
+    select from pg_catalog.pg_constraint k
+    where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x')
+  )
+$$;
+comment on function agents.present_structure() is
+  'What agents.structure would record now. A disabled trigger, and an index that is not valid, are '
+  'missing.';
+
+create function agents.record_structure() returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from agents.structure s where s.part <> all (array(select p.part from agents.present_structure() p));
+  insert into agents.structure as s (part, statement)
+  select p.part, p.statement
+  from agents.present_structure() p
+  on conflict on constraint structure_pkey do update set statement = excluded.statement;
+end
+$$;
+comment on function agents.record_structure() is
+  'Replaces agents.structure by what is there now. Only migrations call it, at their ends.';
+
+create function agents.missing_structure() returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object('part', s.part, 'statement', s.statement)
+      -- What others rest on comes first: a foreign key needs a primary key.
+      order by s.statement like '% foreign key %', s.part
+    ),
+    '[]'
+  )
+  from agents.structure s
+  where s.part <> all (array(select p.part from agents.present_structure() p))
+$$;
+comment on function agents.missing_structure() is
+  'What was recorded and is gone, changed names aside: [{part, statement that makes it again}].';

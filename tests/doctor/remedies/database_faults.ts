@@ -1,0 +1,143 @@
+import type { MendedFault } from "./mended_fault.ts";
+
+function missing(fault: string, put: string, part: string): MendedFault {
+  return {
+    fault,
+    put,
+    check: "structure",
+    message: new RegExp(`^Missing since the last migration: ${part}\\.$`),
+  };
+}
+
+export const DATABASE_FAULTS: readonly MendedFault[] = [
+  missing(
+    "row level security of the agent keys is off",
+    "alter table agents.keys disable row level security",
+    "row level security of agents.keys",
+  ),
+  missing(
+    "row level security of the PSKs is off",
+    "alter table mesh.pairs disable row level security",
+    "row level security of mesh.pairs",
+  ),
+  missing(
+    "a trigger is disabled",
+    "alter table artifacts.artifacts disable trigger updated_artifacts_count",
+    "enabled triggers of artifacts.artifacts",
+  ),
+  missing(
+    "all triggers of a table are disabled",
+    "alter table agents.events disable trigger user",
+    "enabled triggers of agents.events",
+  ),
+  missing(
+    "a trigger was dropped",
+    "drop trigger deleted_grants_count on artifacts.grants",
+    "trigger deleted_grants_count of artifacts.grants",
+  ),
+  missing(
+    "a unique index was dropped",
+    "drop index artifacts.one_committed_artifact_per_key",
+    "index artifacts.one_committed_artifact_per_key",
+  ),
+  missing(
+    "a unique constraint was dropped",
+    "alter table mesh.peers drop constraint pubkey_is_unique",
+    "constraint pubkey_is_unique of mesh.peers",
+  ),
+  missing(
+    "a primary key was dropped",
+    "alter table agents.usage drop constraint usage_pkey",
+    "constraint usage_pkey of agents.usage",
+  ),
+  missing(
+    "a foreign key was dropped",
+    "alter table agents.key_uses drop constraint a_use_is_of_a_key",
+    "constraint a_use_is_of_a_key of agents.key_uses",
+  ),
+  missing(
+    "a check was dropped",
+    "alter table agents.refusals drop constraint hour_is_a_full_hour",
+    "constraint hour_is_a_full_hour of agents.refusals",
+  ),
+  missing(
+    "an index that reads need was dropped",
+    "drop index agents.usage_by_requests",
+    "index agents.usage_by_requests",
+  ),
+  {
+    fault: "a policy on the table of agent keys",
+    put: "create policy open on agents.keys for select to anon using (true)",
+    check: "policies",
+    message: /^The policy "open" on agents\.keys is not ours: /,
+  },
+  {
+    fault: "a function was dropped",
+    put: "drop function public.list_inbox",
+    check: "schema",
+    message: /^The SQL function public\.list_inbox is missing\.$/,
+  },
+  {
+    fault: "a function that others call was dropped",
+    put: "drop function mesh.lock_pairs",
+    check: "schema",
+    message: /^The SQL function mesh\.lock_pairs is missing\.$/,
+  },
+  {
+    fault: "a function is that of an older schema, as after a rollback",
+    put:
+      `create or replace function public.delete_artifact(caller jsonb, artifact_id text) returns json
+      language plpgsql volatile set search_path = '' as $$ begin return null; end $$`,
+    check: "schema",
+    message: /^The SQL function public\.delete_artifact is not what this checkout has\.$/,
+  },
+  {
+    fault: "a function's privilege was revoked",
+    put: "revoke execute on function public.read_netmap from service_role",
+    check: "SQL functions",
+    message: /^service_role cannot call read_netmap: /,
+  },
+  {
+    fault: "inspect_deployment was dropped",
+    put: "drop function public.inspect_deployment",
+    check: "schema",
+    message: /^The SQL function public\.inspect_deployment is missing\.$/,
+  },
+  {
+    fault: "service_role may not call inspect_deployment",
+    put: "revoke execute on function public.inspect_deployment from service_role",
+    check: "SQL functions",
+    message: /^service_role cannot call inspect_deployment: /,
+  },
+  {
+    fault: "all functions in public are granted to anon",
+    put: "grant execute on all functions in schema public to anon",
+    check: "privileges",
+    message: /^Everybody with the publishable key may use begin_commit, .* and \d+ more\.$/,
+  },
+  {
+    fault: "anon may use the schema of the agent keys",
+    put: "grant usage on schema agents to anon",
+    check: "privileges",
+    message: /^Everybody with the publishable key may use the schema agents\.$/,
+  },
+  {
+    fault: "nobody may read which migrations were applied",
+    put: "revoke select on supabase_migrations.schema_migrations from service_role",
+    check: "migrations",
+    level: "note",
+    message: /^Nobody recorded which migrations this database has\.$/,
+  },
+  {
+    fault: "the sweep has been silent for longer than its schedule",
+    put: `update artifacts.sweeps set swept_at = now() - interval '20 minutes'`,
+    check: "sweep",
+    message: /^The last sweep ended 20 minutes ago; pg_cron was given \*\/2 \* \* \* \*\.$/,
+  },
+  {
+    fault: "the schedule of the sweep has never reached the function",
+    put: `update artifacts.sweeps set swept_at = null, installed_at = now() - interval '1 hour'`,
+    check: "sweep",
+    message: /^Nobody has swept for 60 minutes; pg_cron was given \*\/2 \* \* \* \*\.$/,
+  },
+];

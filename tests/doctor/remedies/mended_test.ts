@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { describeFindings } from "../../../operator/doctor/findings/finding.ts";
+import { diagnose } from "../../../operator/doctor/diagnose.ts";
+import { Deployment } from "../deployment.ts";
+import { DATABASE_FAULTS } from "./database_faults.ts";
+import type { MendedFault } from "./mended_fault.ts";
+import { mendAsPrinted } from "./printed.ts";
+import { STORAGE_FAULTS } from "./storage_faults.ts";
+
+const FAULTS: readonly MendedFault[] = [...STORAGE_FAULTS, ...DATABASE_FAULTS];
+const HEALTHY = /^Healthy: 0 faults, 0 notes\.$/m;
+/** PostgREST reads its schema again when it is told, and a moment later. */
+const ATTEMPTS = 50;
+
+Deno.test("faults, one at a time → each is found alone and named; its remedy, pasted as printed, mends it; then healthy", async (test) => {
+  assert.ok(FAULTS.length >= 30, `${FAULTS.length} faults`);
+  await using deployment = await Deployment.open();
+  const healthy = async () => {
+    let printed = "";
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      printed = describeFindings(await diagnose(deployment.connection));
+      if (HEALTHY.test(printed)) return;
+    }
+    assert.match(printed, HEALTHY);
+  };
+  await healthy();
+  for (const { fault, put, check, level = "fault", message, cleanUp } of FAULTS) {
+    await test.step(fault, async () => {
+      await deployment.sql.unsafe(put);
+      const complaints = (await deployment.complaints())
+        // What the function's own health says of the bucket has no remedy of its own.
+        .filter(({ check, paste }) => check !== "agent-artifacts" || paste !== null);
+      assert.deepEqual(
+        complaints.map((found) => [found.check, found.level]),
+        [[check, level]],
+        describeFindings(complaints),
+      );
+      assert.match(complaints[0]!.message, message);
+      await mendAsPrinted(deployment, complaints);
+      await healthy();
+      if (cleanUp !== undefined) await deployment.sql.unsafe(cleanUp);
+    });
+  }
+  await healthy();
+});
+
+Deno.test("policies that the app needs for other buckets → healthy", async () => {
+  await using deployment = await Deployment.open();
+  await deployment.sql.unsafe(`
+    create policy "avatars" on storage.objects for select using (bucket_id = 'avatars');
+    create policy "own" on storage.objects for all to authenticated
+      using (bucket_id in ('avatars', 'it''s') and (current_user = owner_id or name = ') OR ('))
+      with check (bucket_id = any (array['avatars']) and owner_id is not null);
+    create policy "others" on storage.objects for insert to anon
+      with check (bucket_id <> 'agent-artifacts' and name like 'x%');
+    create policy "either" on storage.objects for delete
+      using (bucket_id = 'a' or (bucket_id = 'b' and name = 'x') or false);
+    create policy "not in" on storage.objects for select
+      using (bucket_id not in ('agent-artifacts', 'x') and name is not null);
+    create policy "service" on storage.objects for all to service_role using (true);
+    create policy "see" on storage.buckets for select using (id = 'avatars');`);
+  assert.deepEqual(await deployment.complaints(), []);
+  await deployment.sql.unsafe(`create policy "broad" on storage.objects for select using (true)`);
+  assert.equal((await deployment.complaints()).length, 1);
+  await deployment.sql.unsafe(`create policy "keep out" on storage.objects as restrictive
+    using (bucket_id <> 'agent-artifacts')`);
+  assert.deepEqual(await deployment.complaints(), []);
+});
+
+Deno.test("the schema is newer than this checkout, as after a rollback → a note that names what it also has", async () => {
+  await using deployment = await Deployment.open();
+  await deployment.sql.unsafe(
+    "create function mesh.of_a_later_release() returns integer language sql return 1",
+  );
+  const [complaint, ...others] = await deployment.complaints();
+  assert.deepEqual(others, []);
+  assert.deepEqual([complaint!.check, complaint!.level], ["schema", "note"]);
+  assert.match(
+    complaint!.message,
+    /newer than this checkout: it also has mesh\.of_a_later_release\./,
+  );
+});
+
+Deno.test("the schema of a release before this one: many functions differ → one fault, that it is older", async () => {
+  await using deployment = await Deployment.open();
+  await deployment.sql.unsafe("drop schema mesh cascade");
+  const complaints = (await deployment.complaints()).filter(({ check }) => check === "schema");
+  assert.equal(complaints.length, 1);
+  assert.match(complaints[0]!.message, /^The schema is older than this checkout, or was edited: /);
+  assert.match(complaints[0]!.paste!.text, /db push --remote$/);
+});
+
+Deno.test("what the migrations made → all of it is recorded", async () => {
+  await using deployment = await Deployment.open();
+  const unrecorded = await deployment.sql`
+    select p.part from agents.present_structure() p
+    where p.part not in (select s.part from agents.structure s)`;
+  assert.deepEqual([...unrecorded], []);
+});

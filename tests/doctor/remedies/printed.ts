@@ -1,0 +1,43 @@
+/** Pastes what the doctor prints, as somebody would from the terminal. */
+import assert from "node:assert/strict";
+import {
+  describeFindings,
+  type Finding,
+  type Paste,
+} from "../../../operator/doctor/findings/finding.ts";
+import { PROJECT } from "../../../local/command/project.ts";
+import { runProgram } from "../../../local/processes/run_program.ts";
+import type { Deployment } from "../deployment.ts";
+
+/** The pastes in a text: from a line that ends with where to paste, to the next finding. */
+export function pastesIn(text: string): Paste[] {
+  const found = text.matchAll(
+    /→ .* In (the SQL editor|a shell):\n\n(.*?)\n\n(?=(?:ok|note|fault) {2,}|Healthy|Not healthy|$|\n)/gs,
+  );
+  return Array.from(found, ([, where, pasted]) => ({
+    into: where === "a shell" ? "shell" : "sql",
+    text: pasted!,
+  }));
+}
+
+/** Pastes the one remedy of what was found. */
+export async function mendAsPrinted(
+  deployment: Deployment,
+  findings: readonly Finding[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const printed = describeFindings(findings);
+  const [paste, ...others] = pastesIn(printed);
+  assert.ok(paste !== undefined && others.length === 0, printed);
+  if (paste.into === "sql") {
+    await deployment.sql.unsafe(paste.text);
+    return "";
+  }
+  const { code, output, errors } = await runProgram("bash", {
+    args: ["-c", paste.text],
+    cwd: PROJECT,
+    env: { SUPABASE_SECRET_KEY: deployment.stack.secretKey, ...environment },
+  });
+  assert.equal(code, 0, output + errors);
+  return output;
+}
