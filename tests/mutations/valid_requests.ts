@@ -46,6 +46,7 @@ async function artifactRequests(owner: Agent, reader: Agent): Promise<ValidReque
     by(reader, "/inbox/block", { agent_id: to_agent, from_agent: stranger.id }),
     by(reader, "/inbox/unblock", { agent_id: to_agent, from_agent: stranger.id }),
     by(owner, "/events", { ...eventsOf(owner), types: ["artifact.committed", "grant.created"] }),
+    by(reader, "/wait", { agent_id: to_agent, ...FIRST_POSITIONS }),
     ...requestsOfBoth(owner, "/agent-artifacts"),
     by(owner, "/list", { agent_id: owner.id, prefix: "", ...page }),
     by(owner, "/delete", { artifact_id: doomed.artifact_id }),
@@ -67,6 +68,7 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
     }),
     by("/peer/heartbeat", { agent_id, config_version: 1 }),
     by("/events", { ...eventsOf(one), types: ["peer.registered"] }),
+    by("/wait", { agent_id, config_version: 1, ...FIRST_POSITIONS }),
     ...requestsOfBoth(one, "/agent-mesh"),
     by("/netmap", { agent_id }),
     by("/acl/put", { ...ruleBetween(one, other, { port: 8443 }) }),
@@ -77,6 +79,9 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
     { path: "/agent-mesh/psk/keys", headers: headersOf("operator"), body: {} },
   ];
 }
+
+/** Positions before everything. */
+const FIRST_POSITIONS = { inbox_after: "3:3:", events_after: "0.0" };
 
 /** A page from the beginning on. */
 function eventsOf(agent: Agent): JsonObject {

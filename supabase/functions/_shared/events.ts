@@ -1,9 +1,7 @@
 import * as z from "zod";
 import { agentId, limit, sentAgentId, sentTimestamp, waitSeconds } from "./fields.ts";
 import { defineOperation, type Operation, type Platform } from "./operations/operation.ts";
-
-/** A place in the log of events. */
-const POSITION = /^[0-9]{1,19}\.[0-9]{1,18}$/;
+import { EVENTS_POSITION, POSITION_RULE } from "./waiting/positions.ts";
 
 /** The fields that every event has. */
 const commonFields = {
@@ -67,7 +65,7 @@ export function createEventsOperation(
     request: z.object({
       agent_id: agentId.optional()
         .meta({ description: "The agent whose events to list." }),
-      after: z.string().regex(POSITION, "Must be the latest of an earlier answer.").optional()
+      after: z.string().regex(EVENTS_POSITION, POSITION_RULE).optional()
         .meta({ description: "The `latest` of an earlier answer.", examples: ["81234.0"] }),
       limit,
       types: z.array(type).min(1, "Must name a type.").optional()
@@ -76,7 +74,7 @@ export function createEventsOperation(
     }),
     response: z.object({
       events: z.array(event),
-      latest: z.string().regex(POSITION).meta({
+      latest: z.string().regex(EVENTS_POSITION).meta({
         description: "The `after` of the next request.",
         examples: ["81240.0"],
       }),

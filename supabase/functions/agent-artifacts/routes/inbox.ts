@@ -12,6 +12,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
+import { INBOX_POSITION, POSITION_RULE } from "../../_shared/waiting/positions.ts";
 import {
   CURSOR,
   nextCursor,
@@ -36,13 +37,10 @@ const inboxEntry = z.object({
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
 }).meta({ id: "InboxEntry" });
 
-/** The snapshot of the database that an inbox was read in. */
-const POSITION = /^[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
-
 const response = z.object({
   grants: z.array(inboxEntry),
   next_cursor: nextCursor,
-  latest: z.string().regex(POSITION)
+  latest: z.string().regex(INBOX_POSITION)
     .meta({ description: "The `after` of the next request.", examples: ["81234:81234:"] }),
 });
 
@@ -61,7 +59,7 @@ export function createOperation(platform: Platform): Operation {
       agent_id: subject.meta({ examples: ["builder"] }),
       from_agent: agentId.optional()
         .meta({ description: "Only grants from this agent.", examples: ["planner"] }),
-      after: z.string().regex(POSITION, "Must be the latest of an earlier answer.").optional()
+      after: z.string().regex(INBOX_POSITION, POSITION_RULE).optional()
         .meta({ description: "The `latest` of an earlier answer.", examples: ["81230:81230:"] }),
       limit,
       cursor: z.string()
