@@ -1,6 +1,7 @@
 import type { ArtifactsAnswer, MeshAnswer } from "../contract/types.ts";
 import type { Connection } from "../http/connection.ts";
-import { type FollowOptions, restAfterWait, WAIT_SECONDS } from "./waiting.ts";
+import { waitForNews } from "./held_request.ts";
+import { type FollowOptions, postAndWait, restAfterWait } from "./waiting.ts";
 
 export interface EventsOptions extends FollowOptions {
   /** Only newer events: a position from `onPosition`. */
@@ -22,19 +23,26 @@ export async function* followEvents<ItsPage extends Page>(
   options: EventsOptions,
 ): AsyncGenerator<ItsPage["events"][number], void, undefined> {
   let { after } = options;
+  let isBehind = true;
   while (true) {
-    const isWaiting = options.wait === true && after !== undefined;
-    const sentAt = performance.now();
-    const page: ItsPage = await connection.post<ItsPage>("/events", {
+    // What is new of these types, only /events tells.
+    const isTold: boolean = !isBehind && options.types === undefined &&
+      await waitForNews(connection, "events_after", after!, options);
+    const isWaiting: boolean = !isBehind && !isTold;
+    const body = {
       ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
       ...(options.types !== undefined && { types: options.types }),
       ...(after !== undefined && { after }),
-      ...(isWaiting && { wait_seconds: WAIT_SECONDS }),
-    }, options);
+    };
+    const sentAt = performance.now();
+    const page: ItsPage = isWaiting
+      ? await postAndWait<ItsPage>(connection, "/events", body, options)
+      : await connection.post<ItsPage>("/events", body, options);
     yield* page.events;
     after = page.latest;
     options.onPosition?.(after);
     if (!options.wait && !page.more) return;
+    isBehind = page.more;
     if (isWaiting && page.events.length === 0) await restAfterWait(sentAt, connection, options);
   }
 }

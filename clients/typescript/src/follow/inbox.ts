@@ -1,7 +1,8 @@
 import type { ArtifactsAnswer, ArtifactsRequest, InboxEntry } from "../contract/types.ts";
 import type { Connection } from "../http/connection.ts";
 import { everyPage } from "../http/pages.ts";
-import { type FollowOptions, pollPause, restAfterWait, WAIT_SECONDS } from "./waiting.ts";
+import { waitForNews } from "./held_request.ts";
+import { type FollowOptions, pollPause, postAndWait, restAfterWait } from "./waiting.ts";
 
 export interface InboxOptions extends FollowOptions {
   /** Only grants from this agent. */
@@ -31,9 +32,12 @@ export async function* followInbox(
   let after = options.after;
   let isFirst = true;
   while (true) {
-    const waitSeconds = options.wait && !isFirst ? WAIT_SECONDS : 0;
+    // What is new of one sender, only /inbox tells.
+    const isTold = !isFirst && after !== undefined && options.fromAgent === undefined &&
+      await waitForNews(connection, "inbox_after", after, options);
+    const isWaiting = !isFirst && after !== undefined && !isTold;
     const sentAt = performance.now();
-    const round = readRound(connection, { request, after, waitSeconds }, options);
+    const round = readRound(connection, { request, after, isWaiting }, options);
     let position: string | undefined;
     const seen = new Set<string>();
     for await (const page of round) {
@@ -57,7 +61,7 @@ export async function* followInbox(
       shown.clear();
       for (const id of seen) shown.add(id);
       await pollPause(connection, options);
-    } else if (waitSeconds > 0 && seen.size === 0) {
+    } else if (isWaiting && seen.size === 0) {
       await restAfterWait(sentAt, connection, options);
     }
     isFirst = false;
@@ -67,23 +71,24 @@ export async function* followInbox(
 interface Round {
   readonly request: Request;
   readonly after: string | undefined;
-  readonly waitSeconds: number;
+  readonly isWaiting: boolean;
 }
 
 /** The grants since a position, page by page. Only the request for the first page waits. */
 function readRound(
   connection: Connection,
-  { request, after, waitSeconds }: Round,
+  { request, after, isWaiting }: Round,
   options: InboxOptions,
 ): AsyncGenerator<Page, void, undefined> {
-  return everyPage(({ cursor }) =>
-    connection.post<Page>("/inbox", {
+  return everyPage(({ cursor }) => {
+    const body = {
       ...request,
       limit: 1000,
       ...(after !== undefined && { after }),
-      ...(cursor !== undefined
-        ? { cursor }
-        : after !== undefined && waitSeconds > 0 && { wait_seconds: waitSeconds }),
-    }, options)
-  );
+      ...(cursor !== undefined && { cursor }),
+    };
+    return isWaiting && cursor === undefined
+      ? postAndWait<Page>(connection, "/inbox", body, options)
+      : connection.post<Page>("/inbox", body, options);
+  });
 }
