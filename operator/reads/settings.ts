@@ -1,5 +1,5 @@
 import { ARTIFACTS_VARIABLES } from "../../supabase/functions/agent-artifacts/settings.ts";
-import { RENDERING_REVISION } from "../../supabase/functions/agent-mesh/config_version.ts";
+import { RENDERING_REVISION } from "../../supabase/functions/_shared/waiting/config_version.ts";
 import { MESH_VARIABLES } from "../../supabase/functions/agent-mesh/settings.ts";
 import {
   type Environment,

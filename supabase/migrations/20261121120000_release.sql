@@ -4988,6 +4988,7 @@ create table mesh.liveness (
   agent_id agents.agent_id primary key,
   last_seen timestamptz,
   config_version_applied bigint,
+  waits_until timestamptz,
 
   constraint liveness_is_of_a_peer foreign key (agent_id) references mesh.peers (agent_id) on delete cascade
 )
@@ -4999,15 +5000,22 @@ comment on table mesh.liveness is
   'What heartbeats write. Separate from peers, so that a heartbeat is as cheap as possible.';
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
+comment on column mesh.liveness.waits_until is
+  'When the wait ends that the agent announced with its last heartbeat. Until then it need not send '
+  'another.';
 
 create function mesh.is_online(liveness mesh.liveness, online_seconds integer) returns boolean
 language sql
 stable
 return coalesce(
-  (is_online.liveness).last_seen > now() - make_interval(secs => is_online.online_seconds), false
+  -- greatest ignores nulls: waits_until is null if the peer does not wait.
+  greatest((is_online.liveness).last_seen, (is_online.liveness).waits_until)
+    > now() - make_interval(secs => is_online.online_seconds),
+  false
 );
 comment on function mesh.is_online(mesh.liveness, integer) is
-  'Whether a peer was seen within the given number of seconds.';
+  'Whether a peer was seen within the given number of seconds, or holds a request that it said '
+  'would wait until then.';
 
 create function mesh.map_entry(
   peer mesh.peers,
@@ -5037,8 +5045,11 @@ begin atomic
     (map_entry.peer).endpoint,
     array[host((map_entry.lease).ipv4), host((map_entry.lease).ipv6)],
     agents.iso_timestamp((map_entry.liveness).last_seen),
+    -- As mesh.is_online, written out for a map of thousands.
     coalesce(
-      (map_entry.liveness).last_seen > now() - make_interval(secs => map_entry.online_seconds), false
+      greatest((map_entry.liveness).last_seen, (map_entry.liveness).waits_until)
+        > now() - make_interval(secs => map_entry.online_seconds),
+      false
     ),
     agents.iso_timestamp((map_entry.peer).registered_at),
     agents.iso_timestamp((map_entry.peer).updated_at),
@@ -5832,7 +5843,37 @@ comment on function mesh.lags(mesh.liveness, bigint, integer) is
   'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
   'the rendering_revision of the functions.';
 
-create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
+create function mesh.note_sign_of_life(agent_id text, config_version bigint, wait_seconds integer) returns json
+language sql
+volatile
+set search_path = ''
+as $$
+  with seen as (
+    update mesh.liveness l
+    set last_seen = clock_timestamp(),
+        config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
+        waits_until = case
+          when note_sign_of_life.wait_seconds > 0
+            then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
+        end
+    where l.agent_id = note_sign_of_life.agent_id
+    returning l.*
+  )
+  select json_build_object(
+    'agent_id', s.agent_id,
+    'last_seen', agents.iso_timestamp(s.last_seen),
+    'config_version', v.version
+  )
+  from seen s
+  join mesh.config_versions v on v.agent_id = s.agent_id
+$$;
+comment on function mesh.note_sign_of_life(text, bigint, integer) is
+  'Records that an agent is alive, which configuration it runs if it says so, and how long it will '
+  'wait for the answer. Returns what record_heartbeat returns, or null without a peer.';
+
+create function public.record_heartbeat(
+  caller jsonb, agent_id text, config_version bigint, wait_seconds integer default 0
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -5843,30 +5884,19 @@ declare
   answer json;
 begin
   subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
-  with seen as (
-    update mesh.liveness l
-    set last_seen = clock_timestamp(),
-        config_version_applied = coalesce(record_heartbeat.config_version, l.config_version_applied)
-    where l.agent_id = subject
-    returning l.*
-  )
-  select json_build_object(
-    'agent_id', s.agent_id,
-    'last_seen', agents.iso_timestamp(s.last_seen),
-    'config_version', v.version
-  ) into answer
-  from seen s
-  join mesh.config_versions v on v.agent_id = s.agent_id;
-
-  if not found then
+  answer := mesh.note_sign_of_life(
+    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds
+  );
+  if answer is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
   end if;
   return answer;
 end
 $$;
-comment on function public.record_heartbeat(jsonb, text, bigint) is
-  'Records that an agent is alive and, if it says so, which configuration it runs. Returns the '
-  'version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+comment on function public.record_heartbeat(jsonb, text, bigint, integer) is
+  'Records that an agent is alive, which configuration it runs if it says so, and how long it will '
+  'wait for the answer. Returns the version that it should run. Raises forbidden, invalid_request, '
+  'peer_not_found.';
 
 create function public.read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql
@@ -7440,23 +7470,32 @@ comment on function public.list_events(jsonb, text, text[], integer, text) is
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
 language sql
 stable
-return exists (
-  select
-  from artifacts.grants g
-  cross join lateral (
-    select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-  ) a
-  where g.to_agent = has_new_grant.agent_id
-    and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
-    and not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since)
-    and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
-    and g.live_until > now()
-    and a.state in ('committed', 'superseded')
-    and a.expires_at > now()
-    and not artifacts.is_blocked(g.to_agent, g.from_agent)
+return (
+  with later as (
+    select g.to_agent, g.from_agent, g.artifact_id, g.live_until, g.transaction_id
+    from artifacts.grants g
+    where g.to_agent = has_new_grant.agent_id
+      and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
+    order by g.to_agent, g.transaction_id
+    limit 1000
+  )
+  select (select count(*) from later) = 1000 or exists (
+    select
+    from later g
+    cross join lateral (
+      select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+    ) a
+    where not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since)
+      and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
+      and g.live_until > now()
+      and a.state in ('committed', 'superseded')
+      and a.expires_at > now()
+      and not artifacts.is_blocked(g.to_agent, g.from_agent)
+  )
 );
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant made after a snapshot.';
+  'Whether an inbox shows a grant made after a snapshot, or may show one after many grants that have '
+  'ended.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language sql
@@ -7471,6 +7510,13 @@ return not exists (
 comment on function mesh.has_other_version(text, bigint) is
   'Whether an agent''s configuration no longer has this version, or its peer is gone.';
 
+create function agents.is_in_feeds(action text) returns boolean
+language sql
+immutable
+return split_part(is_in_feeds.action, '.', 1) in ('artifact', 'grant', 'rule', 'peer', 'psk');
+comment on function agents.is_in_feeds(text) is
+  'Whether /events of one of the functions shows events of this type.';
+
 create function agents.has_new_event(agent_id text, types text[], after text) returns boolean
 language sql
 stable
@@ -7478,7 +7524,14 @@ return (
   select
     count(*) = 1000
     or coalesce(
-      bool_or(e.action = any (has_new_event.types) and agents.is_shown(e, has_new_event.agent_id)), false
+      bool_or(
+        case
+          when has_new_event.types is null then agents.is_in_feeds(e.action)
+          else e.action = any (has_new_event.types)
+        end
+        and agents.is_shown(e, has_new_event.agent_id)
+      ),
+      false
     )
   from agents.events_after(
     has_new_event.agent_id,
@@ -7488,8 +7541,8 @@ return (
   ) e
 );
 comment on function agents.has_new_event(text, text[], text) is
-  'Whether there is an event of these types for an agent (null: for anybody) after a position, or '
-  'may be one after many events of other types.';
+  'Whether there is an event of these types (null: that a feed shows) for an agent (null: for '
+  'anybody) after a position, or may be one after many events of other types.';
 
 create function public.find_changes(waits jsonb) returns json
 language plpgsql
@@ -7508,7 +7561,9 @@ begin
       -- A key or token that has ended has something to tell, too: the next answer is a refusal.
       -- So has a position of another epoch.
       e.wait -> 'caller' ->> 'kind' in ('agent', 'user') and c.agent_id is null
-        or split_part(e.wait ->> 'after', '-', 1) <> epoch as is_over,
+        or split_part(e.wait ->> 'after', '-', 1) <> epoch
+        or split_part(e.wait ->> 'inbox_after', '-', 1) <> epoch
+        or split_part(e.wait ->> 'events_after', '-', 1) <> epoch as is_over,
       split_part(e.wait ->> 'after', '-', 2) as place_in_feed,
       coalesce(c.agent_id, e.wait ->> 'agent_id') as agent_id
     from jsonb_array_elements(find_changes.waits) with ordinality as e (wait, number)
@@ -7541,6 +7596,13 @@ begin
         array(select jsonb_array_elements_text(w.wait -> 'types')),
         w.place_in_feed
       )
+      when 'all' then
+        w.wait ->> 'version' is not null
+          and mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
+        or w.wait ->> 'inbox_after' is not null
+          and artifacts.has_new_grant(w.agent_id, null, split_part(w.wait ->> 'inbox_after', '-', 2)::pg_snapshot)
+        or w.wait ->> 'events_after' is not null
+          and agents.has_new_event(w.agent_id, null, split_part(w.wait ->> 'events_after', '-', 2))
       else true
     end;
   return answer;
@@ -7549,8 +7611,150 @@ $$;
 comment on function public.find_changes(jsonb) is
   'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
   '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
-  'version}, {kind: "events", caller, agent_id, types, after}]. The others continue from the '
-  'positions in the answer. Authenticates nobody: each request with news queries it itself.';
+  'version}, {kind: "events", caller, agent_id, types, after}, {kind: "all", caller, agent_id, '
+  'version | null, inbox_after | null, events_after | null}]. The others continue from the positions '
+  'in the answer. Authenticates nobody: each request with news queries it itself.';
+
+-- schemas/changes/news.sql
+
+-- Everything that an agent waits for, in one question: what /wait answers.
+
+create function agents.check_events_position(position_text text) returns void
+language plpgsql
+stable
+strict
+set search_path = ''
+as $$
+begin
+  -- The database was restored, and the operator has not begun another epoch yet.
+  if
+    split_part(agents.place_of(check_events_position.position_text, 'after'), '.', 1)::xid8
+      > pg_snapshot_xmax(pg_current_snapshot())
+  then
+    perform agents.expire_position('after');
+  end if;
+end
+$$;
+comment on function agents.check_events_position(text) is
+  'Raises position_expired for a position in the events from before a restore.';
+
+create function agents.check_positions(inbox_after text, events_after text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  field text;
+  refusal text;
+begin
+  field := 'inbox_after';
+  perform artifacts.parse_inbox_position(check_positions.inbox_after);
+  field := 'events_after';
+  perform agents.check_events_position(check_positions.events_after);
+exception when sqlstate 'PT422' then
+  -- Where they are checked, each is called `after`.
+  get stacked diagnostics refusal = pg_exception_detail;
+  raise sqlstate 'PT422' using
+    message = sqlerrm,
+    detail = replace(refusal, '"after"', format('"%s"', field));
+end
+$$;
+comment on function agents.check_positions(text, text) is
+  'Refuses a position that nobody was given, by the name of its field in /wait. Raises '
+  'invalid_request, position_expired.';
+
+create function agents.find_news(agent_id text, inbox_after text, events_after text) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  -- A position moves on only if nothing is new behind it. So it is always safe to read from it.
+  select jsonb_strip_nulls(jsonb_build_object(
+    'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
+      'latest', case
+        when i.changed then find_news.inbox_after
+        else agents.position_at(pg_current_snapshot()::text)
+      end,
+      'changed', i.changed
+    ) end,
+    'events', case when find_news.events_after is not null then jsonb_build_object(
+      'latest', case
+        when e.changed then find_news.events_after
+        else agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
+      end,
+      'changed', e.changed
+    ) end
+  ))
+  from (
+    select find_news.inbox_after is not null
+      and artifacts.has_new_grant(
+        find_news.agent_id, null, agents.place_of(find_news.inbox_after, 'inbox_after')::pg_snapshot
+      ) as changed
+    -- Keeps the planner from asking once for each place that names it.
+    offset 0
+  ) i
+  cross join (
+    select find_news.events_after is not null
+      and agents.has_new_event(
+        find_news.agent_id, null, agents.place_of(find_news.events_after, 'events_after')
+      ) as changed
+    offset 0
+  ) e
+$$;
+comment on function agents.find_news(text, text, text) is
+  'What is new for an agent after each position that is given: {inbox?: {latest, changed}, '
+  'events?: {latest, changed}}. Raises position_expired.';
+
+create function public.begin_wait(
+  caller jsonb,
+  agent_id text,
+  config_version bigint,
+  inbox_after text,
+  events_after text,
+  wait_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text;
+  heartbeat json;
+begin
+  subject := agents.require_self(agents.admit(begin_wait.caller), begin_wait.agent_id);
+  perform agents.check_positions(begin_wait.inbox_after, begin_wait.events_after);
+  heartbeat := mesh.note_sign_of_life(subject, begin_wait.config_version, begin_wait.wait_seconds);
+  return jsonb_build_object('config_version', heartbeat -> 'config_version')
+    || agents.find_news(subject, begin_wait.inbox_after, begin_wait.events_after);
+end
+$$;
+comment on function public.begin_wait(jsonb, text, bigint, text, text, integer) is
+  'Records the heartbeat of an agent that has a peer, and tells what is new after each position '
+  'that is given: {config_version | null, inbox?: {latest, changed}, events?: {latest, changed}}. '
+  'Without a peer, config_version is null. Raises forbidden, invalid_request, position_expired.';
+
+create function public.read_news(
+  caller jsonb, agent_id text, inbox_after text, events_after text
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(read_news.caller, read_news.agent_id);
+begin
+  return jsonb_build_object('config_version', (
+    select v.version
+    from mesh.config_versions v
+    where v.agent_id = subject and exists (select from mesh.peers p where p.agent_id = subject)
+  )) || agents.find_news(subject, read_news.inbox_after, read_news.events_after);
+end
+$$;
+comment on function public.read_news(jsonb, text, text, text) is
+  'What begin_wait returns, read after a wait: a heartbeat counts when it arrives. Raises '
+  'forbidden, position_expired.';
 
 -- schemas/changes/settling.sql
 
@@ -9400,6 +9604,8 @@ declare
     'public.read_wg_config',
     'public.list_events',
     'public.find_changes',
+    'public.begin_wait',
+    'public.read_news',
     'public.record_usage',
     'public.read_artifacts_metrics',
     'public.read_mesh_metrics',

@@ -137,6 +137,8 @@ declare
     'public.read_wg_config',
     'public.list_events',
     'public.find_changes',
+    'public.begin_wait',
+    'public.read_news',
     'public.record_usage',
     'public.read_artifacts_metrics',
     'public.read_mesh_metrics',

@@ -106,6 +106,7 @@ artifactTest(
         const bodies: Record<string, object> = {
           sweep: {},
           events: { agent_id: planner.id },
+          wait: { agent_id: planner.id },
           grants: { agent_id: planner.id },
           "inbox/block": { agent_id: builder.id, from_agent: planner.id },
           "inbox/unblock": { agent_id: builder.id, from_agent: planner.id },

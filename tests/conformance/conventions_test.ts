@@ -36,6 +36,7 @@ const OPERATIONS = {
     "/register",
     "/revoke",
     "/sweep",
+    "/wait",
   ],
   "agent-mesh": [
     "/acl/put",
@@ -46,6 +47,7 @@ const OPERATIONS = {
     "/peer/register",
     "/peer/remove",
     "/psk/rotate",
+    "/wait",
     "/wg_config",
   ],
 };

@@ -55,6 +55,7 @@ async function artifactRequests(owner: Agent, reader: Agent): Promise<ValidReque
       ...await eventsOf(owner),
       types: ["artifact.committed", "grant.created"],
     }),
+    by(reader, "/wait", { agent_id: to_agent, ...await positionsOf(reader) }),
     ...await requestsOfBoth(owner, "/agent-artifacts"),
     by(owner, "/list", { agent_id: owner.id, prefix: "", ...page }),
     by(owner, "/delete", { artifact_id: doomed.artifact_id }),
@@ -76,6 +77,7 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
     }),
     by("/peer/heartbeat", { agent_id, config_version: 1 }),
     by("/events", { ...await eventsOf(one), types: ["peer.registered"] }),
+    by("/wait", { agent_id, config_version: 1, ...await positionsOf(one) }),
     ...await requestsOfBoth(one, "/agent-mesh"),
     by("/netmap", { agent_id }),
     by("/acl/put", { ...ruleBetween(one, other, { port: 8443 }) }),
@@ -91,6 +93,16 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
 async function eventsOf(agent: Agent): Promise<JsonObject> {
   const { latest } = await succeed<{ latest: string }>("/agent-mesh/events", { as: agent });
   return { agent_id: agent.id, after: latest, limit: 2 };
+}
+
+/** What /wait goes on from. */
+async function positionsOf(agent: Agent): Promise<JsonObject> {
+  const [inbox, events] = await Promise.all(
+    ["/agent-artifacts/inbox", "/agent-mesh/events"].map((path) =>
+      succeed<{ latest: string }>(path, { as: agent })
+    ),
+  );
+  return { inbox_after: inbox!.latest, events_after: events!.latest };
 }
 
 /** What is no operation, and each function has. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fetchDescribed, headersOf } from "../conformance/client.ts";
 import { configVersionOf, heartbeat, join, meshTest } from "../conformance/mesh_cast.ts";
 import { withStackDatabase } from "../database/connection.ts";
-import { RENDERING_REVISION } from "../../supabase/functions/agent-mesh/config_version.ts";
+import { RENDERING_REVISION } from "../../supabase/functions/_shared/waiting/config_version.ts";
 import { parseRows, run } from "./command.ts";
 
 /** What /metrics says after it has counted the peers again. */

@@ -171,6 +171,22 @@ export class AgentMesh {
   }
 
   /**
+   * Tells which of these positions have something new: the configuration, the inbox, the events of
+   * both functions. With `wait_seconds`, it waits until one has. Counts as a heartbeat.
+   *
+   * @example
+   * ```ts
+   * const { config_version } = await mesh.wait({ config_version: running, wait_seconds: 140 });
+   * ```
+   */
+  wait(
+    request: MeshRequest<"/wait"> = {},
+    options: CallOptions = {},
+  ): Promise<MeshAnswer<"/wait">> {
+    return this.#post<"/wait">("/wait", this.#own(request), options);
+  }
+
+  /**
    * The agent or the operator that the key belongs to.
    *
    * @example

@@ -1,12 +1,7 @@
 import * as z from "zod";
 import { agentId, limit, sentAgentId, sentTimestamp, waitSeconds } from "./fields.ts";
 import { defineOperation, type Operation, type Platform } from "./operations/operation.ts";
-
-/** The epoch of the database, and a place in its log of events. */
-const POSITION = /^[0-9a-f]{12}-[0-9]{1,19}\.[0-9]{1,18}$/;
-
-/** Earlier deployments gave positions without an epoch: they have expired. */
-const SENT_BACK = /^(?:[0-9a-f]{12}-)?[0-9]{1,19}\.[0-9]{1,18}$/;
+import { EVENTS_POSITION, POSITION_RULE, SENT_EVENTS_POSITION } from "./waiting/positions.ts";
 
 /** The fields that every event has. */
 const commonFields = {
@@ -75,7 +70,7 @@ export function createEventsOperation(
     request: z.object({
       agent_id: agentId.optional()
         .meta({ description: "The agent whose events to list." }),
-      after: z.string().regex(SENT_BACK, "Must be the latest of an earlier answer.").optional()
+      after: z.string().regex(SENT_EVENTS_POSITION, POSITION_RULE).optional()
         .meta({
           description: "The `latest` of an earlier answer.",
           examples: ["3f9c1a2b4d5e-81234.0"],
@@ -87,7 +82,7 @@ export function createEventsOperation(
     }),
     response: z.object({
       events: z.array(event),
-      latest: z.string().regex(POSITION).meta({
+      latest: z.string().regex(EVENTS_POSITION).meta({
         description: "The `after` of the next request.",
         examples: ["3f9c1a2b4d5e-81240.0"],
       }),

@@ -29,8 +29,9 @@ const LIMIT_RULE = "Must be a whole number from 1 to 1000.";
 export const limit = z.int(LIMIT_RULE).min(1, LIMIT_RULE).max(1000, LIMIT_RULE).default(100)
   .meta({ description: "The page size." });
 
-const WAIT_RULE = "Must be a whole number from 0 to 50.";
-export const waitSeconds = z.int(WAIT_RULE).min(0, WAIT_RULE).max(50, WAIT_RULE).default(0)
+/** The platform ends a request that has not answered for 150 seconds. */
+const WAIT_RULE = "Must be a whole number from 0 to 140.";
+export const waitSeconds = z.int(WAIT_RULE).min(0, WAIT_RULE).max(140, WAIT_RULE).default(0)
   .meta({
     description: "How many seconds to wait for something new.",
     examples: [30],

@@ -23,6 +23,7 @@ export function artifactsApp(environment: Environment, log?: LogRequest) {
       "/list": () => import("./routes/list.ts"), //                   the agent itself
       "/delete": () => import("./routes/delete.ts"), //               the owner
       "/events": () => import("./routes/events.ts"), //               the agent itself
+      "/wait": () => import("../_shared/waiting/wait.ts"), //         the agent itself
       "/sweep": () => import("./routes/sweep.ts"), //                 the operator
     }, //                                                             and the operator, everything
     links: {

@@ -20,6 +20,7 @@ export function meshApp(environment: Environment, log?: LogRequest) {
       "/wg_config": () => import("./routes/wg_config.ts"), //           the agent itself
       "/psk/rotate": () => import("./routes/psk_rotate.ts"), //         either agent of the pair
       "/events": () => import("./routes/events.ts"), //                 the agent itself
+      "/wait": () => import("../_shared/waiting/wait.ts"), //           the agent itself
       "/psk/keys": () => import("./routes/psk_keys.ts"), //             the operator
     }, //                                                               and the operator, everything
     loadMetrics: () => import("./metrics.ts"),

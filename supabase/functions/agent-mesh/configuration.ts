@@ -15,7 +15,7 @@ import {
   type PskOwner,
 } from "./wireguard/psk_encryption.ts";
 import type { EncryptionKeys } from "./wireguard/encryption_key.ts";
-import { configVersion } from "./config_version.ts";
+import { configVersion } from "../_shared/waiting/config_version.ts";
 import { requireEncryptionKeys } from "./encryption_keys.ts";
 
 interface EncryptedPeerState extends PeerState {

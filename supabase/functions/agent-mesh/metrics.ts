@@ -1,7 +1,7 @@
 import type { Platform } from "../_shared/operations/operation.ts";
 import type { CallerArgument } from "../_shared/request/caller.ts";
 import { gauge, type MetricFamily, samplesBy } from "../_shared/usage/exposition.ts";
-import { RENDERING_REVISION } from "./config_version.ts";
+import { RENDERING_REVISION } from "../_shared/waiting/config_version.ts";
 import type { MeshSettings } from "./settings.ts";
 
 /** What read_mesh_metrics returns. Times are seconds since 1970, or null. */

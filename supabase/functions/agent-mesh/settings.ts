@@ -26,13 +26,7 @@ export const MESH_VARIABLES = {
     name: "MESH_ONLINE_SECONDS",
     default: 90,
     maximum: 86_400,
-    meaning: "How long after its last heartbeat a peer counts as online, in seconds.",
-  }),
-  meshHeartbeatSeconds: integer({
-    name: "MESH_HEARTBEAT_SECONDS",
-    default: 30,
-    maximum: 86_400,
-    meaning: "How long /peer/heartbeat tells agents to wait before the next one, in seconds.",
+    meaning: "How long after its last heartbeat, or its wait, a peer counts as online, in seconds.",
   }),
   meshMaxRules: integer({
     name: "MESH_MAX_RULES",

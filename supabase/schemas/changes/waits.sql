@@ -4,23 +4,32 @@
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
 language sql
 stable
-return exists (
-  select
-  from artifacts.grants g
-  cross join lateral (
-    select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-  ) a
-  where g.to_agent = has_new_grant.agent_id
-    and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
-    and not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since)
-    and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
-    and g.live_until > now()
-    and a.state in ('committed', 'superseded')
-    and a.expires_at > now()
-    and not artifacts.is_blocked(g.to_agent, g.from_agent)
+return (
+  with later as (
+    select g.to_agent, g.from_agent, g.artifact_id, g.live_until, g.transaction_id
+    from artifacts.grants g
+    where g.to_agent = has_new_grant.agent_id
+      and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
+    order by g.to_agent, g.transaction_id
+    limit 1000
+  )
+  select (select count(*) from later) = 1000 or exists (
+    select
+    from later g
+    cross join lateral (
+      select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+    ) a
+    where not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since)
+      and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
+      and g.live_until > now()
+      and a.state in ('committed', 'superseded')
+      and a.expires_at > now()
+      and not artifacts.is_blocked(g.to_agent, g.from_agent)
+  )
 );
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant made after a snapshot.';
+  'Whether an inbox shows a grant made after a snapshot, or may show one after many grants that have '
+  'ended.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language sql
@@ -35,6 +44,13 @@ return not exists (
 comment on function mesh.has_other_version(text, bigint) is
   'Whether an agent''s configuration no longer has this version, or its peer is gone.';
 
+create function agents.is_in_feeds(action text) returns boolean
+language sql
+immutable
+return split_part(is_in_feeds.action, '.', 1) in ('artifact', 'grant', 'rule', 'peer', 'psk');
+comment on function agents.is_in_feeds(text) is
+  'Whether /events of one of the functions shows events of this type.';
+
 create function agents.has_new_event(agent_id text, types text[], after text) returns boolean
 language sql
 stable
@@ -42,7 +58,14 @@ return (
   select
     count(*) = 1000
     or coalesce(
-      bool_or(e.action = any (has_new_event.types) and agents.is_shown(e, has_new_event.agent_id)), false
+      bool_or(
+        case
+          when has_new_event.types is null then agents.is_in_feeds(e.action)
+          else e.action = any (has_new_event.types)
+        end
+        and agents.is_shown(e, has_new_event.agent_id)
+      ),
+      false
     )
   from agents.events_after(
     has_new_event.agent_id,
@@ -52,8 +75,8 @@ return (
   ) e
 );
 comment on function agents.has_new_event(text, text[], text) is
-  'Whether there is an event of these types for an agent (null: for anybody) after a position, or '
-  'may be one after many events of other types.';
+  'Whether there is an event of these types (null: that a feed shows) for an agent (null: for '
+  'anybody) after a position, or may be one after many events of other types.';
 
 create function public.find_changes(waits jsonb) returns json
 language plpgsql
@@ -72,7 +95,9 @@ begin
       -- A key or token that has ended has something to tell, too: the next answer is a refusal.
       -- So has a position of another epoch.
       e.wait -> 'caller' ->> 'kind' in ('agent', 'user') and c.agent_id is null
-        or split_part(e.wait ->> 'after', '-', 1) <> epoch as is_over,
+        or split_part(e.wait ->> 'after', '-', 1) <> epoch
+        or split_part(e.wait ->> 'inbox_after', '-', 1) <> epoch
+        or split_part(e.wait ->> 'events_after', '-', 1) <> epoch as is_over,
       split_part(e.wait ->> 'after', '-', 2) as place_in_feed,
       coalesce(c.agent_id, e.wait ->> 'agent_id') as agent_id
     from jsonb_array_elements(find_changes.waits) with ordinality as e (wait, number)
@@ -105,6 +130,13 @@ begin
         array(select jsonb_array_elements_text(w.wait -> 'types')),
         w.place_in_feed
       )
+      when 'all' then
+        w.wait ->> 'version' is not null
+          and mesh.has_other_version(w.agent_id, (w.wait ->> 'version')::bigint)
+        or w.wait ->> 'inbox_after' is not null
+          and artifacts.has_new_grant(w.agent_id, null, split_part(w.wait ->> 'inbox_after', '-', 2)::pg_snapshot)
+        or w.wait ->> 'events_after' is not null
+          and agents.has_new_event(w.agent_id, null, split_part(w.wait ->> 'events_after', '-', 2))
       else true
     end;
   return answer;
@@ -113,5 +145,6 @@ $$;
 comment on function public.find_changes(jsonb) is
   'Which of these waits have news, by their positions in the array, from 0: waits is [{kind: '
   '"inbox", caller, agent_id, from_agent, after}, {kind: "configuration", caller, agent_id, '
-  'version}, {kind: "events", caller, agent_id, types, after}]. The others continue from the '
-  'positions in the answer. Authenticates nobody: each request with news queries it itself.';
+  'version}, {kind: "events", caller, agent_id, types, after}, {kind: "all", caller, agent_id, '
+  'version | null, inbox_after | null, events_after | null}]. The others continue from the positions '
+  'in the answer. Authenticates nobody: each request with news queries it itself.';

@@ -9,7 +9,37 @@ comment on function mesh.lags(mesh.liveness, bigint, integer) is
   'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
   'the rendering_revision of the functions.';
 
-create function public.record_heartbeat(caller jsonb, agent_id text, config_version bigint) returns json
+create function mesh.note_sign_of_life(agent_id text, config_version bigint, wait_seconds integer) returns json
+language sql
+volatile
+set search_path = ''
+as $$
+  with seen as (
+    update mesh.liveness l
+    set last_seen = clock_timestamp(),
+        config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
+        waits_until = case
+          when note_sign_of_life.wait_seconds > 0
+            then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
+        end
+    where l.agent_id = note_sign_of_life.agent_id
+    returning l.*
+  )
+  select json_build_object(
+    'agent_id', s.agent_id,
+    'last_seen', agents.iso_timestamp(s.last_seen),
+    'config_version', v.version
+  )
+  from seen s
+  join mesh.config_versions v on v.agent_id = s.agent_id
+$$;
+comment on function mesh.note_sign_of_life(text, bigint, integer) is
+  'Records that an agent is alive, which configuration it runs if it says so, and how long it will '
+  'wait for the answer. Returns what record_heartbeat returns, or null without a peer.';
+
+create function public.record_heartbeat(
+  caller jsonb, agent_id text, config_version bigint, wait_seconds integer default 0
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -20,30 +50,19 @@ declare
   answer json;
 begin
   subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
-  with seen as (
-    update mesh.liveness l
-    set last_seen = clock_timestamp(),
-        config_version_applied = coalesce(record_heartbeat.config_version, l.config_version_applied)
-    where l.agent_id = subject
-    returning l.*
-  )
-  select json_build_object(
-    'agent_id', s.agent_id,
-    'last_seen', agents.iso_timestamp(s.last_seen),
-    'config_version', v.version
-  ) into answer
-  from seen s
-  join mesh.config_versions v on v.agent_id = s.agent_id;
-
-  if not found then
+  answer := mesh.note_sign_of_life(
+    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds
+  );
+  if answer is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
   end if;
   return answer;
 end
 $$;
-comment on function public.record_heartbeat(jsonb, text, bigint) is
-  'Records that an agent is alive and, if it says so, which configuration it runs. Returns the '
-  'version that it should run. Raises forbidden, invalid_request, peer_not_found.';
+comment on function public.record_heartbeat(jsonb, text, bigint, integer) is
+  'Records that an agent is alive, which configuration it runs if it says so, and how long it will '
+  'wait for the answer. Returns the version that it should run. Raises forbidden, invalid_request, '
+  'peer_not_found.';
 
 create function public.read_heartbeat(caller jsonb, agent_id text) returns json
 language plpgsql

@@ -34,6 +34,7 @@ create table mesh.liveness (
   agent_id agents.agent_id primary key,
   last_seen timestamptz,
   config_version_applied bigint,
+  waits_until timestamptz,
 
   constraint liveness_is_of_a_peer foreign key (agent_id) references mesh.peers (agent_id) on delete cascade
 )
@@ -45,15 +46,22 @@ comment on table mesh.liveness is
   'What heartbeats write. Separate from peers, so that a heartbeat is as cheap as possible.';
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
+comment on column mesh.liveness.waits_until is
+  'When the wait ends that the agent announced with its last heartbeat. Until then it need not send '
+  'another.';
 
 create function mesh.is_online(liveness mesh.liveness, online_seconds integer) returns boolean
 language sql
 stable
 return coalesce(
-  (is_online.liveness).last_seen > now() - make_interval(secs => is_online.online_seconds), false
+  -- greatest ignores nulls: waits_until is null if the peer does not wait.
+  greatest((is_online.liveness).last_seen, (is_online.liveness).waits_until)
+    > now() - make_interval(secs => is_online.online_seconds),
+  false
 );
 comment on function mesh.is_online(mesh.liveness, integer) is
-  'Whether a peer was seen within the given number of seconds.';
+  'Whether a peer was seen within the given number of seconds, or holds a request that it said '
+  'would wait until then.';
 
 create function mesh.map_entry(
   peer mesh.peers,
@@ -83,8 +91,11 @@ begin atomic
     (map_entry.peer).endpoint,
     array[host((map_entry.lease).ipv4), host((map_entry.lease).ipv6)],
     agents.iso_timestamp((map_entry.liveness).last_seen),
+    -- As mesh.is_online, written out for a map of thousands.
     coalesce(
-      (map_entry.liveness).last_seen > now() - make_interval(secs => map_entry.online_seconds), false
+      greatest((map_entry.liveness).last_seen, (map_entry.liveness).waits_until)
+        > now() - make_interval(secs => map_entry.online_seconds),
+      false
     ),
     agents.iso_timestamp((map_entry.peer).registered_at),
     agents.iso_timestamp((map_entry.peer).updated_at),

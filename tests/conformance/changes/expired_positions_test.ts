@@ -34,6 +34,38 @@ for (
   );
 }
 
+for (const service of ["/agent-artifacts", "/agent-mesh"]) {
+  artifactTest(
+    `${service}/wait after a position of another epoch, of none, or of the future → 422 position_expired, by its field`,
+    async ({ builder }) => {
+      const events = await latestOf(builder, "/agent-artifacts/events");
+      const inbox = await latestOf(builder, "/agent-artifacts/inbox");
+      const [epoch] = events.split("-");
+      const expired = (place: string, future: string) => [
+        `${OTHER_EPOCH}-${place}`,
+        place,
+        `${epoch}-${future}`,
+      ];
+      const wrong = [
+        ...expired("3:3:", `${FUTURE}:${FUTURE}:`).map((inbox_after) => ({
+          path: "inbox_after",
+          body: { inbox_after, events_after: events },
+        })),
+        ...expired("3.0", `${FUTURE}.0`).map((events_after) => ({
+          path: "events_after",
+          body: { inbox_after: inbox, events_after },
+        })),
+      ];
+      for (const { path, body } of wrong) {
+        for (const wait of [{}, { wait_seconds: 5 }]) {
+          const answer = await post(`${service}/wait`, { as: builder, body: { ...body, ...wait } });
+          assert.deepEqual(assertError(answer, 422, "position_expired"), { path });
+        }
+      }
+    },
+  );
+}
+
 artifactTest(
   "/inbox with a cursor whose grant does not exist → 422 position_expired",
   async ({ planner, builder }) => {

@@ -118,7 +118,7 @@ artifactTest(
     for (const from_agent of ["", "a b", 1, null]) {
       assertInvalid(await ask({ from_agent }), "from_agent");
     }
-    for (const wait_seconds of [-1, 51, 1.5, "1", null]) {
+    for (const wait_seconds of [-1, 141, 1.5, "1", null]) {
       assertInvalid(await ask({ wait_seconds }), "wait_seconds");
     }
   },

@@ -25,6 +25,7 @@ function requestsAbout(one: Agent, other: Agent): Record<string, object> {
     "acl/revoke": ruleBetween(one, other),
     "psk/rotate": { a: one.id, b: other.id },
     "events": { agent_id: one.id },
+    "wait": { agent_id: one.id },
     [UNLISTED]: {},
   };
 }

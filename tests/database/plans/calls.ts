@@ -46,6 +46,10 @@ const LATER_EVENTS = {
   types: ["artifact.committed"],
   after: `${EPOCH}-1000000000.0`,
 };
+/** What /wait asks for: since the beginning, and since all that the tables hold. */
+const WAIT = { agent_id: null, inbox_after: BEGINNING, events_after: `${EPOCH}-3.0` };
+const BEGUN = { config_version: 1, wait_seconds: 140 };
+const LATER = { inbox_after: END, events_after: LATER_EVENTS.after };
 const GIVEN = { caller: as(HOARDER), agent_id: null, max_entries: 100, cursor: null };
 /** What a page of events may walk, and a second look at each. */
 const ONE_WALK = { rows: 6_000, pages: 9_000 };
@@ -269,7 +273,19 @@ export const CALLS: readonly PlannedCall[] = [
       { kind: "configuration", caller: as(PEER), agent_id: null, version: 1 },
       { ...LATER_EVENTS, caller: as(HOARDER), agent_id: null },
       { ...LATER_EVENTS, caller: OPERATOR, agent_id: null },
+      { kind: "all", caller: as(GRANTEE), agent_id: null, version: 1, ...LATER },
     ],
+  }),
+  call("begin_wait", { caller: as(GRANTEE), ...WAIT, events_after: null, ...BEGUN }, {
+    bounds: ONE_WALK,
+  }),
+  call("begin_wait", { caller: as(PEER), ...WAIT, events_after: null, ...BEGUN }, {
+    circumstances: "of a peer",
+  }),
+  call("read_news", { caller: as(GRANTEE), ...WAIT, events_after: null }, { bounds: ONE_WALK }),
+  call("read_news", { caller: as(HOARDER), ...WAIT }, {
+    circumstances: "beside many events",
+    bounds: ONE_WALK,
   }),
   call("delete_artifact", { caller: as(HOARDER), artifact_id: artifactIdOf(POPULAR) }),
 

@@ -29,6 +29,9 @@ const MESH = { caller: as(PEER), agent_id: PEER };
 
 export const MESH_CALLS: readonly PlannedCall[] = [
   call("record_heartbeat", { ...MESH, config_version: 1 }),
+  call("record_heartbeat", { ...MESH, config_version: 1, wait_seconds: 140 }, {
+    circumstances: "that waits",
+  }),
   call("read_heartbeat", MESH),
   call("register_peer", { ...MESH, ...registeredPeer }),
   call("register_peer", { caller: as(OWNER), agent_id: OWNER, ...registeredPeer }, {

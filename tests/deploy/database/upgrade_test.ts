@@ -79,7 +79,7 @@ alter table agents.keys alter column noted drop not null;
 
 /** How the functions of a folder word their configurations. */
 async function renderingOf(folder: string): Promise<{ renderingRevision: number }> {
-  const file = join(folder, "supabase", "functions", "agent-mesh", "config_version.ts");
+  const file = join(folder, "supabase", "functions", "_shared", "waiting", "config_version.ts");
   const { RENDERING_REVISION } = await import(pathToFileURL(file).href);
   assert.ok(Number.isInteger(RENDERING_REVISION));
   return { renderingRevision: RENDERING_REVISION };

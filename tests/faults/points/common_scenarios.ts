@@ -72,6 +72,26 @@ function userScenario(functionName: FunctionName): Scenario {
   };
 }
 
+/** Of an agent with a peer, so that it is a heartbeat as well. */
+function waitScenario(functionName: FunctionName): Scenario {
+  return {
+    functionName,
+    path: "/wait",
+    settled: ["200"],
+    async arrange() {
+      const waiter = await createAgent("waiter");
+      await join(waiter);
+      const { config_version } = await netmapOf(waiter);
+      // What changes is looked for once a second, from a second after the heartbeat is recorded on.
+      const body = { config_version, inbox_after: "3:3:", wait_seconds: 4 };
+      return {
+        request: { as: waiter, body },
+        holds: async () => assert.equal((await netmapOf(waiter)).peers[0]?.online, true),
+      };
+    },
+  };
+}
+
 export const COMMON_SCENARIOS: readonly Scenario[] = [
   ...FUNCTIONS.flatMap((functionName): Scenario[] => [
     {
@@ -98,6 +118,7 @@ export const COMMON_SCENARIOS: readonly Scenario[] = [
         return { request: { as: asker, body: { agent_id: asker.id } } };
       },
     },
+    waitScenario(functionName),
   ]),
   mcpScenario({
     functionName: "agent-artifacts",

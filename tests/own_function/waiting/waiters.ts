@@ -7,27 +7,28 @@ import type { Intercept, Passing, Proxy } from "../proxy.ts";
 
 const POLL = "/rest/v1/rpc/find_changes";
 
-export interface WaitingRequest {
-  readonly answer: Promise<Answer<InboxPage>>;
+export interface WaitingRequest<Body = InboxPage> {
+  readonly answer: Promise<Answer<Body>>;
   /** Goes away without an answer. */
   abort(): void;
 }
 
-/** Waits in the inbox of the agent, for longer than any test lasts. */
-export function waitInInbox(
+/** Waits in the inbox of the agent, or for `asked`, for longer than any test lasts. */
+export function waitInInbox<Body = InboxPage>(
   own: Pick<OwnFunction, "process">,
   agent: Agent,
-): WaitingRequest {
+  asked: { readonly path: string; readonly body: object } = { path: "/inbox", body: {} },
+): WaitingRequest<Body> {
   const controller = new AbortController();
   const request = async () => {
-    const response = await fetch(`${own.process.url}/agent-artifacts/inbox`, {
+    const response = await fetch(`${own.process.url}/agent-artifacts${asked.path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${agent.key}` },
-      body: JSON.stringify({ wait_seconds: 50 }),
+      body: JSON.stringify({ ...asked.body, wait_seconds: 140 }),
       signal: controller.signal,
     });
     const { status, headers } = response;
-    return { status, headers, body: await response.json() as InboxPage };
+    return { status, headers, body: await response.json() as Body };
   };
   const answer = request();
   // Whoever goes away does not mind.

@@ -17,17 +17,20 @@ interface Listed<What> {
 
 const PLATFORM = { settings: { supabaseUrl: "http://127.0.0.1" } };
 
-/** What a function's app.ts lists of a folder, each loaded from the module that it names. */
+/** Where operations are: a function's own, and those that both have. */
+const OPERATIONS = ["./routes", "../_shared"];
+
+/** What a function's app.ts lists of these folders, each loaded from the module that it names. */
 async function readListed<What>(
   functionName: string,
-  { folder, create }: { readonly folder: string; readonly create: string },
+  { folders, create }: { readonly folders: readonly string[]; readonly create: string },
 ): Promise<Listed<What>[]> {
   const directory = join(PROJECT, "supabase/functions", functionName);
   const source = await readFile(join(directory, "app.ts"), "utf8");
-  const lines = source.matchAll(/^ +"(\/\S+)": \(\) => import\("\.\/(\S+)"\), \/\/ +(.+)$/gm);
+  const lines = source.matchAll(/^ +"(\/\S+)": \(\) => import\("(\S+)"\), \/\/ +(.+)$/gm);
   return await Promise.all(
     Array.from(lines)
-      .filter(([, , module = ""]) => module.startsWith(`${folder}/`))
+      .filter(([, , module = ""]) => folders.some((folder) => module.startsWith(`${folder}/`)))
       .map(async ([, path = "", module = "", comment = ""]) => ({
         path,
         comment,
@@ -37,11 +40,11 @@ async function readListed<What>(
 }
 
 function readOperations(functionName: string): Promise<Listed<Operation>[]> {
-  return readListed(functionName, { folder: "routes", create: "createOperation" });
+  return readListed(functionName, { folders: OPERATIONS, create: "createOperation" });
 }
 
 function readLinks(functionName: string): Promise<Listed<Link>[]> {
-  return readListed(functionName, { folder: "links", create: "createLink" });
+  return readListed(functionName, { folders: ["./links"], create: "createLink" });
 }
 
 for (const name of FUNCTIONS) {
@@ -49,7 +52,8 @@ for (const name of FUNCTIONS) {
     const operations = await readOperations(name);
     const source = await readFile(join(PROJECT, "supabase/functions", name, "app.ts"), "utf8");
     const links = await readLinks(name);
-    assert.equal(operations.length, source.split('": () => import("./routes/').length - 1);
+    const imports = source.match(/": \(\) => import\("(?:\.\/routes|\.\.\/_shared)\//g);
+    assert.equal(operations.length, imports?.length);
     assert.equal(links.length, source.split('": () => import("./links/').length - 1);
     for (const { path, comment, operation } of [...operations, ...links]) {
       assert.equal(comment, operation.callers, path);

@@ -149,10 +149,21 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "GivenGrant",
         "Grant",
         "InboxEntry",
+        "News",
         "RegisteredArtifact",
         "VerifyingArtifact",
       ],
-      ["Error", "Event", "Heartbeat", "Netmap", "Peer", "Rule", "RuleRequest", "VisiblePeer"],
+      [
+        "Error",
+        "Event",
+        "Heartbeat",
+        "Netmap",
+        "News",
+        "Peer",
+        "Rule",
+        "RuleRequest",
+        "VisiblePeer",
+      ],
     ],
   );
 });

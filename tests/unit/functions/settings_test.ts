@@ -36,6 +36,7 @@ const PLATFORM_SETTINGS = {
   rateLimitRequestsAtOnce: 64,
   rateLimitAnonymousPerMinute: 600,
   waitsAtOnce: 1000,
+  meshHeartbeatSeconds: 30,
   usageWriteSeconds: 60,
   mcpAllowedOrigins: null,
   acceptLegacyKeys: false,
@@ -66,7 +67,6 @@ Deno.test("readMeshSettings() with what the platform gives → every key, and th
     meshMaxRequests: 1000,
     meshMaxRequestsPerTarget: 100,
     meshOnlineSeconds: 90,
-    meshHeartbeatSeconds: 30,
     pskEncryptionKeys: null,
   });
 });
@@ -114,6 +114,7 @@ const BAD_PLATFORM_VALUES: BadValues = {
   RATE_LIMIT_REQUESTS_AT_ONCE: ["-1", "1.5"],
   RATE_LIMIT_ANONYMOUS_PER_MINUTE: ["-1", "1000001"],
   WAITS_AT_ONCE: ["0", "100001", "many"],
+  MESH_HEARTBEAT_SECONDS: ["x"],
   USAGE_WRITE_SECONDS: ["-1", "3601", "a minute"],
   MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
   ACCEPT_LEGACY_KEYS: ["yes", "1", "TRUE", "true,false"],
@@ -142,7 +143,6 @@ const BAD_MESH_VALUES: BadValues = {
   MESH_MAX_RULES: ["0"],
   MESH_MAX_REQUESTS: ["many"],
   MESH_ONLINE_SECONDS: ["0"],
-  MESH_HEARTBEAT_SECONDS: ["x"],
   PSK_ENCRYPTION_KEYS: [
     "short",
     encryptionKey(1).slice(1),

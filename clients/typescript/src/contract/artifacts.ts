@@ -53,6 +53,10 @@ export interface paths {
     /** List what an agent did and what happened to it, oldest first. */
     post: operations["events"];
   };
+  "/wait": {
+    /** Wait for everything that an agent is told, in one request. */
+    post: operations["wait"];
+  };
   "/sweep": {
     /** Remove expired, deleted and abandoned files, and old events. */
     post: operations["sweep"];
@@ -414,6 +418,26 @@ export interface components {
       superseded?: string;
       /** @description The artifact that replaced this one under its name. */
       superseded_by?: string;
+    };
+    News: {
+      /** @description If the agent runs another version, call /wg_config. Missing without a peer. */
+      config_version?: number;
+      /** @description Present with `inbox_after`. If `changed`, call /inbox. */
+      inbox?: {
+        /** @description Nothing that came before it is new. Send it as the next position. */
+        latest: string;
+        /** @description Whether something is new. */
+        changed: boolean;
+      };
+      /** @description Present with `events_after`. If `changed`, call /events. */
+      events?: {
+        /** @description Nothing that came before it is new. Send it as the next position. */
+        latest: string;
+        /** @description Whether something is new. */
+        changed: boolean;
+      };
+      /** @description Without `wait_seconds`, send the next request after this many seconds. */
+      heartbeat_interval_seconds: number;
     };
   };
 }
@@ -798,6 +822,35 @@ export interface operations {
             /** @description Whether to send the next request at once, because there is more. */
             more: boolean;
           };
+        };
+      };
+    };
+  };
+  wait: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Required from the operator. An agent may only name itself. */
+          agent_id?: string;
+          /** @description The `config_version` of the configuration that the agent runs now. */
+          config_version?: number;
+          /** @description The `latest` of an answer of /inbox, or of `inbox` here. */
+          inbox_after?: string;
+          /** @description The `latest` of an answer of /events, or of `events` here. */
+          events_after?: string;
+          /**
+           * @description How many seconds to wait for something new.
+           * @default 0
+           */
+          wait_seconds?: number;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["News"];
         };
       };
     };

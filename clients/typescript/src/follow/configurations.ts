@@ -1,7 +1,8 @@
 import type { MeshAnswer } from "../contract/types.ts";
 import type { CallOptions, Connection } from "../http/connection.ts";
 import { pause } from "../http/retries.ts";
-import { WAIT_SECONDS } from "./waiting.ts";
+import { waitForNews } from "./held_request.ts";
+import { postAndWait } from "./waiting.ts";
 
 type Configuration = MeshAnswer<"/wg_config">;
 type Heartbeat = MeshAnswer<"/peer/heartbeat">;
@@ -30,14 +31,12 @@ export async function* followConfigurations(
     );
     yield configuration;
     const applied = configuration.config_version;
+    if (await waitForNews(connection, "config_version", applied, options)) continue;
     let heartbeat: Heartbeat;
     do {
       const sentAt = performance.now();
-      heartbeat = await connection.post<Heartbeat>("/peer/heartbeat", {
-        ...self,
-        config_version: applied,
-        wait_seconds: WAIT_SECONDS,
-      }, options);
+      const body = { ...self, config_version: applied };
+      heartbeat = await postAndWait<Heartbeat>(connection, "/peer/heartbeat", body, options);
       const isUnchanged = heartbeat.config_version === applied;
       if (isUnchanged && performance.now() - sentAt < 1000) {
         // This deployment does not support waiting.

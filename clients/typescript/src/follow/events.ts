@@ -1,6 +1,7 @@
 import type { ArtifactsAnswer, MeshAnswer } from "../contract/types.ts";
 import type { Connection } from "../http/connection.ts";
-import { type FollowOptions, restAfterWait, startsOver, WAIT_SECONDS } from "./waiting.ts";
+import { waitForNews } from "./held_request.ts";
+import { type FollowOptions, postAndWait, restAfterWait, startsOver } from "./waiting.ts";
 
 export interface EventsOptions extends FollowOptions {
   /** Only newer events: a position from `onPosition`. */
@@ -23,20 +24,28 @@ export async function* followEvents<ItsPage extends Page>(
   options: EventsOptions,
 ): AsyncGenerator<ItsPage["events"][number], void, undefined> {
   let { after } = options;
+  let isBehind = true;
   while (true) {
-    const isWaiting = options.wait === true && after !== undefined;
     const sentAt = performance.now();
+    let isWaiting = false;
     let page: ItsPage;
     try {
-      page = await connection.post<ItsPage>("/events", {
+      // What is new of these types, only /events tells.
+      const isTold: boolean = !isBehind && options.types === undefined &&
+        await waitForNews(connection, "events_after", after!, options);
+      isWaiting = !isBehind && !isTold;
+      const body = {
         ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
         ...(options.types !== undefined && { types: options.types }),
         ...(after !== undefined && { after }),
-        ...(isWaiting && { wait_seconds: WAIT_SECONDS }),
-      }, options);
+      };
+      page = isWaiting
+        ? await postAndWait<ItsPage>(connection, "/events", body, options)
+        : await connection.post<ItsPage>("/events", body, options);
     } catch (error) {
       if (!startsOver(error, options)) throw error;
       after = undefined;
+      isBehind = true;
       await restAfterWait(sentAt, connection, options);
       continue;
     }
@@ -44,6 +53,7 @@ export async function* followEvents<ItsPage extends Page>(
     after = page.latest;
     options.onPosition?.(after);
     if (!options.wait && !page.more) return;
+    isBehind = page.more;
     if (isWaiting && page.events.length === 0) await restAfterWait(sentAt, connection, options);
   }
 }

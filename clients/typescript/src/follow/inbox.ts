@@ -1,12 +1,13 @@
 import type { ArtifactsAnswer, ArtifactsRequest, InboxEntry } from "../contract/types.ts";
 import type { Connection } from "../http/connection.ts";
 import { everyPage } from "../http/pages.ts";
+import { waitForNews } from "./held_request.ts";
 import {
   type FollowOptions,
   pollPause,
+  postAndWait,
   restAfterWait,
   startsOver,
-  WAIT_SECONDS,
 } from "./waiting.ts";
 
 export interface InboxOptions extends FollowOptions {
@@ -38,13 +39,16 @@ export async function* followInbox(
   let after = options.after;
   let isFirst = true;
   while (true) {
-    const waitSeconds = options.wait && !isFirst ? WAIT_SECONDS : 0;
     const sentAt = performance.now();
-    const round = readRound(connection, { request, after, waitSeconds }, options);
+    let isWaiting = false;
     let position: string | undefined;
     const seen = new Set<string>();
     try {
-      for await (const page of round) {
+      // What is new of one sender, only /inbox tells.
+      const isTold = !isFirst && after !== undefined && options.fromAgent === undefined &&
+        await waitForNews(connection, "inbox_after", after, options);
+      isWaiting = !isFirst && after !== undefined && !isTold;
+      for await (const page of readRound(connection, { request, after, isWaiting }, options)) {
         // The first page's: grants that arrive while the other pages are read are newer.
         position ??= page.latest;
         for (const grant of page.grants) {
@@ -72,7 +76,7 @@ export async function* followInbox(
       shown.clear();
       for (const id of seen) shown.add(id);
       await pollPause(connection, options);
-    } else if (waitSeconds > 0 && seen.size === 0) {
+    } else if (isWaiting && seen.size === 0) {
       await restAfterWait(sentAt, connection, options);
     }
     isFirst = false;
@@ -82,23 +86,24 @@ export async function* followInbox(
 interface Round {
   readonly request: Request;
   readonly after: string | undefined;
-  readonly waitSeconds: number;
+  readonly isWaiting: boolean;
 }
 
 /** The grants since a position, page by page. Only the request for the first page waits. */
 function readRound(
   connection: Connection,
-  { request, after, waitSeconds }: Round,
+  { request, after, isWaiting }: Round,
   options: InboxOptions,
 ): AsyncGenerator<Page, void, undefined> {
-  return everyPage(({ cursor }) =>
-    connection.post<Page>("/inbox", {
+  return everyPage(({ cursor }) => {
+    const body = {
       ...request,
       limit: 1000,
       ...(after !== undefined && { after }),
-      ...(cursor !== undefined
-        ? { cursor }
-        : after !== undefined && waitSeconds > 0 && { wait_seconds: waitSeconds }),
-    }, options)
-  );
+      ...(cursor !== undefined && { cursor }),
+    };
+    return isWaiting && cursor === undefined
+      ? postAndWait<Page>(connection, "/inbox", body, options)
+      : connection.post<Page>("/inbox", body, options);
+  });
 }

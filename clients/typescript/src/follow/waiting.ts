@@ -2,8 +2,6 @@ import { AgentError } from "../http/agent_error.ts";
 import type { CallOptions, Connection } from "../http/connection.ts";
 import { pause } from "../http/retries.ts";
 
-/** How long one call waits. */
-export const WAIT_SECONDS = 50;
 /** Between two requests to a deployment that does not support waiting. */
 const POLL_SECONDS = 2;
 
@@ -25,6 +23,24 @@ export function startsOver(error: unknown, options: FollowOptions): boolean {
   return true;
 }
 
+/** POSTs to an operation that waits, for as long as requests of this connection can. */
+export async function postAndWait<Answer>(
+  connection: Connection,
+  path: string,
+  body: object,
+  options: CallOptions,
+): Promise<Answer> {
+  const { waitLength } = connection;
+  const post = () =>
+    connection.post<Answer>(path, { ...body, wait_seconds: waitLength.seconds }, options);
+  try {
+    return await post();
+  } catch (error) {
+    if (!(error instanceof AgentError) || !waitLength.isTooLong(error)) throw error;
+    return await post();
+  }
+}
+
 /**
  * Call it after a wait without a result. If that ended at once, it pauses before the next one. This
  * happens when a process of the service ends, or when a key has too many waits.
@@ -34,7 +50,7 @@ export async function restAfterWait(
   connection: Connection,
   options: CallOptions,
 ): Promise<void> {
-  if (performance.now() - sentAt > 1000) return;
+  if (performance.now() - sentAt > Math.min(1000, connection.waitLength.seconds * 900)) return;
   await pause(1000 * (1 + Math.random()), connection.signalOf(options));
 }
 

@@ -150,6 +150,23 @@ export class ArtifactOperations {
   }
 
   /**
+   * Tells which of these positions have something new: the inbox, the events of both functions, the
+   * mesh configuration. With `wait_seconds`, it waits until one has. If the agent has a peer in the
+   * mesh, this is its heartbeat, too.
+   *
+   * @example
+   * ```ts
+   * const { inbox } = await files.wait({ inbox_after: position, wait_seconds: 140 });
+   * ```
+   */
+  wait(
+    request: ArtifactsRequest<"/wait"> = {},
+    options: CallOptions = {},
+  ): Promise<ArtifactsAnswer<"/wait">> {
+    return this.post<"/wait">("/wait", this.own(request), options);
+  }
+
+  /**
    * For the operator: removes expired artifacts, a limited number in each call.
    *
    * @example

@@ -44,7 +44,7 @@ const ANNOTATIONS: Readonly<Record<Effect, Omit<Annotations, "openWorldHint">>> 
 const listsOfTools = new WeakMap<LoadOperations, () => Promise<Tool[]>>();
 
 /**
- * Every operation that an agent can call, as a tool. Made once: it takes as long as serving many
+ * Every operation that a model can call, as a tool. Made once: it takes as long as serving many
  * requests. Without output schemas: hosts put what a tool declares into a model's context, and the
  * answers are described by /openapi.json.
  */
@@ -65,7 +65,7 @@ async function describeTools(
   const loaded = await Promise.all(
     Array.from(operations, async ([path, load]) => [path, await load()] as const),
   );
-  return loaded.filter(([, operation]) => isForAgents(operation)).flatMap(([path, operation]) =>
+  return loaded.filter(([, operation]) => isForModels(operation)).flatMap(([path, operation]) =>
     toolsOf(path, definition).map((tool) => describeTool(path, operation, tool))
   );
 }
@@ -93,15 +93,15 @@ export async function callTool(
     .flatMap((path) => toolsOf(path, definition).map((tool) => [path, tool] as const))
     .find(([path, tool]) => nameOf(path, tool) === name) ?? [];
   const operation = path && await operations.get(path)?.();
-  if (!path || !operation || !isForAgents(operation)) return null;
+  if (!path || !operation || !isForModels(operation)) return null;
   if (tool?.call === undefined) return { body: await mcp.run(path, given) };
   const added = parseBody(tool.additions ?? z.object({}), given) as Record<string, unknown>;
   return await tool.call(mcp, { given, added });
 }
 
-/** The operator's own operations are for its commands: it has no model call them. */
-function isForAgents({ callers }: Operation): boolean {
-  return callers !== "the operator";
+/** The operator's operations are for its commands, and some for programs: no model calls them. */
+function isForModels({ callers, isForPrograms }: Operation): boolean {
+  return callers !== "the operator" && isForPrograms !== true;
 }
 
 /** `/peer/register` → `peer_register`. */

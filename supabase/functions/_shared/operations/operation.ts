@@ -48,6 +48,8 @@ export interface Operation {
   readonly identification: "required" | "none";
   /** Where nobody is identified: by what requests are counted for the limits of rate. */
   readonly limitedBy?: (input: unknown) => string;
+  /** It is no tool of MCP: a program holds it, and a conversation has others for what it tells. */
+  readonly isForPrograms?: true;
   /** Only this project's own commands call it. It is no part of the contract that others read. */
   readonly isUnlisted?: true;
   readonly request: z.ZodType;

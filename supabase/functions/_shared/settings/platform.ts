@@ -43,6 +43,13 @@ export const PLATFORM_VARIABLES = {
     maximum: 100_000,
     meaning: "The most requests that wait in one process at once.",
   }),
+  // Of both, because either answers /wait, which is a heartbeat as well.
+  meshHeartbeatSeconds: integer({
+    name: "MESH_HEARTBEAT_SECONDS",
+    default: 30,
+    maximum: 86_400,
+    meaning: "How long heartbeats that do not wait are told to be apart, in seconds.",
+  }),
   usageWriteSeconds: integer({
     name: "USAGE_WRITE_SECONDS",
     default: 60,

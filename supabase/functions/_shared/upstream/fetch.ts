@@ -40,6 +40,7 @@ export const REPEATABLE: ReadonlySet<string> = new Set([
   "read_heartbeat",
   "read_mesh_metrics",
   "read_netmap",
+  "read_news",
   "read_wg_config",
 ]);
 

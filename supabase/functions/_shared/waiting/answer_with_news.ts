@@ -56,7 +56,7 @@ export async function answerWithNews<Answer>(
     while (!hasNews(answer)) {
       const milliseconds = endsAt - performance.now();
       if (milliseconds <= 0) break;
-      // For up to 50 seconds the request does nothing, and is not counted among those at once.
+      // For up to 140 seconds the request does nothing, and is not counted among those at once.
       const end = await slot.whileFree(() =>
         waits.wait(waitAfter(answer), { milliseconds, listener: request.signal, place })
       );

@@ -15,7 +15,16 @@ export type Wait =
     | { readonly kind: "inbox"; readonly from_agent: string | null; readonly after: string }
     | { readonly kind: "configuration"; readonly version: number }
     | { readonly kind: "events"; readonly types: readonly string[]; readonly after: string }
+    | AllNews
   );
+
+/** What /wait waits for; null: not for that. */
+interface AllNews {
+  readonly kind: "all";
+  readonly version: number | null;
+  readonly inbox_after: string | null;
+  readonly events_after: string | null;
+}
 
 /**
  * How a wait ends: there is something to tell; its time is over; nobody listens any more; or it has
@@ -142,6 +151,12 @@ function moveOn(wait: Wait, { inbox_position, events_position }: Changes): Wait 
       return { ...wait, after: inbox_position };
     case "events":
       return { ...wait, after: events_position };
+    case "all":
+      return {
+        ...wait,
+        inbox_after: wait.inbox_after && inbox_position,
+        events_after: wait.events_after && events_position,
+      };
     case "configuration":
       return wait;
   }

@@ -13,6 +13,11 @@ import {
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import {
+  INBOX_POSITION,
+  POSITION_RULE,
+  SENT_INBOX_POSITION,
+} from "../../_shared/waiting/positions.ts";
+import {
   CURSOR,
   nextCursor,
   sentArtifactId,
@@ -36,16 +41,10 @@ const inboxEntry = z.object({
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
 }).meta({ id: "InboxEntry" });
 
-/** The epoch of the database, and the snapshot of it that an inbox was read in. */
-const POSITION = /^[0-9a-f]{12}-[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
-
-/** Earlier deployments gave positions without an epoch: they have expired. */
-const SENT_BACK = /^(?:[0-9a-f]{12}-)?[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
-
 const response = z.object({
   grants: z.array(inboxEntry),
   next_cursor: nextCursor,
-  latest: z.string().regex(POSITION)
+  latest: z.string().regex(INBOX_POSITION)
     .meta({
       description: "The `after` of the next request.",
       examples: ["3f9c1a2b4d5e-81234:81234:"],
@@ -67,7 +66,7 @@ export function createOperation(platform: Platform): Operation {
       agent_id: subject.meta({ examples: ["builder"] }),
       from_agent: agentId.optional()
         .meta({ description: "Only grants from this agent.", examples: ["planner"] }),
-      after: z.string().regex(SENT_BACK, "Must be the latest of an earlier answer.").optional()
+      after: z.string().regex(SENT_INBOX_POSITION, POSITION_RULE).optional()
         .meta({
           description: "The `latest` of an earlier answer.",
           examples: ["3f9c1a2b4d5e-81230:81230:"],

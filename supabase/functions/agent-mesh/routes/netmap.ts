@@ -5,7 +5,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { RENDERING_REVISION } from "../config_version.ts";
+import { RENDERING_REVISION } from "../../_shared/waiting/config_version.ts";
 import { peer, port, rule, sentConfigVersion, sentPskVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 

@@ -5,7 +5,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { configVersion } from "../config_version.ts";
+import { configVersion } from "../../_shared/waiting/config_version.ts";
 import { sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
@@ -44,7 +44,8 @@ export function createOperation(platform: Platform<MeshSettings>): Operation {
   const { callDatabase, settings } = platform;
   return defineOperation({
     summary: "Report that the agent is online.",
-    description: "A heartbeat counts when it arrives. With `config_version` and `wait_seconds`, " +
+    description:
+      "A heartbeat counts when it arrives; one that waits, until its wait is over. With `config_version` and `wait_seconds`, " +
       "the answer comes as soon as the agent should run another version.",
     tag: "Peers",
     callers: "the agent itself",
@@ -57,7 +58,11 @@ export function createOperation(platform: Platform<MeshSettings>): Operation {
       const whose = { caller, agent_id: input.agent_id ?? null };
       const runs = input.config_version ?? null;
       const record = () =>
-        callDatabase<Recorded>("record_heartbeat", { ...whose, config_version: runs });
+        callDatabase<Recorded>("record_heartbeat", {
+          ...whose,
+          config_version: runs,
+          wait_seconds: input.wait_seconds,
+        });
       const { agent_id, last_seen, config_version } = input.wait_seconds === 0
         ? await record()
         : await (await import("../../_shared/waiting/answer_with_news.ts")).answerWithNews(

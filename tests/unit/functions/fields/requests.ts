@@ -109,8 +109,11 @@ async function importOperations(name: FunctionName): Promise<Operation[]> {
       ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_none"}'],
     ]),
   );
-  return await Promise.all(files.map(async (file) => {
-    const { createOperation } = await import(pathToFileURL(join(routes, file)).href);
-    return createOperation({ settings });
-  }));
+  const shared = join(PROJECT, "supabase/functions/_shared/waiting/wait.ts");
+  return await Promise.all(
+    [...files.map((file) => join(routes, file)), shared].map(async (file) => {
+      const { createOperation } = await import(pathToFileURL(file).href);
+      return createOperation({ settings });
+    }),
+  );
 }

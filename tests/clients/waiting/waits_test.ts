@@ -1,9 +1,9 @@
 /** What the clients ask a deployment that waits, whatever the one under test does. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { AgentFiles } from "../../clients/typescript/src/index.ts";
-import { portableSha256 } from "../../clients/typescript/src/platform/sha256.ts";
-import { bytesOf } from "./cast.ts";
+import { AgentFiles } from "../../../clients/typescript/src/index.ts";
+import { portableSha256 } from "../../../clients/typescript/src/platform/sha256.ts";
+import { bytesOf } from "../cast.ts";
 
 /** A client of a service that gives these answers, one after another, and what it was asked. */
 function answering(...answers: object[]) {
@@ -29,7 +29,7 @@ async function take<Item>(items: AsyncIterable<Item>, count: number): Promise<It
 
 Deno.test("inbox() with wait → goes on from the first page's position, and waits in the first page alone", async () => {
   const page = (grant_id: string, latest: string, next_cursor: string | null) => ({
-    grants: [{ grant_id }],
+    grants: [{ grant_id, from_agent: "planner" }],
     latest,
     next_cursor,
   });
@@ -42,18 +42,22 @@ Deno.test("inbox() with wait → goes on from the first page's position, and wai
   );
   const positions: string[] = [];
   const grants = await take(
-    files.inbox({ wait: true, onPosition: (position) => positions.push(position) }),
+    files.inbox({
+      wait: true,
+      fromAgent: "planner",
+      onPosition: (position) => positions.push(position),
+    }),
     5,
   );
   assert.deepEqual(grants.map(({ grant_id }) => grant_id.at(-1)).join(""), "21345");
   assert.deepEqual(positions, ["p1", "p3"]);
-  const limit = 1000;
+  const request = { from_agent: "planner", limit: 1000 };
   assert.deepEqual(asked, [
-    { limit },
-    { limit, cursor: "c1" },
-    { limit, after: "p1", wait_seconds: 50 },
-    { limit, after: "p1", cursor: "c2" },
-    { limit, after: "p3", wait_seconds: 50 },
+    request,
+    { ...request, cursor: "c1" },
+    { ...request, after: "p1", wait_seconds: 140 },
+    { ...request, after: "p1", cursor: "c2" },
+    { ...request, after: "p3", wait_seconds: 140 },
   ]);
 });
 
@@ -70,8 +74,9 @@ Deno.test("events() → the pages that there are; with wait → on from the newe
     { types: ["grant.created"], after: "p1" },
   ]);
   const waiting = answering(page("1", "p1", false), page("2", "p2", false));
-  assert.equal((await take(waiting.files.events({ wait: true }), 2)).length, 2);
-  assert.deepEqual(waiting.asked, [{}, { after: "p1", wait_seconds: 50 }]);
+  const types = ["grant.created"];
+  assert.equal((await take(waiting.files.events({ wait: true, types }), 2)).length, 2);
+  assert.deepEqual(waiting.asked, [{ types }, { types, after: "p1", wait_seconds: 140 }]);
 });
 
 Deno.test("a wait that is refused with retry-after → asked again without waiting, then waited for again", async () => {
@@ -80,7 +85,7 @@ Deno.test("a wait that is refused with retry-after → asked again without waiti
       { error: { code: "upstream_unavailable", message: "Full.", retryable: true } },
       { status: 503, headers: { "retry-after": "1" } },
     );
-  const grants = (...ids: string[]) => ids.map((grant_id) => ({ grant_id }));
+  const grants = (...ids: string[]) => ids.map((grant_id) => ({ grant_id, from_agent: "planner" }));
   const { files, asked } = answering(
     { grants: [], latest: "p1", next_cursor: null },
     refusal(),
@@ -88,15 +93,15 @@ Deno.test("a wait that is refused with retry-after → asked again without waiti
     { grants: grants("grant_2"), latest: "p3", next_cursor: null },
   );
   const sentAt = performance.now();
-  const taken = await take(files.inbox({ wait: true }), 2);
+  const taken = await take(files.inbox({ wait: true, fromAgent: "planner" }), 2);
   assert.ok(performance.now() - sentAt >= 1000, "not before retry-after is over");
   assert.deepEqual(taken.map(({ grant_id }) => grant_id), ["grant_1", "grant_2"]);
-  const limit = 1000;
+  const request = { from_agent: "planner", limit: 1000 };
   assert.deepEqual(asked, [
-    { limit },
-    { limit, after: "p1", wait_seconds: 50 },
-    { limit, after: "p1" },
-    { limit, after: "p2", wait_seconds: 50 },
+    request,
+    { ...request, after: "p1", wait_seconds: 140 },
+    { ...request, after: "p1" },
+    { ...request, after: "p2", wait_seconds: 140 },
   ]);
 });
 

@@ -1,0 +1,138 @@
+import type { MeshAnswer, MeshRequest } from "../contract/types.ts";
+import { AgentError } from "../http/agent_error.ts";
+import type { CallOptions, Connection } from "../http/connection.ts";
+import { pause } from "../http/retries.ts";
+import { postAndWait, restAfterWait } from "./waiting.ts";
+
+type Answer = MeshAnswer<"/wait">;
+/** What one request can wait for, by the fields of the operation. */
+type Positions = Required<Pick<MeshRequest<"/wait">, Field>>;
+type Field = "config_version" | "inbox_after" | "events_after";
+
+interface Waiter {
+  readonly connection: Connection;
+  readonly options: CallOptions;
+  position: Positions[Field];
+  readonly resolve: (isTold: boolean) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Whoever begins to wait, or was told of news, is seldom alone: then one request is for all. */
+const REGROUPING_MILLISECONDS = 100;
+
+/** The requests that are held now, of all callers. */
+const held: HeldRequest[] = [];
+
+/**
+ * Resolves with true when there is something new after a position. Everything that one caller waits
+ * for, on both functions, is in one held request. Resolves with false if the deployment lacks
+ * /wait: then wait in another way.
+ */
+export function waitForNews<Its extends Field>(
+  connection: Connection,
+  field: Its,
+  position: Positions[Its],
+  options: CallOptions,
+): Promise<boolean> {
+  if (!connection.hasWait) return Promise.resolve(false);
+  const signal = connection.signalOf(options);
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  const own = held.find((request) => request.hasRoom(connection, field)) ?? new HeldRequest();
+  return new Promise((resolve, reject) => {
+    const onAbort = () => own.leave(field, signal!.reason);
+    const settle = <Value>(end: (value: Value) => void) => (value: Value) => {
+      signal?.removeEventListener("abort", onAbort);
+      end(value);
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const settled = { resolve: settle(resolve), reject: settle(reject) };
+    own.join(field, { connection, options, position, ...settled });
+  });
+}
+
+/** One request to /wait at a time, for at most one waiter of each field. */
+class HeldRequest {
+  readonly #waiters = new Map<Field, Waiter>();
+  /** Aborted to send another request in its place. */
+  #underWay = new AbortController();
+
+  hasRoom({ caller }: Connection, field: Field): boolean {
+    const [first] = this.#waiters.values();
+    return first !== undefined && !this.#waiters.has(field) &&
+      first.connection.caller.every((value, index) => value === caller[index]);
+  }
+
+  join(field: Field, waiter: Waiter): void {
+    this.#waiters.set(field, waiter);
+    this.#underWay.abort();
+    if (this.#waiters.size > 1) return;
+    held.push(this);
+    void this.#run();
+  }
+
+  /** Ends one wait with a reason. */
+  leave(field: Field, reason: unknown): void {
+    this.#take(field)?.reject(reason);
+    if (this.#waiters.size === 0) this.#underWay.abort();
+  }
+
+  async #run(): Promise<void> {
+    await pause(REGROUPING_MILLISECONDS);
+    while (this.#waiters.size > 0) {
+      this.#underWay = new AbortController();
+      const { signal } = this.#underWay;
+      try {
+        if (await this.#ask(signal)) await pause(REGROUPING_MILLISECONDS);
+      } catch (error) {
+        if (!signal.aborted) this.#fail(error);
+      }
+    }
+  }
+
+  /** Sends one request. Whether somebody was told something. */
+  async #ask(signal: AbortSignal): Promise<boolean> {
+    const [first] = this.#waiters.values();
+    const { connection, options } = first!;
+    const { agentId } = connection;
+    const asked = [...this.#waiters];
+    const sentAt = performance.now();
+    const answer = await postAndWait<Answer>(connection, "/wait", {
+      ...(agentId !== undefined && { agent_id: agentId }),
+      ...Object.fromEntries(asked.map(([field, { position }]) => [field, position])),
+    }, { ...options, signal });
+    const told = asked.filter(([field, waiter]) => {
+      if (this.#waiters.get(field) !== waiter || !moveOn(field, waiter, answer)) return false;
+      this.#take(field)?.resolve(true);
+      return true;
+    });
+    if (told.length === 0) await restAfterWait(sentAt, connection, { ...options, signal });
+    return told.length > 0;
+  }
+
+  #fail(error: unknown): void {
+    const isLacking = error instanceof AgentError && error.code === "not_found";
+    for (const field of [...this.#waiters.keys()]) {
+      const waiter = this.#take(field)!;
+      if (isLacking) {
+        waiter.connection.hasWait = false;
+        waiter.resolve(false);
+      } else waiter.reject(error);
+    }
+  }
+
+  #take(field: Field): Waiter | undefined {
+    const waiter = this.#waiters.get(field);
+    this.#waiters.delete(field);
+    if (this.#waiters.size === 0 && held.includes(this)) held.splice(held.indexOf(this), 1);
+    return waiter;
+  }
+}
+
+/** Whether an answer has news for a waiter. If not, its next request asks from there on. */
+function moveOn(field: Field, waiter: Waiter, answer: Answer): boolean {
+  if (field === "config_version") return answer.config_version !== waiter.position;
+  const news = field === "inbox_after" ? answer.inbox : answer.events;
+  if (news === undefined || news.changed) return true;
+  waiter.position = news.latest;
+  return false;
+}

@@ -1,0 +1,138 @@
+-- Everything that an agent waits for, in one question: what /wait answers.
+
+create function agents.check_events_position(position_text text) returns void
+language plpgsql
+stable
+strict
+set search_path = ''
+as $$
+begin
+  -- The database was restored, and the operator has not begun another epoch yet.
+  if
+    split_part(agents.place_of(check_events_position.position_text, 'after'), '.', 1)::xid8
+      > pg_snapshot_xmax(pg_current_snapshot())
+  then
+    perform agents.expire_position('after');
+  end if;
+end
+$$;
+comment on function agents.check_events_position(text) is
+  'Raises position_expired for a position in the events from before a restore.';
+
+create function agents.check_positions(inbox_after text, events_after text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  field text;
+  refusal text;
+begin
+  field := 'inbox_after';
+  perform artifacts.parse_inbox_position(check_positions.inbox_after);
+  field := 'events_after';
+  perform agents.check_events_position(check_positions.events_after);
+exception when sqlstate 'PT422' then
+  -- Where they are checked, each is called `after`.
+  get stacked diagnostics refusal = pg_exception_detail;
+  raise sqlstate 'PT422' using
+    message = sqlerrm,
+    detail = replace(refusal, '"after"', format('"%s"', field));
+end
+$$;
+comment on function agents.check_positions(text, text) is
+  'Refuses a position that nobody was given, by the name of its field in /wait. Raises '
+  'invalid_request, position_expired.';
+
+create function agents.find_news(agent_id text, inbox_after text, events_after text) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  -- A position moves on only if nothing is new behind it. So it is always safe to read from it.
+  select jsonb_strip_nulls(jsonb_build_object(
+    'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
+      'latest', case
+        when i.changed then find_news.inbox_after
+        else agents.position_at(pg_current_snapshot()::text)
+      end,
+      'changed', i.changed
+    ) end,
+    'events', case when find_news.events_after is not null then jsonb_build_object(
+      'latest', case
+        when e.changed then find_news.events_after
+        else agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
+      end,
+      'changed', e.changed
+    ) end
+  ))
+  from (
+    select find_news.inbox_after is not null
+      and artifacts.has_new_grant(
+        find_news.agent_id, null, agents.place_of(find_news.inbox_after, 'inbox_after')::pg_snapshot
+      ) as changed
+    -- Keeps the planner from asking once for each place that names it.
+    offset 0
+  ) i
+  cross join (
+    select find_news.events_after is not null
+      and agents.has_new_event(
+        find_news.agent_id, null, agents.place_of(find_news.events_after, 'events_after')
+      ) as changed
+    offset 0
+  ) e
+$$;
+comment on function agents.find_news(text, text, text) is
+  'What is new for an agent after each position that is given: {inbox?: {latest, changed}, '
+  'events?: {latest, changed}}. Raises position_expired.';
+
+create function public.begin_wait(
+  caller jsonb,
+  agent_id text,
+  config_version bigint,
+  inbox_after text,
+  events_after text,
+  wait_seconds integer
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text;
+  heartbeat json;
+begin
+  subject := agents.require_self(agents.admit(begin_wait.caller), begin_wait.agent_id);
+  perform agents.check_positions(begin_wait.inbox_after, begin_wait.events_after);
+  heartbeat := mesh.note_sign_of_life(subject, begin_wait.config_version, begin_wait.wait_seconds);
+  return jsonb_build_object('config_version', heartbeat -> 'config_version')
+    || agents.find_news(subject, begin_wait.inbox_after, begin_wait.events_after);
+end
+$$;
+comment on function public.begin_wait(jsonb, text, bigint, text, text, integer) is
+  'Records the heartbeat of an agent that has a peer, and tells what is new after each position '
+  'that is given: {config_version | null, inbox?: {latest, changed}, events?: {latest, changed}}. '
+  'Without a peer, config_version is null. Raises forbidden, invalid_request, position_expired.';
+
+create function public.read_news(
+  caller jsonb, agent_id text, inbox_after text, events_after text
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(read_news.caller, read_news.agent_id);
+begin
+  return jsonb_build_object('config_version', (
+    select v.version
+    from mesh.config_versions v
+    where v.agent_id = subject and exists (select from mesh.peers p where p.agent_id = subject)
+  )) || agents.find_news(subject, read_news.inbox_after, read_news.events_after);
+end
+$$;
+comment on function public.read_news(jsonb, text, text, text) is
+  'What begin_wait returns, read after a wait: a heartbeat counts when it arrives. Raises '
+  'forbidden, position_expired.';
