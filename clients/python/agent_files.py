@@ -87,6 +87,7 @@ _PASSING = {408, 423, 425, 429, 500, 502, 503, 504, 544, 546}
 _AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z"
 _ARTIFACT_ID = re.compile(r"art_[0-9a-f]{32}")
 _GRANT_TOKEN = re.compile(r"g_[A-Za-z0-9_-]{43}")
+_MOST_KEY_BYTES = 1024
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _AGENT_ID_RULE = "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."
 # The parameter tells a folder that `put_folder` packed from other tars.
@@ -164,7 +165,7 @@ class AgentFiles:
             files.put("plans/house.txt", path="house.txt", to=["builder"])
             files.put("notes.txt", text="The cellar is done.")
         """
-        _check_names(to)
+        _check_names(key, to)
         with _opened(source, path, text) as file:
             size = file.seek(0, os.SEEK_END) or file.tell()
             registered = self.call("register", {
@@ -190,6 +191,8 @@ class AgentFiles:
 
             left_out = files.put_folder("drawings.tar", "drawings", to=["builder"])["left_out"]
         """
+        # Before the folder is read, which may take long.
+        _check_names(key, to)
         tar = _FolderTar(folder)
         with io.BufferedReader(tar, _CHUNK_BYTES) as file:
             artifact = self.put(
@@ -855,16 +858,31 @@ def _asked_credential(key: Key) -> Dict[str, str]:
         raise AgentError("key_unavailable", said) from error
 
 
-def _check_names(to: Sequence[str]) -> None:
+def _check_names(key: str, to: Sequence[str]) -> None:
     """Before anything is sent: a file that was sent for nobody counts against limits."""
-    names = [] if isinstance(to, str) else to
-    issues = [{"path": f"to.{index}", "message": _AGENT_ID_RULE}
-              for index, name in enumerate(names) if not _AGENT_ID.fullmatch(name)]
+    rule = _broken_key_rule(key)
+    issues = [] if rule is None else [{"path": "key", "message": rule}]
     if isinstance(to, str):
-        issues = [{"path": "to", "message": "Must be a list of agents."}]
+        issues.append({"path": "to", "message": "Must be a list of agents."})
+    else:
+        issues += [{"path": f"to.{index}", "message": _AGENT_ID_RULE}
+                   for index, name in enumerate(to) if not _AGENT_ID.fullmatch(name)]
     if issues:
         said = " ".join(f"{issue['path']}: {issue['message']}" for issue in issues)
         raise AgentError("invalid_request", said, details={"issues": issues})
+
+
+def _broken_key_rule(key: str) -> Optional[str]:
+    """The rule that a file's name breaks, as a sentence."""
+    # A lone surrogate becomes three bytes here, and is refused below.
+    length = len(key.encode("utf-8", "surrogatepass"))
+    if not 1 <= length <= _MOST_KEY_BYTES:
+        return f"Must have 1 to {_MOST_KEY_BYTES} bytes, and has {length}."
+    if any(letter == "\\" or unicodedata.category(letter) in ("Cc", "Cs") for letter in key):
+        return "Must not contain control characters, backslashes or lone surrogates."
+    if any(segment in ("", ".", "..") for segment in key.split("/")):
+        return "Must not begin or end with /, nor have an empty, . or .. segment."
+    return None
 
 
 @contextlib.contextmanager

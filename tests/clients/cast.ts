@@ -1,6 +1,7 @@
 /** Agents with clients, as the tests of the clients use them. */
 import { AgentFiles, type ConnectionOptions } from "../../clients/typescript/src/index.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
+import { withStackDatabase } from "../database/connection.ts";
 
 export interface ClientOfAgent {
   readonly agent: Agent;
@@ -18,6 +19,14 @@ export async function agentFiles(
 
 export function filesOf(agent: Agent, options: Partial<ConnectionOptions> = {}): AgentFiles {
   return new AgentFiles({ url: SUPABASE_URL, key: agent.key, agentId: agent.id, ...options });
+}
+
+/** Every key that the agent has registered a file under, committed or not. */
+export async function registeredKeys({ id }: Pick<Agent, "id">): Promise<string[]> {
+  const rows = await withStackDatabase((sql) =>
+    sql<{ key: string }[]>`select key from artifacts.artifacts where agent_id = ${id} order by key`
+  );
+  return rows.map(({ key }) => key);
 }
 
 /** Bytes that differ everywhere. */

@@ -65,7 +65,7 @@ nobody = AgentFiles("http://127.0.0.1:1", "ak_x", retry_seconds=0)
 print(json.dumps({
     "revoked": revoked,
     "get": refusal(lambda: builder.get(artifact["artifact_id"], "received")),
-    "put": refusal(lambda: planner.put("../up", b"1")),
+    "put": refusal(lambda: planner.put("up", b"1", ttl_days=0)),
     "key": refusal(lambda: list(AgentFiles(os.environ["URL"], "ak_x", agent_id="a").list())),
     "nobody": refusal(lambda: list(nobody.list())),
     "left": os.listdir(),

@@ -21,6 +21,7 @@ interface Runtime {
   readonly put: readonly string[];
   /** Follows the inbox into `received`, until it is killed. */
   readonly follow: readonly string[];
+  readonly env?: Record<string, string>;
 }
 
 function runtimesOf(agent: string): Runtime[] {
@@ -30,6 +31,13 @@ function runtimesOf(agent: string): Runtime[] {
   const follow = ["inbox", "--follow", "--download", "received"];
   return [
     { name: "Node", put: [agent, ...put], follow: [agent, ...follow] },
+    {
+      // Then every request is sent by Node's own HTTP, as through a proxy. The stack has no TLS.
+      name: "Node with SSL_CERT_FILE",
+      put: [agent, ...put],
+      follow: [agent, ...follow],
+      env: { SSL_CERT_FILE: "/dev/null" },
+    },
     { name: "Deno", put: [...deno, ...put], follow: [...deno, ...follow] },
     {
       name: "Python",
@@ -149,7 +157,7 @@ Deno.test("a large file by the packed package on Node, under Deno and by Python,
       planner: await createKey(stack, "planner"),
       builder: await createKey(stack, "builder"),
     };
-    for (const { name, put, follow } of runtimesOf(await installPackage(project))) {
+    for (const { name, put, follow, env = {} } of runtimesOf(await installPackage(project))) {
       await test.step(name, async () => {
         const folder = join(directory, name);
         await mkdir(folder);
@@ -160,6 +168,7 @@ Deno.test("a large file by the packed package on Node, under Deno and by Python,
             AGENT_KEY: keys[agent],
             AGENT_ID: agent,
             PYTHONPATH: join(PROJECT, "clients/python"),
+            ...env,
           });
         for (let kill = 0; kill < KILLS; kill++) await start(put, "planner").killWithin(4000);
         assert.equal(await start(put, "planner").end(), 0);

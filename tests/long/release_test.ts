@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { runProgram } from "../../local/processes/run_program.ts";
 import { type Agent, createAgent, SUPABASE_URL } from "../conformance/client.ts";
 import { documentedBlock } from "../docs/blocks/documentation.ts";
@@ -26,6 +27,12 @@ Deno.test("deno task release in a clean clone → agents on machines with only N
       "agent-mesh.json",
     ]);
     await succeed("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: dist });
+  });
+
+  await t.step("agentfiles.mjs → at most 165,000 bytes gzipped", async () => {
+    const bytes = gzipSync(await readFile(join(dist, "agentfiles.mjs"))).length;
+    console.log(`agentfiles.mjs: ${bytes} bytes gzipped`);
+    assert.ok(bytes < 165_000, String(bytes));
   });
 
   await t.step("a second run makes the same bytes", async () => {

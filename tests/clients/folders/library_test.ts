@@ -6,7 +6,7 @@ import { extractTar } from "../../../clients/typescript/src/folders/extract.ts";
 import { nodeModules } from "../../../clients/typescript/src/folders/node.ts";
 import { walk } from "../../../clients/typescript/src/folders/walk.ts";
 import { runProgram } from "../../../local/processes/run_program.ts";
-import { agentFiles, collect } from "../cast.ts";
+import { agentFiles, collect, registeredKeys } from "../cast.ts";
 import { bytesOf, entry, pax, tar } from "./raw_tar.ts";
 import { addSpecial, describe, makeSample, SAMPLE, withFolder } from "./sample.ts";
 
@@ -157,6 +157,34 @@ Deno.test("putFolder() of a file that changes meanwhile → source_size_mismatch
       (error) => error instanceof AgentError && error.code === "source_size_mismatch",
     );
     assert.deepEqual(await collect(files.list()), []);
+  }));
+
+Deno.test("putFolder() with a bad agent in the last place, a bad key, or a last name that is not UTF-8 → refused, and nothing is registered", () =>
+  withFolder(async (folder) => {
+    const { files, agent } = await agentFiles("planner");
+    const plans = join(folder, "plans");
+    await mkdir(plans);
+    await writeFile(join(plans, "a"), "1");
+    for (
+      const [key, to, says] of [["k", ["builder", "b!"], /^to\[1\]: /], [
+        "k/",
+        [],
+        /^key: /,
+      ]] as const
+    ) {
+      await assert.rejects(
+        // There is no such folder: the names are looked at first.
+        files.putFolder(key, join(folder, "nothing"), { to }),
+        (error) => error instanceof AgentError && says.test(error.message),
+      );
+    }
+    const { code } = await runProgram("sh", {
+      args: ["-c", `echo 2 > "$(printf 'z\\377')"`],
+      cwd: plans,
+    });
+    assert.equal(code, 0);
+    await assert.rejects(files.putFolder("plans.tar", plans));
+    assert.deepEqual(await registeredKeys(agent), []);
   }));
 
 Deno.test("walk() of a folder in whose place a link comes while it is read → source_size_mismatch", () =>

@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { type CalledTool, DIALECTS } from "../../conformance/mcp/mcp_client.ts";
 import { askUntil } from "../../conformance/ask_until.ts";
 import { createAgent } from "../../conformance/client.ts";
+import { registeredKeys } from "../cast.ts";
 import { AgentHost } from "./agent_host.ts";
 
 interface Page {
@@ -179,6 +180,22 @@ Deno.test("the instructions, and the hints of get_file → names are data; a dow
   const { tools } = await sdk.listTools();
   const { annotations } = tools.find(({ name }) => name === "get_file")!;
   assert.deepEqual([annotations!["readOnlyHint"], annotations!["idempotentHint"]], [false, false]);
+});
+
+Deno.test("put_file of a file and of a folder, share, with a bad agent in the last place → refused; nothing is registered, nobody has access", async () => {
+  await using planner = await AgentHost.of("planner");
+  const { id } = await createAgent("builder");
+  const { client, agent } = planner;
+  await mkdir(planner.path("plans"));
+  await writeFile(planner.path("plans/plan.txt"), "1");
+  const to = [id, "bad agent!"];
+  for (const path of ["plans/plan.txt", "plans"]) {
+    assert.equal(codeOf(await client.call("put_file", { path, to })), "invalid_request");
+  }
+  assert.deepEqual(await registeredKeys(agent), []);
+  await client.succeed("put_file", { path: "plans/plan.txt" });
+  assert.equal(codeOf(await client.call("share", { key: "plan.txt", to })), "invalid_request");
+  assert.equal((await client.succeed("unshare", { key: "plan.txt", from: [id] }))["revoked"], 0);
 });
 
 Deno.test("what the service refuses, and what names no artifact → the error's body, and nothing is left", async () => {

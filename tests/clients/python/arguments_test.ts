@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { registeredKeys } from "../cast.ts";
 import { python, twoAgents } from "./run.ts";
 
 Deno.test("Python: put() to a name that cannot be one, of a text that may be a path, of nothing → refused, and nothing is registered", async () => {
@@ -33,6 +34,44 @@ print(json.dumps({"said": said, "calls": calls}))
     ],
     calls: [],
   });
+});
+
+Deno.test("Python: put() and put_folder() with a bad agent in the last place or a bad key → refused before the folder is read, and nothing is registered", async () => {
+  const agents = await twoAgents();
+  const answer = await python(
+    `
+os.mkdir("plans")
+open(b"plans/z\\xff", "w").close()
+said = []
+for key, to in [("plan", [builder_id, "bad agent!"]), ("", []), ("é" * 513, []), ("../plan", []),
+                ("a/", []), ("a\\nb", []), ("a\\\\b", []), ("\\ud800", [])]:
+    for act in [lambda: planner.put(key, b"1", to=to),
+                lambda: planner.put_folder(key, "nothing", to=to)]:
+        try:
+            act()
+        except AgentError as error:
+            said.append([error.code, str(error)])
+try:
+    planner.put_folder("plans.tar", "plans")
+except ValueError as error:
+    said.append(["ValueError", str(error).rpartition("/")[2]])
+print(json.dumps(said))
+`,
+    agents,
+  );
+  const rules = [
+    "to.1: Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit.",
+    "key: Must have 1 to 1024 bytes, and has 0.",
+    "key: Must have 1 to 1024 bytes, and has 1026.",
+    "key: Must not begin or end with /, nor have an empty, . or .. segment.",
+    "key: Must not begin or end with /, nor have an empty, . or .. segment.",
+    ...Array(3).fill("key: Must not contain control characters, backslashes or lone surrogates."),
+  ];
+  assert.deepEqual(answer, [
+    ...rules.flatMap((rule) => Array(2).fill(["invalid_request", rule])),
+    ["ValueError", "z\\udcff' is not UTF-8."],
+  ]);
+  assert.deepEqual(await registeredKeys(agents[0]), []);
 });
 
 Deno.test("Python: a function for the key → asked once, again after a 401, and its failures are key_unavailable", async () => {

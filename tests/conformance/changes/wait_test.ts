@@ -192,10 +192,9 @@ for (const group of FUNCTIONS) {
       assertError(await wait(group, bob, { agent_id }), 403, "forbidden");
       assertError(await wait(group, "nobody", { agent_id }), 401, "unauthenticated");
       assertInvalid(await wait(group, "operator"), "agent_id");
-      const beyond = "9999999999999";
       const bad: [string, unknown[]][] = [
-        ["inbox_after", ["", "yesterday", 1, `${beyond}:${beyond}:`]],
-        ["events_after", ["", "yesterday", 1, `${beyond}.0`]],
+        ["inbox_after", ["", "yesterday", 1]],
+        ["events_after", ["", "yesterday", 1]],
         ["config_version", [-1, "1", 1.5]],
         ["wait_seconds", [-1, 141, "1", 0.5]],
       ];

@@ -13,6 +13,7 @@ import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { MEBIBYTE } from "../../own_function/commits/memory.ts";
 import { writeLargeFile } from "../large_file.ts";
 import { type ForwardProxy, startForwardProxy } from "./forward_proxy.ts";
+import { startSocksProxy } from "./socks_proxy.ts";
 import { inProject, NODES, runtimeIn } from "./tools.ts";
 
 /** A name that exists for the proxy alone, so that nothing gets there directly. */
@@ -206,6 +207,47 @@ Deno.test("the packed command where only a proxy reaches the service → put and
       assert.deepEqual(seen, { type: "forward", hostname: NAME, user: "agent" });
     });
 
+    await test.step("an http:// service behind HTTP_PROXY alone → put and get: its requests forwarded, those to https:// URLs tunnelled", async () => {
+      const before = proxy.seen.length;
+      const AGENT_URL = `http://${NAME}:${new URL(stack.url).port}`;
+      const variables = { HTTP_PROXY: proxy.url, AGENT_URL, SSL_CERT_FILE: certificateFile };
+      const [file, again] = [join(folder, "file"), join(folder, "again")];
+      await writeLargeFile(file, SMALL);
+      // What the service answers has its public URL, by https: that goes through the same proxy.
+      for (const args of [["put", file], ["get", "file", "-o", again, "--force"]]) {
+        const { code, errors } = await runAgent(place, ["node"], args, variables);
+        assert.equal(code, 0, errors);
+      }
+      assert.equal(await sha256(again), await sha256(file));
+      const types = new Set(proxy.seen.slice(before).map(({ type }) => type));
+      assert.ok(types.has("forward") && types.has("CONNECT"));
+    });
+
+    await test.step("HTTPS_PROXY of SOCKS5 with a password → put and get pass it, by name; a wrong one → refused", async () => {
+      const user = { user: "agent", password: PASSWORD };
+      await using socks = startSocksProxy({ name: NAME, ...user });
+      const file = join(folder, "file");
+      const again = join(folder, "again");
+      for (const name of NODES) {
+        for (const args of [["put", file], ["get", "file", "-o", again, "--force"]]) {
+          const HTTPS_PROXY = `socks5://agent:${PASSWORD}@${socks.host}`;
+          const variables = { ...trusted, HTTPS_PROXY };
+          const node = [runtimeIn(folder, name)];
+          const { code, errors } = await runAgent(place, node, args, variables);
+          assert.equal(code, 0, errors);
+        }
+        assert.equal(await sha256(again), await sha256(file));
+      }
+      assert.deepEqual([...new Set(socks.connected)], [new URL(place.url).host]);
+      const HTTPS_PROXY = `socks5://agent:wrong-pony@${socks.host}`;
+      const refused = ["ls", "--retry-seconds", "0"];
+      const variables = { ...trusted, HTTPS_PROXY };
+      const { code, errors } = await runAgent(place, ["node"], refused, variables);
+      assert.equal(code, 6, errors);
+      assert.match(errors, /did not answer: .*[Aa]uthentication/);
+      assert.doesNotMatch(errors, /pony/);
+    });
+
     await test.step("clients/typescript/README.md, Proxies → the library by undici", async () => {
       const block = await documentedBlock("clients/typescript/README.md, Proxies, 1");
       const program = block.replace("https://<ref>.supabase.co", place.url)
@@ -224,10 +266,12 @@ Deno.test("the packed command where only a proxy reaches the service → put and
       assert.equal(proxy.seen[before]?.type, "CONNECT");
     });
 
-    await test.step("no proxy → undici is not loaded", async () => {
+    await test.step("no proxy → what goes through one is not loaded", async () => {
       const chunks = join(folder, "node_modules/agent-files/dist/cli/chunks");
-      const [undici] = (await readdir(chunks)).filter((file) => file.startsWith("undici-"));
-      await rm(join(chunks, undici!));
+      const lazy = (await readdir(chunks))
+        .filter((file) => /^(?:proxy_agents|fetch_by_agent)-/.test(file));
+      assert.equal(lazy.length, 2);
+      for (const file of lazy) await rm(join(chunks, file));
       const { code, errors } = await runAgent(place, ["node"], ["whoami"], {
         AGENT_URL: stack.url,
       });

@@ -6,23 +6,31 @@ import { runProgram } from "../../../local/processes/run_program.ts";
 import { installPackage } from "../installed_package.ts";
 
 /** What the tests install, exactly. */
-const TOOLS = {
+export const TOOLS = {
+  "@hey-api/openapi-ts": "0.99.0",
   "@modelcontextprotocol/conformance": "0.1.16",
   bun: "1.4.5",
   esbuild: "0.28.2",
   // The newest that runs under Node 20.
   miniflare: "4.20260426.0",
+  node20: `npm:node-${process.platform}-${process.arch}@20.20.2`,
   node22: `npm:node-${process.platform}-${process.arch}@22.23.3`,
   node24: `npm:node-${process.platform}-${process.arch}@24.21.0`,
+  "openapi-fetch": "0.17.0",
+  "openapi-typescript": "7.13.0",
+  orval: "8.38.0",
   "proxy-chain": "3.0.1",
+  typescript: "5.9.3",
   undici: "7.30.2",
 } as const;
 
 /** Every Node, by how its program is called: the machine's own, and those that npm installs. */
 export const NODES = ["node", "node22", "node24"] as const;
 
+type Runtime = typeof NODES[number] | "node20" | "bun";
+
 /** The path of a runtime in a project that has it as a tool. */
-export function runtimeIn(folder: string, name: typeof NODES[number] | "bun"): string {
+export function runtimeIn(folder: string, name: Runtime): string {
   if (name === "node") return name;
   return join(folder, "node_modules", name === "bun" ? ".bin/bun" : `${name}/bin/node`);
 }
@@ -52,6 +60,7 @@ export async function succeed(
   { cwd, env = {} }: { readonly cwd: string; readonly env?: Record<string, string> },
 ): Promise<string> {
   const { code, output, errors } = await runProgram(program, { args: [...args], cwd, env });
-  assert.equal(code, 0, errors);
+  // Compilers report on standard output.
+  assert.equal(code, 0, errors || output);
   return output;
 }

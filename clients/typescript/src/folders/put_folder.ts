@@ -1,4 +1,5 @@
 import type { Connection } from "../http/connection.ts";
+import { assertNames } from "../transfer/names.ts";
 import { put, type PutArtifact, type PutOptions } from "../transfer/put.ts";
 import { type PackedEntry, packFolder } from "./pack.ts";
 import { PACKED_FOLDER } from "./packed.ts";
@@ -18,6 +19,8 @@ export async function putFolder(
   folder: string,
   options: Omit<PutOptions, "mime"> = {},
 ): Promise<PutFolder> {
+  // Before the folder is read, which may take long.
+  assertNames({ key, to: options.to });
   const { source, entries, leftOut } = await packFolder(folder);
   const artifact = await put(connection, key, source, { ...options, mime: PACKED_FOLDER });
   return { ...artifact, entries, leftOut };

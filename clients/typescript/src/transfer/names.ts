@@ -11,18 +11,53 @@ const MOST_KEY_BYTES = 1024;
 export function assertNames(
   { key, to = [] }: { readonly key: string; readonly to?: readonly string[] | undefined },
 ): void {
+  throwIssues([...keyIssues("key", key), ...agentIssues(to)]);
+}
+
+/**
+ * The same for several uploads to the same agents: `keys` has what each was made of, and its key.
+ * Throws also where two have the same key, because the second would replace the first.
+ */
+export function assertAllNames(
+  { keys, to = [] }: {
+    readonly keys: readonly (readonly [source: string, key: string])[];
+    readonly to?: readonly string[] | undefined;
+  },
+): void {
+  const sources = new Map<string, string>();
   const issues: FieldIssue[] = [];
-  const keyRule = brokenKeyRule(key);
-  if (keyRule !== null) issues.push({ path: "key", message: keyRule });
-  for (const [index, agent] of to.entries()) {
-    if (AGENT_ID.test(agent)) continue;
-    issues.push({
+  for (const [source, key] of keys) {
+    const path = keys.length === 1 ? "key" : `key of ${JSON.stringify(source)}`;
+    const other = sources.get(key);
+    if (other === undefined) sources.set(key, source);
+    else issues.push({ path, message: `Is also that of ${JSON.stringify(other)}.` });
+    issues.push(...keyIssues(path, key));
+  }
+  throwIssues([...issues, ...agentIssues(to)]);
+}
+
+/** Checks the agents that are to get access, all of them before the first one gets it. */
+export function assertAgents(to: readonly string[]): void {
+  throwIssues(agentIssues(to));
+}
+
+function throwIssues(issues: readonly FieldIssue[]): void {
+  if (issues.length > 0) throw invalidFields(issues);
+}
+
+function keyIssues(path: string, key: string): FieldIssue[] {
+  const message = brokenKeyRule(key);
+  return message === null ? [] : [{ path, message }];
+}
+
+function agentIssues(to: readonly string[]): FieldIssue[] {
+  return to.flatMap((agent, index) =>
+    AGENT_ID.test(agent) ? [] : [{
       path: `to[${index}]`,
       message: `${JSON.stringify(agent)} cannot be an agent: use 1 to 128 letters, digits or ` +
         "characters of . _ : @ -, and begin with a letter or digit.",
-    });
-  }
-  if (issues.length > 0) throw invalidFields(issues);
+    }]
+  );
 }
 
 /** The rule that a key breaks, as a sentence; null if it breaks none. */

@@ -5,39 +5,34 @@ import { UsageError } from "../command/usage_error.ts";
 /**
  * A `fetch` that follows HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE and NODE_EXTRA_CA_CERTS;
  * undefined where the platform's own does: if none of the first four is set, and in Deno and Bun.
- * Node reads proxies only from version 24 on, if NODE_USE_ENV_PROXY is set, and SSL_CERT_FILE only
- * with an option. Throws UsageError.
+ * Node reads proxies only from version 22.21 and 24.5 on, if NODE_USE_ENV_PROXY is set, and
+ * SSL_CERT_FILE only with an option. Throws UsageError.
  */
 export async function proxyFetch(): Promise<typeof fetch | undefined> {
   if ("Deno" in globalThis || "Bun" in globalThis) return undefined;
   const certificateFile = process.env["SSL_CERT_FILE"];
-  const [httpProxy, httpsProxy] = [proxyOf("http_proxy"), proxyOf("https_proxy")];
+  const httpProxy = proxyOf("http_proxy");
+  const httpsProxy = proxyOf("https_proxy") ?? httpProxy;
   if (!httpProxy && !httpsProxy && !certificateFile) return undefined;
-  // It is large, and of use only here.
-  // By its default export: a bundle of it has no other.
-  const { default: undici } = await import("undici");
+  // Of use only here.
+  const [{ fetchByAgent }, { routes }] = await Promise.all([
+    import("./fetch_by_agent.ts"),
+    import("./proxy_agents.ts"),
+  ]);
   const ca = certificateFile ? await trustedCertificates(certificateFile) : undefined;
-  const dispatcher = new undici.EnvHttpProxyAgent({
-    ...(httpProxy && { httpProxy }),
-    ...(httpsProxy && { httpsProxy }),
-    noProxy: process.env["no_proxy"] || process.env["NO_PROXY"] || "",
-    // Proxies commonly allow CONNECT to port 443 alone. HTTPS always uses it.
-    proxyTunnel: false,
-    ...(ca && { connect: { ca }, proxyTls: { ca }, requestTls: { ca } }),
-  });
-  const send = undici.fetch as unknown as typeof fetch;
-  // A field of undici's own, which the standard's type does not have.
-  const byProxy: object = { dispatcher };
-  return (input, init) => send(input, { ...init, ...byProxy });
+  const noProxy = process.env["no_proxy"] || process.env["NO_PROXY"] || "";
+  return fetchByAgent(routes({ httpProxy, httpsProxy, noProxy, ca }), { ca });
 }
 
 /** The variable in lower case wins, as with curl. */
-function proxyOf(name: "http_proxy" | "https_proxy"): string | undefined {
+function proxyOf(name: "http_proxy" | "https_proxy"): URL | undefined {
   const given = process.env[name] || process.env[name.toUpperCase()];
   if (!given) return undefined;
   // curl takes a proxy without a scheme.
   const url = /^[a-z0-9]+:\/\//i.test(given) ? given : `http://${given}`;
-  if (URL.canParse(url) && /^(?:https?|socks5?):$/.test(new URL(url).protocol)) return url;
+  if (URL.canParse(url) && /^(?:https?|socks5?h?):$/.test(new URL(url).protocol)) {
+    return new URL(url);
+  }
   // It may have a password, so it is not repeated.
   throw new UsageError(`${name.toUpperCase()} is not the URL of a proxy.`);
 }

@@ -8,6 +8,7 @@ import type { AgentFiles, ShareOptions } from "../../../agent_files.ts";
 import { type PackedEntry, packFolder } from "../../../folders/pack.ts";
 import { PACKED_FOLDER } from "../../../folders/packed.ts";
 import type { LeftOut } from "../../../folders/walk.ts";
+import { assertAllNames } from "../../../transfer/names.ts";
 import type { Source } from "../../../transfer/source.ts";
 import { defineVerb, type Verb } from "../../verb.ts";
 import type { Context } from "../../context.ts";
@@ -62,10 +63,13 @@ export const put: Verb = defineVerb({
     if (downloads !== undefined && !link) throw new UsageError("--max-downloads needs --link.");
     const sharing = link ? sharingOf({ "max-downloads": downloads }) : undefined;
     const ttlDays = values.ttl === undefined ? {} : { ttlDays: daysOf(values.ttl, "--ttl") };
+    const named = await Promise.all(paths.map((path) => nameOf(path, values.key)));
+    // All of them before the first byte is sent: half of the files are of no use to anybody.
+    assertAllNames({ keys: named.map(({ path, key }) => [path, key]), to: values.to });
     const files = await context.files();
     const leftOut: LeftOut[] = [];
-    for (const path of paths) {
-      await using upload = await prepare(path, values.key, context.signal);
+    for (const one of named) {
+      await using upload = await prepare(one, context.signal);
       leftOut.push(...upload.leftOut ?? []);
       await send(files, upload, { ...values, ...ttlDays, sharing }, context);
     }
@@ -94,23 +98,32 @@ interface Upload extends AsyncDisposable {
 
 const nothingToRemove = { [Symbol.asyncDispose]: () => Promise.resolve() };
 
-async function prepare(
-  path: string,
-  key: string | undefined,
-  signal: AbortSignal,
-): Promise<Upload> {
+/** What is to be put, under its key. */
+interface NamedPath {
+  readonly path: string;
+  readonly key: string;
+  readonly kind: "input" | "folder" | "file";
+}
+
+/** Throws UsageError where standard input has no key, and what the file system throws. */
+async function nameOf(path: string, key: string | undefined): Promise<NamedPath> {
   if (path === STANDARD_INPUT) {
     if (key === undefined || key.endsWith("/")) {
       throw new UsageError("Standard input needs a --key.");
     }
-    return { key, ...await keepInput(signal) };
+    return { path, key, kind: "input" };
   }
   const isFolder = (await stat(path)).isDirectory();
   const name = basename(resolve(path)) + (isFolder ? ".tar" : "");
   const itsKey = key === undefined ? name : key.endsWith("/") ? key + name : key;
-  return isFolder
-    ? { key: itsKey, mime: PACKED_FOLDER, ...await packFolder(path), ...nothingToRemove }
-    : { key: itsKey, source: { path }, ...nothingToRemove };
+  return { path, key: itsKey, kind: isFolder ? "folder" : "file" };
+}
+
+async function prepare({ path, key, kind }: NamedPath, signal: AbortSignal): Promise<Upload> {
+  if (kind === "input") return { key, ...await keepInput(signal) };
+  return kind === "folder"
+    ? { key, mime: PACKED_FOLDER, ...await packFolder(path), ...nothingToRemove }
+    : { key, source: { path }, ...nothingToRemove };
 }
 
 /** Standard input in a file, because its size must be known first. */

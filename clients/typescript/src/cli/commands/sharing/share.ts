@@ -1,3 +1,4 @@
+import { assertAgents } from "../../../transfer/names.ts";
 import { defineVerb, type Verb } from "../../verb.ts";
 import { FILE_AND_AGENTS, SHARING_OPTIONS, sharingOf } from "./options.ts";
 import { plain } from "../../terminal/output.ts";
@@ -15,6 +16,7 @@ export const share: Verb = defineVerb({
   },
   async run({ positionals: [target, ...agents], values }, context) {
     const sharing = sharingOf(values);
+    assertAgents(agents);
     const files = await context.files();
     for (const agent of agents) {
       const { token, ...grant } = await files.share(target!, agent, sharing);

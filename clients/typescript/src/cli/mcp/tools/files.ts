@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { ShareOptions } from "../../../agent_files.ts";
+import { assertAgents } from "../../../transfer/names.ts";
 import { agents, artifactFields, artifactOf, waitSeconds } from "../fields.ts";
 import { defineTool, type Tool } from "../tool.ts";
 
@@ -88,6 +89,7 @@ export const FILE_TOOLS: readonly Tool[] = [
     }),
     async call({ to, show_tokens, ...given }, { files, signal }) {
       const access = accessOf(given);
+      assertAgents(to);
       const grants: object[] = [];
       for (const agent of to) {
         const granted = await files.share(artifactOf(given), agent, { ...access, signal });

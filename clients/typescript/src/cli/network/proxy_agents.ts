@@ -1,0 +1,65 @@
+import * as http from "node:http";
+import * as https from "node:https";
+import { HttpsProxyAgent } from "https-proxy-agent";
+import { SocksProxyAgent } from "socks-proxy-agent";
+import type { Route, RouteOf } from "./fetch_by_agent.ts";
+
+export interface ProxyOptions {
+  readonly httpProxy: URL | undefined;
+  readonly httpsProxy: URL | undefined;
+  /** As the variable NO_PROXY has it. */
+  readonly noProxy: string;
+  /** The authorities to trust. Default: Node's. */
+  readonly ca: string[] | undefined;
+}
+
+interface AgentOptions {
+  readonly keepAlive: true;
+  readonly ca?: string[];
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
+
+/** How each URL is reached: through a proxy, or directly. Connections are kept for later. */
+export function routes({ httpProxy, httpsProxy, noProxy, ca }: ProxyOptions): RouteOf {
+  const options: AgentOptions = { keepAlive: true, ...(ca && { ca }) };
+  const direct = { "http:": new http.Agent(options), "https:": new https.Agent(options) };
+  const byHttp = httpProxy && (socksRoute(httpProxy, options) ??
+    // Proxies commonly allow CONNECT to port 443 alone.
+    { agent: direct[protocolOf(httpProxy)], forwarder: httpProxy });
+  const byHttps = httpsProxy && (socksRoute(httpsProxy, options) ??
+    { agent: new HttpsProxyAgent(httpsProxy, options) });
+  return (url) => {
+    const protocol = protocolOf(url);
+    const proxied = protocol === "http:" ? byHttp : byHttps;
+    return proxied === undefined || isExcepted(url, noProxy)
+      ? { agent: direct[protocol] }
+      : proxied;
+  };
+}
+
+function protocolOf({ protocol }: URL): "http:" | "https:" {
+  return protocol === "http:" ? "http:" : "https:";
+}
+
+function socksRoute(proxy: URL, options: AgentOptions): Route | undefined {
+  if (!proxy.protocol.startsWith("socks")) return undefined;
+  // The proxy looks names up: this machine may have no other way out.
+  const byName = proxy.href.replace(/^socks5?h?:/, "socks5h:");
+  return { agent: new SocksProxyAgent(byName, options) };
+}
+
+/**
+ * Whether NO_PROXY names a URL's host: by its name or, after `.` or `*`, by the end of the name,
+ * with or without a port. `*` alone stands for all hosts.
+ */
+export function isExcepted(url: URL, noProxy: string): boolean {
+  const host = url.hostname.toLowerCase();
+  const port = url.port || DEFAULT_PORTS[url.protocol];
+  return noProxy.toLowerCase().split(/[,\s]+/).filter(Boolean).some((entry) => {
+    if (entry === "*") return true;
+    const [, name = entry, itsPort = port] = /^(.+):(\d+)$/.exec(entry) ?? [];
+    if (itsPort !== port) return false;
+    return /^[.*]/.test(name) ? host.endsWith(name.replace(/^\*/, "")) : host === name;
+  });
+}

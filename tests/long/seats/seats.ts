@@ -1,0 +1,57 @@
+/** Everything that a hand-over is tested in. docs/artifacts.md has the same table. */
+
+interface Seat {
+  readonly name: string;
+  /** Which client runs there. */
+  readonly client: string;
+  /** What the program has to say when it is asked for its version. */
+  readonly version: RegExp;
+}
+
+const PACKAGE = "the TypeScript package";
+const MODULE = "the Python module";
+
+export const SEATS = [
+  { name: "Node 20", client: PACKAGE, version: /^v20\./ },
+  { name: "Node 22", client: PACKAGE, version: /^v22\./ },
+  { name: "Node 24", client: PACKAGE, version: /^v24\./ },
+  { name: "Deno 2.9.6", client: PACKAGE, version: /^2\.9\.6$/ },
+  { name: "Deno 2.1.4", client: PACKAGE, version: /^2\.1\.4$/ },
+  { name: "Bun", client: PACKAGE, version: /^\d+\.\d+\.\d+$/ },
+  { name: "workerd", client: PACKAGE, version: /^workerd \d{4}-\d\d-\d\d$/ },
+  { name: "Chromium", client: PACKAGE, version: /^\d+\.[\d.]+$/ },
+  { name: "Python 3.9", client: MODULE, version: /^3\.9\./ },
+  { name: "Python 3.11 or newer", client: MODULE, version: /^3\.(1[1-9]|[2-9]\d)\./ },
+  { name: "MCP client 1.x", client: "the tools at `/mcp`", version: /^1\./ },
+  { name: "MCP client 2.x", client: "the tools at `/mcp`", version: /^2\./ },
+  { name: "orval", client: "what it generates from `/openapi.json`", version: /^\d+\./ },
+  { name: "@hey-api/openapi-ts", client: "what it generates from `/openapi.json`", version: /^\d/ },
+  {
+    name: "openapi-typescript",
+    client: "openapi-fetch, with the types that it generates from `/openapi.json`",
+    version: /^\d+\./,
+  },
+] as const satisfies readonly Seat[];
+
+export type SeatName = typeof SEATS[number]["name"];
+
+export interface Row {
+  /** As the program itself reported it. */
+  readonly version: string;
+  readonly result: string;
+}
+
+/** One line for each seat; a seat without a row did not run. */
+export function tableOf(rows: ReadonlyMap<SeatName, Row>): string {
+  const lines = [
+    ["Seat", "Client", "Version", "Result"],
+    ...SEATS.map(({ name, client }) => {
+      const { version, result } = rows.get(name) ?? { version: "", result: "MISSING" };
+      return [name, client, version, result];
+    }),
+  ];
+  const widths = [0, 1, 2].map((column) => Math.max(...lines.map((line) => line[column]!.length)));
+  return lines
+    .map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "))
+    .join("\n");
+}

@@ -1,0 +1,70 @@
+/** One hand-over in everything that the clients are for, and the table of what happened. */
+import assert from "node:assert/strict";
+import { type Given, handOverBy, NotHereError, type Outcome } from "./hand_over.ts";
+import { byGenerated, saveDocuments } from "./programs/generated.ts";
+import { byChromium, byDeno, byNode, byWorkerd, writeJavaScript } from "./programs/javascript.ts";
+import { byMcp } from "./programs/mcp.ts";
+import { byPython, byPython39 } from "./programs/python.ts";
+import { inProject } from "../runtimes/tools.ts";
+import { type Row, type SeatName, SEATS, tableOf } from "./seats.ts";
+
+type Run = (given: Given, folder: string) => Promise<Outcome>;
+
+const RUNS: Readonly<Record<SeatName, Run>> = {
+  "Node 20": (given, folder) => byNode(folder, "node20", given),
+  "Node 22": (given, folder) => byNode(folder, "node22", given),
+  "Node 24": (given, folder) => byNode(folder, "node24", given),
+  "Deno 2.9.6": (given, folder) => byDeno(folder, "this", given),
+  "Deno 2.1.4": (given, folder) => byDeno(folder, "hosted", given),
+  "Bun": (given, folder) => byNode(folder, "bun", given),
+  "workerd": (given, folder) => byWorkerd(folder, given),
+  "Chromium": (given, folder) => byChromium(folder, given),
+  "Python 3.9": (given) => byPython39(given),
+  "Python 3.11 or newer": (given) => byPython("python3", given),
+  "MCP client 1.x": (given) => byMcp("SDK 1.x", given),
+  "MCP client 2.x": (given) => byMcp("2026-07-28", given),
+  "orval": (given, folder) => byGenerated(folder, "orval", given),
+  "@hey-api/openapi-ts": (given, folder) => byGenerated(folder, "@hey-api/openapi-ts", given),
+  "openapi-typescript": (given, folder) => byGenerated(folder, "openapi-typescript", given),
+};
+
+/** Only here may a program be missing: no package that the tests install has it. */
+const MAY_BE_MISSING: ReadonlySet<SeatName> = new Set(["Python 3.9"]);
+
+Deno.test("one agent puts a file, another gets it, a third one's is refused → in every seat", async (test) => {
+  const rows = new Map<SeatName, Row>();
+  const tools = [
+    ...[
+      "@hey-api/openapi-ts",
+      "bun",
+      "esbuild",
+      "miniflare",
+      "node20",
+      "node22",
+      "node24",
+    ] as const,
+    ...["openapi-fetch", "openapi-typescript", "orval", "typescript"] as const,
+  ];
+  await inProject(tools, async (folder) => {
+    await writeJavaScript(folder);
+    await saveDocuments(folder);
+    for (const { name, version: expected } of SEATS) {
+      await test.step(name, async () => {
+        rows.set(name, { version: "", result: "FAILED" });
+        try {
+          const version = await handOverBy((given) => RUNS[name](given, folder));
+          assert.match(version, expected);
+          rows.set(name, { version, result: "ok" });
+        } catch (error) {
+          if (!(error instanceof NotHereError && MAY_BE_MISSING.has(name))) throw error;
+          rows.set(name, { version: "", result: `not available here: ${error.message}` });
+        }
+      });
+    }
+  });
+  console.log(`\n${tableOf(rows)}\n`);
+  const failed = SEATS.filter(({ name }) =>
+    !/^(ok|not available here)/.test(rows.get(name)?.result ?? "")
+  );
+  assert.deepEqual(failed.map(({ name }) => name), []);
+});
