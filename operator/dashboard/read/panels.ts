@@ -1,0 +1,50 @@
+import { checkStorage } from "../../doctor/checks/storage.ts";
+import { checkSweep } from "../../doctor/checks/sweep.ts";
+import { diagnose } from "../../doctor/diagnose.ts";
+import { gatherFacts } from "../../doctor/facts/facts.ts";
+import type { Finding } from "../../doctor/findings/finding.ts";
+import { callAsOperator, readConnection } from "../../operator_call.ts";
+
+/** What a panel is about, by its name in the URL. */
+export const PANELS = { doctor: "Doctor", sweep: "Sweep", storage: "Storage" } as const;
+
+export type PanelName = keyof typeof PANELS;
+
+/** What the project holds, of `read_artifacts_metrics`. */
+export interface Holdings {
+  readonly artifacts: Readonly<Record<string, number>>;
+  readonly bytes: Readonly<Record<string, number>>;
+  /** Uploaded beyond the registered sizes. */
+  readonly surplus_bytes: number;
+  readonly grants: number;
+  /** What waits for the sweep, by kind. */
+  readonly backlog: Readonly<Record<string, number>> | null;
+  /** Seconds since 1970. */
+  readonly backlog_since: number | null;
+  readonly swept_at: number | null;
+}
+
+/** What the doctor found, and what there is to show beside it. */
+export interface Panel {
+  readonly findings: readonly Finding[];
+  /** Null where the database did not tell: the findings say why. */
+  readonly holdings: Holdings | null;
+}
+
+/** Asks all parts of the deployment, which takes as long as the slowest of them. */
+export async function readPanel(name: PanelName): Promise<Panel> {
+  const connection = await readConnection();
+  if (name === "doctor") return { findings: await diagnose(connection), holdings: null };
+  const [facts, holdings] = await Promise.all([gatherFacts(connection), readHoldings()]);
+  return { findings: name === "sweep" ? checkSweep(facts) : checkStorage(facts), holdings };
+}
+
+async function readHoldings(): Promise<Holdings | null> {
+  try {
+    return await callAsOperator("read_artifacts_metrics", {
+      caller: { kind: "operator", request_id: "dashboard" },
+    }) as Holdings;
+  } catch {
+    return null;
+  }
+}
