@@ -44,15 +44,44 @@ artifactTest(
     for (const label of HOSTILE_TEXTS.slice(0, 4)) {
       await operatorRpc("create_agent_key", { agent_id: planner.id, label });
     }
-    await withDashboard(`agents/${planner.id}`, async ({ page, requestsElsewhere, complaints }) => {
+    await withDashboard(`agents/${planner.id}`, async (watched) => {
+      const { page, url, requestsElsewhere, complaints } = watched;
+      const assertHarmless = async () => {
+        assert.equal(await page.evaluate("globalThis.hit"), undefined);
+        const active =
+          "script:not([nonce]), img, svg, iframe, style, [onload], [onerror], form[action*=':']";
+        assert.equal(await page.locator(active).count(), 0);
+        assert.equal(
+          await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+          true,
+          page.url(),
+        );
+      };
+      await page.setViewportSize({ width: 390, height: 844 });
       const shown = await textOf(page, "main");
       for (const text of [...HOSTILE_TEXTS, HOSTILE_TYPE]) {
         assert.ok(shown.includes(plain(text)), `${text} is not shown`);
       }
-      assert.equal(await page.evaluate("globalThis.hit"), undefined);
-      const active =
-        "script:not([nonce]), img, svg, iframe, style, [onload], [onerror], form[action*=':']";
-      assert.equal(await page.locator(active).count(), 0);
+      await assertHarmless();
+      const plans = await page.evaluate(
+        "Array.from(document.querySelectorAll('#given .act, #keys .act'), ({ href }) => href)",
+      ) as string[];
+      assert.equal(plans.length, HOSTILE_TEXTS.length + 5);
+      const told: string[] = [];
+      for (const plan of plans) {
+        await page.goto(plan);
+        told.push(await textOf(page, "#effects"));
+        await assertHarmless();
+      }
+      for (const text of HOSTILE_TEXTS) {
+        assert.ok(told.some((effects) => effects.includes(plain(text))), `${text} is not told`);
+      }
+      for (const text of HOSTILE_TEXTS) {
+        await page.goto(`${url}agents/?${new URLSearchParams({ prefix: text, sort: text })}`);
+        await page.goto(`${url}act/key.create?${new URLSearchParams({ agent_id: text })}`);
+        await assertHarmless();
+      }
+      assert.deepEqual(complaints.splice(0).filter((text) => !text.includes("409")), []);
       assert.deepEqual(requestsElsewhere, []);
       assert.deepEqual(complaints, []);
     });

@@ -11,7 +11,7 @@ export interface Watched {
   /** What the page asked for, that was not the dashboard's. */
   readonly requestsElsewhere: readonly string[];
   /** What the browser complained of: refused by the page's policy, among others. */
-  readonly complaints: readonly string[];
+  readonly complaints: string[];
 }
 
 export interface Look {

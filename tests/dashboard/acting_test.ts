@@ -93,6 +93,9 @@ artifactTest(
               { origin: "null" },
               { origin: "http://evil.example" },
               { origin: "http://127.0.0.1:1" },
+              { origin: forms.origin, "sec-fetch-site": "cross-site" },
+              { origin: forms.origin, "sec-fetch-site": "same-site" },
+              { origin: forms.origin, "sec-fetch-site": "none" },
             ]
           ) {
             const values = { ...target, ...inputs, token };

@@ -17,6 +17,10 @@ export class Forms {
     this.#url = url;
   }
 
+  get origin(): string {
+    return new URL(this.#url).origin;
+  }
+
   /** A page, such as `agents/planner`. */
   async open(path: string): Promise<Sent> {
     return await answer(await fetch(this.#url + path, { redirect: "manual" }));
@@ -34,7 +38,7 @@ export class Forms {
   async send(
     action: string,
     values: Target,
-    headers: Readonly<Record<string, string>> = { origin: new URL(this.#url).origin },
+    headers: Readonly<Record<string, string>> = { origin: this.origin },
   ): Promise<Sent> {
     return await answer(
       await fetch(`${this.#url}act/${action}`, {

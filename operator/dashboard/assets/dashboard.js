@@ -4,6 +4,8 @@ import { createMesh } from "./mesh_view.js";
 const REFRESH_MILLISECONDS = 15_000;
 /** What happens at once is shown at once, and not once each. */
 const GATHER_MILLISECONDS = 500;
+/** Where events never end, a page is fetched for a third of the time at most. */
+const REST_FACTOR = 2;
 
 const state = document.querySelector("#state");
 const picture = document.querySelector("#picture");
@@ -72,6 +74,7 @@ async function fillAll() {
   }
 }
 
+let fillMilliseconds = 0;
 let isFilling = false;
 let isOutOfDate = false;
 
@@ -82,7 +85,9 @@ async function refresh() {
   isFilling = true;
   while (isOutOfDate) {
     isOutOfDate = false;
+    const begun = performance.now();
     await fillAll();
+    fillMilliseconds = performance.now() - begun;
   }
   isFilling = false;
 }
@@ -93,7 +98,21 @@ function refreshSoon() {
   gathering ??= setTimeout(() => {
     gathering = undefined;
     refresh();
-  }, GATHER_MILLISECONDS);
+  }, Math.max(GATHER_MILLISECONDS, REST_FACTOR * fillMilliseconds));
+}
+
+let events;
+
+/** A browser opens few connections to one host: pages that nobody sees must not hold them. */
+function listenWhileSeen() {
+  if (document.hidden) {
+    events?.close();
+    events = undefined;
+    return;
+  }
+  if (events !== undefined) return;
+  events = new EventSource("../live/events");
+  events.addEventListener("message", refreshSoon);
 }
 
 /** A panel asks all parts of the deployment: only whoever opens it waits for that. */
@@ -114,5 +133,6 @@ for (const details of document.querySelectorAll("details[data-panel]")) {
 }
 addEventListener("hashchange", refresh);
 setInterval(() => document.hidden || refresh(), REFRESH_MILLISECONDS);
-new EventSource("../live/events").addEventListener("message", refreshSoon);
+document.addEventListener("visibilitychange", listenWhileSeen);
+listenWhileSeen();
 refresh();

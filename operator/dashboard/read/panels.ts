@@ -1,7 +1,4 @@
-import { checkStorage } from "../../doctor/checks/storage.ts";
-import { checkSweep } from "../../doctor/checks/sweep.ts";
-import { diagnose } from "../../doctor/diagnose.ts";
-import { gatherFacts } from "../../doctor/facts/facts.ts";
+import type { Facts } from "../../doctor/facts/facts.ts";
 import type { Finding } from "../../doctor/findings/finding.ts";
 import { callAsOperator, readConnection } from "../../operator_call.ts";
 
@@ -31,12 +28,25 @@ export interface Panel {
   readonly holdings: Holdings | null;
 }
 
-/** Asks all parts of the deployment, which takes as long as the slowest of them. */
+/**
+ * Asks all parts of the deployment, which takes as long as the slowest of them. The doctor, which
+ * knows the functions' contract, is loaded by the first panel.
+ */
 export async function readPanel(name: PanelName): Promise<Panel> {
   const connection = await readConnection();
-  if (name === "doctor") return { findings: await diagnose(connection), holdings: null };
+  if (name === "doctor") {
+    const { diagnose } = await import("../../doctor/diagnose.ts");
+    return { findings: await diagnose(connection), holdings: null };
+  }
+  const { gatherFacts } = await import("../../doctor/facts/facts.ts");
   const [facts, holdings] = await Promise.all([gatherFacts(connection), readHoldings()]);
-  return { findings: name === "sweep" ? checkSweep(facts) : checkStorage(facts), holdings };
+  return { findings: await check(name, facts), holdings };
+}
+
+async function check(name: "storage" | "sweep", facts: Facts): Promise<readonly Finding[]> {
+  return name === "sweep"
+    ? (await import("../../doctor/checks/sweep.ts")).checkSweep(facts)
+    : (await import("../../doctor/checks/storage.ts")).checkStorage(facts);
 }
 
 async function readHoldings(): Promise<Holdings | null> {
