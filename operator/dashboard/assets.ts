@@ -4,7 +4,9 @@ import { readFile } from "node:fs/promises";
 export const ASSETS = {
   "icon.svg": { type: "image/svg+xml" },
   "style.css": { type: "text/css; charset=utf-8" },
+  "form.js": { type: "text/javascript; charset=utf-8" },
   "dashboard.js": { type: "text/javascript; charset=utf-8" },
+  "mesh_view.js": { type: "text/javascript; charset=utf-8" },
   "arrange.js": { type: "text/javascript; charset=utf-8" },
   "mesh.js": { type: "text/javascript; charset=utf-8" },
   "cytoscape.js": { type: "text/javascript; charset=utf-8" },

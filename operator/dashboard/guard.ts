@@ -4,7 +4,8 @@ import { isOneOf } from "../../supabase/functions/_shared/secrets.ts";
 /**
  * Answers only the page that the person opened by the printed URL. Other pages in the same browser
  * can send requests here too: by this origin, or by a name of their own that they have resolve to
- * loopback. `token` is the first segment of every path.
+ * loopback. `token` is the first segment of every path. Forms are taken only at `/act/`, and only
+ * from a page of this origin.
  */
 export function guard(
   { token, port }: { readonly token: string; readonly port: () => number },
@@ -16,14 +17,22 @@ export function guard(
       return context.text("Open the URL that was printed at the start.", 421);
     }
     // Fetch Metadata: browsers say who asks, and scripts cannot change it.
-    if (!["same-origin", "none", undefined].includes(req.header("sec-fetch-site"))) {
+    const site = req.header("sec-fetch-site");
+    if (!["same-origin", "none", undefined].includes(site)) {
       return context.text("Other pages are not answered.", 403);
     }
-    const [, segment = ""] = new URL(req.url).pathname.split("/");
+    const [, segment = "", part = ""] = new URL(req.url).pathname.split("/");
     if (!isOneOf(segment, [token])) {
       return context.text("Open the URL that was printed at the start.", 404);
     }
-    if (req.method !== "GET") return context.text("Read-only.", 405, { allow: "GET" });
+    if (req.method === "POST" && part === "act") {
+      // A browser that does not tell the site tells the origin of every form all the same.
+      if (req.header("origin") !== `http://${host}` || site === "none") {
+        return context.text("Forms of other pages are not taken.", 403);
+      }
+    } else if (req.method !== "GET") {
+      return context.text("Read-only.", 405, { allow: part === "act" ? "GET, POST" : "GET" });
+    }
     return await next();
   };
 }

@@ -5,7 +5,8 @@ import { startDashboard } from "./server.ts";
 
 await runTask({
   task: "dashboard",
-  summary: "Serve a page that shows the operator everything, until Ctrl-C. Prints what to open.",
+  summary:
+    "Serve a page on which the operator sees and changes everything, until Ctrl-C. Prints what to open.",
   example: "deno task dashboard --port 8000",
   options: {
     port: {
@@ -19,7 +20,9 @@ await runTask({
     const { SUPABASE_URL: project } = await readConnection();
     const { url } = startDashboard({ project, port });
     await output.value({ url }, () => url);
-    console.error(`The agents of ${project}. Anyone who has this URL sees them until Ctrl-C.`);
+    console.error(
+      `The agents of ${project}. Anyone who has this URL can see and change them until Ctrl-C.`,
+    );
   },
 });
 

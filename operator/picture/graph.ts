@@ -95,7 +95,7 @@ function grouped(
 }
 
 /** How a name begins: all before its last separator and what follows that. */
-function stemOf(agentId: string): string {
+export function stemOf(agentId: string): string {
   return agentId.replace(/[-._:@][^-._:@]*$/, "");
 }
 

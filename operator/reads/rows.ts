@@ -29,6 +29,8 @@ export interface AgentRow {
 export interface DescribedAgent extends AgentRow {
   readonly grants_given: number;
   readonly grants_received: number;
+  /** Those whose grants its inbox hides, a hundred at most. */
+  readonly blocked_senders: readonly string[];
   /** The revoked ones too. */
   readonly keys: readonly KeyRow[];
   readonly peer: PeerRow | null;

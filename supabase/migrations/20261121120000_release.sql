@@ -8772,6 +8772,16 @@ begin
       ) received
     ),
     'keys', agents.newest_keys(read_agent.agent_id, with_revoked => true),
+    'blocked_senders', (
+      select coalesce(json_agg(b.from_agent order by b.from_agent), '[]')
+      from (
+        select s.from_agent
+        from artifacts.blocked_senders s
+        where s.agent_id = read_agent.agent_id
+        order by s.agent_id, s.from_agent
+        limit 100
+      ) b
+    ),
     'peer', (
       select p.described
       from mesh.describe_peers(
@@ -8786,9 +8796,10 @@ $$;
 comment on function public.read_agent(text, integer, integer) is
   'One agent: the fields of list_agents except keys, and {grants_given, grants_received, keys: '
   '[{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
-  'revoked_at | null, last_used_at | null}], peer: in the form of list_peers, with the same '
-  'parameters | null}. Live grants are counted up to a thousand. keys has at most a hundred, '
-  'those not revoked first. Null: nothing names this agent.';
+  'revoked_at | null, last_used_at | null}], blocked_senders: [agent_id], peer: in the form of '
+  'list_peers, with the same parameters | null}. Live grants are counted up to a thousand. keys '
+  'has at most a hundred, those not revoked first, and blocked_senders as many. Null: nothing '
+  'names this agent.';
 
 -- schemas/operator/new_keys.sql
 

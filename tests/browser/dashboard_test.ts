@@ -7,6 +7,7 @@ import { askUntil } from "../conformance/ask_until.ts";
 import { type Agent, operatorRpc, SUPABASE_URL } from "../conformance/client.ts";
 import { agree, heartbeat, join, removePeer, ruleBetween } from "../conformance/mesh_cast.ts";
 import { type Page, withPage } from "./chromium.ts";
+import { withDashboard } from "./open_dashboard.ts";
 
 /** What would set `hit` if it were more than text. */
 const HOSTILE_TEXTS = [
@@ -22,41 +23,6 @@ const HOSTILE_TEXTS = [
   "a".repeat(1000),
 ];
 const HOSTILE_TYPE = 'text/html; name="<img src=x onerror=globalThis.hit=8>"';
-
-interface Watched {
-  readonly page: Page;
-  /** What the page asked for, that was not the dashboard's. */
-  readonly requestsElsewhere: readonly string[];
-  /** What the browser complained of: refused by the page's policy, among others. */
-  readonly complaints: readonly string[];
-}
-
-/** A dashboard of the stack, opened at `hash` in a browser of its own. */
-async function withOpenDashboard(
-  hash: string,
-  run: (watched: Watched) => Promise<void>,
-): Promise<void> {
-  const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
-  try {
-    await withPage(async (page) => {
-      const requestsElsewhere: string[] = [];
-      const complaints: string[] = [];
-      page.on("request", (request) => {
-        if (!request.url().startsWith(dashboard.url)) requestsElsewhere.push(request.url());
-      });
-      page.on("console", (message) => {
-        if (message.type() === "error") complaints.push(message.text());
-      });
-      page.on("pageerror", (error) => complaints.push(error.message));
-      page.on("dialog", (dialog) => complaints.push(dialog.message()));
-      await page.goto(`${dashboard.url}#${encodeURIComponent(hash)}`);
-      await page.waitForSelector("#state.live");
-      await run({ page, requestsElsewhere, complaints });
-    });
-  } finally {
-    await dashboard.stop();
-  }
-}
 
 /** The text of a part of the page. */
 function textOf(page: Page, selector: string): Promise<string> {
@@ -78,14 +44,44 @@ artifactTest(
     for (const label of HOSTILE_TEXTS.slice(0, 4)) {
       await operatorRpc("create_agent_key", { agent_id: planner.id, label });
     }
-    await withOpenDashboard(planner.id, async ({ page, requestsElsewhere, complaints }) => {
-      const shown = await textOf(page, "#agent");
+    await withDashboard(`agents/${planner.id}`, async (watched) => {
+      const { page, url, requestsElsewhere, complaints } = watched;
+      const assertHarmless = async () => {
+        assert.equal(await page.evaluate("globalThis.hit"), undefined);
+        const active =
+          "script:not([nonce]), img, svg, iframe, style, [onload], [onerror], form[action*=':']";
+        assert.equal(await page.locator(active).count(), 0);
+        assert.equal(
+          await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+          true,
+          page.url(),
+        );
+      };
+      await page.setViewportSize({ width: 390, height: 844 });
+      const shown = await textOf(page, "main");
       for (const text of [...HOSTILE_TEXTS, HOSTILE_TYPE]) {
         assert.ok(shown.includes(plain(text)), `${text} is not shown`);
       }
-      assert.equal(await page.evaluate("globalThis.hit"), undefined);
-      const active = "script:not([nonce]), img, svg, iframe, style, main form, [onload], [onerror]";
-      assert.equal(await page.locator(active).count(), 0);
+      await assertHarmless();
+      const plans = await page.evaluate(
+        "Array.from(document.querySelectorAll('#given .act, #keys .act'), ({ href }) => href)",
+      ) as string[];
+      assert.equal(plans.length, HOSTILE_TEXTS.length + 5);
+      const told: string[] = [];
+      for (const plan of plans) {
+        await page.goto(plan);
+        told.push(await textOf(page, "#effects"));
+        await assertHarmless();
+      }
+      for (const text of HOSTILE_TEXTS) {
+        assert.ok(told.some((effects) => effects.includes(plain(text))), `${text} is not told`);
+      }
+      for (const text of HOSTILE_TEXTS) {
+        await page.goto(`${url}agents/?${new URLSearchParams({ prefix: text, sort: text })}`);
+        await page.goto(`${url}act/key.create?${new URLSearchParams({ agent_id: text })}`);
+        await assertHarmless();
+      }
+      assert.deepEqual(complaints.splice(0).filter((text) => !text.includes("409")), []);
       assert.deepEqual(requestsElsewhere, []);
       assert.deepEqual(complaints, []);
     });
@@ -95,16 +91,16 @@ artifactTest(
 artifactTest(
   "what happens while the page is open → is shown without a reload",
   async ({ planner, builder }) => {
-    await withOpenDashboard(planner.id, async ({ page, complaints }) => {
-      assert.ok((await textOf(page, "#agent")).includes("None."));
+    await withDashboard(`agents/${planner.id}`, async ({ page, complaints }) => {
+      assert.ok((await textOf(page, "#files")).includes("None."));
       const { artifact_id } = await publish(planner, { key: "reports/live.md" });
       await grant(planner, { artifact_id }, { to: builder });
-      await untilShown(page, "#agent", "reports/live.md");
-      await untilShown(page, "#agent .grant", builder.id);
+      await untilShown(page, "#files", "reports/live.md");
+      await untilShown(page, "#files .grant", builder.id);
       await untilShown(page, "#events", "grant.created");
-      await page.locator("#agent .grant a").click();
-      await untilShown(page, "#agent h2", builder.id);
-      await untilShown(page, "#agent", "reports/live.md");
+      await page.locator("#files .grant a").click();
+      await untilShown(page, "h1", builder.id);
+      await untilShown(page, "#received", "reports/live.md");
       assert.deepEqual(complaints, []);
     });
   },
@@ -135,14 +131,14 @@ artifactTest(
     try {
       await heartbeat(planner, { config_version: 1_000_000 });
       await heartbeat(builder);
-      await withOpenDashboard(planner.id, async ({ page, complaints }) => {
-        await untilShown(page, "#agent", "active");
+      await withDashboard(`agents/${planner.id}`, async ({ page, complaints }) => {
+        await untilShown(page, "#rules", "active");
         // The picture is drawn a moment after the text.
         await askUntil((lagging) => lagging > 20, () => countPixels(page, "#f08c00"));
         await askUntil((online) => online > 20, () => countPixels(page, "#2f9e44"));
         await removePeer("operator", builder.id);
-        await untilShown(page, "#events", "peer.removed");
-        await page.locator("#agent").getByText(builder.id).waitFor({ state: "detached" });
+        await untilShown(page, "#events", "peer.vanished");
+        await page.locator("#rules").getByText(builder.id).waitFor({ state: "detached" });
         await askUntil((online) => online === 0, () => countPixels(page, "#2f9e44"));
         assert.deepEqual(complaints, []);
       });
@@ -159,8 +155,8 @@ Deno.test("a page of another origin that knows the URL → is refused everything
     () =>
       new Response(
         `<!doctype html><iframe src="${dashboard.url}"></iframe>
-        <img src="${dashboard.url}mesh"><script src="${dashboard.url}mesh"></script>
-        <link rel="stylesheet" href="${dashboard.url}style.css">`,
+        <img src="${dashboard.url}picture/mesh"><script src="${dashboard.url}picture/mesh"></script>
+        <link rel="stylesheet" href="${dashboard.url}assets/style.css">`,
         { headers: { "content-type": "text/html" } },
       ),
   );
@@ -172,7 +168,7 @@ Deno.test("a page of another origin that knows the URL → is refused everything
       });
       await page.goto(`http://localhost:${evil.addr.port}/`);
       const outcomes = await page.evaluate(`Promise.all(["cors", "no-cors"].map((mode) =>
-        fetch("${dashboard.url}mesh", { mode }).then((answer) => answer.text(), () => "refused")))`);
+        fetch("${dashboard.url}picture/mesh", { mode }).then((answer) => answer.text(), () => "refused")))`);
       assert.deepEqual(outcomes, ["refused", "refused"]);
       // Of most of them the browser does not even tell the page that they were answered.
       assert.deepEqual([...new Set(statuses)], [403]);

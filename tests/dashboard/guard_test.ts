@@ -32,7 +32,17 @@ function get(
   });
 }
 
-const PATHS = ["", "agents", "usage", "events", "mesh", "agent?agent=planner", "dashboard.js"];
+const PATHS = [
+  "overview/",
+  "agents/?prefix=a&sort=-bytes&show=peer",
+  "peers/",
+  "panels/doctor",
+  "panels/sweep",
+  "panels/storage",
+  "picture/mesh",
+  "act/key.create?agent_id=planner",
+  "assets/dashboard.js",
+];
 
 Deno.test("GET of the dashboard's paths → answered, nothing may be loaded from elsewhere, and no path has the secret key", async () => {
   await withDashboard(async ({ url }) => {
@@ -41,21 +51,25 @@ Deno.test("GET of the dashboard's paths → answered, nothing may be loaded from
       assert.equal(status, 200, `${path}: ${text}`);
       const policy = String(headers["content-security-policy"]);
       assert.match(policy, /^default-src 'none'; script-src 'nonce-[^']+'; style-src 'self'; /);
-      assert.match(policy, /frame-ancestors 'none'; require-trusted-types-for 'script'/);
+      assert.match(
+        policy,
+        /form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'/,
+      );
       assert.equal(headers["cross-origin-resource-policy"], "same-origin");
       assert.equal(headers["x-content-type-options"], "nosniff");
-      assert.equal(headers["referrer-policy"], "no-referrer");
+      assert.equal(headers["referrer-policy"], "same-origin");
+      assert.equal(headers["cache-control"], "no-store");
       assert.equal(headers["access-control-allow-origin"], undefined);
       assert.ok(!text.includes(SECRET_KEY), path);
     }
-    assert.doesNotMatch((await get(url)).text, /https?:\/\/(?!127\.0\.0\.1)/);
+    assert.doesNotMatch((await get(`${url}overview/`)).text, /https?:\/\/(?!127\.0\.0\.1)/);
   });
 });
 
 Deno.test("the nonce of the page's script → another one in every answer", async () => {
   await withDashboard(async ({ url }) => {
     const nonces = await Promise.all([1, 2, 3].map(async () => {
-      const { headers, text } = await get(url);
+      const { headers, text } = await get(`${url}overview/`);
       const [, nonce] = /'nonce-([^']+)'/.exec(String(headers["content-security-policy"]))!;
       assert.ok(text.includes(`nonce="${nonce}"`));
       return nonce;
@@ -69,7 +83,15 @@ Deno.test("a path without the token, or with another one → 404, whatever is be
     const { origin, pathname } = new URL(url);
     const token = pathname.split("/")[1]!;
     assert.match(token, /^[0-9a-f]{32}$/);
-    for (const path of ["/", "/mesh", `/${token.slice(1)}/mesh`, `/${token}0/mesh`, "//mesh"]) {
+    for (
+      const path of [
+        "/",
+        "/picture/mesh",
+        `/${token.slice(1)}/picture/mesh`,
+        `/${token}0/picture/mesh`,
+        "//picture/mesh",
+      ]
+    ) {
       const { status, text } = await get(origin + path);
       assert.deepEqual([status, text], [404, "Open the URL that was printed at the start."], path);
     }
@@ -84,18 +106,18 @@ Deno.test("a Host that somebody else has resolve to loopback → 421, with the r
     ) {
       assert.equal((await get(url, { headers: { host } })).status, 421, host);
     }
-    assert.equal((await get(url, { headers: { host: `localhost:${port}` } })).status, 200);
+    assert.equal((await get(url, { headers: { host: `localhost:${port}` } })).status, 302);
   });
 });
 
-Deno.test("a request that a page of another origin makes → 403; one of its own page, or of the person → 200", async () => {
+Deno.test("a request that a page of another origin makes → 403; one of its own page, or of the person → answered", async () => {
   await withDashboard(async ({ url }) => {
     for (
       const [site, status] of [
         ["cross-site", 403],
         ["same-site", 403],
-        ["same-origin", 200],
-        ["none", 200],
+        ["same-origin", 302],
+        ["none", 302],
       ] as const
     ) {
       assert.equal((await get(url, { headers: { "sec-fetch-site": site } })).status, status, site);
@@ -103,11 +125,15 @@ Deno.test("a request that a page of another origin makes → 403; one of its own
   });
 });
 
-Deno.test("POST, PUT, DELETE, OPTIONS → 405 with allow: GET", async () => {
+Deno.test("POST, PUT, DELETE, HEAD, OPTIONS → 405 with allow: GET; POST of forms alone → answered", async () => {
   await withDashboard(async ({ url }) => {
-    for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
-      const { status, headers } = await get(`${url}agents`, { method });
+    for (const method of ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"]) {
+      const { status, headers } = await get(`${url}agents/`, { method });
       assert.deepEqual([status, headers["allow"]], [405, "GET"], method);
+    }
+    for (const method of ["PUT", "DELETE", "HEAD", "OPTIONS"]) {
+      const { status, headers } = await get(`${url}act/key.create`, { method });
+      assert.deepEqual([status, headers["allow"]], [405, "GET, POST"], method);
     }
   });
 });
@@ -115,7 +141,7 @@ Deno.test("POST, PUT, DELETE, OPTIONS → 405 with allow: GET", async () => {
 Deno.test("the events of a dashboard that stops → end", async () => {
   let live: Promise<string> | undefined;
   await withDashboard(async ({ url }) => {
-    const response = await fetch(`${url}live`);
+    const response = await fetch(`${url}live/events`);
     assert.equal(response.headers.get("content-type"), "text/event-stream");
     live = response.text();
   });

@@ -7,11 +7,12 @@ import { startDashboard } from "../../operator/dashboard/server.ts";
 const QUIET = "00-quiet-";
 const BUSY = "zz-busy-of-today";
 
-/** The text of the fragment "Today". */
+/** The part "Today" of the page. */
 async function readToday(): Promise<string> {
   const dashboard = startDashboard({ project: SUPABASE_URL, port: 0 });
   try {
-    return await (await fetch(`${dashboard.url}usage`)).text();
+    const page = await (await fetch(`${dashboard.url}overview/`)).text();
+    return page.slice(page.indexOf('data-fragment="usage"'));
   } finally {
     await dashboard.stop();
   }

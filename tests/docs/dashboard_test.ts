@@ -10,7 +10,7 @@ Deno.test("docs/dashboard.md, Dashboard → a URL that shows the page, until Ctr
   const response = await fetch(url);
   assert.equal(response.status, 200);
   assert.match(await response.text(), /<h2>Mesh<\/h2>/);
-  for (const loaded of ["cytoscape.js", "events", "mesh"]) {
+  for (const loaded of ["assets/cytoscape.js", "agents/", "peers/", "picture/mesh"]) {
     const { status, body } = await fetch(url + loaded);
     await body?.cancel();
     assert.equal(status, 200, loaded);

@@ -9,18 +9,22 @@
 
 /** From one name to the one below it. */
 const LINE_HEIGHT = 22;
-const SMALLEST_RADIUS = 80;
+const SMALLEST_RADIUS = 110;
 const CHARACTER_WIDTH = 8;
 /** A longer name reaches over what is beside it. */
 const LONGEST_NAME = 32;
 const GAP = 40;
 
 /**
- * Positions by agent: `{x, y, side, isHub}`, `side` telling where there is room for the name.
+ * Positions by agent: `{x, y, side, isHub}`, `side` telling where there is room for the name, or
+ * for a longer `label` instead.
  * `aspect` is the picture's width divided by its height.
  */
 export function arrange({ nodes, edges }, aspect) {
-  const groups = groupsOf(neighboursOf(nodes, edges)).map(ringOf);
+  const lengths = new Map(
+    nodes.map(({ agent_id, label = agent_id }) => [agent_id, Math.min(label.length, LONGEST_NAME)]),
+  );
+  const groups = groupsOf(neighboursOf(nodes, edges)).map((group) => ringOf(group, lengths));
   const { tops, lefts } = packed(groups, aspect);
   return new Map(
     groups.flatMap(({ width, height, places }, index) =>
@@ -92,9 +96,11 @@ function groupsOf(neighbours) {
  * A group as a ring around its hub: its size, and where each stands from its middle. On each side
  * the names stand below each other, a line apart.
  */
-function ringOf([hub, ...members]) {
+function ringOf([hub, ...members], lengths) {
   const half = Math.ceil(members.length / 2);
-  const radius = Math.max(SMALLEST_RADIUS, half * LINE_HEIGHT / 2);
+  // Of two members, both stand beside the hub's name, which is in bold and below it.
+  const besideName = half === 1 ? (lengths.get(hub) ?? 0) * (CHARACTER_WIDTH + 1) / 2 + GAP : 0;
+  const radius = Math.max(SMALLEST_RADIUS, half * LINE_HEIGHT / 2, besideName);
   const places = members.map((agent_id, index) => {
     const side = index < half ? "left" : "right";
     const ofSide = side === "left" ? half : members.length - half;
@@ -103,7 +109,6 @@ function ringOf([hub, ...members]) {
     return { agent_id, x: side === "left" ? -x : x, y, side, isHub: false };
   });
   if (hub !== null) places.push({ agent_id: hub, x: 0, y: 0, side: "center", isHub: true });
-  const longest = Math.max(...members.map((agentId) => agentId.length));
-  const nameWidth = Math.min(longest, LONGEST_NAME) * CHARACTER_WIDTH;
+  const nameWidth = Math.max(...members.map((agentId) => lengths.get(agentId))) * CHARACTER_WIDTH;
   return { width: 2 * (radius + nameWidth) + GAP, height: 2 * radius + GAP, places };
 }

@@ -1,33 +1,24 @@
-/** The page: fills its sections with what the server rendered, again when something happened. */
-import { createPicture } from "./mesh.js";
+/** A page that is open: fetched again when something happened, and every now and then. */
+import { createMesh } from "./mesh_view.js";
 
 const REFRESH_MILLISECONDS = 15_000;
 /** What happens at once is shown at once, and not once each. */
 const GATHER_MILLISECONDS = 500;
+/** Where events never end, a page is fetched for a third of the time at most. */
+const REST_FACTOR = 2;
 
 const state = document.querySelector("#state");
-const picture = createPicture(document.querySelector("#picture"), {
-  onOpen: (agentId) => location.hash = encodeURIComponent(agentId),
-});
-let agentsAfter = "";
-
-/** The agent that the page's hash names, or "". */
-function openAgent() {
-  try {
-    return decodeURIComponent(location.hash.slice(1));
-  } catch {
-    return "";
-  }
-}
+const picture = document.querySelector("#picture");
+const mesh = picture === null ? null : createMesh(picture);
 
 /**
  * The document that a path answers. By XMLHttpRequest, whose documents have nothing that runs: what
  * is taken over from them is no script, whatever is in it.
  */
-function load(path, parameters = {}) {
+function load(path) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("GET", `${path}?${new URLSearchParams(parameters)}`);
+    request.open("GET", path);
     request.responseType = "document";
     request.onload = () =>
       request.status === 200
@@ -38,50 +29,43 @@ function load(path, parameters = {}) {
   });
 }
 
-/** Puts what a path answers in place of what the section of that name shows, where it differs. */
-async function fill(name, parameters) {
-  const target = document.querySelector(`[data-fragment="${name}"]`);
-  const { body } = await load(name, parameters);
-  if (body.innerHTML !== target.innerHTML) target.replaceChildren(...body.childNodes);
+/** Takes over what the page's parts show now. Who is in one of them stays where they were. */
+async function fillPage() {
+  const { pathname, search } = location;
+  const fresh = await load(pathname + search);
+  for (const target of document.querySelectorAll("[data-fragment]")) {
+    const source = fresh.querySelector(`[data-fragment="${target.dataset.fragment}"]`);
+    if (source === null || source.innerHTML === target.innerHTML) continue;
+    const back = focusIn(target);
+    const scrolled = Array.from(target.querySelectorAll(".scroll"), (element) => [
+      element.scrollLeft,
+      element.scrollTop,
+    ]);
+    target.replaceChildren(...source.childNodes);
+    for (const [index, element] of target.querySelectorAll(".scroll").entries()) {
+      [element.scrollLeft, element.scrollTop] = scrolled[index] ?? [0, 0];
+    }
+    back();
+  }
 }
 
-async function fillAgent() {
-  const agent = openAgent();
-  const target = document.querySelector('[data-fragment="agent"]');
-  target.hidden = agent === "";
-  picture.select(agent);
-  if (agent === "") return target.replaceChildren();
-  await fill("agent", { agent });
-}
-
-async function drawMesh() {
-  const summary = document.querySelector("#summary");
-  let mesh = await readMesh({});
-  if (!mesh.complete && openAgent() !== "") mesh = await readMesh({ agent: openAgent() });
-  picture.show(mesh);
-  picture.select(openAgent());
-  const peers = mesh.nodes.filter((node) => node.state !== "absent");
-  const online = peers.filter((node) => node.state === "online" || node.state === "lags");
-  summary.textContent = mesh.complete
-    ? `${online.length} of ${peers.length} peers online`
-    : "The mesh is larger than a picture: open an agent to see what is around it.";
-}
-
-async function readMesh(parameters) {
-  const response = await fetch(`mesh?${new URLSearchParams(parameters)}`);
-  if (!response.ok) throw new Error(await response.text());
-  return await response.json();
+/** What puts the focus back to where it is in an element, once that has other children. */
+function focusIn(target) {
+  const { activeElement } = document;
+  if (!target.contains(activeElement)) return () => {};
+  const places = () => Array.from(target.querySelectorAll("a, [tabindex]"));
+  const nameOf = (element) => element.getAttribute("href") ?? element.getAttribute("aria-label");
+  const name = nameOf(activeElement);
+  const which = places().filter((element) => nameOf(element) === name).indexOf(activeElement);
+  return () =>
+    places().filter((element) => nameOf(element) === name).at(which)?.focus({
+      preventScroll: true,
+    });
 }
 
 async function fillAll() {
   try {
-    await Promise.all([
-      fill("agents", { after: agentsAfter }),
-      fill("usage"),
-      fill("events"),
-      fillAgent(),
-      drawMesh(),
-    ]);
+    await Promise.all([fillPage(), mesh?.draw()]);
     state.textContent = "live";
     state.className = "live";
   } catch (error) {
@@ -90,6 +74,7 @@ async function fillAll() {
   }
 }
 
+let fillMilliseconds = 0;
 let isFilling = false;
 let isOutOfDate = false;
 
@@ -100,7 +85,9 @@ async function refresh() {
   isFilling = true;
   while (isOutOfDate) {
     isOutOfDate = false;
+    const begun = performance.now();
     await fillAll();
+    fillMilliseconds = performance.now() - begun;
   }
   isFilling = false;
 }
@@ -111,20 +98,41 @@ function refreshSoon() {
   gathering ??= setTimeout(() => {
     gathering = undefined;
     refresh();
-  }, GATHER_MILLISECONDS);
+  }, Math.max(GATHER_MILLISECONDS, REST_FACTOR * fillMilliseconds));
 }
 
-document.querySelector("#open").addEventListener("submit", (event) => {
-  event.preventDefault();
-  location.hash = encodeURIComponent(new FormData(event.target).get("agent").trim());
-});
-document.querySelector("#agents").addEventListener("click", (event) => {
-  const { after } = event.target.dataset;
-  if (after === undefined) return;
-  agentsAfter = after;
-  refresh();
-});
+let events;
+
+/** A browser opens few connections to one host: pages that nobody sees must not hold them. */
+function listenWhileSeen() {
+  if (document.hidden) {
+    events?.close();
+    events = undefined;
+    return;
+  }
+  if (events !== undefined) return;
+  events = new EventSource("../live/events");
+  events.addEventListener("message", refreshSoon);
+}
+
+/** A panel asks all parts of the deployment: only whoever opens it waits for that. */
+async function openPanel(details) {
+  const target = details.querySelector("div");
+  if (!details.open) return;
+  target.textContent = "looking …";
+  try {
+    const fresh = await load(`../panels/${details.dataset.panel}`);
+    target.replaceChildren(...fresh.querySelector('[data-fragment="panel"]').childNodes);
+  } catch (error) {
+    target.textContent = error.message;
+  }
+}
+
+for (const details of document.querySelectorAll("details[data-panel]")) {
+  details.addEventListener("toggle", () => openPanel(details));
+}
 addEventListener("hashchange", refresh);
 setInterval(() => document.hidden || refresh(), REFRESH_MILLISECONDS);
-new EventSource("live").addEventListener("message", refreshSoon);
+document.addEventListener("visibilitychange", listenWhileSeen);
+listenWhileSeen();
 refresh();

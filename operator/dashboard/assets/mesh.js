@@ -2,91 +2,116 @@
 import { arrange } from "./arrange.js";
 import cytoscape from "cytoscape";
 
-const COLOURS = {
-  online: "#2f9e44",
-  lags: "#f08c00",
-  offline: "#868e96",
-  never: "#ffffff",
-  absent: "#ffffff",
-};
+/** The same in the light and in the dark; the others are the page's. */
+const COLOURS = { online: "#2f9e44", lags: "#f08c00", offline: "#868e96" };
 
-const STYLE = [
-  {
-    selector: "node",
-    style: {
-      "background-color": (node) => COLOURS[node.data("state")],
-      "border-color": "#495057",
-      "border-style": (node) => node.data("state") === "absent" ? "dashed" : "solid",
-      "border-width": 1,
-      "color": "#212529",
-      "font-size": 15,
-      "height": 16,
-      "label": "data(id)",
-      "min-zoomed-font-size": 6,
-      "text-background-color": "#ffffff",
-      "text-background-opacity": 0.7,
-      "text-halign": "data(side)",
-      "text-margin-x": (node) => ({ left: -3, right: 3, center: 0 })[node.data("side")],
-      "text-valign": (node) => node.data("isHub") ? "bottom" : "center",
-      "width": 16,
+/** By the colours that the page has now. */
+function styleOf(container) {
+  const colour = (name) => getComputedStyle(container).getPropertyValue(name).trim();
+  const [paper, ink, line] = ["--paper", "--ink", "--line-strong"].map(colour);
+  const chosen = colour("--link");
+  return [
+    {
+      selector: "node",
+      style: {
+        "background-color": (node) => COLOURS[node.data("state")] ?? paper,
+        ...slices((state) => COLOURS[state] ?? paper),
+        "border-color": line,
+        "border-style": (node) => node.data("state") === "absent" ? "dashed" : "solid",
+        "border-width": 1,
+        "color": ink,
+        "font-size": 15,
+        "height": 16,
+        "label": "data(label)",
+        "min-zoomed-font-size": 6,
+        "text-background-color": paper,
+        "text-background-opacity": 0.7,
+        "text-halign": "data(side)",
+        "text-margin-x": (node) => ({ left: -3, right: 3, center: 0 })[node.data("side")],
+        "text-valign": (node) => node.data("isHub") ? "bottom" : "center",
+        "width": 16,
+      },
     },
-  },
-  { selector: "node[?isHub]", style: { "font-weight": "bold", "height": 26, "width": 26 } },
-  {
-    selector: "edge",
-    style: {
-      "arrow-scale": 0.9,
-      "color": "#495057",
-      "curve-style": "bezier",
-      "font-size": 10,
-      "label": "data(ports)",
-      "line-color": "#ced4da",
-      "min-zoomed-font-size": 11,
-      "target-arrow-color": "#868e96",
-      "target-arrow-shape": "triangle",
-      "text-background-color": "#ffffff",
-      "text-background-opacity": 0.85,
-      "text-rotation": "autorotate",
-      "width": 1,
+    { selector: "node[?isHub]", style: { "font-weight": "bold", "height": 26, "width": 26 } },
+    { selector: "node[?prefix]", style: { "height": 34, "width": 34 } },
+    {
+      selector: "edge",
+      style: {
+        "arrow-scale": 0.9,
+        "color": ink,
+        "curve-style": "bezier",
+        "font-size": 10,
+        "label": "data(ports)",
+        "line-color": line,
+        "min-zoomed-font-size": 11,
+        "target-arrow-color": line,
+        "target-arrow-shape": "triangle",
+        "text-background-color": paper,
+        "text-background-opacity": 0.85,
+        "text-rotation": "autorotate",
+        "width": 1,
+      },
     },
-  },
-  { selector: ".apart", style: { opacity: 0.15 } },
-  {
-    selector: "edge.near",
-    style: { "font-size": 15, "line-color": "#1c7ed6", "min-zoomed-font-size": 5, "width": 2 },
-  },
-  { selector: "node.open", style: { "border-color": "#1c7ed6", "border-width": 4 } },
-];
+    { selector: ".apart", style: { opacity: 0.15 } },
+    {
+      selector: "edge.near",
+      style: { "font-size": 11, "line-color": chosen, "min-zoomed-font-size": 5, "width": 2 },
+    },
+    { selector: "node.open", style: { "border-color": chosen, "border-width": 4 } },
+  ];
+}
+
+const STATES = ["online", "lags", "offline", "never", "absent"];
+
+/** A group as a pie of the states of its agents. */
+function slices(colourOf) {
+  return Object.fromEntries(STATES.flatMap((state, index) => [
+    [`pie-${index + 1}-background-color`, colourOf(state)],
+    [`pie-${index + 1}-background-size`, (node) => node.data("shares")?.[state] ?? 0],
+  ]));
+}
+
+/** How many agents a node has, and how many of them are online. */
+export function countsOf(states) {
+  const count = Object.values(states).reduce((sum, number) => sum + number, 0);
+  return { count, online: (states.online ?? 0) + (states.lags ?? 0) };
+}
 
 const LARGEST_ZOOM = 1.4;
 
-/** A picture in a container; `onOpen` is told whose node was clicked. */
+/** A picture in a container; `onOpen` is told which node was clicked. */
 export function createPicture(container, { onOpen }) {
   const cy = cytoscape({
     container,
-    style: STYLE,
+    style: styleOf(container),
     minZoom: 0.05,
     maxZoom: 4,
   });
-  cy.on("tap", "node", ({ target }) => onOpen(target.id()));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener(
+    "change",
+    () => cy.style(styleOf(container)),
+  );
+  cy.on(
+    "tap",
+    "node",
+    ({ target }) => onOpen({ id: target.id(), prefix: target.data("prefix") }),
+  );
   let drawn = "";
   let opened = "";
 
   function draw({ nodes, edges }) {
-    const positions = arrange({ nodes, edges }, cy.width() / cy.height());
+    const positions = arrange({
+      nodes: nodes.map((node) => ({ agent_id: node.id, label: dataOf(node).label })),
+      edges: edges.map(({ from, to }) => ({ from_agent: from, to_agent: to })),
+    }, cy.width() / cy.height());
     cy.elements().remove();
     cy.add([
-      ...nodes.map(({ agent_id, state }) => {
-        const { x, y, side, isHub } = positions.get(agent_id);
-        return { data: { id: agent_id, state, side, isHub }, position: { x, y } };
+      ...nodes.map((node) => {
+        const { x, y, side, isHub } = positions.get(node.id);
+        return { data: { ...dataOf(node), side, isHub }, position: { x, y } };
       }),
       ...edges.map((edge) => ({
-        data: {
-          id: edgeId(edge),
-          source: edge.from_agent,
-          target: edge.to_agent,
-          ports: edge.ports,
-        },
+        data: { id: edgeId(edge), source: edge.from, target: edge.to, ports: edge.ports },
       })),
     ]);
     cy.fit(undefined, 20);
@@ -110,12 +135,12 @@ export function createPicture(container, { onOpen }) {
     /** Draws the current mesh. It is arranged again if a node or an edge appeared or disappeared. */
     show({ nodes, edges }) {
       const shape = JSON.stringify([
-        nodes.map(({ agent_id }) => agent_id),
-        edges.map(({ from_agent, to_agent }) => [from_agent, to_agent]),
+        nodes.map(({ id }) => id),
+        edges.map(({ from, to }) => [from, to]),
       ]);
       if (shape !== drawn) draw({ nodes, edges });
       drawn = shape;
-      for (const { agent_id, state } of nodes) cy.getElementById(agent_id).data({ state });
+      for (const node of nodes) cy.getElementById(node.id).data(dataOf(node));
       for (const edge of edges) cy.getElementById(edgeId(edge)).data({ ports: edge.ports });
       select(opened);
     },
@@ -124,7 +149,18 @@ export function createPicture(container, { onOpen }) {
   };
 }
 
-/** No agent's name has a blank, so that no node has this id. */
-function edgeId({ from_agent, to_agent }) {
-  return `${from_agent} ${to_agent}`;
+function dataOf({ id, prefix, states }) {
+  if (prefix === null) {
+    return { id, prefix, label: id, state: Object.keys(states)[0], shares: null };
+  }
+  const { count, online } = countsOf(states);
+  const shares = Object.fromEntries(
+    Object.entries(states).map(([state, number]) => [state, 100 * number / count]),
+  );
+  return { id, prefix, label: `${prefix}* (${online} of ${count})`, state: null, shares };
+}
+
+/** Tells one pair of nodes from every other. */
+function edgeId({ from, to }) {
+  return JSON.stringify([from, to]);
 }

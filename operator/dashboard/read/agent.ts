@@ -1,10 +1,19 @@
 import { callAsOperator } from "../../operator_call.ts";
 import { firstOf, type PagesOptions, rowsOf } from "../../pages.ts";
-import type { DescribedAgent, GrantRow, RefusalRow, RuleRow, UsageRow } from "../../reads/rows.ts";
+import { findEvents } from "../../reads/find_events.ts";
+import type {
+  DescribedAgent,
+  EventRow,
+  GrantRow,
+  RefusalRow,
+  RuleRow,
+  UsageRow,
+} from "../../reads/rows.ts";
 import { readMeshParameters } from "../../reads/settings.ts";
 
 /** How many rows the page shows of each kind. */
 const SHOWN_ROWS = 100;
+const SHOWN_EVENTS = 20;
 const USAGE_DAYS = 7;
 const DAY_MILLISECONDS = 86_400_000;
 
@@ -24,10 +33,14 @@ export interface ShownAgent {
   readonly artifacts: readonly ArtifactRow[];
   /** The live grants of each artifact that is shown, by its id. */
   readonly grantsOf: ReadonlyMap<string, readonly GrantRow[]>;
+  /** Live grants that it gave. */
+  readonly given: readonly GrantRow[];
   readonly received: readonly GrantRow[];
   readonly rules: readonly RuleRow[];
   readonly usage: readonly UsageRow[];
   readonly refusals: readonly RefusalRow[];
+  /** Oldest first. */
+  readonly events: readonly EventRow[];
 }
 
 /** Null: nothing names this agent. Throws CommandError. */
@@ -38,16 +51,27 @@ export async function readShownAgent(agent_id: string): Promise<ShownAgent | nul
   }) as DescribedAgent | null;
   if (described === null) return null;
   const since = new Date(Date.now() - USAGE_DAYS * DAY_MILLISECONDS).toISOString().slice(0, 10);
-  const [artifacts, given, received, rules, usage, refusals] = await Promise.all([
+  const [artifacts, given, received, rules, usage, refusals, { events }] = await Promise.all([
     readArtifacts(agent_id),
     rows<GrantRow>("list_all_grants", { parameters: { from_agent: agent_id }, limit: 1000 }),
     rows<GrantRow>("list_all_grants", { parameters: { to_agent: agent_id } }),
     rows<RuleRow>("list_mesh_rules", { parameters: { agent_id } }),
     rows<UsageRow>("list_usage", { parameters: { agent_id, since } }),
     firstOf<RefusalRow>("list_newest_refusals", { agent_id, max_entries: SHOWN_ROWS }),
+    findEvents({ agent_id, max_entries: SHOWN_EVENTS }),
   ]);
   const grantsOf = Map.groupBy(given, ({ artifact_id }) => artifact_id);
-  return { described, artifacts, grantsOf, received, rules, usage, refusals };
+  return {
+    described,
+    artifacts,
+    grantsOf,
+    given: given.slice(0, SHOWN_ROWS),
+    received,
+    rules,
+    usage,
+    refusals,
+    events,
+  };
 }
 
 async function readArtifacts(agent_id: string): Promise<readonly ArtifactRow[]> {

@@ -1,53 +1,97 @@
 import { rowsOf } from "../../pages.ts";
 import type { PeerRow, RuleRow } from "../../reads/rows.ts";
 import { readMeshParameters } from "../../reads/settings.ts";
+import { prefixesOf } from "./groups.ts";
 
-/** More nobody can read in one picture. */
-const MOST_PEERS = 500;
-const MOST_RULES = 5000;
+/** More would take longer to read than a picture is worth. */
+const MOST_PEERS = 2_000;
+const MOST_RULES = 10_000;
+/** Of the ports between two groups. */
+const PORTS_SHOWN = 4;
+
+/** An agent, or all whose names begin with `prefix`. */
+export interface PictureNode {
+  readonly id: string;
+  readonly prefix: string | null;
+  /** How many agents are in which state: one of one agent. */
+  readonly states: Readonly<Partial<Record<NodeState, number>>>;
+}
 
 /** What the picture is drawn from. */
 export interface MeshPicture {
-  readonly nodes: readonly { readonly agent_id: string; readonly state: NodeState }[];
-  /** One per pair and direction. */
+  readonly nodes: readonly PictureNode[];
+  /** One per pair of nodes and direction. */
   readonly edges: readonly {
-    readonly from_agent: string;
-    readonly to_agent: string;
+    readonly from: string;
+    readonly to: string;
     /** Such as `tcp 443, udp 53`. */
     readonly ports: string;
   }[];
+  readonly peers: number;
+  readonly online: number;
   /** False: there is more than a picture can show; that of one agent has all of its own. */
   readonly complete: boolean;
 }
 
 type NodeState = "online" | "lags" | "offline" | "never" | "absent";
 
+export interface Part {
+  /** Null: of all agents. */
+  readonly agentId: string | null;
+  /** What is drawn agent by agent, however many there are. */
+  readonly prefix: string;
+}
+
 /** The peers and the active rules: all, or those around one agent. Throws CommandError. */
-export async function readMesh(agentId: string | null): Promise<MeshPicture> {
+export async function readMesh({ agentId, prefix }: Part): Promise<MeshPicture> {
   const parameters = { agent_id: agentId, ...await readMeshParameters() };
   const [peers, rules] = await Promise.all([
-    Array.fromAsync(rowsOf<PeerRow>("list_peers", {
-      parameters,
-      limit: MOST_PEERS + 1,
-    })),
+    Array.fromAsync(rowsOf<PeerRow>("list_peers", { parameters, limit: MOST_PEERS + 1 })),
     Array.fromAsync(rowsOf<RuleRow>("list_mesh_rules", {
       parameters: { agent_id: agentId },
       limit: MOST_RULES + 1,
     })),
   ]);
   if (peers.length > MOST_PEERS || rules.length > MOST_RULES) {
-    return { nodes: [], edges: [], complete: false };
+    return { nodes: [], edges: [], peers: peers.length, online: 0, complete: false };
   }
-  const active = rules.filter((rule) => rule.active);
+  return drawn(peers, rules.filter((rule) => rule.active), prefix);
+}
+
+/** A picture of these peers and active rules, grouped where they are too many. */
+export function drawn(
+  peers: readonly PeerRow[],
+  rules: readonly RuleRow[],
+  open: string,
+): MeshPicture {
   const states = new Map<string, NodeState>(
-    active.flatMap(({ from_agent, to_agent }) => [[from_agent, "absent"], [to_agent, "absent"]]),
+    rules.flatMap(({ from_agent, to_agent }) => [[from_agent, "absent"], [to_agent, "absent"]]),
   );
   for (const peer of peers) states.set(peer.agent_id, stateOf(peer));
+  const prefixes = prefixesOf(Array.from(states.keys()), open);
+  // No agent's name has a blank, so that no agent is taken for a group.
+  const idOf = (agentId: string) => {
+    const prefix = prefixes.get(agentId);
+    return prefix === undefined ? agentId : `${prefix} *`;
+  };
+  const members = Map.groupBy(states, ([agentId]) => idOf(agentId));
   return {
-    nodes: Array.from(states, ([agent_id, state]) => ({ agent_id, state })),
-    edges: edgesOf(active),
+    nodes: Array.from(members, ([id, ofNode]) => nodeOf(id, ofNode, prefixes)),
+    edges: edgesOf(rules, idOf),
+    peers: peers.length,
+    online: peers.filter(({ online }) => online).length,
     complete: true,
   };
+}
+
+function nodeOf(
+  id: string,
+  members: readonly (readonly [string, NodeState])[],
+  prefixes: ReadonlyMap<string, string>,
+): PictureNode {
+  const states: Partial<Record<NodeState, number>> = {};
+  for (const [, state] of members) states[state] = (states[state] ?? 0) + 1;
+  return { id, prefix: prefixes.get(members[0]![0]) ?? null, states };
 }
 
 function stateOf({ online, lags, last_seen }: PeerRow): NodeState {
@@ -56,19 +100,28 @@ function stateOf({ online, lags, last_seen }: PeerRow): NodeState {
   return lags === true ? "lags" : "online";
 }
 
-/** Agents' names have no blanks, so that a blank keeps the two of a pair apart. */
-function edgesOf(rules: readonly RuleRow[]): MeshPicture["edges"] {
-  const byPair = Map.groupBy(rules, ({ from_agent, to_agent }) => `${from_agent} ${to_agent}`);
+/** Rules inside of a group are not drawn. */
+function edgesOf(
+  rules: readonly RuleRow[],
+  idOf: (agentId: string) => string,
+): MeshPicture["edges"] {
+  const byPair = Map.groupBy(
+    rules.map((rule) => ({ ...rule, from: idOf(rule.from_agent), to: idOf(rule.to_agent) }))
+      .filter(({ from, to }) => from !== to),
+    ({ from, to }) => JSON.stringify([from, to]),
+  );
   return Array.from(byPair.values(), (ofPair) => {
-    const [{ from_agent, to_agent }] = ofPair as [RuleRow];
-    return { from_agent, to_agent, ports: portsOf(ofPair) };
+    const { from, to } = ofPair[0]!;
+    return { from, to, ports: portsOf(ofPair) };
   });
 }
 
 function portsOf(rules: readonly RuleRow[]): string {
   const byProtocol = Map.groupBy(rules, ({ proto }) => proto);
-  return Array.from(
-    byProtocol,
-    ([proto, ofProtocol]) => `${proto} ${ofProtocol.map(({ port }) => port).join(", ")}`,
-  ).join("; ");
+  return Array.from(byProtocol, ([proto, ofProtocol]) => {
+    const ports = Array.from(new Set(ofProtocol.map(({ port }) => port)));
+    const shown = ports.slice(0, PORTS_SHOWN).join(", ");
+    const others = ports.length - PORTS_SHOWN;
+    return `${proto} ${shown}${others > 0 ? ` and ${others} more` : ""}`;
+  }).join("; ");
 }

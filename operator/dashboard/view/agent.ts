@@ -1,116 +1,105 @@
 import { html } from "hono/html";
 import type { ShownAgent } from "../read/agent.ts";
-import { refusalsTable } from "./agents.ts";
-import { agent, bytes, foreign, instant, type Markup, table } from "./cells.ts";
+import { files } from "./agent_files.ts";
+import { mesh } from "./agent_mesh.ts";
+import { act, bytes, foreign, instant, type Markup, table } from "./cells.ts";
+import { eventsFragment } from "./events.ts";
+import { picture } from "./overview.ts";
+import { section } from "./page.ts";
+import { refusalsTable } from "./usage.ts";
 
 /** What is shown of an agent that nothing names. */
-export function unknownAgentFragment(agentId: string): Markup {
-  return html`<p class="none">Nothing names ${foreign(agentId)}. <a href="#">close</a></p>`;
+export function unknownAgent(agentId: string): Markup {
+  return html`
+    <h1>${foreign(agentId)}</h1>
+    <p class="none">Nothing names this agent. <a
+        href="../agents/">All agents</a></p>
+  `;
 }
 
 /** Everything about one agent. */
-export function agentFragment(shown: ShownAgent): Markup {
+export function agentPage(shown: ShownAgent): Markup {
+  const { described: { agent_id, peer, live_keys, expired_keys } } = shown;
+  return html`<h1>${foreign(agent_id)}</h1>
+  <div data-fragment="facts" id="agent">${facts(shown)}</div>
+  <p class="acts">${act("key.create", { agent_id }, { label: "Make an agent key …" })}
+    ${
+    live_keys + expired_keys > 0
+      ? act("keys.revoke", { agent_id }, { label: "Revoke every agent key …" })
+      : ""
+  }
+    ${act("agent.remove", { agent_id }, { label: "Remove the agent …" })}</p>
+  ${section("keys", { title: "Agent keys", body: keys(shown) })}
+  ${mesh(shown)}
+  ${
+    peer === null && shown.rules.length === 0
+      ? ""
+      : html`<section id="mesh"><h2>Around it in the mesh</h2>${picture(agent_id)}</section>`
+  }
+  ${files(shown)}
+  ${section("events", { title: "Newest events", body: eventsFragment(shown.events) })}
+  <div class="columns">
+    ${section("days", { title: "Days", body: days(shown) })}
+    ${
+    section("refusals", {
+      title: "Refused in the last day",
+      body: refusalsTable(shown.refusals, { withAgent: false }),
+    })
+  }
+  </div>`;
+}
+
+function facts(shown: ShownAgent): Markup {
   const { described } = shown;
-  return html`<h2>${foreign(described.agent_id)} <a class="close" href="#">close</a></h2>
-  <p class="facts">${described.artifacts} artifacts, ${
-    bytes(described.bytes)
-  }, ${described.pending} pending;
-    grants: ${described.grants_given} given, ${described.grants_received} received; ${
-    peer(shown)
-  }</p>
-  <h3>Artifacts</h3>${artifacts(shown)}
-  <h3>Grants to it</h3>${grantsTo(shown)}
-  <h3>Rules</h3>${rules(shown)}
-  <h3>Keys</h3>${keys(shown)}
-  <h3>Days</h3>${days(shown)}
-  <h3>Refused in the last day</h3>${refusalsTable(shown.refusals, { withAgent: false })}`;
+  return html`
+    <dl>
+      <dt>Agent keys</dt>
+      <dd>${described.live_keys} live, ${described.expired_keys} expired, ${described
+        .revoked_keys} revoked; last used ${instant(described.last_used_at, "never")}</dd>
+      <dt>Files</dt>
+      <dd>${described.artifacts}, ${bytes(described.bytes)}; ${described
+        .pending} uploads not committed</dd>
+      <dt>Grants</dt>
+      <dd>${described.grants_given} given, ${described.grants_received} received</dd>
+      <dt>Peer</dt>
+      <dd>${peer(shown)}</dd>
+    </dl>
+  `;
 }
 
 function peer({ described: { peer } }: ShownAgent): Markup | string {
-  if (peer === null) return "no peer";
+  if (peer === null) return "none";
   const seen = peer.last_seen === null ? "never seen" : html`last seen ${instant(peer.last_seen)}`;
-  return html`peer ${peer.online ? "online" : seen} at ${
-    foreign(peer.endpoint ?? "no endpoint")
-  }, ${peer.addresses.join(", ")}, runs version ${
-    peer.config_version_applied ?? "unknown"
-  } of ${peer.config_version}`;
+  return html`${peer.online ? "online" : seen} at ${foreign(peer.endpoint ?? "no endpoint")}, ${
+    peer.addresses.join(", ")
+  }, runs version ${peer.config_version_applied ?? "unknown"} of ${peer.config_version}`;
 }
 
-function artifacts({ artifacts, grantsOf, described: { artifacts: total } }: ShownAgent): Markup {
-  return html`${
-    table(artifacts, {
-      none: "None.",
-      columns: [
-        { head: "key", isLong: true, cell: (row) => foreign(row.key) },
-        { head: "type", cell: (row) => foreign(row.mime) },
-        { head: "size", isNumber: true, cell: (row) => bytes(row.size) },
-        { head: "committed", cell: (row) => instant(row.committed_at) },
-        { head: "ends", cell: (row) => instant(row.expires_at) },
-        {
-          head: "granted to",
-          cell: (row) =>
-            html`${
-              (grantsOf.get(row.artifact_id) ?? []).map((grant) =>
-                html`
-                  <span class="grant" title="until ${grant.expires_at}">${grant.to_agent === null
-                    ? "anyone with the link"
-                    : agent(grant.to_agent)}</span>
-                `
-              )
-            }`,
-        },
-      ],
-    })
-  }${
-    total > artifacts.length
-      ? html`<p class="none">The first ${artifacts.length} in the order of keys; superseded ones are not shown.</p>`
-      : ""
-  }`;
-}
-
-function grantsTo({ received }: ShownAgent): Markup {
-  return table(received, {
+function keys({ described: { agent_id, keys } }: ShownAgent): Markup {
+  return table(keys, {
+    name: "agent keys",
     none: "None.",
     columns: [
-      { head: "from", cell: (row) => agent(row.from_agent) },
-      { head: "key", isLong: true, cell: (row) => foreign(row.key) },
-      { head: "granted", cell: (row) => instant(row.granted_at) },
-      { head: "ends", cell: (row) => instant(row.expires_at) },
-    ],
-  });
-}
-
-function rules({ rules }: ShownAgent): Markup {
-  return table(rules, {
-    none: "None.",
-    columns: [
-      { head: "from", cell: (row) => agent(row.from_agent) },
-      { head: "to", cell: (row) => agent(row.to_agent) },
-      { head: "port", isNumber: true, cell: (row) => `${row.proto} ${row.port}` },
+      { head: "agent key", isLong: true, cell: (row) => row.key_id },
+      { head: "label", isLong: true, cell: (row) => foreign(row.label ?? "") },
+      { head: "state", cell: (row) => row.state },
+      { head: "made", cell: (row) => instant(row.created_at) },
+      { head: "last used", cell: (row) => instant(row.last_used_at, "never") },
+      { head: "ends", cell: (row) => instant(row.expires_at, "never") },
       {
         head: "",
-        cell: (row) => row.active ? "active" : html`waits for ${agent(row.waiting_for)}`,
+        cell: ({ key_id, state }) =>
+          state === "revoked"
+            ? ""
+            : act("key.revoke", { agent_id, key_id }, { label: "Revoke …", about: key_id }),
       },
-    ],
-  });
-}
-
-function keys({ described: { keys } }: ShownAgent): Markup {
-  return table(keys, {
-    none: "None.",
-    columns: [
-      { head: "key", cell: (row) => row.key_id },
-      { head: "label", cell: (row) => foreign(row.label ?? "") },
-      { head: "", cell: (row) => row.state },
-      { head: "made", cell: (row) => instant(row.created_at) },
-      { head: "last used", cell: (row) => instant(row.last_used_at) },
-      { head: "ends", cell: (row) => instant(row.expires_at, "never") },
     ],
   });
 }
 
 function days({ usage }: ShownAgent): Markup {
   return table(usage.toReversed(), {
+    name: "days",
     none: "It asked for nothing in the last week.",
     columns: [
       { head: "day", cell: (row) => row.day },

@@ -11,28 +11,56 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** Texts of any length, which may be broken anywhere. */
   readonly isLong?: boolean;
+  /** Where the list can be sorted by this column. */
+  readonly order?: Order;
   readonly cell: (row: Row) => Markup | string | number;
 }
 
-/** A table of `rows`, or `none` if it is empty. */
+/** A link that sorts by a column, and how it is sorted now. */
+export interface Order {
+  readonly href: string;
+  readonly now: "ascending" | "descending" | "none";
+}
+
+/** A table of `rows`, or `none` if it is empty. `name` is for those who cannot see where it is. */
 export function table<Row>(
   rows: readonly Row[],
-  { columns, none }: { readonly columns: readonly Column<Row>[]; readonly none: string },
+  { name, columns, none }: {
+    readonly name: string;
+    readonly columns: readonly Column<Row>[];
+    readonly none: string;
+  },
 ): Markup {
   if (rows.length === 0) return html`<p class="none">${none}</p>`;
   const kindOf = ({ isNumber, isLong }: Column<Row>) =>
     isNumber ? "number" : isLong ? "long" : "text";
+  // A region that scrolls can be reached by keyboard only if it takes the focus.
   return html`
-    <table>
-      <thead>
-        <tr>${columns.map((column) => html`<th class="${kindOf(column)}">${column.head}</th>`)}</tr>
-      </thead>
-      <tbody>${rows.map((row) =>
-        html`<tr>${
-          columns.map((column) => html`<td class="${kindOf(column)}">${column.cell(row)}</td>`)
-        }</tr>`
-      )}</tbody>
-    </table>
+    <div class="scroll" role="region" aria-label="${name}" tabindex="0">
+      <table>
+        <thead>
+          <tr>${columns.map((column) => head(column, kindOf(column)))}</tr>
+        </thead>
+        <tbody>${rows.map((row) =>
+          html`<tr>${
+            columns.map((column) =>
+              html`<td class="${kindOf(column)}" data-head="${column.head}">${
+                column.cell(row)
+              }</td>`
+            )
+          }</tr>`
+        )}</tbody>
+      </table>
+    </div>
+  `;
+}
+
+function head<Row>({ head, order }: Column<Row>, kind: string): Markup {
+  if (head === "") return html`<td class="${kind}"></td>`;
+  if (order === undefined) return html`<th scope="col" class="${kind}">${head}</th>`;
+  return html`
+    <th scope="col" class="${kind}"
+      aria-sort="${order.now}"><a href="${order.href}">${head}</a></th>
   `;
 }
 
@@ -41,11 +69,30 @@ export function foreign(text: string): Markup {
   return html`<bdi>${plain(text)}</bdi>`;
 }
 
-/** An agent's name, which opens the agent. */
+/** An agent's name, which leads to its page. */
 export function agent(agentId: string | null): Markup | string {
   return agentId === null
     ? ""
-    : html`<a href="#${encodeURIComponent(agentId)}" title="${agentId}">${agentId}</a>`;
+    : html`<a href="${agentPath(agentId)}" title="${agentId}">${agentId}</a>`;
+}
+
+/** Every page is as deep as every other, so that the same path leads there from each. */
+export function agentPath(agentId: string): string {
+  return `../agents/${encodeURIComponent(agentId)}`;
+}
+
+/** A link to what an action would do. `about` tells it from the others on the page. */
+export function act(
+  action: string,
+  target: Readonly<Record<string, string>>,
+  { label, about = "" }: { readonly label: string; readonly about?: string },
+): Markup {
+  return html`
+    <a class="act"
+      href="../act/${action}?${String(
+        new URLSearchParams(target),
+      )}">${label}<span class="unseen"> ${about}</span></a>
+  `;
 }
 
 export function bytes(count: number): Markup {

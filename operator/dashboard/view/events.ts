@@ -4,6 +4,7 @@ import { agent, clock, foreign, type Markup, table } from "./cells.ts";
 /** The newest events, newest first. */
 export function eventsFragment(events: readonly EventRow[]): Markup {
   return table(events.toReversed(), {
+    name: "events",
     none: "Nothing has happened yet.",
     columns: [
       { head: "at", cell: ({ at }) => clock(at) },

@@ -1,60 +1,78 @@
 import { html } from "hono/html";
 import type { Markup } from "./cells.ts";
 
+/** What every page is told. */
+export interface Frame {
+  /** Whose page it is: the project's URL. */
+  readonly project: string;
+  readonly nonce: string;
+}
+
+export interface PageOptions extends Frame {
+  readonly title: string;
+  /** The part that the page belongs to. */
+  readonly here: "overview" | "agents" | "peers" | "action";
+  /** Brought up to date while it is open. Never a page with a form that is being filled in. */
+  readonly isLive?: boolean;
+  readonly body: Markup;
+}
+
+const PARTS = [["overview", "Overview"], ["agents", "Agents"], ["peers", "Peers"]] as const;
+
 /**
- * The one page. Its sections are filled by `assets/dashboard.js`, each with the fragment that its
- * `data-fragment` names.
+ * A page, complete without its script. The script of a live page fetches it again when something
+ * happened, and takes over what `data-fragment` names.
  */
-export function page(
-  { project, nonce }: { readonly project: string; readonly nonce: string },
-): Markup {
+export function page({ project, nonce, title, here, isLive = false, body }: PageOptions): Markup {
   return html`
     <!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>Agents of ${project}</title>
-        <link rel="icon" href="icon.svg">
+        <title>${title} – agents of ${project}</title>
+        <link rel="icon" href="../assets/icon.svg">
         <!-- Where something has this id, cytoscape adds no style element, which the page would refuse. -->
-        <link id="__________cytoscape_stylesheet" rel="stylesheet" href="style.css">
-        <script type="importmap"
-          nonce="${nonce}">{"imports": {"cytoscape": "./cytoscape.js"}}</script>
-        <script type="module" nonce="${nonce}" src="dashboard.js"></script>
+        <link id="__________cytoscape_stylesheet" rel="stylesheet" href="../assets/style.css">
+        ${isLive
+          ? html`
+            <script type="importmap"
+              nonce="${nonce}">{"imports": {"cytoscape": "./../assets/cytoscape.js"}}</script>
+            <script type="module" nonce="${nonce}" src="../assets/dashboard.js"></script>
+          `
+          : html`<script type="module" nonce="${nonce}" src="../assets/form.js"></script>`}
       </head>
       <body>
+        <a class="skip" href="#content">Skip to the content</a>
         <header>
-          <h1>Agents of <span class="project">${project}</span></h1>
-          <form
-            id="open"><input name="agent" placeholder="open an agent" aria-label="open an agent" autocomplete="off" spellcheck="false"></form>
-          <p id="state" role="status">loading …</p>
+          <p class="project">Agents of <span>${project}</span></p>
+          <nav aria-label="Parts">${PARTS.map(([part, label]) =>
+            html`<a href="../${part}/" ${
+              part === here ? html`aria-current="page"` : ""
+            }>${label}</a>`
+          )}</nav>
+          <form action="../agents/" role="search">
+            <input name="prefix" placeholder="find agents by prefix" aria-label="find agents by prefix"
+              autocomplete="off" spellcheck="false">
+            <button>Find</button>
+          </form>
+          <p id="state" role="status">${isLive ? "loading …" : ""}</p>
         </header>
-        <main>
-          <section id="mesh">
-            <h2>Mesh</h2>
-            <p class="legend">
-                <span class="online">online</span> <span class="lags">runs an old configuration</span>
-                <span class="offline">offline</span> <span class="never">never seen</span>
-                <span class="absent">no peer</span>
-                <span id="summary"></span>
-              </p>
-            <div id="picture" class="__________cytoscape_container"></div>
-          </section>
-          <section id="agent" data-fragment="agent"></section>
-          <section id="events">
-            <h2>Events</h2>
-            <div data-fragment="events"></div>
-          </section>
-          <section id="agents">
-            <h2>Agents</h2>
-            <div data-fragment="agents"></div>
-          </section>
-          <section id="usage">
-            <h2>Today</h2>
-            <div data-fragment="usage"></div>
-          </section>
-        </main>
+        <main id="content" tabindex="-1">${body}</main>
       </body>
     </html>
+  `;
+}
+
+/** A part of a page that is brought up to date. */
+export function section(
+  name: string,
+  { title, body }: { readonly title: string; readonly body: Markup },
+): Markup {
+  return html`
+    <section id="${name}">
+      <h2>${title}</h2>
+      <div data-fragment="${name}">${body}</div>
+    </section>
   `;
 }

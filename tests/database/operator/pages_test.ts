@@ -225,6 +225,13 @@ Deno.test("read_agent → keys with what became of them, live grants alone; of n
       10,
       null,
     ]);
+    assert.deepEqual(agent["blocked_senders"], ["stranger"]);
+    await sql`
+      insert into artifacts.blocked_senders (agent_id, from_agent) values (${GRANTEE}, 'alpha')`;
+    const blocking = await callAsService<Record<string, unknown>>(sql, "read_agent", {
+      agent_id: GRANTEE,
+    });
+    assert.deepEqual(blocking["blocked_senders"], ["alpha", "stranger"]);
     assert.equal(await callAsService(sql, "read_agent", { agent_id: "nobody" }), null);
   });
 });

@@ -1,29 +1,6 @@
 import { html } from "hono/html";
-import type { Page } from "../../pages.ts";
-import type { AgentRow, RefusalRow, UsageRow } from "../../reads/rows.ts";
+import type { RefusalRow, UsageRow } from "../../reads/rows.ts";
 import { agent, bytes, instant, type Markup, table } from "./cells.ts";
-
-/** A page of agents, with the way to the next. */
-export function agentsFragment(
-  { found, next }: Page<AgentRow>,
-  { isFirst }: { readonly isFirst: boolean },
-): Markup {
-  return html`${
-    table(found, {
-      none: "No agent yet: deno task agent:create makes the first.",
-      columns: [
-        { head: "agent", cell: (row) => agent(row.agent_id) },
-        { head: "keys", isNumber: true, cell: keys },
-        { head: "last used", cell: (row) => instant(row.last_used_at) },
-        { head: "artifacts", isNumber: true, cell: (row) => row.artifacts },
-        { head: "bytes", isNumber: true, cell: (row) => bytes(row.bytes) },
-        { head: "peer", cell: (row) => row.has_peer ? instant(row.last_seen, "never seen") : "" },
-      ],
-    })
-  }<p class="pages">${isFirst ? "" : html`<button data-after="">first page</button>`} ${
-    next === null ? "" : html`<button data-after="${next}">next page</button>`
-  }</p>`;
-}
 
 /** What agents did today and what they were refused, in the order in which they are given. */
 export function usageFragment(
@@ -34,6 +11,7 @@ export function usageFragment(
 ): Markup {
   return html`${
     table(usage, {
+      name: "what agents did today",
       none: "No agent has asked for anything today. What agents do is written once a minute.",
       columns: [
         { head: "agent", cell: (row) => agent(row.agent_id) },
@@ -53,6 +31,7 @@ export function refusalsTable(
   { withAgent }: { readonly withAgent: boolean },
 ): Markup {
   return table(refusals, {
+    name: "what was refused",
     none: "Nothing.",
     columns: [
       ...(withAgent ? [{ head: "agent", cell: (row: RefusalRow) => agent(row.agent_id) }] : []),
@@ -61,10 +40,4 @@ export function refusalsTable(
       { head: "times", isNumber: true, cell: (row) => row.count },
     ],
   });
-}
-
-function keys({ live_keys, expired_keys }: AgentRow): Markup | string {
-  return expired_keys === 0
-    ? String(live_keys)
-    : html`<span title="${live_keys} live, ${expired_keys} expired">${live_keys} + ${expired_keys}</span>`;
 }

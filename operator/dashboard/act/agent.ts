@@ -1,0 +1,22 @@
+import { AGENT_ID } from "../../../supabase/functions/_shared/named_ids.ts";
+import { callAsOperator } from "../../operator_call.ts";
+import type { DescribedAgent } from "../../reads/rows.ts";
+import { nothingNames } from "../../reads/known_agent.ts";
+import { CommandError } from "../../../local/command/command_error.ts";
+
+/** An agent that something names. Throws CommandError. */
+export async function readKnownAgent(agent_id: string): Promise<DescribedAgent> {
+  const agent = await readAnyAgent(agent_id);
+  if (agent === null) throw nothingNames(agent_id);
+  return agent;
+}
+
+/** Null: nothing names this agent yet. Throws CommandError if the name is no agent's. */
+export async function readAnyAgent(agent_id: string): Promise<DescribedAgent | null> {
+  if (!AGENT_ID.test(agent_id)) {
+    throw new CommandError(
+      "An agent's name has 1 to 128 of A-Z a-z 0-9 . _ : @ - and begins with a letter or digit.",
+    );
+  }
+  return await callAsOperator("read_agent", { agent_id }) as DescribedAgent | null;
+}

@@ -1,0 +1,118 @@
+import { CommandError } from "../../../local/command/command_error.ts";
+import { callFunctionAsOperator } from "../../function_call.ts";
+import { rowsOf } from "../../pages.ts";
+import type { GrantRow } from "../../reads/rows.ts";
+import { type Action, counted, type Offer } from "./action.ts";
+
+/** How many live grants of one artifact are looked through for one of them. */
+const MOST_GRANTS = 5_000;
+
+/** Ends one grant. */
+export const endGrant: Action = {
+  // The agent alone says where to go back to.
+  takes: ["grant_id", "artifact_id", "agent_id"],
+  async plan({ grant_id = "", artifact_id = "" }) {
+    const { grant, others } = await findGrant(grant_id, artifact_id);
+    const { key, from_agent } = grant;
+    return {
+      title: `End a grant of ${from_agent}`,
+      effects: [
+        `${granteeOf(grant)} can no longer read “${key}” of ${from_agent} by this grant. ` +
+        `It was read ${counted(grant.downloads, "time")}.`,
+        others > 0
+          ? `${counted(others, "other live grant")} of the file to the same reader stay${
+            others === 1 ? "s" : ""
+          }.`
+          : "There is no other live grant of the file to the same reader.",
+        "A download URL that was issued earlier works until it expires.",
+      ],
+      undo: offerAgain(grant) === null
+        ? "It cannot be undone: a link that has ended stays ended."
+        : "It can be undone: the file can be granted again until the same time.",
+      verb: "End the grant",
+      isDangerous: true,
+    };
+  },
+  async run({ grant_id = "", artifact_id = "" }) {
+    const { grant } = await findGrant(grant_id, artifact_id);
+    const { revoked } = await callFunctionAsOperator("/agent-artifacts/revoke", {
+      grant_id,
+    }) as { revoked: number };
+    if (revoked === 0) return { done: ["Nothing was ended: the grant had ended already."] };
+    const undo = offerAgain(grant);
+    return {
+      done: [`The grant of “${grant.key}” to ${granteeOf(grant)} has ended.`],
+      ...(undo === null ? {} : { undo }),
+    };
+  },
+};
+
+/** Grants an artifact as a grant did that was ended. */
+export const grantAgain: Action = {
+  takes: ["artifact_id", "from_agent", "to_agent", "expires_at", "max_downloads"],
+  plan({ from_agent = "", to_agent = "", expires_at = "", max_downloads = "" }) {
+    return Promise.resolve({
+      title: `Grant a file of ${from_agent} to ${to_agent} again`,
+      effects: [
+        `${to_agent} may read the file until ${expires_at}${
+          max_downloads === "" ? "" : `, at most ${counted(Number(max_downloads), "time")}`
+        }. It is in its inbox as a new grant.`,
+      ],
+      undo: "It can be undone: end the grant.",
+      verb: "Grant again",
+    });
+  },
+  async run(
+    { artifact_id = "", from_agent = "", to_agent = "", expires_at = "", max_downloads = "" },
+  ) {
+    const { grant_id } = await callFunctionAsOperator("/agent-artifacts/grant", {
+      artifact_id,
+      to_agent,
+      expires_at,
+      ...(max_downloads === "" ? {} : { max_downloads: Number(max_downloads) }),
+    }) as { grant_id: string };
+    return {
+      done: [`${to_agent} may read the file again, until ${expires_at}.`],
+      undo: {
+        action: "grant.end",
+        target: { grant_id, artifact_id, agent_id: from_agent },
+        label: "Undo: end the grant",
+      },
+    };
+  },
+};
+
+/** Throws CommandError if it has ended. */
+async function findGrant(
+  grantId: string,
+  artifact_id: string,
+): Promise<{ readonly grant: GrantRow; readonly others: number }> {
+  const grants = await Array.fromAsync(
+    rowsOf<GrantRow>("list_all_grants", { parameters: { artifact_id }, limit: MOST_GRANTS }),
+  );
+  const grant = grants.find(({ grant_id }) => grant_id === grantId);
+  if (grant === undefined) throw new CommandError("This grant has ended, or never was.");
+  const others = grants.filter(({ to_agent }) => to_agent === grant.to_agent).length - 1;
+  return { grant, others };
+}
+
+/** Null where the same cannot be granted again: a link, and a grant that was used up. */
+function offerAgain(grant: GrantRow): Offer | null {
+  const { artifact_id, from_agent, to_agent, expires_at, max_downloads, downloads } = grant;
+  if (to_agent === null || (max_downloads !== null && max_downloads <= downloads)) return null;
+  return {
+    action: "grant.again",
+    target: {
+      artifact_id,
+      from_agent,
+      to_agent,
+      expires_at,
+      max_downloads: max_downloads === null ? "" : String(max_downloads - downloads),
+    },
+    label: "Undo: grant it again",
+  };
+}
+
+function granteeOf({ to_agent }: GrantRow): string {
+  return to_agent ?? "Anyone with the link";
+}

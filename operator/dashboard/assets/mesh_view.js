@@ -1,0 +1,75 @@
+/** The picture of the mesh and what is said of it: which part is drawn, and its groups as links. */
+import { countsOf, createPicture } from "./mesh.js";
+
+/** Draws into `container`; around one agent, if `data-agent` names it. */
+export function createMesh(container) {
+  const { agent } = container.dataset;
+  const summary = document.querySelector("#summary");
+  const groups = document.querySelector("#groups");
+  const together = document.querySelector("#together");
+  const picture = createPicture(container, {
+    onOpen: (node) => {
+      if (node.prefix === null) location.href = `../agents/${encodeURIComponent(node.id)}`;
+      else location.hash = hashOf(node.prefix);
+    },
+  });
+
+  return {
+    async draw() {
+      const prefix = openPrefix();
+      const response = await fetch(`../picture/mesh?${new URLSearchParams({ agent, prefix })}`);
+      if (!response.ok) throw new Error(await response.text());
+      const mesh = await response.json();
+      picture.show(mesh);
+      picture.select(agent);
+      const grouped = mesh.nodes.filter((node) => node.prefix !== null);
+      together.hidden = prefix === "";
+      together.href = hashOf("");
+      summary.textContent = !mesh.complete
+        ? "The mesh is larger than a picture: an agent's page shows what is around it."
+        : `${mesh.online} of ${mesh.peers} peers online.${
+          grouped.length > 0 ? " Agents whose names begin alike are drawn as one." : ""
+        }`;
+      container.setAttribute("aria-label", `picture of the mesh: ${summary.textContent}`);
+      listGroups(groups, grouped);
+    },
+  };
+}
+
+/** The same groups by links, for those who do not use a pointer. */
+function listGroups(list, grouped) {
+  const entries = grouped.map(({ prefix, states }) => {
+    const { count, online } = countsOf(states);
+    return { href: hashOf(prefix), text: `${prefix}* – ${online} of ${count} online` };
+  });
+  const shown = Array.from(list.querySelectorAll("a"), ({ hash, textContent }) => ({
+    href: hash,
+    text: textContent,
+  }));
+  if (JSON.stringify(shown) === JSON.stringify(entries)) return;
+  const focused = Array.from(list.querySelectorAll("a")).indexOf(document.activeElement);
+  list.replaceChildren(...entries.map(({ href, text }) => {
+    const entry = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = href;
+    link.textContent = text;
+    entry.append(link);
+    return entry;
+  }));
+  if (focused >= 0) list.querySelectorAll("a")[focused]?.focus({ preventScroll: true });
+}
+
+/** `#/web-`: apart from the places in the page that other hashes name. */
+function hashOf(prefix) {
+  return `#/${encodeURIComponent(prefix)}`;
+}
+
+/** The prefix that the page's hash names, or "". */
+function openPrefix() {
+  if (!location.hash.startsWith("#/")) return "";
+  try {
+    return decodeURIComponent(location.hash.slice(2));
+  } catch {
+    return "";
+  }
+}

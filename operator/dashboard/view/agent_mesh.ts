@@ -1,0 +1,79 @@
+import { html } from "hono/html";
+import type { ShownAgent } from "../read/agent.ts";
+import type { RuleRow } from "../../reads/rows.ts";
+import { act, agent, type Markup, table } from "./cells.ts";
+import { section } from "./page.ts";
+
+/** An agent's rules, and the PSKs that it shares. */
+export function mesh(shown: ShownAgent): Markup {
+  const { described: { agent_id } } = shown;
+  return html`<div class="columns">
+    <section id="rules"><h2>Rules</h2>
+      <div data-fragment="rules">${rules(shown)}</div>
+      <form class="line" action="../act/rule.put">
+        <label>From <input name="from_agent" value="${agent_id}" required autocomplete="off" spellcheck="false"></label>
+        <label>To <input name="to_agent" required autocomplete="off" spellcheck="false"></label>
+        <label>Protocol <select name="proto"><option>tcp</option><option>udp</option></select></label>
+        <label>Port <input name="port" type="number" min="1" max="65535" required></label>
+        <button>Put a rule …</button>
+      </form>
+    </section>
+    ${section("psks", { title: "PSKs", body: psks(shown) })}
+  </div>`;
+}
+
+function rules({ rules }: ShownAgent): Markup {
+  return table(rules, {
+    name: "rules",
+    none: "None.",
+    columns: [
+      { head: "from", cell: (row) => agent(row.from_agent) },
+      { head: "to", cell: (row) => agent(row.to_agent) },
+      { head: "port", isNumber: true, cell: (row) => `${row.proto} ${row.port}` },
+      {
+        head: "state",
+        cell: (row) => row.active ? "active" : html`waits for ${agent(row.waiting_for)}`,
+      },
+      {
+        head: "",
+        cell: (row) =>
+          row.active
+            ? act("rule.end", targetOf(row), { label: "End …", about: inWords(row) })
+            : html`${act("rule.put", targetOf(row), { label: "Agree …", about: inWords(row) })} ${
+              act("rule.end", targetOf(row), { label: "End …", about: inWords(row) })
+            }`,
+      },
+    ],
+  });
+}
+
+/** A pair has a PSK if both have a peer and share an active rule. The other may have no peer. */
+function psks({ rules, described: { agent_id, has_peer } }: ShownAgent): Markup {
+  const others = new Set(
+    rules.filter(({ active }) => active && has_peer)
+      .map(({ from_agent, to_agent }) => from_agent === agent_id ? to_agent : from_agent),
+  );
+  return table(Array.from(others).sort(), {
+    name: "PSKs",
+    none: "It shares no PSK.",
+    columns: [
+      { head: "with", cell: agent },
+      {
+        head: "",
+        cell: (other) =>
+          act("psk.rotate", { a: agent_id, b: other }, {
+            label: "Rotate …",
+            about: `with ${other}`,
+          }),
+      },
+    ],
+  });
+}
+
+function targetOf({ from_agent, to_agent, port, proto }: RuleRow) {
+  return { from_agent, to_agent, port: String(port), proto };
+}
+
+function inWords({ from_agent, to_agent, port, proto }: RuleRow): string {
+  return `${proto} ${port} from ${from_agent} to ${to_agent}`;
+}
