@@ -66,7 +66,8 @@ export const endRule: Action = {
         : `End the request from ${from_agent} to ${to_agent}`,
       effects: rule.active
         ? [
-          `${from_agent} can no longer reach ${what} of ${to_agent}: open connections end, too.`,
+          `${from_agent} can no longer reach ${what} of ${to_agent}, once that host has applied the ` +
+          "change. Open connections end then, too.",
           others > 0
             ? `The two keep ${others} other active rule${others === 1 ? "" : "s"}.`
             : "It is the last active rule between the two: they no longer see each other.",
