@@ -145,5 +145,5 @@ Deno.test("the events of a dashboard that stops → end", async () => {
     assert.equal(response.headers.get("content-type"), "text/event-stream");
     live = response.text();
   });
-  assert.match(await live!, /^data: \d+\.\d+\n\n/);
+  assert.match(await live!, /^data: [0-9a-f]{12}-\d+\.\d+\n\n/);
 });
