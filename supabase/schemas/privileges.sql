@@ -120,6 +120,8 @@ declare
     'public.list_shares_of_grants',
     'public.list_totals',
     'public.list_wrong_totals',
+    'public.list_sealed_artifacts',
+    'public.check_project_totals',
     'public.record_heartbeat',
     'public.read_heartbeat',
     'public.remove_peer',
@@ -167,7 +169,10 @@ declare
     'public.reencrypt_psks',
     'public.remove_agent',
     'public.readmit_agent',
-    'public.after_restore'
+    'public.after_restore',
+    'public.mark_lost_artifacts',
+    'public.repair_totals',
+    'public.repair_project_totals'
   ];
 begin
   foreach operation in array impatient || patient loop

@@ -147,6 +147,7 @@ export interface components {
           | "quota_exceeded"
           | "limit_exceeded"
           | "artifact_expired"
+          | "artifact_lost"
           | "grant_expired"
           | "grant_revoked"
           | "grant_used_up"
@@ -379,6 +380,8 @@ export interface components {
         | "artifact.deleted"
         | "artifact.expired"
         | "artifact.abandoned"
+        | "artifact.lost"
+        | "artifact.recovered"
         | "grant.created"
         | "grant.revoked";
       /** @description Identifies the artifact. An artifact's content never changes. */
@@ -768,6 +771,8 @@ export interface operations {
             | "artifact.deleted"
             | "artifact.expired"
             | "artifact.abandoned"
+            | "artifact.lost"
+            | "artifact.recovered"
             | "grant.created"
             | "grant.revoked"
           )[];
