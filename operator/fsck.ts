@@ -1,36 +1,11 @@
-import type { Output } from "../clients/typescript/src/cli/terminal/output.ts";
 import { runTask } from "../local/command/run_task.ts";
 import { CommandError } from "../local/command/command_error.ts";
 import { checkBytes } from "./fsck/bytes.ts";
+import { checkObjects } from "./fsck/objects.ts";
 import { checkTotals } from "./fsck/totals.ts";
-import { rowsOf } from "./pages.ts";
 
 /** How many objects Storage is asked for in a second, unless `--rate` says otherwise. */
 const OBJECTS_PER_SECOND = 100;
-
-/**
- * Prints a line for every committed artifact whose bytes are gone, for every object that belongs to
- * no artifact. Resolves to the number of lines.
- */
-async function checkObjects(output: Output): Promise<number> {
-  let lines = 0;
-  const artifacts = rowsOf<{ artifact_id: string; path: string }>("list_artifacts_without_bytes");
-  for await (const { artifact_id, path } of artifacts) {
-    await output.value(
-      { fault: "artifact_without_bytes", artifact_id, path },
-      () => `artifact without bytes: ${artifact_id} ${path}`,
-    );
-    lines++;
-  }
-  for await (const { path } of rowsOf<{ path: string }>("list_objects_without_artifact")) {
-    await output.value(
-      { fault: "bytes_without_artifact", path },
-      () => `bytes without artifact: ${path}`,
-    );
-    lines++;
-  }
-  return lines;
-}
 
 await runTask({
   task: "fsck",

@@ -4,6 +4,7 @@ import { checkFunctions } from "./checks/functions.ts";
 import { checkLegacyKey } from "./checks/legacy_key.ts";
 import { checkLimits } from "./checks/limits.ts";
 import { checkPskKeys } from "./checks/psk_keys.ts";
+import { checkRestore } from "./checks/restore.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
 import { type Connection, gatherFacts } from "./facts/facts.ts";
@@ -14,6 +15,7 @@ const CHECKS = [
   checkFunctions,
   checkLegacyKey,
   checkStorage,
+  checkRestore,
   checkPskKeys,
   checkSweep,
   checkLimits,

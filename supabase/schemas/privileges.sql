@@ -149,7 +149,9 @@ declare
     'public.list_peers',
     'public.list_mesh_rules',
     'public.check_mesh',
-    'public.inspect_deployment'
+    'public.inspect_deployment',
+    'public.find_restore_signs',
+    'public.list_live_keys'
   ];
   -- What the operator alone calls may wait as long as the project lets a call last.
   patient constant regproc[] := array[

@@ -20,6 +20,8 @@ const WITHOUT_PLAN = new Set([
   "repair_project_totals",
   // It raises the config_version of every agent, which is what it is for.
   "after_restore",
+  // It looks at one row per peer and per orphan, for the doctor.
+  "find_restore_signs",
 ]);
 
 // Where the planner is most tempted: reading a whole table seems to cost as much as a thousand

@@ -82,7 +82,7 @@ const FAULTS: readonly DatabaseFault[] = [
     put: "grant execute on all functions in schema public to anon",
     mend: "revoke execute on all functions in schema public from anon",
     check: "privileges",
-    message: /^Everybody with the publishable key may use begin_commit, .* and \d+ more\.$/,
+    message: /^Everybody with the publishable key may use after_restore, .* and \d+ more\.$/,
     remedy: /^Run supabase\/schemas\/privileges\.sql .* at once\.$/,
   },
   {
