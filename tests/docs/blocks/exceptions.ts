@@ -71,7 +71,7 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     "docs/backup.md, After a restore, 1",
     "docs/backup.md, After a restore, 2",
     "docs/retention.md, What this cannot see, 1",
-  ].map((what) => ({ what, test: "tests/long/restore_exercise_test.ts" })),
+  ].map((what) => ({ what, test: "tests/long/restore/exercise_test.ts" })),
   {
     what: "docs/command-line.md, Install, 1",
     test: "tests/long/release_test.ts",

@@ -6,159 +6,17 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AgentFiles } from "../../clients/typescript/src/index.ts";
-import { PROJECT } from "../../local/command/project.ts";
-import { runProgram } from "../../local/processes/run_program.ts";
-import { removePostgresHome } from "../../local/postgres/home.ts";
-import { THROW_AWAY } from "../../local/stack/options.ts";
-import { type Stack, startStack } from "../../local/stack/stack.ts";
-import { stateFiles } from "../../local/state/state_files.ts";
-import { documentedBlock } from "../docs/blocks/documentation.ts";
-import { Terminal } from "../docs/blocks/terminal.ts";
-
-/** A stack that can be taken back in time, at one address. */
-class Exercise implements AsyncDisposable {
-  private constructor(readonly stateDir: string, public stack: Stack) {}
-
-  static async open(): Promise<Exercise> {
-    const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-restore-" });
-    // Others may pass through: as root, PostgreSQL runs as another user.
-    await Deno.chmod(stateDir, 0o711);
-    return new Exercise(stateDir, await startStack({ ...THROW_AWAY, stateDir }));
-  }
-
-  get #database(): string {
-    return stateFiles(this.stateDir).postgres;
-  }
-
-  async #whileStopped(act: () => Promise<unknown>): Promise<void> {
-    const port = Number(new URL(this.stack.url).port);
-    await this.stack.stop();
-    await act();
-    this.stack = await startStack({ ...THROW_AWAY, stateDir: this.stateDir, port });
-  }
-
-  backUp(): Promise<void> {
-    return this.#whileStopped(() => copy(this.#database, `${this.#database}.backup`));
-  }
-
-  restore(): Promise<void> {
-    return this.#whileStopped(async () => {
-      await rm(this.#database, { recursive: true });
-      await copy(`${this.#database}.backup`, this.#database);
-    });
-  }
-
-  /** POSTs for a key, or for the operator. */
-  async post(path: string, body: object, key: string | null = null) {
-    const response = await fetch(`${this.stack.url}${path}`, {
-      method: "POST",
-      headers: key === null
-        ? { apikey: this.stack.secretKey, "content-type": "application/json" }
-        : { authorization: `Bearer ${key}` },
-      body: JSON.stringify(body),
-    });
-    return { status: response.status, body: await response.json() };
-  }
-
-  /** The answer of an operation, which must be 200. */
-  async ask(path: string, body: object, key: string | null = null) {
-    const answer = await this.post(path, body, key);
-    assert.equal(answer.status, 200, `${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
-  }
-
-  async terminal(): Promise<Terminal> {
-    const { url, secretKey } = this.stack;
-    return await Terminal.open({
-      environment: { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey },
-    });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stack.stop();
-    await removePostgresHome(this.stateDir);
-    await rm(this.stateDir, { recursive: true, force: true });
-  }
-}
-
-async function copy(from: string, to: string): Promise<void> {
-  const { code, errors } = await runProgram("cp", { args: ["-a", from, to] });
-  assert.equal(code, 0, errors);
-}
-
-/** What arrives at a follower, and a way to wait for it. */
-class Follower {
-  readonly #seen: string[] = [];
-  #changed = Promise.withResolvers<void>();
-
-  note(key: string): void {
-    this.#seen.push(key);
-    this.#changed.resolve();
-    this.#changed = Promise.withResolvers();
-  }
-
-  async until(key: string, times = 1): Promise<void> {
-    while (this.#seen.filter((seen) => seen === key).length < times) await this.#changed.promise;
-  }
-}
-
-async function followInTypeScript(files: AgentFiles, signal: AbortSignal): Promise<Follower> {
-  const follower = new Follower();
-  (async () => {
-    for await (const { key } of files.inbox({ wait: true, signal })) follower.note(key);
-  })().catch((error) => {
-    if (!signal.aborted) follower.note(`ended: ${error}`);
-  });
-  await follower.until("kept.txt");
-  return follower;
-}
-
-async function followInPython(
-  url: string,
-  key: string,
-): Promise<{ follower: Follower; end: () => Promise<void> }> {
-  const follower = new Follower();
-  const script = `
-import os
-from agent_files import AgentFiles
-for grant in AgentFiles(os.environ["URL"], os.environ["KEY"]).inbox(wait=True):
-    print(grant["key"], flush=True)
-`;
-  const process = new Deno.Command(Deno.env.get("PYTHON") ?? "python3", {
-    args: ["-c", script],
-    env: {
-      PYTHONPATH: join(PROJECT, "clients/python"),
-      PYTHONDONTWRITEBYTECODE: "1",
-      URL: url,
-      KEY: key,
-    },
-    stdout: "piped",
-  }).spawn();
-  const reading = (async () => {
-    let rest = "";
-    for await (const text of process.stdout.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop()!;
-      lines.forEach((line) => follower.note(line));
-    }
-  })();
-  await follower.until("kept.txt");
-  return {
-    follower,
-    async end() {
-      process.kill("SIGTERM");
-      await reading;
-      await process.status;
-    },
-  };
-}
+import { AgentFiles } from "../../../clients/typescript/src/index.ts";
+import { stateFiles } from "../../../local/state/state_files.ts";
+import { documentedBlock } from "../../docs/blocks/documentation.ts";
+import { followByCommandLine, followInPython, followInTypeScript } from "./followers.ts";
+import { RestorableStack } from "./restorable_stack.ts";
 
 const MESH = "/functions/v1/agent-mesh";
 const FILES = "/functions/v1/agent-artifacts";
 
 Deno.test("docs/backup.md → nothing of a restore is silent, and followers live through it", async () => {
-  await using exercise = await Exercise.open();
+  await using exercise = await RestorableStack.open();
   const { url } = exercise.stack;
   const keyFor = async (agent_id: string): Promise<{ key: string; key_id: string }> =>
     await exercise.ask("/rest/v1/rpc/create_agent_key", { agent_id });
@@ -193,12 +51,16 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   // Followers, and changes of each kind after the backup.
   const ending = new AbortController();
   const inTypeScript = await followInTypeScript(files(builder.key), ending.signal);
-  const inPython = await followInPython(url, builder.key);
+  const inPython = followInPython(url, builder.key);
+  const downloads = await Deno.makeTempDir({ dir: exercise.stateDir });
+  const downloading = followByCommandLine(url, builder.key, downloads);
+  for (const one of [inPython, downloading]) await one.follower.until("kept.txt");
   await ruleAt(80);
   const before = await configurationOfAlpha();
   await heartbeatOfAlpha(before.config_version);
   await put("forgotten.txt", "forgotten");
-  await Promise.all([inTypeScript, inPython.follower].map((one) => one.until("forgotten.txt")));
+  const followers = [inTypeScript, inPython.follower, downloading.follower];
+  await Promise.all(followers.map((one) => one.until("forgotten.txt")));
   const newcomer = await keyFor("newcomer");
   await exercise.ask(`${FILES}/list`, {}, newcomer.key);
   await exercise.ask(`${FILES}/grant`, {
@@ -270,16 +132,15 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
 
   // Each follower reads what is there once more, and goes on.
   await put("later.txt", "later");
-  for (const follower of [inTypeScript, inPython.follower]) {
-    await follower.until("kept.txt", 2);
-    await follower.until("later.txt");
-  }
+  for (const follower of [inTypeScript, inPython.follower]) await follower.until("kept.txt", 2);
+  await downloading.follower.until("kept.txt again");
+  await Promise.all(followers.map((one) => one.until("later.txt")));
   ending.abort();
-  await inPython.end();
+  await Promise.all([inPython.end(), downloading.end()]);
 });
 
 async function loseBytes(
-  exercise: Exercise,
+  exercise: RestorableStack,
   artifactId: string,
   storage: string,
 ): Promise<void> {
