@@ -5,6 +5,7 @@ import { checkLegacyKey } from "./checks/legacy_key.ts";
 import { checkLimits } from "./checks/limits.ts";
 import { checkPolicies } from "./checks/policies.ts";
 import { checkPskKeys } from "./checks/psk_keys.ts";
+import { checkRestore } from "./checks/restore.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
 import { type Connection, gatherFacts } from "./facts/facts.ts";
@@ -16,6 +17,7 @@ const CHECKS = [
   checkLegacyKey,
   checkStorage,
   checkPolicies,
+  checkRestore,
   checkPskKeys,
   checkSweep,
   checkLimits,

@@ -1188,6 +1188,7 @@ create table artifacts.artifacts (
   deleted_at timestamptz,
   ended_at timestamptz,
   removed_at timestamptz,
+  lost_at timestamptz,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -1222,6 +1223,7 @@ create table artifacts.artifacts (
   constraint committed_artifacts_end_after_they_expire check (
     ended_at is null or state not in ('committed', 'superseded') or ended_at > expires_at
   ),
+  constraint only_committed_bytes_are_lost check (lost_at is null or committed_at is not null),
   constraint bytes_are_removed_after_the_end check (removed_at is null or ended_at is not null),
   constraint attempts_are_counted_upwards check (
     0 <= rejected_attempts and rejected_attempts <= commit_attempts
@@ -1237,6 +1239,8 @@ comment on column artifacts.artifacts.ended_at is
   'refuses the artifact. The row stays as a tombstone.';
 comment on column artifacts.artifacts.removed_at is
   'When the sweep found that the bucket has no more objects of an ended artifact.';
+comment on column artifacts.artifacts.lost_at is
+  'When fsck found that Storage has lost the bytes, or has others; null: it has not.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -1305,6 +1309,20 @@ $$;
 comment on function artifacts.refuse_ended(artifacts.artifacts) is
   'Raises artifact_expired for an artifact that has expired, was deleted, or was ended by the '
   'sweep.';
+
+create function artifacts.refuse_lost(artifact artifacts.artifacts) returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if (refuse_lost.artifact).lost_at is not null then
+    raise sqlstate 'PT410' using message = 'artifact_lost';
+  end if;
+end
+$$;
+comment on function artifacts.refuse_lost(artifacts.artifacts) is
+  'Raises artifact_lost for an artifact whose bytes Storage has lost.';
 
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql
@@ -3626,11 +3644,12 @@ begin
     raise sqlstate 'PT410' using message = 'artifact_expired';
   end if;
   perform artifacts.refuse_ended(artifact);
+  perform artifacts.refuse_lost(artifact);
   return artifact;
 end
 $$;
 comment on function artifacts.granted_artifact(text) is
-  'The artifact of a grant, if it has not ended. Raises artifact_expired.';
+  'The artifact of a grant, if it has not ended. Raises artifact_expired, artifact_lost.';
 
 create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
 language plpgsql
@@ -3660,7 +3679,7 @@ $$;
 comment on function public.redeem_grant_token(jsonb, text, integer) is
   'What the holder of a grant token may download. If the grant has a download limit, the download '
   'is counted. caller is {"kind": "grant_token", "request_id"}. Raises grant_not_found, '
-  'grant_expired, grant_revoked, artifact_expired, grant_used_up.';
+  'grant_expired, grant_revoked, artifact_expired, artifact_lost, grant_used_up.';
 
 create function public.check_grant_token(token_hash text) returns json
 language plpgsql
@@ -3737,7 +3756,8 @@ begin
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
-  -- Takes the count back too, with the rest of the transaction.
+  -- From here on, a refusal takes the count back, with the rest of the transaction.
+  perform artifacts.refuse_lost(artifact);
   if artifact.size_bytes > open_artifact.max_size then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
@@ -3760,8 +3780,8 @@ comment on function public.open_artifact(jsonb, text, integer, text, text, bigin
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
   'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
   'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
-  'not counted. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
-  'limit_exceeded, grant_used_up, invalid_request.';
+  'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
+  'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';
 
 -- schemas/artifacts/sweep_schedule.sql
 
@@ -4806,6 +4826,216 @@ comment on function public.list_wrong_totals(text[]) is
   'Those of these agents whose totals differ from the sum of their rows in one snapshot: '
   '[{agent_id, kept | null, counted}]. It reads all of their rows. Use it for agents whose sum '
   'over pages seems wrong: changes between pages are counted twice or not at all.';
+
+-- schemas/artifacts/lost_bytes.sql
+
+-- Artifacts whose bytes Storage has lost. `deno task fsck --bytes` asks Storage, because rows of
+-- storage.objects do not tell: they stay when the bytes behind them go.
+
+create function artifacts.holds_bytes(artifact artifacts.artifacts) returns boolean
+language sql
+immutable
+return artifact.sealed_attempt is not null and artifact.ended_at is null and artifact.state <> 'deleted';
+comment on function artifacts.holds_bytes(artifacts.artifacts) is
+  'Whether the bucket should have this artifact''s bytes.';
+
+create function public.list_sealed_artifacts(max_entries integer, after text default '') returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select a as artifact, a.artifact_id
+    from artifacts.artifacts a
+    where a.artifact_id > list_sealed_artifacts.after
+    order by a.artifact_id
+    limit list_sealed_artifacts.max_entries
+  )
+  select json_build_object(
+    'found', coalesce(
+      json_agg(
+        json_build_object(
+          'artifact_id', e.artifact_id,
+          'path', artifacts.sealed_path(e.artifact_id, (e.artifact).sealed_attempt),
+          'size', (e.artifact).size_bytes,
+          'sha256', (e.artifact).sha256,
+          'is_lost', (e.artifact).lost_at is not null
+        )
+        order by e.artifact_id
+      ) filter (where artifacts.holds_bytes(e.artifact)),
+      '[]'
+    ),
+    'next', case when count(*) = list_sealed_artifacts.max_entries then max(e.artifact_id) end
+  )
+  from examined e
+$$;
+comment on function public.list_sealed_artifacts(integer, text) is
+  'The artifacts whose bytes the bucket should have, among the max_entries artifacts after the '
+  'given id: {found: [{artifact_id, path, size, sha256, is_lost}], next: where the next page '
+  'begins | null}.';
+
+create function public.mark_lost_artifacts(lost_paths text[], found_paths text[]) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  verdict record;
+  marked text[] := '{}';
+  unmarked text[] := '{}';
+begin
+  perform artifacts.lock_sweep();
+  for verdict in
+    with judged as (
+      select p.path, true as is_lost from unnest(mark_lost_artifacts.lost_paths) as p (path)
+      union all
+      select p.path, false from unnest(mark_lost_artifacts.found_paths) as p (path)
+    )
+    update artifacts.artifacts a
+    set lost_at = case when j.is_lost then clock_timestamp() end
+    from judged j
+    where a.artifact_id = split_part(j.path, '/', 2)
+      and artifacts.sealed_path(a.artifact_id, a.sealed_attempt) = j.path
+      and artifacts.holds_bytes(a)
+      and (a.lost_at is not null) <> j.is_lost
+    returning a.artifact_id, a.agent_id, j.is_lost
+  loop
+    perform agents.record_event(
+      '{"kind": "operator"}', null,
+      case when verdict.is_lost then 'artifact.lost' else 'artifact.recovered' end,
+      verdict.agent_id, verdict.artifact_id
+    );
+    if verdict.is_lost then
+      marked := marked || verdict.artifact_id;
+    else
+      unmarked := unmarked || verdict.artifact_id;
+    end if;
+  end loop;
+  return json_build_object('lost', marked, 'recovered', unmarked);
+end
+$$;
+comment on function public.mark_lost_artifacts(text[], text[]) is
+  'Marks the artifacts of the first paths as lost, and takes the mark from those of the others, '
+  'which are there again. The owner of each learns of it by an event: artifact.lost or '
+  'artifact.recovered. Returns {lost, recovered}: the artifact_ids for which that was new.';
+
+create function public.repair_totals(agent_ids text[]) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  repaired_agent text;
+  kept artifacts.totals;
+  counted artifacts.share;
+  repaired text[] := '{}';
+begin
+  perform artifacts.lock_sweep();
+  for repaired_agent in
+    select distinct named.agent_id collate "C" as agent_id
+    from unnest(repair_totals.agent_ids) as named (agent_id)
+    order by 1
+  loop
+    insert into artifacts.totals (agent_id) values (repaired_agent) on conflict do nothing;
+    -- Whoever changes this agent's artifacts waits here before it commits. So the next statement
+    -- counts all that was added to the totals, and nothing else.
+    select t.* into kept from artifacts.totals t where t.agent_id = repaired_agent for update;
+    counted := artifacts.count_totals(repaired_agent);
+    continue when artifacts.kept_share(kept) is not distinct from counted;
+    update artifacts.totals t
+    set pending = counted.pending,
+        committed = counted.committed,
+        superseded = counted.superseded,
+        pending_bytes = counted.pending_bytes,
+        committed_bytes = counted.committed_bytes,
+        superseded_bytes = counted.superseded_bytes,
+        grants = counted.grants,
+        surplus_bytes = counted.surplus_bytes
+    where t.agent_id = repaired_agent;
+    repaired := repaired || repaired_agent;
+  end loop;
+  return json_build_object('repaired', repaired);
+end
+$$;
+comment on function public.repair_totals(text[]) is
+  'Sets the totals of these agents to the sum of their rows. Returns {repaired}: those whose totals '
+  'were wrong. Call repair_project_totals afterwards.';
+
+create function artifacts.missing_in_project_totals() returns artifacts.share
+language sql
+stable
+set search_path = ''
+as $$
+  select null::agents.agent_id, coalesce(sum(s.pending), 0)::bigint,
+    coalesce(sum(s.committed), 0)::bigint, coalesce(sum(s.superseded), 0)::bigint,
+    coalesce(sum(s.pending_bytes), 0)::bigint, coalesce(sum(s.committed_bytes), 0)::bigint,
+    coalesce(sum(s.superseded_bytes), 0)::bigint, coalesce(sum(s.grants), 0)::bigint,
+    coalesce(sum(s.surplus_bytes), 0)::bigint
+  from (
+    select t.pending, t.committed, t.superseded, t.pending_bytes, t.committed_bytes,
+      t.superseded_bytes, t.grants, t.surplus_bytes
+    from artifacts.totals t
+    union all
+    select -p.pending, -p.committed, -p.superseded, -p.pending_bytes, -p.committed_bytes,
+      -p.superseded_bytes, -p.grants, -p.surplus_bytes
+    from artifacts.project_totals p
+  ) s
+$$;
+comment on function artifacts.missing_in_project_totals() is
+  'What the totals of the project lack of the sum over all agents; negative: have too much. It '
+  'reads one row per agent: for fsck.';
+
+create function public.check_project_totals() returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select coalesce(json_object_agg(d.name, d.number) filter (where d.number <> '0'), '{}')
+  from jsonb_each(to_jsonb(artifacts.missing_in_project_totals()) - 'agent_id') as d (name, number)
+$$;
+comment on function public.check_project_totals() is
+  'What the totals of the project lack of the sum over all agents, by name; {} if nothing.';
+
+create function public.repair_project_totals() returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  missing artifacts.share;
+begin
+  perform artifacts.lock_sweep();
+  -- In the order in which every other transaction takes them. Reading goes on.
+  lock table artifacts.totals in share row exclusive mode;
+  lock table artifacts.project_totals in share row exclusive mode;
+  missing := artifacts.missing_in_project_totals();
+  insert into artifacts.project_totals as p (
+    shard, pending, committed, superseded, pending_bytes, committed_bytes, superseded_bytes, grants,
+    surplus_bytes
+  )
+  values (
+    artifacts.shard(), missing.pending, missing.committed, missing.superseded, missing.pending_bytes,
+    missing.committed_bytes, missing.superseded_bytes, missing.grants, missing.surplus_bytes
+  )
+  on conflict on constraint project_totals_pkey do update
+  set pending = p.pending + excluded.pending,
+      committed = p.committed + excluded.committed,
+      superseded = p.superseded + excluded.superseded,
+      pending_bytes = p.pending_bytes + excluded.pending_bytes,
+      committed_bytes = p.committed_bytes + excluded.committed_bytes,
+      superseded_bytes = p.superseded_bytes + excluded.superseded_bytes,
+      grants = p.grants + excluded.grants,
+      surplus_bytes = p.surplus_bytes + excluded.surplus_bytes;
+  return '{}';
+end
+$$;
+comment on function public.repair_project_totals() is
+  'Sets the totals of the project to the sum over all agents. Returns {}.';
 
 -- schemas/mesh/networks.sql
 
@@ -9474,6 +9704,117 @@ comment on function public.after_restore() is
   'becomes position_expired, and every config_version is raised beyond any that was ever handed '
   'out. Returns {epoch, begun_at, first_config_version}.';
 
+-- schemas/operator/restore_signs.sql
+
+-- Signs that this database was restored from a backup and after_restore was not called since, for
+-- `deno task doctor`; and what `deno task after-restore` lists.
+
+create function public.find_restore_signs(rendering_revision integer, max_entries integer) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with ahead as (
+    select l.agent_id, l.config_version_applied,
+      v.version + find_restore_signs.rendering_revision as config_version
+    from mesh.liveness l
+    join mesh.config_versions v on v.agent_id = l.agent_id
+    where l.config_version_applied > v.version + find_restore_signs.rendering_revision
+    order by l.agent_id
+    limit find_restore_signs.max_entries
+  ), unknown as (
+    -- The sweep found them. What was stored before the epoch began, after_restore has told.
+    select o.object_name, s.created_at
+    from artifacts.orphans o
+    cross join lateral (
+      select i.created_at from storage.objects i
+      where i.bucket_id = artifacts.bucket() and i.name = o.object_name
+      limit 1
+    ) s
+    where s.created_at > (select e.begun_at from agents.epochs e)
+    order by o.object_name
+    limit find_restore_signs.max_entries
+  )
+  select json_build_object(
+    'epoch', e.epoch,
+    'begun_at', agents.iso_timestamp(e.begun_at),
+    'newest_event_at', (
+      select agents.iso_timestamp(n.occurred_at) from agents.events n order by n.event_id desc limit 1
+    ),
+    'peers_ahead', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'agent_id', a.agent_id,
+            'config_version_applied', a.config_version_applied,
+            'config_version', a.config_version
+          )
+          order by a.agent_id
+        ),
+        '[]'
+      )
+      from ahead a
+    ),
+    'unknown_objects', (
+      select coalesce(
+        json_agg(
+          json_build_object('path', u.object_name, 'stored_at', agents.iso_timestamp(u.created_at))
+          order by u.object_name
+        ),
+        '[]'
+      )
+      from unknown u
+    )
+  )
+  from agents.epochs e
+$$;
+comment on function public.find_restore_signs(integer, integer) is
+  'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
+  'newest_event_at | null, peers_ahead: [{agent_id, config_version_applied, config_version}] of '
+  'hosts that say they run a later configuration than there is, unknown_objects: [{path, '
+  'stored_at}] that belong to no artifact}, at most max_entries of each.';
+
+create function public.list_live_keys(max_entries integer, after text default '') returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select k.key_id, k.agent_id, k.label, k.created_at,
+      k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) as is_live
+    from agents.keys k
+    where k.key_id > list_live_keys.after
+    order by k.key_id
+    limit list_live_keys.max_entries
+  )
+  select json_build_object(
+    'found', coalesce(
+      json_agg(
+        json_build_object(
+          'key_id', e.key_id,
+          'agent_id', e.agent_id,
+          'label', e.label,
+          'created_at', agents.iso_timestamp(e.created_at),
+          'last_used_at', (
+            select agents.iso_timestamp(u.last_used_at)
+            from agents.key_uses u
+            where u.key_id = e.key_id
+          )
+        )
+        order by e.key_id
+      ) filter (where e.is_live),
+      '[]'
+    ),
+    'next', case when count(*) = list_live_keys.max_entries then max(e.key_id) end
+  )
+  from examined e
+$$;
+comment on function public.list_live_keys(integer, text) is
+  'The live agent keys among the max_entries keys after the given id: {found: [{key_id, agent_id, '
+  'label | null, created_at, last_used_at | null}], next: where the next page begins | null}.';
+
 -- schemas/privileges.sql
 
 -- Privileges: only service_role may use anything. Projects differ in their default grants, so every
@@ -9602,6 +9943,8 @@ declare
     'public.list_shares_of_grants',
     'public.list_totals',
     'public.list_wrong_totals',
+    'public.list_sealed_artifacts',
+    'public.check_project_totals',
     'public.record_heartbeat',
     'public.read_heartbeat',
     'public.remove_peer',
@@ -9635,7 +9978,9 @@ declare
     'public.list_peers',
     'public.list_mesh_rules',
     'public.check_mesh',
-    'public.inspect_deployment'
+    'public.inspect_deployment',
+    'public.find_restore_signs',
+    'public.list_live_keys'
   ];
   -- What the operator alone calls may wait as long as the project lets a call last.
   patient constant regproc[] := array[
@@ -9655,7 +10000,10 @@ declare
     'public.reencrypt_psks',
     'public.remove_agent',
     'public.readmit_agent',
-    'public.after_restore'
+    'public.after_restore',
+    'public.mark_lost_artifacts',
+    'public.repair_totals',
+    'public.repair_project_totals'
   ];
 begin
   foreach operation in array impatient || patient loop

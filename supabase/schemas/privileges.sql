@@ -124,6 +124,8 @@ declare
     'public.list_shares_of_grants',
     'public.list_totals',
     'public.list_wrong_totals',
+    'public.list_sealed_artifacts',
+    'public.check_project_totals',
     'public.record_heartbeat',
     'public.read_heartbeat',
     'public.remove_peer',
@@ -157,7 +159,9 @@ declare
     'public.list_peers',
     'public.list_mesh_rules',
     'public.check_mesh',
-    'public.inspect_deployment'
+    'public.inspect_deployment',
+    'public.find_restore_signs',
+    'public.list_live_keys'
   ];
   -- What the operator alone calls may wait as long as the project lets a call last.
   patient constant regproc[] := array[
@@ -177,7 +181,10 @@ declare
     'public.reencrypt_psks',
     'public.remove_agent',
     'public.readmit_agent',
-    'public.after_restore'
+    'public.after_restore',
+    'public.mark_lost_artifacts',
+    'public.repair_totals',
+    'public.repair_project_totals'
   ];
 begin
   foreach operation in array impatient || patient loop

@@ -14,8 +14,14 @@ const WITHOUT_PLAN = new Set([
   "schedule_sweep",
   // It counts all rows of a few agents in one snapshot, which is what it is for.
   "list_wrong_totals",
+  "repair_totals",
+  // They add up one row per agent.
+  "check_project_totals",
+  "repair_project_totals",
   // It raises the config_version of every agent, which is what it is for.
   "after_restore",
+  // It looks at one row per peer and per orphan, for the doctor.
+  "find_restore_signs",
 ]);
 
 // Where the planner is most tempted: reading a whole table seems to cost as much as a thousand

@@ -80,11 +80,11 @@ Deno.test("every task that the documentation names → is one; every task → is
   const { tasks } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
   const texts = await Promise.all((await listPages()).map(readPage));
   const named = texts.flatMap((text) =>
-    Array.from(text.matchAll(/(?:deno|deno@[\d.]+) task ([\w:]+)/g), ([, task]) => task!)
+    Array.from(text.matchAll(/(?:deno|deno@[\d.]+) task ([\w:-]*\w)/g), ([, task]) => task!)
   );
   assert.deepEqual(named.filter((task) => !(task in tasks)), []);
   const [, section] = (await readPage("docs/development.md")).split("## Tasks\n");
-  const rows = section!.split("\n## ")[0]!.matchAll(/^\| `([\w:]+)`/gm);
+  const rows = section!.split("\n## ")[0]!.matchAll(/^\| `([\w:]+(?:-\w+)*)`/gm);
   assert.deepEqual(Array.from(rows, ([, task]) => task).sort(), Object.keys(tasks).sort());
 });
 

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { type ContractDocument, type FunctionName, readDocument } from "./openapi_document.ts";
 import type { readConnection } from "../../operator_call.ts";
+import { RENDERING_REVISION } from "../../../supabase/functions/agent-mesh/config_version.ts";
 import { type Checkout, type Migration, readCheckout } from "./checkout.ts";
 import { ask, fieldOf, type Reply } from "./reply.ts";
 
@@ -66,11 +67,15 @@ export interface Facts {
   readonly pskKeys: Reply;
   /** Of `list_psks_to_reencrypt`; null where the functions have no key. */
   readonly oldPsks: Reply | null;
+  /** Of `find_restore_signs`. */
+  readonly restoreSigns: Reply;
 }
 
 const FUNCTION_NAMES: readonly FunctionName[] = ["agent-artifacts", "agent-mesh"];
 /** How many PSKs under older keys are looked at. */
 const OLD_PSKS = 500;
+/** How many signs of a restore are looked at, of each kind. */
+const SIGNS = 100;
 
 /** Of the project, and its secret key. */
 export type Connection = Awaited<ReturnType<typeof readConnection>>;
@@ -78,8 +83,12 @@ export type Connection = Awaited<ReturnType<typeof readConnection>>;
 /** Looks at a deployment, and changes nothing there. */
 export async function gatherFacts(connection: Connection): Promise<Facts> {
   const checkout = await readCheckout();
-  const [inspection, functions, bucket, uploads, pskKeys] = await Promise.all([
+  const [inspection, restoreSigns, functions, bucket, uploads, pskKeys] = await Promise.all([
     callDatabase(connection, "inspect_deployment", { operations: checkout.operations }),
+    callDatabase(connection, "find_restore_signs", {
+      rendering_revision: RENDERING_REVISION,
+      max_entries: SIGNS,
+    }),
     Promise.all(FUNCTION_NAMES.map((name) => lookAtFunction(connection, name))),
     ask(at(connection, "/storage/v1/bucket/agent-artifacts"), { headers: asOperator(connection) }),
     // Without an Origin, so that no gateway takes it for a browser's question.
@@ -96,6 +105,7 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
     usesPublishableKey: isPublishable(connection.SUPABASE_SECRET_KEY),
     checkout,
     inspection,
+    restoreSigns,
     functions,
     bucket,
     uploads,

@@ -52,6 +52,11 @@ const CATALOGUE = {
   quota_exceeded: { status: 409, message: "The agent's quota has no room for this artifact." },
   limit_exceeded: { status: 409, message: "A limit has been reached; see `details`." },
   artifact_expired: { status: 410, message: "The artifact has expired or was deleted." },
+  artifact_lost: {
+    status: 410,
+    message:
+      "Storage has lost the bytes of this artifact. Its owner can register and upload them again.",
+  },
   grant_expired: { status: 410, message: "The grant has expired." },
   grant_revoked: { status: 410, message: "The grant was revoked." },
   grant_used_up: {

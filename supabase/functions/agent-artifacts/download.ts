@@ -43,6 +43,7 @@ export const GRANT_TOKEN_ERRORS: readonly ErrorCode[] = [
   "grant_revoked",
   "grant_used_up",
   "artifact_expired",
+  "artifact_lost",
 ];
 
 type Download = z.output<typeof download>;

@@ -20,6 +20,7 @@ create table artifacts.artifacts (
   deleted_at timestamptz,
   ended_at timestamptz,
   removed_at timestamptz,
+  lost_at timestamptz,
 
   commit_attempts integer not null default 0,
   rejected_attempts integer not null default 0,
@@ -54,6 +55,7 @@ create table artifacts.artifacts (
   constraint committed_artifacts_end_after_they_expire check (
     ended_at is null or state not in ('committed', 'superseded') or ended_at > expires_at
   ),
+  constraint only_committed_bytes_are_lost check (lost_at is null or committed_at is not null),
   constraint bytes_are_removed_after_the_end check (removed_at is null or ended_at is not null),
   constraint attempts_are_counted_upwards check (
     0 <= rejected_attempts and rejected_attempts <= commit_attempts
@@ -69,6 +71,8 @@ comment on column artifacts.artifacts.ended_at is
   'refuses the artifact. The row stays as a tombstone.';
 comment on column artifacts.artifacts.removed_at is
   'When the sweep found that the bucket has no more objects of an ended artifact.';
+comment on column artifacts.artifacts.lost_at is
+  'When fsck found that Storage has lost the bytes, or has others; null: it has not.';
 comment on column artifacts.artifacts.commit_attempts is
   'Attempts to commit so far. Attempt n seals the upload at sealed_path(artifact_id, n).';
 comment on column artifacts.artifacts.rejected_attempts is
@@ -137,6 +141,20 @@ $$;
 comment on function artifacts.refuse_ended(artifacts.artifacts) is
   'Raises artifact_expired for an artifact that has expired, was deleted, or was ended by the '
   'sweep.';
+
+create function artifacts.refuse_lost(artifact artifacts.artifacts) returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if (refuse_lost.artifact).lost_at is not null then
+    raise sqlstate 'PT410' using message = 'artifact_lost';
+  end if;
+end
+$$;
+comment on function artifacts.refuse_lost(artifacts.artifacts) is
+  'Raises artifact_lost for an artifact whose bytes Storage has lost.';
 
 create function artifacts.lock_owned_artifact(caller_agent text, artifact_id text) returns artifacts.artifacts
 language plpgsql

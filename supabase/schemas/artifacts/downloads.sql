@@ -67,11 +67,12 @@ begin
     raise sqlstate 'PT410' using message = 'artifact_expired';
   end if;
   perform artifacts.refuse_ended(artifact);
+  perform artifacts.refuse_lost(artifact);
   return artifact;
 end
 $$;
 comment on function artifacts.granted_artifact(text) is
-  'The artifact of a grant, if it has not ended. Raises artifact_expired.';
+  'The artifact of a grant, if it has not ended. Raises artifact_expired, artifact_lost.';
 
 create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
 language plpgsql
@@ -101,7 +102,7 @@ $$;
 comment on function public.redeem_grant_token(jsonb, text, integer) is
   'What the holder of a grant token may download. If the grant has a download limit, the download '
   'is counted. caller is {"kind": "grant_token", "request_id"}. Raises grant_not_found, '
-  'grant_expired, grant_revoked, artifact_expired, grant_used_up.';
+  'grant_expired, grant_revoked, artifact_expired, artifact_lost, grant_used_up.';
 
 create function public.check_grant_token(token_hash text) returns json
 language plpgsql
@@ -178,7 +179,8 @@ begin
   if artifact.state = 'pending' then
     raise sqlstate 'PT409' using message = 'artifact_not_committed';
   end if;
-  -- Takes the count back too, with the rest of the transaction.
+  -- From here on, a refusal takes the count back, with the rest of the transaction.
+  perform artifacts.refuse_lost(artifact);
   if artifact.size_bytes > open_artifact.max_size then
     raise sqlstate 'PT409' using
       message = 'limit_exceeded',
@@ -201,5 +203,5 @@ comment on function public.open_artifact(jsonb, text, integer, text, text, bigin
   'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
   'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
   'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
-  'not counted. Raises artifact_not_found, artifact_expired, artifact_not_committed, '
-  'limit_exceeded, grant_used_up, invalid_request.';
+  'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
+  'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';

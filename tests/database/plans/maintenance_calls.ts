@@ -49,6 +49,13 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("list_artifacts_without_bytes", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
     bounds: { rows: 3_000, pages: 6_000 },
   }),
+  call("list_sealed_artifacts", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
+    bounds: { rows: 3_000, pages: 6_000 },
+  }),
+  call("mark_lost_artifacts", {
+    lost_paths: `{sealed/${artifactIdOf(POPULAR)}/1}`,
+    found_paths: "{}",
+  }),
   call("list_objects_without_artifact", {
     max_entries: 1000,
     after: `sealed/${artifactIdOf(POPULAR)}`,

@@ -33,6 +33,9 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
     circumstances: "with very many rules",
     bounds: { rows: 5_000, pages: 5_000 },
   }),
+  call("list_live_keys", { max_entries: 1000, after: "key_5" }, {
+    bounds: { rows: 3_000, pages: 6_000 },
+  }),
   call("create_agent_keys", {
     keys: [{ agent_id: OWNER }, { agent_id: PEER, label: "second" }],
   }),

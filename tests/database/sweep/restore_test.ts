@@ -37,7 +37,7 @@ async function backUp(sql: postgres.Sql): Promise<() => Promise<void>> {
   const artifacts = await sql`select to_jsonb(a) as row from artifacts.artifacts a`;
   const rows = artifacts.map((artifact) => artifact["row"]);
   return async () => {
-    await sql`truncate artifacts.artifacts, artifacts.totals cascade`;
+    await sql`truncate artifacts.artifacts, artifacts.totals, artifacts.project_totals cascade`;
     await sql`
       insert into artifacts.artifacts
       select * from jsonb_populate_recordset(null::artifacts.artifacts, ${sql.json(rows)})`;

@@ -66,6 +66,12 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     what: "examples/mesh-agent/README.md, Run it, 1",
     test: "tests/mesh_agent/installation_test.ts",
   },
+  ...[
+    "docs/backup.md, What to back up, 1",
+    "docs/backup.md, After a restore, 1",
+    "docs/backup.md, After a restore, 2",
+    "docs/retention.md, What this cannot see, 1",
+  ].map((what) => ({ what, test: "tests/long/restore/exercise_test.ts" })),
   {
     what: "docs/command-line.md, Install, 1",
     test: "tests/long/release_test.ts",

@@ -191,6 +191,7 @@ Deno.test("a link in the document → 302 with a location and no body; errors as
       "grant_revoked",
       "grant_used_up",
       "artifact_expired",
+      "artifact_lost",
     ]);
     assert.deepEqual(Object.keys(wrongMethod!.content), ["application/json"]);
   }

@@ -151,6 +151,7 @@ export interface components {
           | "quota_exceeded"
           | "limit_exceeded"
           | "artifact_expired"
+          | "artifact_lost"
           | "grant_expired"
           | "grant_revoked"
           | "grant_used_up"
@@ -386,6 +387,8 @@ export interface components {
         | "artifact.deleted"
         | "artifact.expired"
         | "artifact.abandoned"
+        | "artifact.lost"
+        | "artifact.recovered"
         | "grant.created"
         | "grant.revoked";
       /** @description Identifies the artifact. An artifact's content never changes. */
@@ -800,6 +803,8 @@ export interface operations {
             | "artifact.deleted"
             | "artifact.expired"
             | "artifact.abandoned"
+            | "artifact.lost"
+            | "artifact.recovered"
             | "grant.created"
             | "grant.revoked"
           )[];

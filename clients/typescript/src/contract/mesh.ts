@@ -106,6 +106,7 @@ export interface components {
           | "quota_exceeded"
           | "limit_exceeded"
           | "artifact_expired"
+          | "artifact_lost"
           | "grant_expired"
           | "grant_revoked"
           | "grant_used_up"

@@ -28,6 +28,10 @@ const WORDS: Partial<Record<ErrorCode, Words>> = {
     title: "This file is no longer available",
     advice: "It expired or was deleted. Ask the person who sent you the link.",
   },
+  artifact_lost: {
+    title: "This file is damaged",
+    advice: "It cannot be downloaded any more. Ask the person who sent you the link.",
+  },
   rate_limited: {
     title: "This link was opened too often",
     advice: "Wait a minute, and try again.",

@@ -20,6 +20,8 @@ export const ARTIFACT_EVENT_TYPES = [
   "artifact.deleted",
   "artifact.expired",
   "artifact.abandoned",
+  "artifact.lost",
+  "artifact.recovered",
   "grant.created",
   "grant.revoked",
 ] as const;

@@ -52,6 +52,7 @@ export function createOperation(platform: Platform<ArtifactsSettings>): Operatio
       "artifact_not_committed",
       "limit_exceeded",
       "artifact_expired",
+      "artifact_lost",
       "grant_used_up",
     ],
     handle: ({ input, ...asking }) =>

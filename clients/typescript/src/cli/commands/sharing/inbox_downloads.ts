@@ -74,7 +74,7 @@ export class InboxDownloads {
   #fail(grant: InboxEntry, error: unknown): void {
     // The grant was revoked or has ended: not a failure.
     const isGone = error instanceof AgentError && [404, 410].includes(error.status) &&
-      error.code !== "download_broken";
+      error.code !== "download_broken" && error.code !== "artifact_lost";
     const mayBeHad = !(error instanceof AgentError) || error.retryable;
     if (!isGone) this.firstFailure ??= error;
     if (mayBeHad) this.again.add(grant);

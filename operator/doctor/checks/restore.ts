@@ -1,0 +1,41 @@
+import type { Facts } from "../facts/facts.ts";
+import { fault, type Finding, orOk } from "../findings/finding.ts";
+
+/** What `find_restore_signs` returns. */
+interface RestoreSigns {
+  readonly newest_event_at: string | null;
+  readonly peers_ahead: readonly {
+    readonly agent_id: string;
+    readonly config_version_applied: number;
+    readonly config_version: number;
+  }[];
+  readonly unknown_objects: readonly { readonly path: string; readonly stored_at: string }[];
+}
+
+const REMEDY =
+  "If the database was restored from a backup: deno task after-restore (docs/backup.md).";
+
+/** Whether the database is older than what agents and Storage have seen. */
+export function checkRestore({ restoreSigns }: Facts): Finding[] {
+  // What keeps it from being called, the other checks tell.
+  if (restoreSigns.status !== 200) return [];
+  const { peers_ahead, unknown_objects } = restoreSigns.body as RestoreSigns;
+  const findings: Finding[] = [];
+  const [peer] = peers_ahead;
+  if (peer !== undefined) {
+    findings.push(fault(
+      "restore",
+      `${peers_ahead.length} hosts run a later configuration than this database knows, such as ${peer.agent_id} (config_version ${peer.config_version_applied}, here ${peer.config_version}).`,
+      `${REMEDY} Otherwise the host makes its config_version up.`,
+    ));
+  }
+  const newest = unknown_objects.map(({ stored_at }) => stored_at).sort().at(-1);
+  if (newest !== undefined) {
+    findings.push(fault(
+      "restore",
+      `Storage has ${unknown_objects.length} objects that belong to no artifact of this database; the newest is of ${newest}.`,
+      `${REMEDY} deno task fsck lists them.`,
+    ));
+  }
+  return orOk(findings, "restore", "Nothing is newer than this database.");
+}

@@ -1,0 +1,157 @@
+import { note, type Output } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { callAsOperator } from "../operator_call.ts";
+import { pagesOf } from "../pages.ts";
+import { readStoredBytes, type StoredBytes } from "./stored_bytes.ts";
+
+interface SealedArtifact {
+  readonly artifact_id: string;
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+  /** Whether an earlier check found the bytes lost. */
+  readonly is_lost: boolean;
+}
+
+interface BytesOptions {
+  /** How many of the objects are read as a whole: 0 to 1. */
+  readonly digestShare: number;
+  readonly perSecond: number;
+  /** Begin behind this artifact. */
+  readonly after: string;
+}
+
+/** Storage is asked for so many objects at the same time. */
+const AT_ONCE = 8;
+
+/**
+ * Asks Storage for the bytes of every artifact. Marks those whose bytes are lost, and takes the
+ * mark from those whose bytes are back; prints a line for each. Resolves to the number of artifacts
+ * whose bytes cannot be had. Throws CommandError, which says how to go on.
+ */
+export async function checkBytes(output: Output, options: BytesOptions): Promise<number> {
+  const paced = paceOf(options.perSecond);
+  /** Of these, Storage only says that it fails. */
+  const unreadable: SealedArtifact[] = [];
+  let [checked, faults, isReadable] = [0, 0, false];
+  let reached = options.after;
+  const pages = pagesOf<SealedArtifact>("list_sealed_artifacts", { after: reached });
+  try {
+    for await (const { found, next } of pages) {
+      const lost: [SealedArtifact, string][] = [];
+      const back: SealedArtifact[] = [];
+      await forEachAtOnce(found, async (artifact) => {
+        await paced();
+        const whole = artifact.is_lost || Math.random() < options.digestShare;
+        const stored = await readStoredBytes(artifact.path, { whole });
+        if (stored.kind === "unreadable") return void unreadable.push(artifact);
+        if (stored.kind === "there") isReadable = true;
+        const why = whatIsWrong(stored, artifact);
+        if (why !== null) lost.push([artifact, why]);
+        else if (artifact.is_lost) back.push(artifact);
+      });
+      const isMarked = await mark(lost.map(([artifact]) => artifact), back);
+      for (const [artifact, why] of inOrder(lost)) {
+        // The others were deleted after the page was read.
+        if (!isMarked(artifact)) continue;
+        await tellLost(output, artifact, why);
+        faults++;
+      }
+      for (const artifact of back) await tellBack(output, artifact);
+      checked += found.length;
+      if (next !== null) {
+        reached = next;
+        note(`${checked} artifacts checked. To go on from here: --from ${reached}`);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof CommandError) || reached === "") throw error;
+    throw new CommandError(`${error.message} To go on: --bytes --from ${reached}`);
+  }
+  // Where Storage can read no object, it is Storage that fails: its disk may not be there.
+  const isMarked = isReadable ? await mark(unreadable, []) : null;
+  for (const artifact of unreadable) {
+    if (isMarked === null) await tellUnreadable(output, artifact);
+    else if (isMarked(artifact)) await tellLost(output, artifact, "Storage cannot read it");
+    else continue;
+    faults++;
+  }
+  return faults;
+}
+
+/** In words; null: nothing. */
+function whatIsWrong(stored: StoredBytes, { size, sha256 }: SealedArtifact): string | null {
+  if (stored.kind !== "there") return "Storage has no such object";
+  if (stored.size !== size) return `it has ${stored.size} bytes, not ${size}`;
+  if (stored.sha256 !== null && stored.sha256 !== sha256) return "its SHA-256 is another one";
+  return null;
+}
+
+/** Resolves to whether an artifact is marked as lost. */
+async function mark(
+  lost: readonly SealedArtifact[],
+  found: readonly SealedArtifact[],
+): Promise<(artifact: SealedArtifact) => boolean> {
+  if (lost.length + found.length === 0) return () => false;
+  const marked = await callAsOperator("mark_lost_artifacts", {
+    lost_paths: lost.map(({ path }) => path),
+    found_paths: found.map(({ path }) => path),
+  }) as { readonly lost: readonly string[] };
+  return ({ artifact_id, is_lost }) => is_lost || marked.lost.includes(artifact_id);
+}
+
+function inOrder(lost: [SealedArtifact, string][]): [SealedArtifact, string][] {
+  return lost.sort(([a], [b]) => a.artifact_id < b.artifact_id ? -1 : 1);
+}
+
+function tellLost(
+  output: Output,
+  { artifact_id, path }: SealedArtifact,
+  why: string,
+): Promise<void> {
+  return output.value(
+    { fault: "lost_bytes", artifact_id, path, why },
+    () => `lost bytes: ${artifact_id} ${path}: ${why}`,
+  );
+}
+
+function tellBack(output: Output, { artifact_id, path }: SealedArtifact): Promise<void> {
+  return output.value(
+    { recovered: "bytes", artifact_id, path },
+    () => `bytes are back: ${artifact_id} ${path}`,
+  );
+}
+
+function tellUnreadable(output: Output, { artifact_id, path }: SealedArtifact): Promise<void> {
+  return output.value(
+    { fault: "unreadable_bytes", artifact_id, path },
+    () => `unreadable, not marked: ${artifact_id} ${path}: Storage could read no object at all`,
+  );
+}
+
+/** Resolves when the next object may be asked for. */
+function paceOf(perSecond: number): () => Promise<void> {
+  let free = 0;
+  return async () => {
+    const now = performance.now();
+    const start = Math.max(now, free);
+    free = start + 1000 / perSecond;
+    if (start > now) await new Promise((end) => setTimeout(end, start - now));
+  };
+}
+
+/** Ends with the first error, once those under way have ended. */
+async function forEachAtOnce<Item>(
+  items: readonly Item[],
+  act: (item: Item) => Promise<void>,
+): Promise<void> {
+  const left = items.values();
+  const errors: unknown[] = [];
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (const item of left) {
+      if (errors.length > 0) return;
+      await act(item).catch((error) => errors.push(error));
+    }
+  }));
+  if (errors.length > 0) throw errors[0];
+}

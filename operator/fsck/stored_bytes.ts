@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import { CommandError } from "../../local/command/command_error.ts";
+import { readConnection } from "../operator_call.ts";
+
+/** What Storage gives for an object. `unreadable`: it answers 500, every time. */
+export type StoredBytes =
+  | { readonly kind: "there"; readonly size: number; readonly sha256: string | null }
+  | { readonly kind: "gone" }
+  | { readonly kind: "unreadable" };
+
+const BUCKET = "agent-artifacts";
+/** How often an object is asked for: Storage fails now and then. */
+const TRIES = 4;
+/** Before the second try; doubled before each later one. */
+const PAUSE_MILLISECONDS = 300;
+
+/**
+ * Reads an object's first byte, which tells its size, or all of it. Storage's own description is no
+ * evidence: it comes from a row of the database, and stays when the bytes go. Throws CommandError.
+ */
+export async function readStoredBytes(
+  path: string,
+  { whole }: { readonly whole: boolean },
+): Promise<StoredBytes> {
+  for (let tried = 1;; tried++) {
+    const outcome = await tryOnce(path, whole).catch((cause: unknown) => {
+      if (cause instanceof CommandError) throw cause;
+      return String(cause instanceof Error ? cause.message : cause);
+    });
+    if (typeof outcome === "object" && outcome.kind !== "unreadable") return outcome;
+    if (tried === TRIES) {
+      if (typeof outcome === "object") return outcome;
+      throw new CommandError(`Storage cannot be asked for ${path}: ${outcome}.`);
+    }
+    await new Promise((end) => setTimeout(end, PAUSE_MILLISECONDS * 2 ** (tried - 1)));
+  }
+}
+
+/** A text says why there is no verdict. */
+async function tryOnce(path: string, whole: boolean): Promise<StoredBytes | string> {
+  const { SUPABASE_URL, SUPABASE_SECRET_KEY } = await readConnection();
+  const response = await fetch(
+    new URL(`/storage/v1/object/authenticated/${BUCKET}/${path}`, SUPABASE_URL),
+    {
+      headers: {
+        apikey: SUPABASE_SECRET_KEY,
+        "accept-encoding": "identity",
+        ...(!whole && { range: "bytes=0-0" }),
+      },
+    },
+  );
+  if (whole && response.status === 200 && response.body !== null) {
+    return await digest(response.body);
+  }
+  if (!whole && response.status === 206) {
+    await response.body?.cancel();
+    const size = /\/([0-9]+)$/.exec(response.headers.get("content-range") ?? "")?.[1];
+    return size === undefined
+      ? "its answer has no content-range"
+      : { kind: "there", size: Number(size), sha256: null };
+  }
+  const body = await response.json().catch(() => null);
+  // There is no first byte.
+  if (!whole && response.status === 416) return { kind: "there", size: 0, sha256: null };
+  if (body?.code === "NoSuchBucket") {
+    throw new CommandError(`Storage has no bucket ${BUCKET}.`);
+  }
+  if (body?.code === "NoSuchKey" || String(body?.statusCode) === "404") return { kind: "gone" };
+  // What a Storage that keeps its files in a directory says of a file that is lost.
+  if (response.status === 500) return { kind: "unreadable" };
+  return `HTTP ${response.status}`;
+}
+
+async function digest(bytes: ReadableStream<Uint8Array>): Promise<StoredBytes> {
+  const hash = createHash("sha256");
+  let size = 0;
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  return { kind: "there", size, sha256: hash.digest("hex") };
+}

@@ -1,0 +1,108 @@
+-- Signs that this database was restored from a backup and after_restore was not called since, for
+-- `deno task doctor`; and what `deno task after-restore` lists.
+
+create function public.find_restore_signs(rendering_revision integer, max_entries integer) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with ahead as (
+    select l.agent_id, l.config_version_applied,
+      v.version + find_restore_signs.rendering_revision as config_version
+    from mesh.liveness l
+    join mesh.config_versions v on v.agent_id = l.agent_id
+    where l.config_version_applied > v.version + find_restore_signs.rendering_revision
+    order by l.agent_id
+    limit find_restore_signs.max_entries
+  ), unknown as (
+    -- The sweep found them. What was stored before the epoch began, after_restore has told.
+    select o.object_name, s.created_at
+    from artifacts.orphans o
+    cross join lateral (
+      select i.created_at from storage.objects i
+      where i.bucket_id = artifacts.bucket() and i.name = o.object_name
+      limit 1
+    ) s
+    where s.created_at > (select e.begun_at from agents.epochs e)
+    order by o.object_name
+    limit find_restore_signs.max_entries
+  )
+  select json_build_object(
+    'epoch', e.epoch,
+    'begun_at', agents.iso_timestamp(e.begun_at),
+    'newest_event_at', (
+      select agents.iso_timestamp(n.occurred_at) from agents.events n order by n.event_id desc limit 1
+    ),
+    'peers_ahead', (
+      select coalesce(
+        json_agg(
+          json_build_object(
+            'agent_id', a.agent_id,
+            'config_version_applied', a.config_version_applied,
+            'config_version', a.config_version
+          )
+          order by a.agent_id
+        ),
+        '[]'
+      )
+      from ahead a
+    ),
+    'unknown_objects', (
+      select coalesce(
+        json_agg(
+          json_build_object('path', u.object_name, 'stored_at', agents.iso_timestamp(u.created_at))
+          order by u.object_name
+        ),
+        '[]'
+      )
+      from unknown u
+    )
+  )
+  from agents.epochs e
+$$;
+comment on function public.find_restore_signs(integer, integer) is
+  'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
+  'newest_event_at | null, peers_ahead: [{agent_id, config_version_applied, config_version}] of '
+  'hosts that say they run a later configuration than there is, unknown_objects: [{path, '
+  'stored_at}] that belong to no artifact}, at most max_entries of each.';
+
+create function public.list_live_keys(max_entries integer, after text default '') returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with examined as (
+    select k.key_id, k.agent_id, k.label, k.created_at,
+      k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) as is_live
+    from agents.keys k
+    where k.key_id > list_live_keys.after
+    order by k.key_id
+    limit list_live_keys.max_entries
+  )
+  select json_build_object(
+    'found', coalesce(
+      json_agg(
+        json_build_object(
+          'key_id', e.key_id,
+          'agent_id', e.agent_id,
+          'label', e.label,
+          'created_at', agents.iso_timestamp(e.created_at),
+          'last_used_at', (
+            select agents.iso_timestamp(u.last_used_at)
+            from agents.key_uses u
+            where u.key_id = e.key_id
+          )
+        )
+        order by e.key_id
+      ) filter (where e.is_live),
+      '[]'
+    ),
+    'next', case when count(*) = list_live_keys.max_entries then max(e.key_id) end
+  )
+  from examined e
+$$;
+comment on function public.list_live_keys(integer, text) is
+  'The live agent keys among the max_entries keys after the given id: {found: [{key_id, agent_id, '
+  'label | null, created_at, last_used_at | null}], next: where the next page begins | null}.';

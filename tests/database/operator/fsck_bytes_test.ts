@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { stateFiles } from "../../../local/state/state_files.ts";
+import { type OwnStack, withOwnStack } from "../own_stack.ts";
+
+const FSCK = fileURLToPath(new URL("../../../operator/fsck.ts", import.meta.url));
+
+interface Event {
+  readonly type: string;
+  readonly artifact_id: string;
+  readonly actor_kind: string;
+}
+
+async function publish({ ask }: OwnStack, key: string, bytes = key): Promise<string> {
+  const registered = await ask<{ artifact_id: string; upload_url: string }>("/register", {
+    agent_id: "planner",
+    key,
+    mime: "text/plain",
+    size: bytes.length,
+    ttl_days: 30,
+  });
+  const uploaded = await fetch(registered.upload_url, { method: "PUT", body: bytes });
+  assert.equal(uploaded.status, 200, await uploaded.text());
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  await ask("/commit", { artifact_id: registered.artifact_id, sha256 });
+  return registered.artifact_id;
+}
+
+/** The file that has an artifact's bytes. */
+async function fileOf({ sql, stack }: OwnStack, artifactId: string): Promise<string> {
+  const [row] = await sql`
+    select version from storage.objects where name = ${`sealed/${artifactId}/1`}`;
+  return join(stateFiles(stack.stateDir).storage, "objects", row!["version"]);
+}
+
+async function fsck(
+  { stack }: OwnStack,
+  ...args: string[]
+): Promise<{ code: number; lines: string[]; errors: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--allow-env", "--allow-read", "--allow-net", FSCK, ...args],
+    env: { SUPABASE_URL: stack.url, SUPABASE_SECRET_KEY: stack.secretKey },
+  }).output();
+  const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  return { code, lines: output!.split("\n").filter((line) => line !== ""), errors: errors! };
+}
+
+async function codeOf({ stack }: OwnStack, path: string, body: object): Promise<string> {
+  const response = await fetch(`${stack.url}/functions/v1/agent-artifacts${path}`, {
+    method: "POST",
+    headers: { apikey: stack.secretKey },
+    body: JSON.stringify(body),
+  });
+  const answer = await response.json();
+  return response.ok ? "200" : `${response.status} ${answer.error.code}`;
+}
+
+async function fatesOf({ ask }: OwnStack): Promise<string[]> {
+  const types = ["artifact.lost", "artifact.recovered"];
+  const { events } = await ask<{ events: Event[] }>("/events", { agent_id: "planner", types });
+  return events.map(({ type, artifact_id, actor_kind }) => `${type} ${artifact_id} ${actor_kind}`);
+}
+
+Deno.test("fsck --bytes of artifacts whose bytes Storage lost → one line each, /open, /fetch and links answer 410 artifact_lost, the owner has an event; once the bytes are back, the mark goes", async () => {
+  await withOwnStack(async (own) => {
+    const { ask, sql } = own;
+    const kept = await publish(own, "kept");
+    const lost = await publish(own, "lost");
+    const withoutRow = await publish(own, "without a row");
+    await publish(own, "empty", "");
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const { token } = await ask<{ token: string }>("/grant", { artifact_id: lost, expires_at });
+    assert.deepEqual(await fsck(own, "--bytes"), { code: 0, lines: [], errors: "" });
+
+    const file = await fileOf(own, lost);
+    await rename(file, `${file}.gone`);
+    await sql`update storage.objects set name = 'sealed/elsewhere' where name = ${`sealed/${withoutRow}/1`}`;
+    assert.deepEqual((await fsck(own)).lines.filter((line) => line.includes(lost)), []);
+    assert.equal(await codeOf(own, "/open", { artifact_id: lost }), "200", "nobody has looked");
+
+    const found = await fsck(own, "--bytes");
+    assert.equal(found.code, 1);
+    assert.deepEqual(
+      found.lines.filter((line) => line.startsWith("lost bytes")).sort(),
+      [
+        `lost bytes: ${lost} sealed/${lost}/1: Storage cannot read it`,
+        `lost bytes: ${withoutRow} sealed/${withoutRow}/1: Storage has no such object`,
+      ].sort(),
+    );
+    for (const artifact_id of [lost, withoutRow]) {
+      assert.equal(await codeOf(own, "/open", { artifact_id }), "410 artifact_lost");
+    }
+    assert.equal(await codeOf(own, "/fetch", { grant_token: token }), "410 artifact_lost");
+    assert.equal(await codeOf(own, `/d/${token}`, {}), "410 artifact_lost");
+    assert.equal(await codeOf(own, "/open", { artifact_id: kept }), "200");
+    const marked = (await fatesOf(own)).sort();
+    assert.deepEqual(
+      marked,
+      [`artifact.lost ${lost} operator`, `artifact.lost ${withoutRow} operator`].sort(),
+    );
+    assert.equal((await fsck(own, "--bytes")).code, 1, "as long as they are lost");
+    assert.deepEqual((await fatesOf(own)).sort(), marked, "told once");
+
+    await rename(`${file}.gone`, file);
+    const back = await fsck(own, "--bytes");
+    assert.ok(back.lines.includes(`bytes are back: ${lost} sealed/${lost}/1`));
+    assert.equal(await codeOf(own, "/open", { artifact_id: lost }), "200");
+    assert.ok((await fatesOf(own)).includes(`artifact.recovered ${lost} operator`));
+  });
+});
+
+Deno.test("fsck --bytes --digests 100% → finds other bytes of the same size; a later check by size alone does not take the mark away", async () => {
+  await withOwnStack(async (own) => {
+    const changed = await publish(own, "changed");
+    await publish(own, "kept");
+    await writeFile(await fileOf(own, changed), "CHANGED");
+    assert.deepEqual(await fsck(own, "--bytes"), { code: 0, lines: [], errors: "" });
+    const expected = {
+      code: 1,
+      lines: [`lost bytes: ${changed} sealed/${changed}/1: its SHA-256 is another one`],
+      errors: "",
+    };
+    assert.deepEqual(await fsck(own, "--bytes", "--digests", "100%"), expected);
+    assert.equal(await codeOf(own, "/open", { artifact_id: changed }), "410 artifact_lost");
+    assert.deepEqual(await fsck(own, "--bytes"), expected);
+  });
+});
+
+Deno.test("fsck --bytes where Storage can read nothing → says so, marks nothing; --from goes on behind an artifact", async () => {
+  await withOwnStack(async (own) => {
+    const ids = [await publish(own, "one"), await publish(own, "two")].sort();
+    const files = await Promise.all(ids.map((id) => fileOf(own, id)));
+    for (const file of files) await rename(file, `${file}.gone`);
+    const line = (id: string) =>
+      `unreadable, not marked: ${id} sealed/${id}/1: Storage could read no object at all`;
+    const { code, lines } = await fsck(own, "--bytes", "--rate", "500");
+    assert.deepEqual([code, lines.sort()], [1, ids.map(line)]);
+    assert.equal(await codeOf(own, "/open", { artifact_id: ids[0] }), "200");
+    assert.deepEqual(await fatesOf(own), []);
+    assert.deepEqual((await fsck(own, "--bytes", "--from", ids[0]!)).lines, [line(ids[1]!)]);
+  });
+});
+
+Deno.test("fsck --repair of totals changed by hand, an agent's and the project's → they are what the rows come to", async () => {
+  await withOwnStack(async (own) => {
+    const { sql } = own;
+    await publish(own, "kept");
+    const totals = () => sql`select * from artifacts.totals order by agent_id`;
+    const right = await totals();
+    await sql`update artifacts.totals set committed = committed + 5, pending_bytes = 7`;
+    const before = await fsck(own);
+    assert.equal(before.code, 1);
+    assert.match(before.lines[0]!, /^totals of planner are /);
+    assert.match(before.lines[1]!, /^totals of the project lack \{"committed":5,/);
+    assert.equal((await fsck(own, "--repair")).code, 0);
+    assert.deepEqual(await totals(), right);
+    assert.deepEqual(await fsck(own), { code: 0, lines: [], errors: "" });
+    await sql`update artifacts.project_totals set committed = committed - 1`;
+    assert.deepEqual((await fsck(own)).code, 1);
+    assert.equal((await fsck(own, "--repair")).code, 0);
+    assert.deepEqual(await fsck(own), { code: 0, lines: [], errors: "" });
+  });
+});
+
+Deno.test("fsck with options that do not fit → one sentence", async () => {
+  await withOwnStack(async (own) => {
+    for (
+      const args of [["--rate", "5"], ["--bytes", "--rate", "0"], ["--bytes", "--digests", "101%"]]
+    ) {
+      const { code, lines, errors } = await fsck(own, ...args);
+      assert.deepEqual([code, lines, errors.trim().split("\n").length], [1, [], 1]);
+    }
+  });
+});

@@ -1,0 +1,158 @@
+/**
+ * The exercise of docs/backup.md: a backup, changes of each kind, a restore, `after-restore`, and
+ * what everybody sees then. Followers live through it.
+ */
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AgentFiles } from "../../../clients/typescript/src/index.ts";
+import { stateFiles } from "../../../local/state/state_files.ts";
+import { documentedBlock } from "../../docs/blocks/documentation.ts";
+import { followByCommandLine, followInPython, followInTypeScript } from "./followers.ts";
+import { RestorableStack } from "./restorable_stack.ts";
+
+const MESH = "/functions/v1/agent-mesh";
+const FILES = "/functions/v1/agent-artifacts";
+
+Deno.test("docs/backup.md → nothing of a restore is silent, and followers live through it", async () => {
+  await using exercise = await RestorableStack.open();
+  const { url } = exercise.stack;
+  const keyFor = async (agent_id: string): Promise<{ key: string; key_id: string }> =>
+    await exercise.ask("/rest/v1/rpc/create_agent_key", { agent_id });
+  const [planner, leaked, builder] = [
+    await keyFor("planner"),
+    await keyFor("planner"),
+    await keyFor("builder"),
+  ];
+  const files = (key: string) => new AgentFiles({ url, key });
+  const put = (name: string, bytes: string) =>
+    files(planner.key).put(name, bytes, { to: ["builder"] });
+  const ruleAt = (port: number) =>
+    exercise.ask(`${MESH}/acl/put`, {
+      ...{ from_agent: "beta", to_agent: "alpha", proto: "tcp", port },
+    });
+  const configurationOfAlpha = async (): Promise<{ config_version: number; config: string }> =>
+    await exercise.ask(`${MESH}/wg_config`, { agent_id: "alpha" });
+  const heartbeatOfAlpha = async (config_version: number): Promise<number> =>
+    (await exercise.ask(`${MESH}/peer/heartbeat`, { agent_id: "alpha", config_version }))
+      .config_version;
+  for (const agent_id of ["alpha", "beta"]) {
+    const pubkey = createHash("sha256").update(randomBytes(32)).digest();
+    pubkey[31]! &= 127;
+    await exercise.ask(`${MESH}/peer/register`, { agent_id, pubkey: pubkey.toString("base64") });
+  }
+  await ruleAt(22);
+  await put("kept.txt", "kept");
+  const lost = await put("lost.txt", "lost");
+  const backupTime = new Date().toISOString();
+  await exercise.backUp();
+
+  // Followers, and changes of each kind after the backup.
+  const ending = new AbortController();
+  const inTypeScript = await followInTypeScript(files(builder.key), ending.signal);
+  const inPython = followInPython(url, builder.key);
+  const downloads = await Deno.makeTempDir({ dir: exercise.stateDir });
+  const downloading = followByCommandLine(url, builder.key, downloads);
+  for (const one of [inPython, downloading]) await one.follower.until("kept.txt");
+  await ruleAt(80);
+  const before = await configurationOfAlpha();
+  await heartbeatOfAlpha(before.config_version);
+  await put("forgotten.txt", "forgotten");
+  const followers = [inTypeScript, inPython.follower, downloading.follower];
+  await Promise.all(followers.map((one) => one.until("forgotten.txt")));
+  const newcomer = await keyFor("newcomer");
+  await exercise.ask(`${FILES}/list`, {}, newcomer.key);
+  await exercise.ask(`${FILES}/grant`, {
+    artifact_id: lost.artifact_id,
+    to_agent: "newcomer",
+    expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+  });
+  await exercise.ask("/rest/v1/rpc/revoke_agent_key", { key_id: leaked.key_id });
+  const positions = {
+    [`${FILES}/inbox`]: (await exercise.ask(`${FILES}/inbox`, {}, builder.key)).latest,
+    [`${FILES}/events`]: (await exercise.ask(`${FILES}/events`, {}, builder.key)).latest,
+    [`${MESH}/events`]: (await exercise.ask(`${MESH}/events`, {}, builder.key)).latest,
+  };
+  await using terminal = await exercise.terminal();
+  await terminal.paste(await documentedBlock("docs/backup.md, What to back up, 1"));
+
+  await exercise.restore();
+
+  // The hazard: the leaked key lives, and two texts get one version.
+  assert.equal((await exercise.post(`${FILES}/list`, {}, leaked.key)).status, 200);
+  assert.notEqual(await heartbeatOfAlpha(before.config_version), before.config_version);
+  const doctor = await documentedBlock("docs/backup.md, After a restore, 2");
+  const [checkBytes, diagnose] = doctor.trim().split("\n") as [string, string];
+  assert.match(
+    await terminal.paste(`${diagnose} || [[ $? == 1 ]]\n`),
+    /fault +restore +1 hosts run a later configuration than this database knows, such as alpha/,
+  );
+  await ruleAt(443);
+  const hazard = await configurationOfAlpha();
+  assert.equal(hazard.config_version, before.config_version);
+  assert.notEqual(hazard.config, before.config);
+
+  // Storage has lost a file, too.
+  const storage = stateFiles(exercise.stateDir).storage;
+  await loseBytes(exercise, lost.artifact_id, storage);
+
+  await writeFile(join(terminal.home, "functions.log"), await readLogs(exercise.stateDir));
+  await terminal.paste(`BACKUP_TIME=${backupTime}\n`);
+  const afterRestore = (await documentedBlock("docs/backup.md, After a restore, 1")).trimEnd();
+  const told = await terminal.paste(`${afterRestore} || [[ $? == 1 ]]\n`);
+  assert.match(told, /^Epoch [0-9a-f]{12} has begun: /m);
+  assert.match(told, /^look at: \S+ \/acl\/put by operator: from_agent beta, to_agent alpha$/m);
+  assert.match(told, new RegExp(`^look at: \\S+ /grant by .*artifact_id ${lost.artifact_id}`, "m"));
+  assert.match(told, new RegExp(`^revoked again: ${leaked.key_id} of planner, `, "m"));
+  assert.match(told, new RegExp(`^live, unless .*: ${builder.key_id} of builder, `, "m"));
+
+  const after = await configurationOfAlpha();
+  assert.ok(after.config_version > Math.max(before.config_version, hazard.config_version));
+  assert.equal(await heartbeatOfAlpha(before.config_version), after.config_version);
+  for (const [path, position] of Object.entries(positions)) {
+    const refused = await exercise.post(path, { after: position }, builder.key);
+    assert.deepEqual([refused.status, refused.body.error.code], [422, "position_expired"], path);
+  }
+  assert.equal((await exercise.post(`${FILES}/list`, {}, leaked.key)).status, 401);
+  assert.equal((await exercise.post(`${FILES}/list`, {}, newcomer.key)).status, 401);
+
+  const found = await terminal.paste(`${checkBytes} || [[ $? == 1 ]]\n`);
+  assert.match(found, new RegExp(`^lost bytes: ${lost.artifact_id} `, "m"));
+  const open = await exercise.post(
+    `${FILES}/open`,
+    { artifact_id: lost.artifact_id },
+    builder.key,
+  );
+  assert.deepEqual([open.status, open.body.error.code], [410, "artifact_lost"]);
+  const digests = await documentedBlock("docs/retention.md, What this cannot see, 1");
+  await terminal.paste(`${digests.trimEnd()} || [[ $? == 1 ]]\n`);
+  const health = await terminal.paste(`${diagnose} || [[ $? == 1 ]]\n`);
+  assert.match(health, /ok +restore +/);
+
+  // Each follower reads what is there once more, and goes on.
+  await put("later.txt", "later");
+  for (const follower of [inTypeScript, inPython.follower]) await follower.until("kept.txt", 2);
+  await downloading.follower.until("kept.txt again");
+  await Promise.all(followers.map((one) => one.until("later.txt")));
+  ending.abort();
+  await Promise.all([inPython.end(), downloading.end()]);
+});
+
+async function loseBytes(
+  exercise: RestorableStack,
+  artifactId: string,
+  storage: string,
+): Promise<void> {
+  const response = await fetch(
+    `${exercise.stack.url}/storage/v1/object/info/agent-artifacts/sealed/${artifactId}/1`,
+    { headers: { apikey: exercise.stack.secretKey } },
+  );
+  await rm(join(storage, "objects", (await response.json()).version));
+}
+
+async function readLogs(stateDir: string): Promise<string> {
+  const { logFile } = stateFiles(stateDir);
+  const logs = ["agent-artifacts", "agent-mesh"].map((name) => Deno.readTextFile(logFile(name)));
+  return (await Promise.all(logs)).join("");
+}
