@@ -32,7 +32,7 @@ export function createApp<Settings extends PlatformSettings>(
     });
   }
 
-  const counting = createCounting(settings);
+  const counting = createCounting(settings, description.name);
   const app = createPipeline(description, counting);
   const admission = { settings, rateLimits: new RateLimits(settings) };
   const platform = { settings, ...createDatabase(settings) };
