@@ -12,6 +12,7 @@ import {
   methodNotAllowed,
 } from "./pipeline.ts";
 import { RateLimits } from "./request/rate_limits.ts";
+import { logRequest, logUnlessOrdinary } from "./request/request_log.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import { type Environment, SettingsError } from "./settings/variables.ts";
 import { createDatabase } from "./upstream/database.ts";
@@ -33,7 +34,8 @@ export function createApp<Settings extends PlatformSettings>(
   }
 
   const counting = createCounting(settings, description.name);
-  const app = createPipeline(description, counting);
+  const log = settings.logOrdinaryRequests ? logRequest : logUnlessOrdinary;
+  const app = createPipeline({ ...description, log: description.log ?? log }, counting);
   const admission = { settings, rateLimits: new RateLimits(settings) };
   const platform = { settings, ...createDatabase(settings) };
   const operations = eachMadeOnce(

@@ -13,7 +13,12 @@ export interface ActivityCounts {
 }
 
 /** Who watches the service, or asks for what it does not have, is no part of what it does. */
-const UNCOUNTED: ReadonlySet<string | null> = new Set([null, "/metrics", "/health", "/openapi.json"]);
+const UNCOUNTED: ReadonlySet<string | null> = new Set([
+  null,
+  "/metrics",
+  "/health",
+  "/openapi.json",
+]);
 
 /** What this process has counted and not written yet. */
 export class Activity {
