@@ -1094,6 +1094,96 @@ comment on column agents.refusals.kind is 'The error code.';
 
 create index refusals_by_hour on agents.refusals (hour, agent_id, kind);
 
+create table agents.activity (
+  function_name text collate "C" not null,
+  kind text collate "C" not null,
+  code text collate "C" not null default '',
+  count bigint not null,
+
+  primary key (function_name, kind, code),
+  constraint activity_is_of_a_function check (function_name in ('agent-artifacts', 'agent-mesh')),
+  constraint there_are_four_kinds check (
+    kind in ('requests', 'errors', 'upstream_calls', 'upstream_failures')
+  ),
+  constraint code_is_an_error_code check (
+    code ~ '^[a-z_]{1,40}$' and kind = 'errors' or code = '' and kind <> 'errors'
+  )
+)
+with (fillfactor = 50);
+comment on table agents.activity is
+  'What all processes of a function have counted together. It never falls, so alerts can rest on '
+  'it: the counts of one process begin at 0 with each process. A few rows, never deleted.';
+comment on column agents.activity.code is 'The error code, for errors.';
+
+create function agents.add_activity(counts jsonb) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into agents.activity as a (function_name, kind, code, count)
+  select add_activity.counts ->> 'function_name', n.kind, n.code, n.count
+  from (
+    select i.key as kind, '' as code, i.value::bigint as count
+    from jsonb_each_text(add_activity.counts - array['function_name', 'errors']) i
+    union all
+    select 'errors', i.key, i.value::bigint
+    from jsonb_each_text(coalesce(add_activity.counts -> 'errors', '{}')) i
+  ) n
+  where n.count > 0
+  -- In the same order for every process that writes at the same time.
+  order by n.kind collate "C", n.code collate "C"
+  on conflict on constraint activity_pkey do update set count = a.count + excluded.count
+$$;
+comment on function agents.add_activity(jsonb) is
+  'Adds what one process has counted since it last wrote: {function_name, requests, errors: {<error '
+  'code>: <count>}, upstream_calls, upstream_failures}.';
+
+create function agents.activity_of(function_name text) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'requests', coalesce(sum(a.count) filter (where a.kind = 'requests'), 0),
+    'errors', coalesce(json_object_agg(a.code, a.count) filter (where a.kind = 'errors'), '{}'),
+    'upstream_calls', coalesce(sum(a.count) filter (where a.kind = 'upstream_calls'), 0),
+    'upstream_failures', coalesce(sum(a.count) filter (where a.kind = 'upstream_failures'), 0)
+  )
+  from agents.activity a
+  where a.function_name = activity_of.function_name
+$$;
+comment on function agents.activity_of(text) is
+  'What all processes of a function have counted: {requests, errors, upstream_calls, '
+  'upstream_failures}, as add_activity takes them.';
+
+create index keys_by_expiry on agents.keys (expires_at) where revoked_at is null;
+
+create function agents.count_expiring(within interval) returns bigint
+language sql
+stable
+set search_path = ''
+as $$
+  select count(distinct k.agent_id)
+  from (
+    select i.agent_id
+    from agents.keys i
+    where i.revoked_at is null
+      and i.expires_at > now()
+      and i.expires_at <= now() + count_expiring.within
+    order by i.expires_at
+    limit 1000
+  ) k
+  where not exists (
+    select from agents.keys o
+    where o.agent_id = k.agent_id
+      and o.revoked_at is null
+      and (o.expires_at is null or o.expires_at > now() + count_expiring.within)
+  )
+$$;
+comment on function agents.count_expiring(interval) is
+  'How many agents will then have no live agent key left, of those whose keys expire until then. It '
+  'looks at the 1000 keys that expire first.';
+
 create function agents.reported_uses(entries jsonb)
 returns table (key_id text, agent_id text, used_at timestamptz, requests bigint, refusals jsonb)
 language sql
@@ -2164,7 +2254,7 @@ create trigger deleted_grants_count after delete on artifacts.grants
 
 -- What the functions counted, written beside what each agent holds at that time.
 
-create function public.record_usage(entries jsonb) returns json
+create function public.record_usage(entries jsonb, activity jsonb default null) returns json
 language plpgsql
 volatile
 security invoker
@@ -2215,6 +2305,10 @@ begin
   order by 1, 2, 3
   on conflict on constraint refusals_pkey do update set count = f.count + excluded.count;
 
+  if record_usage.activity is not null then
+    perform agents.add_activity(record_usage.activity);
+  end if;
+
   select coalesce(
     json_object_agg(e.key_hash, json_build_object('agent_id', k.agent_id, 'key_id', k.key_id)), '{}'
   ) into answer
@@ -2226,10 +2320,10 @@ begin
   return json_build_object('callers', answer);
 end
 $$;
-comment on function public.record_usage(jsonb) is
+comment on function public.record_usage(jsonb, jsonb) is
   'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
   'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
-  'refused ones. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
+  'refused ones. activity: see add_activity. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
   'true whose key was created here.';
 
 -- schemas/artifacts/grants/granting.sql
@@ -4252,6 +4346,9 @@ begin
     'backlog', backlog.counts,
     'backlog_since', extract(epoch from backlog.waits_since),
     'swept_at', (select extract(epoch from s.swept_at) from artifacts.sweeps s),
+    'activity', agents.activity_of('agent-artifacts'),
+    'keys_expiring', agents.count_expiring('7 days'),
+    'database_bytes', pg_database_size(current_database()),
     'last_event_id', (select max(e.event_id) from agents.events e),
     'oldest_event_at', (
       select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
@@ -4278,7 +4375,7 @@ end
 $$;
 comment on function public.read_artifacts_metrics(jsonb) is
   'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, last_event_id, oldest_event_at}; times are seconds since 1970, or '
+  'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, oldest_event_at}; times are seconds since 1970, or '
   'null. Raises unauthenticated, forbidden.';
 
 -- schemas/artifacts/dead_objects.sql
@@ -7045,6 +7142,7 @@ begin
       'offline', coalesce(max(c.offline), 0),
       'never_seen', coalesce(max(c.never_seen), 0)
     ),
+    'activity', agents.activity_of('agent-mesh'),
     'peers_behind', coalesce(max(c.behind), 0),
     'peers_counted_at', extract(epoch from max(c.counted_at)),
     'rules', json_build_object(
@@ -7076,7 +7174,7 @@ begin
 end
 $$;
 comment on function public.read_mesh_metrics(jsonb, integer, integer) is
-  'What agent-mesh returns at /metrics: {peers, peers_behind, peers_counted_at, rules, psks}; '
+  'What agent-mesh returns at /metrics: {peers, activity, peers_behind, peers_counted_at, rules, psks}; '
   'times are seconds since 1970, or null. peers_behind counts the peers that check_mesh reports '
   'as version_lags with the same online_seconds and rendering_revision. Raises unauthenticated, '
   'forbidden.';
@@ -9834,6 +9932,7 @@ grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on agents.repeated_changes to service_role;
 grant select, insert, update on agents.changed_things to service_role;
 grant select, insert, update on agents.key_uses to service_role;
+grant select, insert, update on agents.activity to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
 grant select on artifacts.current_objects to service_role;
@@ -9867,6 +9966,7 @@ alter table agents.reads enable row level security;
 alter table agents.repeated_changes enable row level security;
 alter table agents.changed_things enable row level security;
 alter table agents.key_uses enable row level security;
+alter table agents.activity enable row level security;
 alter table agents.usage enable row level security;
 alter table agents.refusals enable row level security;
 alter table artifacts.artifacts enable row level security;

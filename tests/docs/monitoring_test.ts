@@ -3,7 +3,7 @@ import { appendFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runProgram } from "../../local/processes/run_program.ts";
 import { artifactTest, publish } from "../conformance/artifacts.ts";
-import { assertError, fetchDescribed, headersOf, post } from "../conformance/client.ts";
+import { assertError, fetchDescribed, headersOf, post, SECRET_KEY } from "../conformance/client.ts";
 import { isLeftOutWithout } from "../left_out.ts";
 import { startOwnFunction } from "../own_function/own_function.ts";
 import { documentedBlock, readPage } from "./blocks/documentation.ts";
@@ -46,20 +46,23 @@ Deno.test({
     await using terminal = await Terminal.open();
     const configuration = join(terminal.home, "prometheus.yml");
     const scrapes = filledIn(await documentedBlock("docs/monitoring.md, Prometheus, 1"));
-    // Debian's promtool is of a release that knows no headers of one's own: the same key as Bearer.
-    const older = scrapes.replaceAll(
-      /http_headers:\n +apikey:\n +files: \[(\S+)\]/g,
-      "authorization:\n      credentials_file: $1",
+    const older = filledIn(await documentedBlock("docs/monitoring.md, Prometheus, 2"));
+    // Debian's promtool is of a release that knows no headers of one's own.
+    assert.equal(
+      scrapes.replaceAll(
+        /http_headers:\n +apikey:\n +files: \[(\S+)\]/g,
+        "authorization:\n      credentials_file: $1",
+      ),
+      older,
     );
-    assert.notEqual(older, scrapes);
     await writeFile(configuration, older);
     await assertPasses(["check", "config", "--syntax-only", configuration]);
 
     const rules = join(terminal.home, "rules.yml");
-    const alerts = await documentedBlock("docs/monitoring.md, Prometheus, 2");
+    const alerts = await documentedBlock("docs/monitoring.md, Prometheus, 3");
     await writeFile(rules, alerts);
     await assertPasses(["check", "rules", rules]);
-    assert.equal(alerts.match(/- alert:/g)?.length, 5);
+    assert.equal(alerts.match(/- alert:/g)?.length, 7);
     const described = await readPage(PAGE);
     const asked = alerts.match(/\bagent_[a-z_]+/g) ?? [];
     assert.ok(asked.length >= 6);
@@ -67,6 +70,16 @@ Deno.test({
       assert.ok(described.includes(`| \`${metric.replace(/_count$/, "")}`), metric);
     }
   },
+});
+
+Deno.test(`${PAGE}, Prometheus before 2.55 → the secret key as a bearer token gets the metrics`, async () => {
+  for (const name of ["agent-artifacts", "agent-mesh"]) {
+    const response = await fetchDescribed(`/${name}/metrics`, {
+      headers: { authorization: `Bearer ${SECRET_KEY}` },
+    });
+    assert.equal(response.status, 200);
+    assert.match(await response.text(), /^agent_recorded_requests_total \d+$/m);
+  }
 });
 
 artifactTest(

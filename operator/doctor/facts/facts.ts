@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { type ContractDocument, type FunctionName, readDocument } from "./openapi_document.ts";
 import type { readConnection } from "../../operator_call.ts";
-import { RENDERING_REVISION } from "../../../supabase/functions/agent-mesh/config_version.ts";
+import { RENDERING_REVISION } from "../../../supabase/functions/_shared/waiting/config_version.ts";
 import { type Checkout, type Migration, readCheckout } from "./checkout.ts";
 import { ask, fieldOf, type Reply } from "./reply.ts";
 

@@ -12,6 +12,7 @@ import {
   methodNotAllowed,
 } from "./pipeline.ts";
 import { RateLimits } from "./request/rate_limits.ts";
+import { logRequest, logUnlessOrdinary } from "./request/request_log.ts";
 import type { PlatformSettings } from "./settings/platform.ts";
 import { type Environment, SettingsError } from "./settings/variables.ts";
 import { createDatabase } from "./upstream/database.ts";
@@ -32,8 +33,9 @@ export function createApp<Settings extends PlatformSettings>(
     });
   }
 
-  const counting = createCounting(settings);
-  const app = createPipeline(description, counting);
+  const counting = createCounting(settings, description.name);
+  const log = settings.logOrdinaryRequests ? logRequest : logUnlessOrdinary;
+  const app = createPipeline({ ...description, log: description.log ?? log }, counting);
   const admission = { settings, rateLimits: new RateLimits(settings) };
   const platform = { settings, ...createDatabase(settings) };
   const operations = eachMadeOnce(

@@ -101,7 +101,7 @@ export function createEventsOperation(
         max_entries: input.limit,
         after: input.after ?? null,
       };
-      if (input.wait_seconds === 0) return await relayDatabase("list_events", question);
+      if (input.wait_seconds === 0) return await relayDatabase("list_events", question, "events");
       const { answerWithNews } = await import("./waiting/answer_with_news.ts");
       const page = await answerWithNews<Page>(platform, {
         ask: () => callDatabase("list_events", question),

@@ -23,6 +23,10 @@ export class RequestRecord {
   identity: Identity | null = null;
   /** What its operation names. */
   ids: NamedIds = {};
+  /** Whether it told the caller nothing new, as most heartbeats and waits do. */
+  isOrdinary = false;
+  /** Whether it may have waited: then its duration says nothing. */
+  hasWaited = false;
 }
 
 const recordOfRequest = new AsyncLocalStorage<RequestRecord>();
@@ -48,6 +52,12 @@ export function noteIdentity(headers: Headers): void {
   const [agentId, keyId] = headers.get("x-caller")?.split(" ") ?? [];
   const record = recordOfRequest.getStore();
   if (record && agentId && keyId) record.identity = { agentId, keyId };
+}
+
+/** Notes that a request told its caller nothing new. */
+export function noteOrdinary({ hasWaited = false }: { readonly hasWaited?: boolean } = {}): void {
+  const record = recordOfRequest.getStore();
+  if (record) Object.assign(record, { isOrdinary: true, hasWaited });
 }
 
 /** Notes the ids that an operation's input or its answer names. */

@@ -1,5 +1,6 @@
 import type { Platform } from "../_shared/operations/operation.ts";
 import type { CallerArgument } from "../_shared/request/caller.ts";
+import { type ActivityCounts, activityFamilies } from "../_shared/usage/activity.ts";
 import { gauge, type MetricFamily, samplesBy } from "../_shared/usage/exposition.ts";
 
 /** What read_artifacts_metrics returns. Times are seconds since 1970, or null. */
@@ -11,6 +12,9 @@ interface Stored {
   readonly backlog: Readonly<Record<string, number>>;
   readonly backlog_since: number | null;
   readonly swept_at: number | null;
+  readonly activity: ActivityCounts;
+  readonly keys_expiring: number;
+  readonly database_bytes: number;
   readonly last_event_id: number | null;
   readonly oldest_event_at: number | null;
 }
@@ -59,5 +63,12 @@ export async function readMetrics(
       "When the oldest event on record happened.",
       stored.oldest_event_at,
     ),
+    gauge(
+      "agent_keys_expiring",
+      "Agents that will have no live agent key within a week.",
+      stored.keys_expiring,
+    ),
+    gauge("agent_database_bytes", "The size of the whole database.", stored.database_bytes),
+    ...activityFamilies(stored.activity),
   ];
 }

@@ -1,5 +1,6 @@
 import type { Platform } from "../_shared/operations/operation.ts";
 import type { CallerArgument } from "../_shared/request/caller.ts";
+import { type ActivityCounts, activityFamilies } from "../_shared/usage/activity.ts";
 import { gauge, type MetricFamily, samplesBy } from "../_shared/usage/exposition.ts";
 import { RENDERING_REVISION } from "../_shared/waiting/config_version.ts";
 import type { MeshSettings } from "./settings.ts";
@@ -7,6 +8,7 @@ import type { MeshSettings } from "./settings.ts";
 /** What read_mesh_metrics returns. Times are seconds since 1970, or null. */
 interface Stored {
   readonly peers: Readonly<Record<string, number>>;
+  readonly activity: ActivityCounts;
   readonly peers_behind: number;
   readonly peers_counted_at: number | null;
   readonly rules: Readonly<Record<string, number>>;
@@ -63,5 +65,6 @@ export async function readMetrics(
         value: oldest_made_at,
       })),
     ),
+    ...activityFamilies(stored.activity),
   ];
 }

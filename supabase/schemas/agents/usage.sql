@@ -60,6 +60,96 @@ comment on column agents.refusals.kind is 'The error code.';
 
 create index refusals_by_hour on agents.refusals (hour, agent_id, kind);
 
+create table agents.activity (
+  function_name text collate "C" not null,
+  kind text collate "C" not null,
+  code text collate "C" not null default '',
+  count bigint not null,
+
+  primary key (function_name, kind, code),
+  constraint activity_is_of_a_function check (function_name in ('agent-artifacts', 'agent-mesh')),
+  constraint there_are_four_kinds check (
+    kind in ('requests', 'errors', 'upstream_calls', 'upstream_failures')
+  ),
+  constraint code_is_an_error_code check (
+    code ~ '^[a-z_]{1,40}$' and kind = 'errors' or code = '' and kind <> 'errors'
+  )
+)
+with (fillfactor = 50);
+comment on table agents.activity is
+  'What all processes of a function have counted together. It never falls, so alerts can rest on '
+  'it: the counts of one process begin at 0 with each process. A few rows, never deleted.';
+comment on column agents.activity.code is 'The error code, for errors.';
+
+create function agents.add_activity(counts jsonb) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into agents.activity as a (function_name, kind, code, count)
+  select add_activity.counts ->> 'function_name', n.kind, n.code, n.count
+  from (
+    select i.key as kind, '' as code, i.value::bigint as count
+    from jsonb_each_text(add_activity.counts - array['function_name', 'errors']) i
+    union all
+    select 'errors', i.key, i.value::bigint
+    from jsonb_each_text(coalesce(add_activity.counts -> 'errors', '{}')) i
+  ) n
+  where n.count > 0
+  -- In the same order for every process that writes at the same time.
+  order by n.kind collate "C", n.code collate "C"
+  on conflict on constraint activity_pkey do update set count = a.count + excluded.count
+$$;
+comment on function agents.add_activity(jsonb) is
+  'Adds what one process has counted since it last wrote: {function_name, requests, errors: {<error '
+  'code>: <count>}, upstream_calls, upstream_failures}.';
+
+create function agents.activity_of(function_name text) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select json_build_object(
+    'requests', coalesce(sum(a.count) filter (where a.kind = 'requests'), 0),
+    'errors', coalesce(json_object_agg(a.code, a.count) filter (where a.kind = 'errors'), '{}'),
+    'upstream_calls', coalesce(sum(a.count) filter (where a.kind = 'upstream_calls'), 0),
+    'upstream_failures', coalesce(sum(a.count) filter (where a.kind = 'upstream_failures'), 0)
+  )
+  from agents.activity a
+  where a.function_name = activity_of.function_name
+$$;
+comment on function agents.activity_of(text) is
+  'What all processes of a function have counted: {requests, errors, upstream_calls, '
+  'upstream_failures}, as add_activity takes them.';
+
+create index keys_by_expiry on agents.keys (expires_at) where revoked_at is null;
+
+create function agents.count_expiring(within interval) returns bigint
+language sql
+stable
+set search_path = ''
+as $$
+  select count(distinct k.agent_id)
+  from (
+    select i.agent_id
+    from agents.keys i
+    where i.revoked_at is null
+      and i.expires_at > now()
+      and i.expires_at <= now() + count_expiring.within
+    order by i.expires_at
+    limit 1000
+  ) k
+  where not exists (
+    select from agents.keys o
+    where o.agent_id = k.agent_id
+      and o.revoked_at is null
+      and (o.expires_at is null or o.expires_at > now() + count_expiring.within)
+  )
+$$;
+comment on function agents.count_expiring(interval) is
+  'How many agents will then have no live agent key left, of those whose keys expire until then. It '
+  'looks at the 1000 keys that expire first.';
+
 create function agents.reported_uses(entries jsonb)
 returns table (key_id text, agent_id text, used_at timestamptz, requests bigint, refusals jsonb)
 language sql

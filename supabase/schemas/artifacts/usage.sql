@@ -1,6 +1,6 @@
 -- What the functions counted, written beside what each agent holds at that time.
 
-create function public.record_usage(entries jsonb) returns json
+create function public.record_usage(entries jsonb, activity jsonb default null) returns json
 language plpgsql
 volatile
 security invoker
@@ -51,6 +51,10 @@ begin
   order by 1, 2, 3
   on conflict on constraint refusals_pkey do update set count = f.count + excluded.count;
 
+  if record_usage.activity is not null then
+    perform agents.add_activity(record_usage.activity);
+  end if;
+
   select coalesce(
     json_object_agg(e.key_hash, json_build_object('agent_id', k.agent_id, 'key_id', k.key_id)), '{}'
   ) into answer
@@ -62,8 +66,8 @@ begin
   return json_build_object('callers', answer);
 end
 $$;
-comment on function public.record_usage(jsonb) is
+comment on function public.record_usage(jsonb, jsonb) is
   'Adds the counts of one process: entries is [{key_hash, or agent_id if no key was used, '
   'seconds_ago, requests, refusals: {<error code>: <count>}, is_unknown}]. requests includes the '
-  'refused ones. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
+  'refused ones. activity: see add_activity. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
   'true whose key was created here.';

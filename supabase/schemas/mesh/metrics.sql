@@ -132,6 +132,7 @@ begin
       'offline', coalesce(max(c.offline), 0),
       'never_seen', coalesce(max(c.never_seen), 0)
     ),
+    'activity', agents.activity_of('agent-mesh'),
     'peers_behind', coalesce(max(c.behind), 0),
     'peers_counted_at', extract(epoch from max(c.counted_at)),
     'rules', json_build_object(
@@ -163,7 +164,7 @@ begin
 end
 $$;
 comment on function public.read_mesh_metrics(jsonb, integer, integer) is
-  'What agent-mesh returns at /metrics: {peers, peers_behind, peers_counted_at, rules, psks}; '
+  'What agent-mesh returns at /metrics: {peers, activity, peers_behind, peers_counted_at, rules, psks}; '
   'times are seconds since 1970, or null. peers_behind counts the peers that check_mesh reports '
   'as version_lags with the same online_seconds and rendering_revision. Raises unauthenticated, '
   'forbidden.';

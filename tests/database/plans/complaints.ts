@@ -7,6 +7,7 @@ import { type Explainer, openExplainer, PLAN_KINDS, type PlanKind } from "./expl
 /** The project's tables whose rows are few, however much the service holds. Every other grows. */
 const BOUNDED = new Set([
   "agents.epochs",
+  "agents.activity",
   "agents.structure",
   "artifacts.project_totals",
   "artifacts.sweeps",

@@ -41,6 +41,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
       refusals: { forbidden: 1 },
       is_unknown: true,
     })),
+    activity: { function_name: "agent-mesh", requests: 15, errors: { forbidden: 3 } },
   }),
   call("forget_usage", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 20_000 },

@@ -113,7 +113,7 @@ export const DATABASE_FAULTS: readonly MendedFault[] = [
     fault: "all functions in public are granted to anon",
     put: "grant execute on all functions in schema public to anon",
     check: "privileges",
-    message: /^Everybody with the publishable key may use begin_commit, .* and \d+ more\.$/,
+    message: /^Everybody with the publishable key may use after_restore, .* and \d+ more\.$/,
   },
   {
     fault: "anon may use the schema of the agent keys",

@@ -19,7 +19,8 @@ const MESH: readonly Variable<unknown>[] = Object.values(MESH_VARIABLES);
 const ALL = [...PLATFORM, ...ARTIFACTS, ...MESH];
 
 /** What a variable of this project's own looks like, known or not. */
-const OWN_NAME = /^(?:ACCEPT|ARTIFACTS|EVENTS|MCP|MESH|PSK|PUBLIC|RATE|USAGE|USER|WAITS)_[A-Z_]+$/;
+const OWN_NAME =
+  /^(?:ACCEPT|ARTIFACTS|EVENTS|LOG|MCP|MESH|PSK|PUBLIC|RATE|USAGE|USER|WAITS)_[A-Z_]+$/;
 
 function namesOf(variables: readonly Variable<unknown>[]): string[] {
   return variables.map(({ name }) => name);

@@ -38,6 +38,7 @@ const PLATFORM_SETTINGS = {
   waitsAtOnce: 1000,
   meshHeartbeatSeconds: 30,
   usageWriteSeconds: 60,
+  logOrdinaryRequests: false,
   mcpAllowedOrigins: null,
   acceptLegacyKeys: false,
   userOauthClientIds: null,
@@ -118,6 +119,7 @@ const BAD_PLATFORM_VALUES: BadValues = {
   USAGE_WRITE_SECONDS: ["-1", "3601", "a minute"],
   MCP_ALLOWED_ORIGINS: ["*", "https://a.example,", "https://a.example/path", "null"],
   ACCEPT_LEGACY_KEYS: ["yes", "1", "TRUE", "true,false"],
+  LOG_ORDINARY_REQUESTS: ["yes", "0"],
   USER_OAUTH_CLIENT_IDS: [
     "*",
     "my-client",

@@ -20,6 +20,21 @@ export interface EndedRequest extends Readonly<RequestRecord> {
 /** What is done with each request that has ended. */
 export type LogRequest = (request: EndedRequest) => void;
 
+/** From here on, a request is worth a line whatever it told. */
+const SLOW_MILLISECONDS = 1000;
+
+/**
+ * As logRequest, without the requests that told nothing new, succeeded and were quick: most of what
+ * agents send, and more than a platform's log takes.
+ */
+export function logUnlessOrdinary(request: EndedRequest): void {
+  const { isOrdinary, hasWaited, status, operations, durationMilliseconds } = request;
+  const isSlow = !hasWaited && durationMilliseconds >= SLOW_MILLISECONDS ||
+    request.upstreamCalls.some(({ duration_ms }) => duration_ms >= SLOW_MILLISECONDS);
+  // A message of an MCP client may have called several operations.
+  if (!isOrdinary || isSlow || status >= 400 || operations.length > 0) logRequest(request);
+}
+
 /** Writes one JSON line for a request that has ended. */
 export function logRequest(request: EndedRequest): void {
   const { ids } = request;

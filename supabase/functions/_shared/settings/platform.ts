@@ -36,6 +36,11 @@ export const PLATFORM_VARIABLES = {
     meaning: "The OAuth clients whose tokens stand for their users, comma-separated.",
     parse: parseClientIds,
   } satisfies Variable<readonly string[] | null>,
+  logOrdinaryRequests: flag({
+    name: "LOG_ORDINARY_REQUESTS",
+    default: false,
+    meaning: "Whether heartbeats, waits and polls that told nothing new are logged, too.",
+  }),
   ...RATE_LIMIT_VARIABLES,
   waitsAtOnce: integer({
     name: "WAITS_AT_ONCE",

@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import { noteIdentity } from "../request_record.ts";
+import { noteIdentity, noteOrdinary } from "../request_record.ts";
 import type { PlatformSettings } from "../settings/platform.ts";
 import { fetchWithDeadline, serviceHeaders } from "./fetch.ts";
 
@@ -16,7 +16,12 @@ export type CallDatabase = <Result>(
  * `callDatabase` for a value that answers the request as it stands: the response has its bytes, and
  * nobody had to parse them.
  */
-export type RelayDatabase = (functionName: string, parameters: Parameters) => Promise<Response>;
+export type RelayDatabase = (
+  functionName: string,
+  parameters: Parameters,
+  /** The field of the answer whose empty list has nothing to tell. */
+  listName?: string,
+) => Promise<Response>;
 
 /** The arguments of an SQL function, by their names. */
 type Parameters = Readonly<Record<string, unknown>>;
@@ -28,6 +33,8 @@ export interface Database {
 }
 
 const [OPENING_BRACE, CLOSING_BRACE] = new TextEncoder().encode("{}");
+
+const MOST_BYTES_OF_EMPTY_PAGE = 1000;
 
 interface Answer {
   readonly response: Response;
@@ -88,8 +95,9 @@ export function createDatabase(settings: PlatformSettings): Database {
         throw unavailable("an answer that is not JSON");
       }
     },
-    async relayDatabase(functionName, parameters) {
+    async relayDatabase(functionName, parameters, listName) {
       const body = await call(functionName, parameters);
+      if (listName !== undefined && isEmptyPage(body, listName)) noteOrdinary();
       if (!looksWhole(new Uint8Array(body))) throw unavailable("an answer that is cut off");
       return new Response(body, {
         headers: { "content-type": "application/json" },
@@ -105,6 +113,12 @@ function isJson({ response }: Answer): boolean {
 /** Whether a JSON object begins and ends where the bytes do: to parse them all would cost more. */
 function looksWhole(bytes: Uint8Array): boolean {
   return bytes.find(isNoSpace) === OPENING_BRACE && bytes.findLast(isNoSpace) === CLOSING_BRACE;
+}
+
+/** Whether a short answer begins with an empty list: a long one holds something. */
+function isEmptyPage(body: ArrayBuffer, listName: string): boolean {
+  if (body.byteLength > MOST_BYTES_OF_EMPTY_PAGE) return false;
+  return new RegExp(`^\\s*\\{\\s*"${listName}"\\s*:\\s*\\[\\s*\\]`).test(textOf(body));
 }
 
 function isNoSpace(byte: number): boolean {

@@ -1,4 +1,6 @@
+import { Activity, type ActivityCounts } from "./activity.ts";
 import type { ErrorCode } from "../errors.ts";
+import type { EndedRequest } from "../request/request_log.ts";
 import { recordInto, RequestRecord } from "../request_record.ts";
 
 /** By what a caller is known: an agent key, or the agent itself where it came without one. */
@@ -36,6 +38,12 @@ const REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
   "rate_limited",
 ]);
 
+/** Stores counts; `activity` is null where there is none. */
+type WriteCounts = (
+  entries: readonly UsageEntry[],
+  activity: ActivityCounts | null,
+) => Promise<void>;
+
 /** With more callers than that, it is written at once. */
 const MAX_CALLERS = 2000;
 
@@ -50,15 +58,16 @@ const MAX_UNKNOWN = 500;
  * could not be written is tried once more, with the next.
  */
 export class CallerCounts {
-  readonly #write: (entries: readonly UsageEntry[]) => Promise<void>;
+  readonly #write: WriteCounts;
   readonly #writeMilliseconds: number;
   #counts = new Map<string, Counts>();
+  #activity = new Activity();
   #unknown = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #hasFailed = false;
 
   constructor({ write, writeSeconds }: {
-    readonly write: (entries: readonly UsageEntry[]) => Promise<void>;
+    readonly write: WriteCounts;
     readonly writeSeconds: number;
   }) {
     this.#write = write;
@@ -67,7 +76,12 @@ export class CallerCounts {
 
   /** Writes what is there; null where there is nothing. */
   finish(): Promise<void> | null {
-    return this.#counts.size > 0 ? this.writeNow() : null;
+    return this.#counts.size > 0 || !this.#activity.isEmpty ? this.writeNow() : null;
+  }
+
+  /** Counts a request of anybody, for the totals of all processes. */
+  countActivity(request: EndedRequest, errorCode: string | null): void {
+    if (this.#activity.count(request, errorCode)) this.#startTimer();
   }
 
   count(
@@ -85,16 +99,23 @@ export class CallerCounts {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const counts = this.#counts;
-    if (counts.size === 0) return;
+    const activity = this.#activity;
+    if (counts.size === 0 && activity.isEmpty) return;
     this.#counts = new Map();
+    this.#activity = new Activity();
     this.#unknown = 0;
     const entries = Array.from(counts.values(), entryOf);
     try {
       // Apart from the log of the request that happened to come first.
-      await recordInto(new RequestRecord(), () => this.#write(entries));
+      await recordInto(
+        new RequestRecord(),
+        () => this.#write(entries, activity.isEmpty ? null : activity.counts),
+      );
       this.#hasFailed = false;
     } catch (error) {
       this.#logFailure(error);
+      this.#activity.add(activity);
+      if (!this.#activity.isEmpty) this.#startTimer();
       for (const entry of counts.values()) {
         if (!entry.wasPutBack) this.#add({ ...entry, wasPutBack: true });
       }
@@ -108,7 +129,7 @@ export class CallerCounts {
     if (present === undefined) {
       if (!added.isKnown && ++this.#unknown > MAX_UNKNOWN) return;
       this.#counts.set(place, added);
-      this.#timer ??= setTimeout(() => void this.writeNow(), this.#writeMilliseconds);
+      this.#startTimer();
       return;
     }
     present.requests += added.requests;
@@ -118,6 +139,10 @@ export class CallerCounts {
     present.lastAt = Math.max(present.lastAt, added.lastAt);
     present.isKnown ||= added.isKnown;
     present.wasPutBack ||= added.wasPutBack;
+  }
+
+  #startTimer(): void {
+    this.#timer ??= setTimeout(() => void this.writeNow(), this.#writeMilliseconds);
   }
 
   /** Once for a row of failures. */

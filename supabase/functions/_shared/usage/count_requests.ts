@@ -9,15 +9,16 @@ import { Identities } from "./identities.ts";
 import { ProcessCounts } from "./process_counts.ts";
 
 /** Counts requests for /metrics and, by caller, for the database. */
-export function countRequests(settings: PlatformSettings): Counting {
+export function countRequests(settings: PlatformSettings, functionName: string): Counting {
   const { callDatabase } = createDatabase(settings);
   const writeSeconds = settings.usageWriteSeconds;
   const identities = new Identities();
   const processCounts = new ProcessCounts();
   const callerCounts = writeSeconds === 0 ? null : new CallerCounts({
     writeSeconds,
-    async write(entries) {
-      const { callers } = await callDatabase<Recorded>("record_usage", { entries });
+    async write(entries, counts) {
+      const activity = counts === null ? null : { function_name: functionName, ...counts };
+      const { callers } = await callDatabase<Recorded>("record_usage", { entries, activity });
       for (const [keyHash, { agent_id, key_id }] of Object.entries(callers)) {
         identities.learn(keyHash, { agentId: agent_id, keyId: key_id });
       }
@@ -31,6 +32,7 @@ export function countRequests(settings: PlatformSettings): Counting {
       const { caller, identity } = request;
       const errorCode = errorCodeOf(request.error);
       processCounts.count(request, errorCode);
+      callerCounts?.countActivity(request, errorCode);
       if (caller?.kind === "agent" && identity !== null) identities.learn(caller.keyHash, identity);
       const counted = countedCaller(caller);
       // The agent_id was verified.

@@ -16,12 +16,12 @@ export interface LateCounting extends Omit<Counting, "processCounts"> {
   load(): Promise<Counting>;
 }
 
-export function createCounting(settings: PlatformSettings): LateCounting {
+export function createCounting(settings: PlatformSettings, functionName: string): LateCounting {
   let loading: Promise<Counting> | undefined;
   let loaded: Counting | undefined;
   const load = () =>
     loading ??= import("./count_requests.ts").then(({ countRequests }) =>
-      loaded = countRequests(settings)
+      loaded = countRequests(settings, functionName)
     );
   return {
     load,

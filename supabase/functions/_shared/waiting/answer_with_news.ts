@@ -1,6 +1,7 @@
 import type { Platform } from "../operations/operation.ts";
 import type { CallerArgument } from "../request/caller.ts";
 import type { Slot } from "../request/rate_limits.ts";
+import { noteOrdinary } from "../request_record.ts";
 import type { CallDatabase } from "../upstream/database.ts";
 import { Places } from "./places.ts";
 import { Questions } from "./questions.ts";
@@ -63,6 +64,7 @@ export async function answerWithNews<Answer>(
       if (end === "dismissed" || end === "gone") break;
       answer = await questions.ask(askAgain);
     }
+    if (!hasNews(answer)) noteOrdinary({ hasWaited: true });
     return answer;
   } finally {
     place.leave();

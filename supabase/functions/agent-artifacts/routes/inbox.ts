@@ -92,7 +92,9 @@ export function createOperation(platform: Platform): Operation {
         after_grant_id: input.cursor ?? null,
         after: input.after ?? null,
       };
-      if (input.wait_seconds === 0) return await relayDatabase("list_inbox", question);
+      if (input.wait_seconds === 0) {
+        return await relayDatabase("list_inbox", question, "grants");
+      }
       const { answerWithNews } = await import("../../_shared/waiting/answer_with_news.ts");
       return await answerWithNews<z.output<typeof response>>(platform, {
         ask: () => callDatabase("list_inbox", question),

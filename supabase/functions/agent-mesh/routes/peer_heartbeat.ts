@@ -5,6 +5,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
+import { noteOrdinary } from "../../_shared/request_record.ts";
 import { configVersion } from "../../_shared/waiting/config_version.ts";
 import { sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
@@ -79,6 +80,8 @@ export function createOperation(platform: Platform<MeshSettings>): Operation {
           },
           { seconds: input.wait_seconds, caller, request, slot },
         );
+      const isNews = runs !== null && configVersion(config_version) !== runs;
+      if (input.wait_seconds === 0 && !isNews) noteOrdinary();
       return {
         agent_id,
         last_seen,

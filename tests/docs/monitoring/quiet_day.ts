@@ -1,0 +1,59 @@
+import type { AllSeries, Values } from "./promtool.ts";
+
+export const JOBS = ["agent-artifacts", "agent-mesh"] as const;
+
+/** Ordinary work: a refusal now and then, a failed call, a change that is under way. */
+export function ordinarySeries(minutes: number): AllSeries {
+  const every = (value: (minute: number) => number | null): Values =>
+    Array.from({ length: minutes + 1 }, (_, minute) => value(minute));
+  return Object.assign(
+    {
+      'agent_artifacts_sweep_last_run_timestamp_seconds{job="agent-artifacts"}': every((minute) =>
+        60 * (minute - minute % 2)
+      ),
+      'agent_artifacts_sweep_backlog_oldest_timestamp_seconds{job="agent-artifacts"}': every(
+        (minute) => minute % 60 < 10 ? Math.max(0, 60 * (minute - 90)) : null,
+      ),
+      'agent_mesh_peers_behind{job="agent-mesh"}': every((minute) => minute % 60 === 7 ? 3 : 0),
+      'agent_keys_expiring{job="agent-artifacts"}': every(() => 0),
+      'agent_database_bytes{job="agent-artifacts"}': every((minute) => 2e9 + 1e5 * minute),
+    },
+    ...JOBS.map((job) => ({
+      [`up{job="${job}"}`]: every((minute) => minute % 300 === 299 ? 0 : 1),
+      [`agent_recorded_requests_total{job="${job}"}`]: every((minute) => 500_000 + 40 * minute),
+      [`agent_recorded_errors_total{job="${job}",code="unauthenticated"}`]: every((minute) =>
+        478 + Math.floor(minute / 30)
+      ),
+      [`agent_recorded_errors_total{job="${job}",code="artifact_not_found"}`]: every((minute) =>
+        1_000 + Math.floor(minute / 2)
+      ),
+      [`agent_recorded_upstream_calls_total{job="${job}"}`]: every((minute) =>
+        700_000 + 60 * minute
+      ),
+      [`agent_recorded_upstream_failures_total{job="${job}"}`]: every((minute) =>
+        300 + Math.floor(minute / 45)
+      ),
+    })),
+  );
+}
+
+/**
+ * Two isolates that answer in turns, of which one has refused and failed a lot long ago: each
+ * scrape meets the other one's counters.
+ */
+export function isolatesInTurns(minutes: number): AllSeries {
+  const inTurns = (one: number, other: number): Values =>
+    Array.from({ length: minutes + 1 }, (_, minute) => minute % 2 === 0 ? one : other);
+  return Object.assign(
+    {},
+    ...JOBS.map((job) => ({
+      [`agent_errors_total{job="${job}",code="unauthenticated"}`]: inTurns(478, 0),
+      [`agent_upstream_call_failures_total{job="${job}",call="begin_commit"}`]: inTurns(200, 0),
+      [`agent_upstream_call_duration_seconds_count{job="${job}",call="begin_commit"}`]: inTurns(
+        1_000,
+        20,
+      ),
+      [`process_start_time_seconds{job="${job}"}`]: inTurns(1_000, 60_000),
+    })),
+  );
+}
