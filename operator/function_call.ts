@@ -6,14 +6,14 @@ import { readConnection } from "./operator_call.ts";
  * that SUPABASE_URL and SUPABASE_SECRET_KEY name, else of the local stack. Returns the answer's
  * body. Throws CommandError.
  */
-export async function callFunctionAsOperator(path: string): Promise<unknown> {
+export async function callFunctionAsOperator(path: string, body: object = {}): Promise<unknown> {
   const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: secretKey } = await readConnection();
   let response: Response;
   try {
     response = await fetch(new URL(`/functions/v1${path}`, url), {
       method: "POST",
       headers: { apikey: secretKey, "content-type": "application/json" },
-      body: "{}",
+      body: JSON.stringify(body),
     });
   } catch (cause) {
     throw new CommandError(`${url} does not answer: is the service running?`, { cause });
