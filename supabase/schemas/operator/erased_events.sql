@@ -36,7 +36,15 @@ stable
 set search_path = ''
 as $$
   select coalesce(
-    jsonb_object_agg(d.key, case when d.value = to_jsonb(name) then to_jsonb(pseudonym) else d.value end), '{}'
+    jsonb_object_agg(
+      d.key,
+      case
+        -- An agent may be called `tcp`.
+        when d.key in ('to_agent', 'high_agent') and d.value = to_jsonb(name) then to_jsonb(pseudonym)
+        else d.value
+      end
+    ),
+    '{}'
   )
   from jsonb_each((without_name.event).details) d
   where case

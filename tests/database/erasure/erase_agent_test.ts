@@ -201,6 +201,8 @@ castTest(
 
     const fsck = await runTask("operator/fsck.ts");
     assert.equal(fsck.output.includes(receipt.pseudonym) || fsck.output.includes(agent.id), false);
+    const doctor = await runTask("operator/doctor/main.ts", { args: ["--json"] });
+    assert.equal(doctor.output.includes(receipt.pseudonym), false, doctor.output);
     const checked = await runTask("operator/commands/mesh_check.ts", { args: ["--json"] });
     assert.equal(checked.output.includes(receipt.pseudonym), false, checked.output);
     const again = await erase(agent.id, "--confirm", agent.id);
