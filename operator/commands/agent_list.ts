@@ -27,7 +27,7 @@ await runTask({
         String(agent.expired_keys),
         instantCell(agent.last_used_at),
         ofLimit(agent.artifacts, limits.max_artifacts),
-        bytesOfLimit(agent.bytes, limits.quota_bytes),
+        bytesOfLimit(agent.bytes, agent.quota_bytes ?? limits.quota_bytes),
         agent.has_peer ? instantCell(agent.last_seen) || "never" : "",
       ],
     });

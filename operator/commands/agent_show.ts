@@ -17,6 +17,8 @@ const NEWEST_EVENTS = 10;
 interface Shown extends DescribedAgent {
   readonly max_artifacts: number;
   readonly quota_bytes: number;
+  /** Whether it is the agent's own, not the project's. */
+  readonly has_own_quota: boolean;
   /** Of the last days, newest last. */
   readonly usage: readonly UsageRow[];
   /** The newest, newest last. */
@@ -35,7 +37,16 @@ async function readShown(agent_id: string): Promise<Shown> {
     rowsOf<UsageRow>("list_usage", { parameters: { agent_id, since } }),
   );
   const { events } = await findEvents({ agent_id, max_entries: NEWEST_EVENTS });
-  return { ...agent, ...await readLimits(), usage, events };
+  const limits = await readLimits();
+  const quota_bytes = agent.quota_bytes ?? limits.quota_bytes;
+  return {
+    ...agent,
+    ...limits,
+    quota_bytes,
+    has_own_quota: agent.quota_bytes !== null,
+    usage,
+    events,
+  };
 }
 
 function describe(shown: Shown): string {
@@ -44,7 +55,11 @@ function describe(shown: Shown): string {
     ["agent", shown.agent_id],
     ["last used", instantCell(shown.last_used_at) || "not known"],
     ["artifacts", `${ofLimit(shown.artifacts, shown.max_artifacts)}, ${shown.pending} pending`],
-    ["bytes", bytesOfLimit(shown.bytes, shown.quota_bytes)],
+    [
+      "bytes",
+      bytesOfLimit(shown.bytes, shown.quota_bytes) +
+      (shown.has_own_quota ? " (its own quota)" : ""),
+    ],
     ["live grants", `${shown.grants_given} given, ${shown.grants_received} received`],
     ...(peer === null ? [["peer", "none"]] : [
       [

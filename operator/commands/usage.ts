@@ -1,8 +1,9 @@
-import { inBytes } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { bytesOfLimit } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { sinceOf } from "../output/since.ts";
 import type { UsageRow } from "../reads/rows.ts";
+import { readLimits } from "../reads/settings.ts";
 
 await runTask({
   task: "usage",
@@ -18,6 +19,7 @@ await runTask({
     ...LIST_OPTIONS,
   },
   async run({ values }, output) {
+    const limits = await readLimits();
     await showList<UsageRow>(output, {
       functionName: "list_usage",
       parameters: {
@@ -28,13 +30,13 @@ await runTask({
     }, {
       by: { BYTES: ({ bytes }) => bytes },
       heads: ["DAY", "AGENT", "REQUESTS", "REFUSALS", "ARTIFACTS", "BYTES", "GRANTS"],
-      cells: ({ day, agent_id, requests, refusals, artifacts, bytes, grants }) => [
+      cells: ({ day, agent_id, requests, refusals, artifacts, bytes, quota_bytes, grants }) => [
         day,
         agent_id,
         String(requests),
         String(refusals),
         String(artifacts),
-        inBytes(bytes),
+        bytesOfLimit(bytes, quota_bytes ?? limits.quota_bytes),
         String(grants),
       ],
     });

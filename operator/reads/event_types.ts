@@ -5,6 +5,8 @@ import { MESH_EVENT_TYPES } from "../../supabase/functions/agent-mesh/routes/eve
 export const EVENT_TYPES: readonly string[] = [
   ...ARTIFACT_EVENT_TYPES,
   ...MESH_EVENT_TYPES,
+  "agent.erased",
+  "agent.limited",
   "agent.readmitted",
   "agent.removed",
   "epoch.begun",

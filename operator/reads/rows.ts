@@ -19,6 +19,8 @@ export interface AgentRow {
   readonly pending: number;
   readonly artifacts: number;
   readonly bytes: number;
+  /** Its own; null: the project's. 0: any number. */
+  readonly quota_bytes: number | null;
   readonly grants: number;
   readonly has_peer: boolean;
   readonly last_seen: string | null;
@@ -43,6 +45,8 @@ export interface UsageRow {
   readonly refusals: number;
   readonly artifacts: number;
   readonly bytes: number;
+  /** Its own; null: the project's. */
+  readonly quota_bytes: number | null;
   readonly grants: number;
 }
 

@@ -173,7 +173,8 @@ create table agents.events (
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
-  'change itself. Contains no secrets. Only forget_events deletes rows, when they are old.';
+  'change itself. Contains no secrets. Only forget_events deletes rows, when they are old, and only erase_agent '
+  'changes any: it replaces a name.';
 comment on column agents.events.transaction_id is
   'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
   'than events that were already read. Reading in the order of (transaction_id, event_id), and '
@@ -227,7 +228,7 @@ comment on function agents.refuse_changes_to_events() is
   'Keeps the event log append-only, whatever privileges a role has.';
 
 create trigger events_are_append_only
-  before update or truncate on agents.events
+  before truncate on agents.events
   for each statement execute function agents.refuse_changes_to_events();
 
 create function agents.refuse_removal_of_events() returns trigger
@@ -2523,6 +2524,29 @@ comment on function public.revoke_grants(jsonb, text, text, text) is
   'Revokes one grant by its id, or every live grant of an artifact to an agent. Idempotent. '
   'Raises grant_not_found or artifact_not_found.';
 
+-- schemas/artifacts/agent_limits.sql
+
+-- Limits of single agents, in the place of the project's.
+
+create table artifacts.agent_limits (
+  agent_id agents.agent_id primary key,
+  quota_bytes bigint not null,
+
+  constraint quota_is_not_negative check (quota_bytes >= 0)
+);
+comment on table artifacts.agent_limits is
+  'One row per agent that has a quota of its own. The others have the project''s, which the '
+  'functions know.';
+
+create function artifacts.quota_of(agent_id text, project_quota bigint) returns bigint
+language sql
+stable
+return coalesce(
+  (select l.quota_bytes from artifacts.agent_limits l where l.agent_id = quota_of.agent_id), project_quota
+);
+comment on function artifacts.quota_of(text, bigint) is
+  'How many bytes an agent may hold; 0: any number.';
+
 -- schemas/artifacts/registrations.sql
 
 -- Registering artifacts, within what an agent may hold.
@@ -2632,7 +2656,8 @@ begin
   caller_agent := agents.admit(register_artifact.caller);
   register_artifact.agent_id := agents.require_self(caller_agent, register_artifact.agent_id);
   perform artifacts.refuse_beyond_limits(
-    register_artifact.agent_id, register_artifact.size, register_artifact.quota_bytes,
+    register_artifact.agent_id, register_artifact.size,
+    artifacts.quota_of(register_artifact.agent_id, register_artifact.quota_bytes),
     register_artifact.max_pending, register_artifact.max_artifacts
   );
 
@@ -2658,7 +2683,8 @@ comment on function public.register_artifact(
   jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
-  'what the agent''s artifacts may hold together, including surplus uploads (0: no quota). Raises '
+  'what the agent''s artifacts may hold together, including surplus uploads (0: no quota), unless '
+  'the agent has a quota of its own. Raises '
   'forbidden, quota_exceeded, limit_exceeded.';
 
 create function public.discard_registration(caller jsonb, artifact_id text) returns json
@@ -8089,6 +8115,38 @@ comment on function public.read_news(jsonb, text, text, text) is
 -- What a sweep does to the log of events: it writes the events of what was only counted, and
 -- forgets what is too old.
 
+create function agents.tell_reads(settled agents.reads) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if settled.untold_reads > 0 then
+    perform agents.record_event(
+      jsonb_build_object(
+        'kind', settled.actor_kind,
+        'user_id', nullif(settled.user_id, ''),
+        'key_id', nullif(settled.key_id, '')
+      ),
+      nullif(settled.reader, ''),
+      settled.action,
+      settled.subject_agent_id,
+      settled.object_id,
+      settled.details || jsonb_build_object(
+        'reads', settled.untold_reads,
+        'last_read_at', agents.iso_timestamp(settled.last_read_at)
+      ),
+      settled.other_agent_id
+    );
+  end if;
+  if settled.action = 'artifact.fetched' then
+    perform artifacts.settle_downloads(settled.object_id, settled.reads);
+  end if;
+end
+$$;
+comment on function agents.tell_reads(agents.reads) is
+  'Writes the event of counted reads that no event has reported. For a row that was just deleted.';
+
 create function public.settle_reads(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
@@ -8114,27 +8172,7 @@ begin
     ))
     returning r.*
   loop
-    if settled.untold_reads > 0 then
-      perform agents.record_event(
-        jsonb_build_object(
-          'kind', settled.actor_kind,
-          'user_id', nullif(settled.user_id, ''),
-          'key_id', nullif(settled.key_id, '')
-        ),
-        nullif(settled.reader, ''),
-        settled.action,
-        settled.subject_agent_id,
-        settled.object_id,
-        settled.details || jsonb_build_object(
-          'reads', settled.untold_reads,
-          'last_read_at', agents.iso_timestamp(settled.last_read_at)
-        ),
-        settled.other_agent_id
-      );
-    end if;
-    if settled.action = 'artifact.fetched' then
-      perform artifacts.settle_downloads(settled.object_id, settled.reads);
-    end if;
+    perform agents.tell_reads(settled);
   end loop;
 
   select count(*) into remaining
@@ -8257,6 +8295,40 @@ comment on function public.forget_events(jsonb, integer, integer) is
   'Deletes events older than the given number of days, at least 30, among the max_entries oldest, '
   'and writes one event that says which. Returns {forgotten, remaining}, where remaining counts '
   'at most a thousand. Raises forbidden for an agent, invalid_request.';
+
+-- schemas/operator/agent_limits.sql
+
+-- The operator gives an agent limits of its own.
+
+create function public.set_agent_quota(agent_id text, quota_bytes bigint) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  if set_agent_quota.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$' or set_agent_quota.quota_bytes < 0 then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "quota_bytes", "message": "Must be an agent and a number of bytes, at least 0."}]}';
+  end if;
+  if set_agent_quota.quota_bytes is null then
+    delete from artifacts.agent_limits l where l.agent_id = set_agent_quota.agent_id;
+  else
+    insert into artifacts.agent_limits as l (agent_id, quota_bytes)
+    values (set_agent_quota.agent_id, set_agent_quota.quota_bytes)
+    on conflict on constraint agent_limits_pkey do update set quota_bytes = excluded.quota_bytes;
+  end if;
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'agent.limited', set_agent_quota.agent_id, null,
+    jsonb_build_object('quota_bytes', set_agent_quota.quota_bytes)
+  );
+  return json_build_object('agent_id', set_agent_quota.agent_id, 'quota_bytes', set_agent_quota.quota_bytes);
+end
+$$;
+comment on function public.set_agent_quota(text, bigint) is
+  'How many bytes an agent''s files may have together (0: any number; null: as the project''s '
+  'setting says). Files that are there stay. Raises invalid_request.';
 
 -- schemas/operator/removals.sql
 
@@ -8409,6 +8481,7 @@ begin
     remove_agent.agent_id, remove_agent.keep_artifacts, remove_agent.max_entries
   );
   delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
+  delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
     perform agents.record_event(
@@ -8432,6 +8505,496 @@ comment on function public.remove_agent(text, boolean, integer) is
   'that agent are refused from then on, until readmit_agent. Ends at most max_entries grants and '
   'as many artifacts, so that no agent holds too much for one call: while remaining is true, call '
   'it again. Returns how many of each it ended. Idempotent.';
+
+-- schemas/operator/erased_events.sql
+
+-- What an erasure does to the log of events. It replaces a name, and leaves everything else: which
+-- events there were, in which order, when, and of which type. Each step writes one event,
+-- agent.erased, with a digest of what must not change.
+
+create function agents.is_pseudonym(name text) returns boolean
+language sql
+immutable
+return coalesce(name ~ '^erased-[0-9a-f]{32}$', false);
+comment on function agents.is_pseudonym(text) is
+  'Whether a name stands for an erased agent. It is random: nothing leads back from it.';
+
+create function agents.fixed_part(event agents.events) returns text
+language sql
+stable
+return concat_ws(
+  '|', event.event_id, event.transaction_id, extract(epoch from event.occurred_at), event.actor_kind, event.action
+);
+comment on function agents.fixed_part(agents.events) is 'What no erasure changes of an event.';
+
+create function agents.digest_of_events(events agents.events[]) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select encode(
+    sha256(convert_to(coalesce(string_agg(agents.fixed_part(e), E'\n' order by e.event_id), ''), 'UTF8')), 'hex'
+  )
+  from unnest(digest_of_events.events) e
+$$;
+comment on function agents.digest_of_events(agents.events[]) is
+  'The SHA-256 of the fixed parts of events, in the order of their numbers.';
+
+create function agents.without_name(event agents.events, name text, pseudonym text) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    jsonb_object_agg(
+      d.key,
+      case
+        -- An agent may be called `tcp`.
+        when d.key in ('to_agent', 'high_agent') and d.value = to_jsonb(name) then to_jsonb(pseudonym)
+        else d.value
+      end
+    ),
+    '{}'
+  )
+  from jsonb_each((without_name.event).details) d
+  where case
+    -- What the agent chose itself goes with it.
+    when d.key in ('key', 'sha256') then strpos(d.value::text, name) = 0 and name <> case
+      when starts_with((without_name.event).object_id, 'grant_') then (without_name.event).other_agent_id
+      else coalesce((without_name.event).subject_agent_id, '')
+    end
+    when d.key in ('pubkey', 'endpoint')
+      then strpos(d.value::text, name) = 0 and (without_name.event).subject_agent_id <> name
+    else true
+  end
+$$;
+comment on function agents.without_name(agents.events, text, text) is
+  'The details of an event without an agent''s name, and without the names of its files, its '
+  'digests, its public keys and its endpoints.';
+
+create function agents.refuse_other_changes_of_events() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+declare
+  changed agents.events[] := array(select n from new_rows n);
+  names text[];
+  pseudonyms text[];
+begin
+  select array_agg(distinct p.was), array_agg(distinct p.became)
+  into names, pseudonyms
+  from old_rows o
+  join new_rows n using (event_id)
+  cross join lateral (
+    values
+      (o.actor_agent_id::text, n.actor_agent_id::text),
+      (o.subject_agent_id, n.subject_agent_id),
+      (o.other_agent_id, n.other_agent_id)
+  ) p (was, became)
+  where p.was is distinct from p.became;
+  if cardinality(names) = 1
+    and names[1] is not null
+    and cardinality(pseudonyms) = 1
+    and agents.is_pseudonym(pseudonyms[1])
+    and (select count(*) from old_rows) = cardinality(changed)
+    and (
+      select count(*)
+      from old_rows o
+      join new_rows n on n.event_id = o.event_id
+      where agents.fixed_part(o) = agents.fixed_part(n)
+        and n.details = agents.without_name(o, names[1], pseudonyms[1])
+        and (n.object_id is not distinct from o.object_id or n.object_id is null and starts_with(o.object_id, 'key_'))
+        and (n.actor_key_id is not distinct from o.actor_key_id or n.actor_key_id is null)
+        and (n.actor_user_id is not distinct from o.actor_user_id or n.actor_agent_id = pseudonyms[1])
+        and n.request_id is null
+    ) = cardinality(changed)
+    and exists (
+      select
+      from agents.events e
+      where e.subject_agent_id = pseudonyms[1]
+        and e.transaction_id = pg_current_xact_id()
+        and e.action = 'agent.erased'
+        and e.details ->> 'digest' = agents.digest_of_events(changed)
+        and (e.details ->> 'altered')::bigint = cardinality(changed)
+    )
+  then
+    return null;
+  end if;
+  raise exception 'agents.events is append-only: only erase_agent replaces a name' using errcode = '42501';
+end
+$$;
+comment on function agents.refuse_other_changes_of_events() is
+  'Refuses every change of the log, whatever privileges a role has, but one: a single name becomes '
+  'a pseudonym, details only lose what belongs to that name, and the same transaction has written '
+  'the event that has the number and the digest of these rows.';
+
+create trigger events_change_by_erasure_alone
+  after update on agents.events
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function agents.refuse_other_changes_of_events();
+
+create function agents.erase_from_events(name text, pseudonym text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Nothing appears any more below the last of these, so each step has a range of its own.
+  named agents.events[] := array(
+    select e from agents.events_after(erase_from_events.name, '0', 0, erase_from_events.max_entries) e
+  );
+  first_event constant agents.events := named[1];
+  last_event constant agents.events := named[cardinality(named)];
+begin
+  if cardinality(named) = 0 then
+    return 0;
+  end if;
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'agent.erased', erase_from_events.pseudonym, null,
+    jsonb_build_object(
+      'altered', cardinality(named),
+      'first', first_event.transaction_id || '.' || first_event.event_id,
+      'last', last_event.transaction_id || '.' || last_event.event_id,
+      'digest', agents.digest_of_events(named)
+    )
+  );
+  update agents.events e
+  set actor_agent_id = case when e.actor_agent_id = name then pseudonym else e.actor_agent_id end,
+    actor_user_id = case
+      when e.actor_agent_id = name and e.actor_user_id is not null then gen_random_uuid()
+      else e.actor_user_id
+    end,
+    actor_key_id = case when e.actor_agent_id is distinct from name then e.actor_key_id end,
+    subject_agent_id = case when e.subject_agent_id = name then pseudonym else e.subject_agent_id end,
+    other_agent_id = case when e.other_agent_id = name then pseudonym else e.other_agent_id end,
+    object_id = case
+      when not (starts_with(e.object_id, 'key_') and e.subject_agent_id = name) then e.object_id
+    end,
+    details = agents.without_name(e, name, pseudonym),
+    request_id = null
+  where e.event_id = any (array(select n.event_id from unnest(named) n));
+  return cardinality(named);
+end
+$$;
+comment on function agents.erase_from_events(text, text, integer) is
+  'Replaces a name in the oldest max_entries events that have it; returns how many these were. '
+  'Events that others may still write before them wait for the next call.';
+
+create function public.check_erasure(pseudonym text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'pseudonym', check_erasure.pseudonym,
+    'steps', coalesce(max(s.steps), 0),
+    'altered', coalesce(sum((e.details ->> 'altered')::bigint), 0),
+    'holds', coalesce(bool_and(e.details ->> 'digest' = agents.digest_of_events(array(
+      select n
+      from agents.events_after(
+        check_erasure.pseudonym,
+        split_part(e.details ->> 'first', '.', 1)::xid8,
+        split_part(e.details ->> 'first', '.', 2)::bigint - 1,
+        -- The events of these steps have the pseudonym, too, and lie among the others.
+        (e.details ->> 'altered')::integer + s.steps
+      ) n
+      where n.action <> 'agent.erased'
+        and (n.transaction_id, n.event_id) <= (
+          split_part(e.details ->> 'last', '.', 1)::xid8, split_part(e.details ->> 'last', '.', 2)::bigint
+        )
+    ))), false)
+  )
+  from agents.events e
+  cross join (
+    select count(*)::integer as steps
+    from agents.events c
+    where c.subject_agent_id = check_erasure.pseudonym and c.action = 'agent.erased'
+  ) s
+  where e.subject_agent_id = check_erasure.pseudonym and e.action = 'agent.erased'
+$$;
+comment on function public.check_erasure(text) is
+  'Whether the events that an erasure altered are still there in their order, as their digests say: '
+  '{pseudonym, steps, altered, holds}. Once events are forgotten by age, it does not hold.';
+
+-- schemas/operator/erasures.sql
+
+-- Erasing an agent: what names it goes, or names a pseudonym.
+
+-- Tombstones of an agent. Nothing but an erasure looks for them, and an end adds one entry.
+create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
+  where state = 'deleted' or ended_at is not null;
+
+create function agents.pattern_of_name(name text) returns text
+language sql
+immutable
+return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
+comment on function agents.pattern_of_name(text) is
+  'A regular expression that finds a name in free text, and not within a longer word.';
+
+create function agents.count_mentions(name text) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),
+    'files', (
+      select count(*)
+      from (
+        (
+          select from artifacts.artifacts a
+          where a.agent_id = name and a.state <> 'deleted' and a.ended_at is null
+          order by a.agent_id, a.expires_at
+          limit 10000
+        )
+        union all
+        (
+          select from artifacts.artifacts a
+          where a.agent_id = name and (a.state = 'deleted' or a.ended_at is not null)
+          order by a.agent_id, a.artifact_id
+          limit 10000
+        )
+      ) f
+    ),
+    'grants', (
+      select count(*)
+      from (
+        (select from artifacts.grants g where g.from_agent = name order by g.from_agent, g.live_until limit 10000)
+        union all
+        (select from artifacts.grants g where g.to_agent = name order by g.to_agent, g.live_until limit 10000)
+      ) g
+    ),
+    'peer', (select count(*) from mesh.peers p where p.agent_id = name),
+    'rules', (
+      select count(*) from mesh.rules r where r.from_agent = name or r.to_agent = name
+    ),
+    'usage', (select count(*) from agents.usage u where u.agent_id = name),
+    'refusals', (
+      select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
+    ),
+    'events', (select count(*) from agents.newest_events(name, pg_snapshot_xmin(pg_current_snapshot()), 0, 10000)),
+    'others', (
+      (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
+      + (
+        select count(*) from agents.repeated_changes c
+        where name in (c.actor, c.subject_agent_id, c.other_agent_id)
+      )
+      + (select count(*) from agents.changed_things t where t.actor = name)
+      + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (select count(*) from artifacts.totals t where t.agent_id = name)
+      + (select count(*) from artifacts.agent_limits l where l.agent_id = name)
+      + (select count(*) from mesh.declined_requests d where name in (d.from_agent, d.to_agent))
+      + (select count(*) from mesh.address_leases l where l.agent_id = name)
+      + (select count(*) from mesh.config_versions v where v.agent_id = name)
+      + (select count(*) from mesh.censuses c where c.after_agent = name)
+      + (select count(*) from agents.removed_agents r where r.agent_id = name)
+      + (
+        select count(*) from agents.keys k
+        where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
+      )
+    )
+  )
+$$;
+comment on function agents.count_mentions(text) is
+  'How often the tables name an agent. The larger counts stop at 10,000 each.';
+
+create function public.count_mentions(agent_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'mentions', agents.count_mentions(count_mentions.agent_id),
+    'settled_before', pg_snapshot_xmin(pg_current_snapshot())
+  )
+$$;
+comment on function public.count_mentions(text) is
+  'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
+  'usage, refusals, events, others}, settled_before}. Every transaction below settled_before has '
+  'ended.';
+
+create function agents.erase_counted(name text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  settled agents.reads;
+  due agents.repeated_changes;
+begin
+  -- What was counted is told first, and erased with the other events.
+  for settled in
+    delete from agents.reads r
+    where name in (r.reader, r.subject_agent_id, r.other_agent_id)
+    returning r.*
+  loop
+    perform agents.tell_reads(settled);
+  end loop;
+  for due in
+    delete from agents.repeated_changes c
+    where name in (c.actor, c.subject_agent_id, c.other_agent_id)
+    returning c.*
+  loop
+    if due.untold > 0 then
+      due.told_times := due.untold;
+      perform agents.record_repeated(
+        due, null, jsonb_build_object('last_at', agents.iso_timestamp(due.last_at))
+      );
+    end if;
+  end loop;
+  delete from agents.changed_things t where t.actor = name;
+end
+$$;
+comment on function agents.erase_counted(text) is
+  'Ends what is counted about an agent, and writes the events that were due.';
+
+create function agents.erase_rows(name text, pseudonym text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  grant_ids constant text[] := array(
+    (select g.grant_id from artifacts.grants g where g.from_agent = name
+      order by g.from_agent, g.live_until limit max_entries)
+    union
+    (select g.grant_id from artifacts.grants g where g.to_agent = name
+      order by g.to_agent, g.live_until limit max_entries)
+  );
+  erased integer;
+  most integer := 0;
+begin
+  -- Artifacts are locked first, as in every function that ends several grants of one.
+  perform from artifacts.artifacts a
+  where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (grant_ids))
+  order by a.artifact_id
+  for update;
+  delete from artifacts.grants g where g.grant_id = any (grant_ids);
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  -- The row keeps the place of its bytes until the sweep has removed them.
+  update artifacts.artifacts a
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream'
+  where a.artifact_id = any (array(
+    select e.artifact_id
+    from artifacts.artifacts e
+    where e.agent_id = name and (e.state = 'deleted' or e.ended_at is not null)
+    order by e.agent_id, e.artifact_id
+    limit max_entries
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  update agents.usage u
+  set agent_id = pseudonym
+  where u.agent_id = name and u.day in (
+    select d.day from agents.usage d where d.agent_id = name order by d.day limit max_entries
+  );
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  update agents.refusals f
+  set agent_id = pseudonym
+  where f.agent_id = name and (f.hour, f.kind) in (
+    select d.hour, d.kind from agents.refusals d where d.agent_id = name order by d.hour limit max_entries
+  );
+  get diagnostics erased = row_count;
+  return greatest(most, erased);
+end
+$$;
+comment on function agents.erase_rows(text, text, integer) is
+  'Erases up to max_entries rows of each kind of which an agent may have very many; returns the '
+  'largest number of one kind.';
+
+create function agents.erase_few(name text, pseudonym text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from agents.keys k where k.agent_id = name;
+  update agents.keys k
+  set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
+  where k.label ~ agents.pattern_of_name(name);
+  delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
+  delete from artifacts.agent_limits l where l.agent_id = name;
+  delete from artifacts.totals t
+  where t.agent_id = name
+    and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
+  delete from mesh.declined_requests d where name in (d.from_agent, d.to_agent);
+  -- The addresses rest, as those of every removed peer do. The count under way begins again.
+  update mesh.address_leases l
+  set agent_id = pseudonym, resting_pubkey = null
+  where l.agent_id = name and l.released_at is not null;
+  delete from mesh.config_versions v where v.agent_id = name;
+  delete from mesh.censuses c where c.after_agent = name;
+end
+$$;
+comment on function agents.erase_few(text, text) is
+  'Erases an agent from the tables that have few rows of it.';
+
+create function public.erase_agent(
+  agent_id text,
+  pseudonym text default null,
+  max_entries integer default 2000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  chosen constant text := coalesce(
+    erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
+  );
+  removal json;
+  most integer;
+  erased_events integer;
+  mentions jsonb;
+  is_complete boolean;
+begin
+  if agents.is_pseudonym(erase_agent.agent_id) or not agents.is_pseudonym(chosen) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
+  end if;
+  -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
+  removal := public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
+  perform agents.erase_counted(erase_agent.agent_id);
+  most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
+  perform agents.erase_few(erase_agent.agent_id, chosen);
+  erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
+
+  -- It may call again as a user once nothing else names it.
+  mentions := agents.count_mentions(erase_agent.agent_id);
+  is_complete := greatest(most, erased_events) < erase_agent.max_entries
+    and mentions ->> 'others' = '1'
+    and not exists (
+      select from jsonb_each_text(mentions) m where m.key <> 'others' and m.value <> '0'
+    )
+    and not exists (select from agents.events e where e.subject_agent_id = erase_agent.agent_id)
+    and not exists (select from agents.events e where e.other_agent_id = erase_agent.agent_id)
+    and not exists (
+      select from agents.events e
+      where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
+    );
+  if is_complete then
+    delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
+  end if;
+  return json_build_object(
+    'pseudonym', chosen,
+    'events', erased_events,
+    'remaining', not is_complete,
+    'ended_before', pg_snapshot_xmax(pg_current_snapshot())
+  );
+end
+$$;
+comment on function public.erase_agent(text, text, integer) is
+  'Removes an agent and erases its name: agent keys, grants, peer, rules and requests go; events, '
+  'usage, refusals, addresses and the rows of its files, whose bytes the next sweeps remove, name a '
+  'random pseudonym instead. At most max_entries of each per call: while remaining is true, call it '
+  'again with the pseudonym of the answer. Once every transaction below ended_before has ended, '
+  'count_mentions says whether somebody named it meanwhile. Raises invalid_request.';
 
 -- schemas/operator/traces.sql
 
@@ -8992,6 +9555,9 @@ as $$
     'pending', coalesce(t.pending, 0),
     'artifacts', coalesce(t.committed + t.superseded, 0),
     'bytes', coalesce(t.pending_bytes + t.committed_bytes + t.superseded_bytes + t.surplus_bytes, 0),
+    'quota_bytes', (
+      select l.quota_bytes from artifacts.agent_limits l where l.agent_id = named.agent_id limit 1
+    ),
     'grants', coalesce(t.grants, 0),
     'has_peer', p.agent_id is not null,
     'last_seen', agents.iso_timestamp(p.last_seen),
@@ -9026,7 +9592,8 @@ as $$
 $$;
 comment on function agents.describe_agents(text[]) is
   'What each of these agents has. `artifacts` are committed and superseded ones, as the limit '
-  'counts them; `bytes` are what the quota counts; `grants` are rows, including recently ended '
+  'counts them; `bytes` are what the quota counts, and `quota_bytes` is the agent''s own quota, if '
+  'it has one; `grants` are rows, including recently ended '
   'ones.';
 
 create function public.list_agents(
@@ -9050,7 +9617,7 @@ as $$
 $$;
 comment on function public.list_agents(integer, text, boolean) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
-  'revoked_keys, last_used_at | null, pending, artifacts, bytes, grants, has_peer, last_seen | '
+  'revoked_keys, last_used_at | null, pending, artifacts, bytes, quota_bytes | null, grants, has_peer, last_seen | '
   'null, keys}], next: where the next page begins | null}. keys has those that are not revoked, '
   'in the form of read_agent. with_ended: also agents that have nothing left and are only '
   'remembered.';
@@ -9192,6 +9759,9 @@ return json_build_object(
   'refusals', used.refusals,
   'artifacts', used.artifacts,
   'bytes', used.bytes,
+  'quota_bytes', (
+    select l.quota_bytes from artifacts.agent_limits l where l.agent_id = used.agent_id limit 1
+  ),
   'grants', used.grants
 );
 comment on function agents.usage_json(agents.usage) is
@@ -9247,7 +9817,7 @@ end
 $$;
 comment on function public.list_usage(integer, text, date, text) is
   'What agents, or one of them, used on each day (UTC) from `since` on (null: from today): '
-  '{found: [{agent_id, day, requests, refusals, artifacts, bytes, grants}], next: where the next '
+  '{found: [{agent_id, day, requests, refusals, artifacts, bytes, quota_bytes | null, grants}], next: where the next '
   'page begins | null}, in the order of days. A minute behind.';
 
 create function public.list_busiest(max_entries integer) returns json
@@ -9924,24 +10494,25 @@ grant usage on schema agents, artifacts, mesh to service_role;
 
 revoke all on all tables in schema agents, artifacts, mesh from public, anon, authenticated, service_role;
 grant select, update on agents.epochs to service_role;
-grant select, insert, update on agents.keys to service_role;
+grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
-grant select, insert, delete on agents.events to service_role;
+grant select, insert, update, delete on agents.events to service_role;
 grant select on agents.structure to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on agents.repeated_changes to service_role;
-grant select, insert, update on agents.changed_things to service_role;
+grant select, insert, update, delete on agents.changed_things to service_role;
 grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update on agents.activity to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
 grant select on artifacts.current_objects to service_role;
+grant select, insert, update, delete on artifacts.agent_limits to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
-grant select, insert, update on artifacts.totals to service_role;
+grant select, insert, update, delete on artifacts.totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
 grant select, insert, update, delete on artifacts.orphans to service_role;
@@ -9953,7 +10524,7 @@ grant select, insert, update on mesh.liveness to service_role;
 grant select, insert, update, delete on mesh.rules to service_role;
 grant select, insert, update, delete on mesh.declined_requests to service_role;
 grant select, insert, update, delete on mesh.pairs to service_role;
-grant select, insert, update on mesh.config_versions to service_role;
+grant select, insert, update, delete on mesh.config_versions to service_role;
 grant select, insert, update on mesh.counters to service_role;
 grant select, insert, update, delete on mesh.censuses to service_role;
 
@@ -9969,6 +10540,7 @@ alter table agents.key_uses enable row level security;
 alter table agents.activity enable row level security;
 alter table agents.usage enable row level security;
 alter table agents.refusals enable row level security;
+alter table artifacts.agent_limits enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
@@ -10068,6 +10640,8 @@ declare
     'public.read_artifact',
     'public.find_artifact_of_grant',
     'public.find_agent_of_key',
+    'public.count_mentions',
+    'public.check_erasure',
     'public.list_agents',
     'public.read_agent',
     'public.list_usage',
@@ -10098,7 +10672,9 @@ declare
     'public.forget_usage',
     'public.schedule_sweep',
     'public.reencrypt_psks',
+    'public.set_agent_quota',
     'public.remove_agent',
+    'public.erase_agent',
     'public.readmit_agent',
     'public.after_restore',
     'public.mark_lost_artifacts',

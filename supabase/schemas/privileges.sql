@@ -7,24 +7,25 @@ grant usage on schema agents, artifacts, mesh to service_role;
 
 revoke all on all tables in schema agents, artifacts, mesh from public, anon, authenticated, service_role;
 grant select, update on agents.epochs to service_role;
-grant select, insert, update on agents.keys to service_role;
+grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
-grant select, insert, delete on agents.events to service_role;
+grant select, insert, update, delete on agents.events to service_role;
 grant select on agents.structure to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
 grant select, insert, update, delete on agents.repeated_changes to service_role;
-grant select, insert, update on agents.changed_things to service_role;
+grant select, insert, update, delete on agents.changed_things to service_role;
 grant select, insert, update on agents.key_uses to service_role;
 grant select, insert, update on agents.activity to service_role;
 grant select, insert, update, delete on agents.usage to service_role;
 grant select, insert, update, delete on agents.refusals to service_role;
 grant select on artifacts.current_objects to service_role;
+grant select, insert, update, delete on artifacts.agent_limits to service_role;
 grant select, insert, update, delete on artifacts.artifacts to service_role;
 grant select, insert, update, delete on artifacts.verifications to service_role;
 grant select, insert, update, delete on artifacts.grants to service_role;
 grant select, insert, update on artifacts.grant_downloads to service_role;
 grant select, insert, delete on artifacts.blocked_senders to service_role;
-grant select, insert, update on artifacts.totals to service_role;
+grant select, insert, update, delete on artifacts.totals to service_role;
 grant select, insert, update on artifacts.project_totals to service_role;
 grant select, insert, update on artifacts.walks to service_role;
 grant select, insert, update, delete on artifacts.orphans to service_role;
@@ -36,7 +37,7 @@ grant select, insert, update on mesh.liveness to service_role;
 grant select, insert, update, delete on mesh.rules to service_role;
 grant select, insert, update, delete on mesh.declined_requests to service_role;
 grant select, insert, update, delete on mesh.pairs to service_role;
-grant select, insert, update on mesh.config_versions to service_role;
+grant select, insert, update, delete on mesh.config_versions to service_role;
 grant select, insert, update on mesh.counters to service_role;
 grant select, insert, update, delete on mesh.censuses to service_role;
 
@@ -52,6 +53,7 @@ alter table agents.key_uses enable row level security;
 alter table agents.activity enable row level security;
 alter table agents.usage enable row level security;
 alter table agents.refusals enable row level security;
+alter table artifacts.agent_limits enable row level security;
 alter table artifacts.artifacts enable row level security;
 alter table artifacts.verifications enable row level security;
 alter table artifacts.grants enable row level security;
@@ -151,6 +153,8 @@ declare
     'public.read_artifact',
     'public.find_artifact_of_grant',
     'public.find_agent_of_key',
+    'public.count_mentions',
+    'public.check_erasure',
     'public.list_agents',
     'public.read_agent',
     'public.list_usage',
@@ -181,7 +185,9 @@ declare
     'public.forget_usage',
     'public.schedule_sweep',
     'public.reencrypt_psks',
+    'public.set_agent_quota',
     'public.remove_agent',
+    'public.erase_agent',
     'public.readmit_agent',
     'public.after_restore',
     'public.mark_lost_artifacts',

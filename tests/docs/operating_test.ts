@@ -108,13 +108,25 @@ meshTest(
   },
 );
 
+artifactTest(
+  "docs/operating.md, Erase an agent → what would go, and the receipt",
+  async ({ planner }) => {
+    await publish(planner);
+    const block = await documentedBlock("docs/operating.md, Erase an agent, 1");
+    const printed = await pasted(block, { planner: planner.id });
+    assert.match(printed, /^Would erase: .*1 files/);
+    assert.match(printed, /^Nothing names the agent\. /m);
+  },
+);
+
 meshTest(
   "docs/operating.md, An agent leaves → what was ended, and what is remembered",
   async ({ alice }) => {
     await join(alice);
     const block = await documentedBlock("docs/operating.md, An agent leaves, 1");
     const printed = await pasted(block, { planner: alice.id });
-    assert.match(printed, /^\{"keys":1,"peer":true,"grants":0,"artifacts":0\}\n/);
+    assert.match(printed, /^Would end: 1 agent keys, 1 peer of /);
+    assert.match(printed, /^\{"keys":1,"peer":true,"grants":0,"artifacts":0\}\n/m);
     assert.match(printed, new RegExp(`^agent +${alice.id}$`, "m"));
     assert.match(printed, /^peer +none$/m);
     await endCreatedAgents();

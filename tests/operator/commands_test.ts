@@ -12,7 +12,7 @@ async function readTasks(): Promise<Map<string, string>> {
     tasks: Record<string, string>;
   };
   const named = Object.entries(tasks).flatMap(([task, command]): [string, string][] => {
-    const [, file] = / (operator\/(?:commands\/|agent_)\w+\.ts)$/.exec(command) ?? [];
+    const [, file] = / (operator\/(?:commands\/|endings\/|agent_)\w+\.ts)$/.exec(command) ?? [];
     return file === undefined ? [] : [[task, file]];
   });
   return new Map(named);
@@ -61,7 +61,7 @@ for (
     [
       "events",
       ["--type", "opened"],
-      /^--type takes a type of events, such as artifact\.opened\. There are: agent\.readmitted, /,
+      /^--type takes a type of events, such as artifact\.opened\. There are: agent\.erased, /,
     ],
     ["events", ["--refusals", "--follow"], /^--refusals goes with --agent and --since alone/],
     ["mesh", ["--rules", "--mermaid"], /^Choose one of --rules and --mermaid\.$/],

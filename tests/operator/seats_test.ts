@@ -122,7 +122,7 @@ meshTest(
     assert.ok(before.includes(alice.id) && before.includes(bob.id), before);
     assert.ok((await namesOf(bob.id)).includes(bob.id));
 
-    const removed = await runTask("operator/agent_remove.ts", { args: [bob.id] });
+    const removed = await runTask("operator/endings/agent_remove.ts", { args: [bob.id, "--yes"] });
     assert.equal(removed.code, 0, removed.errors);
 
     const after = await printed("mesh", "--mermaid", "--agent", alice.id);

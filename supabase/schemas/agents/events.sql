@@ -23,7 +23,8 @@ create table agents.events (
 );
 comment on table agents.events is
   'Append-only: who changed which access on whom, and when. Written in the transaction of the '
-  'change itself. Contains no secrets. Only forget_events deletes rows, when they are old.';
+  'change itself. Contains no secrets. Only forget_events deletes rows, when they are old, and only erase_agent '
+  'changes any: it replaces a name.';
 comment on column agents.events.transaction_id is
   'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
   'than events that were already read. Reading in the order of (transaction_id, event_id), and '
@@ -77,7 +78,7 @@ comment on function agents.refuse_changes_to_events() is
   'Keeps the event log append-only, whatever privileges a role has.';
 
 create trigger events_are_append_only
-  before update or truncate on agents.events
+  before truncate on agents.events
   for each statement execute function agents.refuse_changes_to_events();
 
 create function agents.refuse_removal_of_events() returns trigger

@@ -105,7 +105,8 @@ begin
   caller_agent := agents.admit(register_artifact.caller);
   register_artifact.agent_id := agents.require_self(caller_agent, register_artifact.agent_id);
   perform artifacts.refuse_beyond_limits(
-    register_artifact.agent_id, register_artifact.size, register_artifact.quota_bytes,
+    register_artifact.agent_id, register_artifact.size,
+    artifacts.quota_of(register_artifact.agent_id, register_artifact.quota_bytes),
     register_artifact.max_pending, register_artifact.max_artifacts
   );
 
@@ -131,7 +132,8 @@ comment on function public.register_artifact(
   jsonb, text, text, text, text, bigint, integer, bigint, integer, integer
 ) is
   'Registers a pending artifact under an id that the caller of the function made. quota_bytes is '
-  'what the agent''s artifacts may hold together, including surplus uploads (0: no quota). Raises '
+  'what the agent''s artifacts may hold together, including surplus uploads (0: no quota), unless '
+  'the agent has a quota of its own. Raises '
   'forbidden, quota_exceeded, limit_exceeded.';
 
 create function public.discard_registration(caller jsonb, artifact_id text) returns json

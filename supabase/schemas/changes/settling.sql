@@ -1,6 +1,38 @@
 -- What a sweep does to the log of events: it writes the events of what was only counted, and
 -- forgets what is too old.
 
+create function agents.tell_reads(settled agents.reads) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if settled.untold_reads > 0 then
+    perform agents.record_event(
+      jsonb_build_object(
+        'kind', settled.actor_kind,
+        'user_id', nullif(settled.user_id, ''),
+        'key_id', nullif(settled.key_id, '')
+      ),
+      nullif(settled.reader, ''),
+      settled.action,
+      settled.subject_agent_id,
+      settled.object_id,
+      settled.details || jsonb_build_object(
+        'reads', settled.untold_reads,
+        'last_read_at', agents.iso_timestamp(settled.last_read_at)
+      ),
+      settled.other_agent_id
+    );
+  end if;
+  if settled.action = 'artifact.fetched' then
+    perform artifacts.settle_downloads(settled.object_id, settled.reads);
+  end if;
+end
+$$;
+comment on function agents.tell_reads(agents.reads) is
+  'Writes the event of counted reads that no event has reported. For a row that was just deleted.';
+
 create function public.settle_reads(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
@@ -26,27 +58,7 @@ begin
     ))
     returning r.*
   loop
-    if settled.untold_reads > 0 then
-      perform agents.record_event(
-        jsonb_build_object(
-          'kind', settled.actor_kind,
-          'user_id', nullif(settled.user_id, ''),
-          'key_id', nullif(settled.key_id, '')
-        ),
-        nullif(settled.reader, ''),
-        settled.action,
-        settled.subject_agent_id,
-        settled.object_id,
-        settled.details || jsonb_build_object(
-          'reads', settled.untold_reads,
-          'last_read_at', agents.iso_timestamp(settled.last_read_at)
-        ),
-        settled.other_agent_id
-      );
-    end if;
-    if settled.action = 'artifact.fetched' then
-      perform artifacts.settle_downloads(settled.object_id, settled.reads);
-    end if;
+    perform agents.tell_reads(settled);
   end loop;
 
   select count(*) into remaining

@@ -136,6 +136,9 @@ as $$
     'pending', coalesce(t.pending, 0),
     'artifacts', coalesce(t.committed + t.superseded, 0),
     'bytes', coalesce(t.pending_bytes + t.committed_bytes + t.superseded_bytes + t.surplus_bytes, 0),
+    'quota_bytes', (
+      select l.quota_bytes from artifacts.agent_limits l where l.agent_id = named.agent_id limit 1
+    ),
     'grants', coalesce(t.grants, 0),
     'has_peer', p.agent_id is not null,
     'last_seen', agents.iso_timestamp(p.last_seen),
@@ -170,7 +173,8 @@ as $$
 $$;
 comment on function agents.describe_agents(text[]) is
   'What each of these agents has. `artifacts` are committed and superseded ones, as the limit '
-  'counts them; `bytes` are what the quota counts; `grants` are rows, including recently ended '
+  'counts them; `bytes` are what the quota counts, and `quota_bytes` is the agent''s own quota, if '
+  'it has one; `grants` are rows, including recently ended '
   'ones.';
 
 create function public.list_agents(
@@ -194,7 +198,7 @@ as $$
 $$;
 comment on function public.list_agents(integer, text, boolean) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
-  'revoked_keys, last_used_at | null, pending, artifacts, bytes, grants, has_peer, last_seen | '
+  'revoked_keys, last_used_at | null, pending, artifacts, bytes, quota_bytes | null, grants, has_peer, last_seen | '
   'null, keys}], next: where the next page begins | null}. keys has those that are not revoked, '
   'in the form of read_agent. with_ended: also agents that have nothing left and are only '
   'remembered.';

@@ -10,6 +10,9 @@ return json_build_object(
   'refusals', used.refusals,
   'artifacts', used.artifacts,
   'bytes', used.bytes,
+  'quota_bytes', (
+    select l.quota_bytes from artifacts.agent_limits l where l.agent_id = used.agent_id limit 1
+  ),
   'grants', used.grants
 );
 comment on function agents.usage_json(agents.usage) is
@@ -65,7 +68,7 @@ end
 $$;
 comment on function public.list_usage(integer, text, date, text) is
   'What agents, or one of them, used on each day (UTC) from `since` on (null: from today): '
-  '{found: [{agent_id, day, requests, refusals, artifacts, bytes, grants}], next: where the next '
+  '{found: [{agent_id, day, requests, refusals, artifacts, bytes, quota_bytes | null, grants}], next: where the next '
   'page begins | null}, in the order of days. A minute behind.';
 
 create function public.list_busiest(max_entries integer) returns json

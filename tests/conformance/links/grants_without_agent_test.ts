@@ -120,12 +120,15 @@ artifactTest(
     await revoke(planner, { grant_id });
 
     const { events } = await nextEvents("agent-artifacts", planner, { after: latest, count: 3 });
-    const { artifact_id } = artifact;
+    const { artifact_id, key } = artifact;
     const ofGrant = { agent_id: null, grant_id, artifact_id };
     const byPlanner = { actor_kind: "agent", actor: planner.id, from_agent: planner.id };
     assert.deepEqual(known(events), [
-      { type: "grant.created", ...byPlanner, ...ofGrant, expires_at, max_downloads: 5 },
-      { type: "artifact.fetched", actor_kind: "grant_token", actor: null, ...ofGrant, reads: 1 },
+      { type: "grant.created", ...byPlanner, ...ofGrant, key, expires_at, max_downloads: 5 },
+      {
+        ...{ type: "artifact.fetched", actor_kind: "grant_token", actor: null },
+        ...{ ...ofGrant, key, reads: 1 },
+      },
       { type: "grant.revoked", ...byPlanner, ...ofGrant },
     ]);
     assert.equal(JSON.stringify(events).includes(token), false);

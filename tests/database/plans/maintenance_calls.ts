@@ -11,6 +11,14 @@ import {
   sha256,
 } from "../../bench/fill/cast.ts";
 
+const NO_INDEX_BY_NAME = [
+  "agents.reads",
+  "agents.repeated_changes",
+  "agents.keys",
+  "artifacts.blocked_senders",
+  "mesh.declined_requests",
+];
+
 export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
     bounds: { rows: 3_000, pages: 6_000 },
@@ -24,6 +32,21 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("forget_ended", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 10_000 },
   }),
+  // Rare, and no index is worth its cost for that: these hold what is recent, or one row per agent.
+  call("erase_agent", { agent_id: HOARDER, max_entries: 100 }, {
+    bounds: { rows: 600_000, pages: 600_000 },
+    readsAll: NO_INDEX_BY_NAME,
+  }),
+  call("count_mentions", { agent_id: HOARDER }, {
+    bounds: { rows: 300_000, pages: 100_000 },
+    readsAll: NO_INDEX_BY_NAME,
+  }),
+  // This log is nearly all of one agent, so any other seems to have as much.
+  call("check_erasure", { pseudonym: `erased-${"0".repeat(32)}` }, {
+    bounds: { rows: 60_000, pages: 20_000 },
+    readsAll: ["agents.events"],
+  }),
+  call("set_agent_quota", { agent_id: OWNER, quota_bytes: 5 }),
   call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 3000, pages: 20_000 },
   }),

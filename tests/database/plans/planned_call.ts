@@ -8,6 +8,8 @@ export interface PlannedCall {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Whether the database refuses it, after it has read what it decides by. */
   readonly refused: boolean;
+  /** Tables that grow and that it reads as a whole all the same. */
+  readonly readsAll: readonly string[];
   /** What may be read at most. It is a few times what was read when this was written. */
   readonly bounds: { readonly rows: number; readonly pages: number };
 }
@@ -39,9 +41,9 @@ export function asUser(agentId: string): object {
 export function call(
   functionName: string,
   parameters: Record<string, unknown>,
-  { circumstances = "", bounds = SMALL, refused = false }: Partial<
-    Pick<PlannedCall, "circumstances" | "bounds" | "refused">
+  { circumstances = "", bounds = SMALL, refused = false, readsAll = [] }: Partial<
+    Pick<PlannedCall, "circumstances" | "bounds" | "refused" | "readsAll">
   > = {},
 ): PlannedCall {
-  return { functionName, circumstances, parameters, bounds, refused };
+  return { functionName, circumstances, parameters, bounds, refused, readsAll };
 }

@@ -1,6 +1,8 @@
-import { CommandError } from "../local/command/command_error.ts";
-import { runTask } from "../local/command/run_task.ts";
-import { callAsOperator } from "./operator_call.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { runTask } from "../../local/command/run_task.ts";
+import { confirm, DELETION_OPTIONS, inCounts } from "./confirmation.ts";
+import { countMentions } from "./erasing.ts";
+import { callAsOperator } from "../operator_call.ts";
 
 /** What one call of `remove_agent` ended. */
 interface Removal {
@@ -46,7 +48,23 @@ await runTask({
   example: "deno task agent:remove planner --keep-artifacts",
   options: {
     "keep-artifacts": { type: "boolean", help: "leave what it has committed until it expires" },
+    ...DELETION_OPTIONS,
   },
-  run: ({ positionals: [agentId], values }) =>
-    removeAgent(agentId!, { keepArtifacts: values["keep-artifacts"] === true }),
+  async run({ positionals: [agentId], values }, output) {
+    const keepArtifacts = values["keep-artifacts"] === true;
+    const { agent_keys, files, grants, peer, rules } = (await countMentions(agentId!)).mentions;
+    const holds = { agent_keys, grants, peer, rules, ...keepArtifacts ? {} : { files } };
+    const counts = Object.fromEntries(
+      Object.entries(holds).map(([name, count]) => [name, count ?? 0]),
+    );
+    const what = `${inCounts(counts)} of ${agentId}, some of which may have ended already`;
+    if (values["dry-run"]) {
+      return await output.value(
+        { agent_id: agentId!, would_end: counts },
+        () => `Would end: ${what}. Nothing was changed.`,
+      );
+    }
+    await confirm(`This ends ${what}.`, values);
+    await removeAgent(agentId!, { keepArtifacts });
+  },
 });

@@ -1,0 +1,53 @@
+import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { runTask } from "../../local/command/run_task.ts";
+import { inCounts } from "./confirmation.ts";
+import { countMentions, eraseAgent, type Receipt, sumOf } from "./erasing.ts";
+import { nothingNames } from "../reads/known_agent.ts";
+
+function receiptText({ pseudonym, erased, left, complete, events }: Receipt): string {
+  return [
+    `Erased: ${inCounts(erased)}.`,
+    `What had to stay names ${pseudonym}, which is random.`,
+    `${events.altered} events were altered; ${
+      events.in_order ? "all are in their order, and nothing else of them changed" : "CHECK THE LOG"
+    }.`,
+    complete
+      ? "Nothing names the agent. The next sweeps remove the bytes of its files."
+      : `NOT COMPLETE: it is still named, or was again meanwhile (${
+        inCounts(left)
+      }). Run this again.`,
+  ].join("\n");
+}
+
+await runTask({
+  task: "agent:erase",
+  summary: "End everything of an agent, and erase its name. This cannot be undone.",
+  positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
+  example: "deno task agent:erase planner --confirm planner",
+  options: {
+    confirm: { type: "string", value: "AGENT", help: "the same name again" },
+    "dry-run": { type: "boolean", help: "show what would go, and change nothing" },
+  },
+  async run({ positionals: [agentId], values }, output) {
+    const { mentions } = await countMentions(agentId!);
+    if (sumOf(mentions) === 0) throw nothingNames(agentId!);
+    if (values["dry-run"]) {
+      return await output.value(
+        { agent_id: agentId!, would_erase: mentions },
+        () => `Would erase: ${inCounts(mentions)}. Nothing was changed.`,
+      );
+    }
+    if (values.confirm !== agentId) {
+      throw new UsageError(
+        `This erases ${
+          inCounts(mentions)
+        }, for ever. Nothing was changed: pass --confirm ${agentId}.`,
+      );
+    }
+    const receipt = await eraseAgent(agentId!);
+    await output.value(receipt, receiptText);
+    note("If users acted as this agent, run it again in two minutes: counts are written later.");
+    return receipt.complete ? 0 : 1;
+  },
+});

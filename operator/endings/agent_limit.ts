@@ -1,0 +1,45 @@
+import { inBytes } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { runTask } from "../../local/command/run_task.ts";
+import { callAsOperator } from "../operator_call.ts";
+
+const UNITS = { "": 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
+
+/** `5G`, `500M`, `1000`; null for `none`. Throws UsageError. */
+function bytesOf(text: string): number | null {
+  if (text === "none") return null;
+  const [, number, unit] = /^(\d{1,12})([KMGT]?)$/.exec(text) ?? [];
+  const bytes = Number(number) * UNITS[(unit ?? "") as keyof typeof UNITS];
+  if (Number.isSafeInteger(bytes)) return bytes;
+  throw new UsageError(
+    "--quota takes a number of bytes, such as 500M or 5G; 0 for any number; or none.",
+  );
+}
+
+await runTask({
+  task: "agent:limit",
+  summary: "Give an agent a quota of its own, in the place of the project's.",
+  positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
+  example: "deno task agent:limit planner --quota 5G",
+  options: {
+    quota: {
+      type: "string",
+      value: "BYTES",
+      help: "such as 500M or 5G; 0: any number; none: the project's again",
+    },
+  },
+  async run({ positionals: [agent_id], values }, output) {
+    if (values.quota === undefined) throw new UsageError("Give --quota.");
+    const quota_bytes = bytesOf(values.quota);
+    const limited = await callAsOperator("set_agent_quota", { agent_id, quota_bytes });
+    await output.value(
+      limited,
+      () =>
+        quota_bytes === null
+          ? `${agent_id} has the project's quota.`
+          : quota_bytes === 0
+          ? `${agent_id} may hold any number of bytes.`
+          : `${agent_id} may hold ${inBytes(quota_bytes)}.`,
+    );
+  },
+});

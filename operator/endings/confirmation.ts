@@ -1,0 +1,40 @@
+import process from "node:process";
+import { createInterface } from "node:readline/promises";
+import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+
+/** What every task that deletes something takes. */
+export const DELETION_OPTIONS = {
+  yes: { type: "boolean", help: "do not ask" },
+  "dry-run": { type: "boolean", help: "show what would go, and change nothing" },
+} as const;
+
+/**
+ * Asks a person whether to go on. Without one, `--yes` is required. Throws UsageError where the
+ * answer is not yes: nothing was changed then.
+ */
+export async function confirm(
+  what: string,
+  { yes }: { readonly yes?: boolean | undefined },
+): Promise<void> {
+  if (yes === true) return;
+  if (!process.stdin.isTTY) {
+    throw new UsageError(`${what} Nothing was changed: pass --yes to do it.`);
+  }
+  note(what);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await terminal.question("Go on? Type yes: ");
+    if (answer.trim() !== "yes") throw new UsageError("Nothing was changed.");
+  } finally {
+    terminal.close();
+  }
+}
+
+/** `3 agent keys, 1 peer`: what is not there is left out. */
+export function inCounts(counts: Readonly<Record<string, number>>): string {
+  const told = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`);
+  return told.length === 0 ? "nothing" : told.join(", ");
+}

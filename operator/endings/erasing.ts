@@ -1,0 +1,81 @@
+import { callAsOperator } from "../operator_call.ts";
+
+/** How often an agent is named, by where; the larger counts stop at 10,000. */
+export type Mentions = Readonly<Record<string, number>>;
+
+interface Counted {
+  readonly mentions: Mentions;
+  /** Every transaction below this one has ended. */
+  readonly settled_before: string;
+}
+
+interface Step {
+  readonly pseudonym: string;
+  readonly events: number;
+  readonly remaining: boolean;
+  readonly ended_before: string;
+}
+
+export interface Receipt {
+  readonly pseudonym: string;
+  /** What named the agent before. */
+  readonly erased: Mentions;
+  /** What names it now. */
+  readonly left: Mentions;
+  /** Whether nothing is left, of anybody's transactions either. */
+  readonly complete: boolean;
+  readonly events: { readonly altered: number; readonly in_order: boolean };
+}
+
+/** How long others' open transactions are waited for: none of ours lasts longer. */
+const PATIENCE_MILLISECONDS = 20_000;
+const PAUSE_MILLISECONDS = 100;
+
+export async function countMentions(agent_id: string): Promise<Counted> {
+  return await callAsOperator("count_mentions", { agent_id }) as Counted;
+}
+
+export function sumOf(mentions: Mentions): number {
+  return Object.values(mentions).reduce((sum, count) => sum + count, 0);
+}
+
+/** Erases an agent, in as many steps as that takes. Can be stopped and run again. */
+export async function eraseAgent(agent_id: string): Promise<Receipt> {
+  const before = await countMentions(agent_id);
+  let pseudonym: string | null = null;
+  let step: Step;
+  let idleSince = Date.now();
+  do {
+    step = await callAsOperator("erase_agent", { agent_id, pseudonym }) as Step;
+    pseudonym = step.pseudonym;
+    // The last events show when what began before them has ended.
+    if (step.events > 0) idleSince = Date.now();
+    else if (step.remaining) await pause();
+  } while (step.remaining && Date.now() - idleSince < PATIENCE_MILLISECONDS);
+  const { isSettled, mentions } = await mentionsAfter(agent_id, step.ended_before);
+  const { altered, holds } = await callAsOperator("check_erasure", { pseudonym }) as {
+    altered: number;
+    holds: boolean;
+  };
+  return {
+    pseudonym,
+    erased: before.mentions,
+    left: mentions,
+    complete: !step.remaining && isSettled && sumOf(mentions) === 0,
+    events: { altered, in_order: holds || altered === 0 },
+  };
+}
+
+/** What names the agent once the transactions that ran during the last step have ended. */
+async function mentionsAfter(agentId: string, transaction: string) {
+  for (const startedAt = Date.now();;) {
+    const { mentions, settled_before } = await countMentions(agentId);
+    const isSettled = BigInt(settled_before) >= BigInt(transaction);
+    if (isSettled || Date.now() - startedAt > PATIENCE_MILLISECONDS) return { isSettled, mentions };
+    await pause();
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS));
+}

@@ -1,0 +1,20 @@
+-- Limits of single agents, in the place of the project's.
+
+create table artifacts.agent_limits (
+  agent_id agents.agent_id primary key,
+  quota_bytes bigint not null,
+
+  constraint quota_is_not_negative check (quota_bytes >= 0)
+);
+comment on table artifacts.agent_limits is
+  'One row per agent that has a quota of its own. The others have the project''s, which the '
+  'functions know.';
+
+create function artifacts.quota_of(agent_id text, project_quota bigint) returns bigint
+language sql
+stable
+return coalesce(
+  (select l.quota_bytes from artifacts.agent_limits l where l.agent_id = quota_of.agent_id), project_quota
+);
+comment on function artifacts.quota_of(text, bigint) is
+  'How many bytes an agent may hold; 0: any number.';

@@ -1,0 +1,31 @@
+-- The operator gives an agent limits of its own.
+
+create function public.set_agent_quota(agent_id text, quota_bytes bigint) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  if set_agent_quota.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$' or set_agent_quota.quota_bytes < 0 then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "quota_bytes", "message": "Must be an agent and a number of bytes, at least 0."}]}';
+  end if;
+  if set_agent_quota.quota_bytes is null then
+    delete from artifacts.agent_limits l where l.agent_id = set_agent_quota.agent_id;
+  else
+    insert into artifacts.agent_limits as l (agent_id, quota_bytes)
+    values (set_agent_quota.agent_id, set_agent_quota.quota_bytes)
+    on conflict on constraint agent_limits_pkey do update set quota_bytes = excluded.quota_bytes;
+  end if;
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'agent.limited', set_agent_quota.agent_id, null,
+    jsonb_build_object('quota_bytes', set_agent_quota.quota_bytes)
+  );
+  return json_build_object('agent_id', set_agent_quota.agent_id, 'quota_bytes', set_agent_quota.quota_bytes);
+end
+$$;
+comment on function public.set_agent_quota(text, bigint) is
+  'How many bytes an agent''s files may have together (0: any number; null: as the project''s '
+  'setting says). Files that are there stay. Raises invalid_request.';

@@ -1,0 +1,276 @@
+-- Erasing an agent: what names it goes, or names a pseudonym.
+
+-- Tombstones of an agent. Nothing but an erasure looks for them, and an end adds one entry.
+create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
+  where state = 'deleted' or ended_at is not null;
+
+create function agents.pattern_of_name(name text) returns text
+language sql
+immutable
+return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
+comment on function agents.pattern_of_name(text) is
+  'A regular expression that finds a name in free text, and not within a longer word.';
+
+create function agents.count_mentions(name text) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),
+    'files', (
+      select count(*)
+      from (
+        (
+          select from artifacts.artifacts a
+          where a.agent_id = name and a.state <> 'deleted' and a.ended_at is null
+          order by a.agent_id, a.expires_at
+          limit 10000
+        )
+        union all
+        (
+          select from artifacts.artifacts a
+          where a.agent_id = name and (a.state = 'deleted' or a.ended_at is not null)
+          order by a.agent_id, a.artifact_id
+          limit 10000
+        )
+      ) f
+    ),
+    'grants', (
+      select count(*)
+      from (
+        (select from artifacts.grants g where g.from_agent = name order by g.from_agent, g.live_until limit 10000)
+        union all
+        (select from artifacts.grants g where g.to_agent = name order by g.to_agent, g.live_until limit 10000)
+      ) g
+    ),
+    'peer', (select count(*) from mesh.peers p where p.agent_id = name),
+    'rules', (
+      select count(*) from mesh.rules r where r.from_agent = name or r.to_agent = name
+    ),
+    'usage', (select count(*) from agents.usage u where u.agent_id = name),
+    'refusals', (
+      select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
+    ),
+    'events', (select count(*) from agents.newest_events(name, pg_snapshot_xmin(pg_current_snapshot()), 0, 10000)),
+    'others', (
+      (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
+      + (
+        select count(*) from agents.repeated_changes c
+        where name in (c.actor, c.subject_agent_id, c.other_agent_id)
+      )
+      + (select count(*) from agents.changed_things t where t.actor = name)
+      + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (select count(*) from artifacts.totals t where t.agent_id = name)
+      + (select count(*) from artifacts.agent_limits l where l.agent_id = name)
+      + (select count(*) from mesh.declined_requests d where name in (d.from_agent, d.to_agent))
+      + (select count(*) from mesh.address_leases l where l.agent_id = name)
+      + (select count(*) from mesh.config_versions v where v.agent_id = name)
+      + (select count(*) from mesh.censuses c where c.after_agent = name)
+      + (select count(*) from agents.removed_agents r where r.agent_id = name)
+      + (
+        select count(*) from agents.keys k
+        where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
+      )
+    )
+  )
+$$;
+comment on function agents.count_mentions(text) is
+  'How often the tables name an agent. The larger counts stop at 10,000 each.';
+
+create function public.count_mentions(agent_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'mentions', agents.count_mentions(count_mentions.agent_id),
+    'settled_before', pg_snapshot_xmin(pg_current_snapshot())
+  )
+$$;
+comment on function public.count_mentions(text) is
+  'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
+  'usage, refusals, events, others}, settled_before}. Every transaction below settled_before has '
+  'ended.';
+
+create function agents.erase_counted(name text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  settled agents.reads;
+  due agents.repeated_changes;
+begin
+  -- What was counted is told first, and erased with the other events.
+  for settled in
+    delete from agents.reads r
+    where name in (r.reader, r.subject_agent_id, r.other_agent_id)
+    returning r.*
+  loop
+    perform agents.tell_reads(settled);
+  end loop;
+  for due in
+    delete from agents.repeated_changes c
+    where name in (c.actor, c.subject_agent_id, c.other_agent_id)
+    returning c.*
+  loop
+    if due.untold > 0 then
+      due.told_times := due.untold;
+      perform agents.record_repeated(
+        due, null, jsonb_build_object('last_at', agents.iso_timestamp(due.last_at))
+      );
+    end if;
+  end loop;
+  delete from agents.changed_things t where t.actor = name;
+end
+$$;
+comment on function agents.erase_counted(text) is
+  'Ends what is counted about an agent, and writes the events that were due.';
+
+create function agents.erase_rows(name text, pseudonym text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  grant_ids constant text[] := array(
+    (select g.grant_id from artifacts.grants g where g.from_agent = name
+      order by g.from_agent, g.live_until limit max_entries)
+    union
+    (select g.grant_id from artifacts.grants g where g.to_agent = name
+      order by g.to_agent, g.live_until limit max_entries)
+  );
+  erased integer;
+  most integer := 0;
+begin
+  -- Artifacts are locked first, as in every function that ends several grants of one.
+  perform from artifacts.artifacts a
+  where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (grant_ids))
+  order by a.artifact_id
+  for update;
+  delete from artifacts.grants g where g.grant_id = any (grant_ids);
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  -- The row keeps the place of its bytes until the sweep has removed them.
+  update artifacts.artifacts a
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream'
+  where a.artifact_id = any (array(
+    select e.artifact_id
+    from artifacts.artifacts e
+    where e.agent_id = name and (e.state = 'deleted' or e.ended_at is not null)
+    order by e.agent_id, e.artifact_id
+    limit max_entries
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  update agents.usage u
+  set agent_id = pseudonym
+  where u.agent_id = name and u.day in (
+    select d.day from agents.usage d where d.agent_id = name order by d.day limit max_entries
+  );
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  update agents.refusals f
+  set agent_id = pseudonym
+  where f.agent_id = name and (f.hour, f.kind) in (
+    select d.hour, d.kind from agents.refusals d where d.agent_id = name order by d.hour limit max_entries
+  );
+  get diagnostics erased = row_count;
+  return greatest(most, erased);
+end
+$$;
+comment on function agents.erase_rows(text, text, integer) is
+  'Erases up to max_entries rows of each kind of which an agent may have very many; returns the '
+  'largest number of one kind.';
+
+create function agents.erase_few(name text, pseudonym text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from agents.keys k where k.agent_id = name;
+  update agents.keys k
+  set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
+  where k.label ~ agents.pattern_of_name(name);
+  delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
+  delete from artifacts.agent_limits l where l.agent_id = name;
+  delete from artifacts.totals t
+  where t.agent_id = name
+    and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
+  delete from mesh.declined_requests d where name in (d.from_agent, d.to_agent);
+  -- The addresses rest, as those of every removed peer do. The count under way begins again.
+  update mesh.address_leases l
+  set agent_id = pseudonym, resting_pubkey = null
+  where l.agent_id = name and l.released_at is not null;
+  delete from mesh.config_versions v where v.agent_id = name;
+  delete from mesh.censuses c where c.after_agent = name;
+end
+$$;
+comment on function agents.erase_few(text, text) is
+  'Erases an agent from the tables that have few rows of it.';
+
+create function public.erase_agent(
+  agent_id text,
+  pseudonym text default null,
+  max_entries integer default 2000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  chosen constant text := coalesce(
+    erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
+  );
+  removal json;
+  most integer;
+  erased_events integer;
+  mentions jsonb;
+  is_complete boolean;
+begin
+  if agents.is_pseudonym(erase_agent.agent_id) or not agents.is_pseudonym(chosen) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
+  end if;
+  -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
+  removal := public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
+  perform agents.erase_counted(erase_agent.agent_id);
+  most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
+  perform agents.erase_few(erase_agent.agent_id, chosen);
+  erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
+
+  -- It may call again as a user once nothing else names it.
+  mentions := agents.count_mentions(erase_agent.agent_id);
+  is_complete := greatest(most, erased_events) < erase_agent.max_entries
+    and mentions ->> 'others' = '1'
+    and not exists (
+      select from jsonb_each_text(mentions) m where m.key <> 'others' and m.value <> '0'
+    )
+    and not exists (select from agents.events e where e.subject_agent_id = erase_agent.agent_id)
+    and not exists (select from agents.events e where e.other_agent_id = erase_agent.agent_id)
+    and not exists (
+      select from agents.events e
+      where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
+    );
+  if is_complete then
+    delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
+  end if;
+  return json_build_object(
+    'pseudonym', chosen,
+    'events', erased_events,
+    'remaining', not is_complete,
+    'ended_before', pg_snapshot_xmax(pg_current_snapshot())
+  );
+end
+$$;
+comment on function public.erase_agent(text, text, integer) is
+  'Removes an agent and erases its name: agent keys, grants, peer, rules and requests go; events, '
+  'usage, refusals, addresses and the rows of its files, whose bytes the next sweeps remove, name a '
+  'random pseudonym instead. At most max_entries of each per call: while remaining is true, call it '
+  'again with the pseudonym of the answer. Once every transaction below ended_before has ended, '
+  'count_mentions says whether somebody named it meanwhile. Raises invalid_request.';

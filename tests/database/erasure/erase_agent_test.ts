@@ -1,0 +1,314 @@
+import assert from "node:assert/strict";
+import {
+  artifactTest,
+  deleteArtifact,
+  grant,
+  open,
+  publish,
+  redeem,
+  register,
+} from "../../conformance/artifacts.ts";
+import {
+  type Agent,
+  type Answer,
+  createAgent,
+  endCreatedAgents,
+  operatorRpc,
+  post,
+  succeed,
+} from "../../conformance/client.ts";
+import { runTask } from "../../stack/stack_process.ts";
+import { withStackDatabase } from "../connection.ts";
+
+interface Receipt {
+  readonly pseudonym: string;
+  readonly complete: boolean;
+  readonly left: Record<string, number>;
+  readonly erased: Record<string, number>;
+  readonly events: { readonly altered: number; readonly in_order: boolean };
+}
+
+interface Step {
+  readonly pseudonym: string;
+  readonly remaining: boolean;
+}
+
+async function erase(id: string, ...args: string[]) {
+  return await runTask("operator/endings/agent_erase.ts", { args: [id, ...args] });
+}
+
+/** Every column of every table of ours and of Storage that holds a text, in any type. */
+async function columnsWith(text: string): Promise<string[]> {
+  return await withStackDatabase(async (sql) => {
+    const columns = await sql<{ table: string; column: string }[]>`
+      select a.attrelid::regclass::text as table, quote_ident(a.attname) as column
+      from pg_attribute a
+      join pg_class c on c.oid = a.attrelid
+      join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in ('agents', 'artifacts', 'mesh', 'storage', 'public')
+        and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`;
+    assert.ok(columns.length > 150, String(columns.length));
+    const found: string[] = [];
+    for (const { table, column } of columns) {
+      // Bytes as hex and as text, and text of every other type: JSON, arrays, composites.
+      const [row] = await sql.unsafe(
+        `select count(*)::integer as count from ${table}
+        where strpos(${column}::text, $1) > 0
+          or strpos(${column}::text, encode(convert_to($1, 'UTF8'), 'hex')) > 0
+          or strpos(${column}::text, encode(convert_to($1, 'UTF8'), 'base64')) > 0`,
+        [text],
+      );
+      if (row!["count"] > 0) found.push(`${table}.${column}`);
+    }
+    return found;
+  });
+}
+
+/** An agent with something in every table. */
+async function bringToLife(agent: Agent, builder: Agent): Promise<void> {
+  const artifact = await publish(agent, { key: `${agent.id}/plan.txt`, content: "one" });
+  await publish(agent, { key: `${agent.id}/plan.txt`, content: "two" });
+  await deleteArtifact(agent, await publish(agent, { key: `gone/${agent.id}` }));
+  await register(agent, { key: `${agent.id}.pending` });
+  const given = await grant(agent, artifact, { to: builder });
+  await redeem(given.token);
+  await redeem(given.token);
+  await open(builder, artifact);
+  await open(builder, artifact);
+  const theirs = await publish(builder);
+  await grant(builder, theirs, { to: agent });
+  await open(agent, theirs);
+  await open(agent, theirs);
+  await post("/agent-artifacts/inbox/block", { as: agent, body: { from_agent: builder.id } });
+  await post("/agent-artifacts/inbox/block", { as: builder, body: { from_agent: agent.id } });
+  await post("/agent-mesh/acl/put", {
+    as: agent,
+    body: { from_agent: agent.id, to_agent: builder.id, port: 22, proto: "tcp" },
+    headers: { "x-request-id": `of-${agent.id}` },
+  });
+  for (const [as, key] of [[agent, "a"], [builder, "b"]] as const) {
+    await succeed("/agent-mesh/peer/register", {
+      as,
+      body: {
+        pubkey: btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(31)), 1)),
+        endpoint: `${key}-${as.id.toLowerCase()}.example.com:51820`,
+      },
+    });
+  }
+  const rule = { from_agent: agent.id, to_agent: builder.id, port: 443, proto: "tcp" };
+  for (const as of [agent, builder]) await succeed("/agent-mesh/acl/put", { as, body: rule });
+  await succeed("/agent-mesh/psk/rotate", { as: agent, body: { a: agent.id, b: builder.id } });
+  const asked = { ...rule, port: 80 };
+  await succeed("/agent-mesh/acl/put", { as: agent, body: asked });
+  await succeed("/agent-mesh/acl/revoke", { as: builder, body: asked });
+  for (let times = 0; times < 8; times++) {
+    await succeed("/agent-mesh/acl/put", { as: agent, body: { ...rule, port: 81 } });
+    await succeed("/agent-mesh/acl/revoke", { as: agent, body: { ...rule, port: 81 } });
+  }
+  await withStackDatabase(async (sql) => {
+    await sql`insert into agents.usage (agent_id, day, requests, refusals, artifacts, bytes, grants)
+      values (${agent.id}, '2026-01-01', 1, 1, 1, 1, 1)`;
+    await sql`insert into agents.refusals (agent_id, hour, kind, count)
+      values (${agent.id}, '2026-01-01T00:00:00Z', 'forbidden', 1)`;
+    await sql`insert into artifacts.agent_limits (agent_id, quota_bytes) values (${agent.id}, 1)`;
+    await sql`update agents.keys set label = ${`key of ${agent.id}.`} where key_id = ${agent.keyId}`;
+    await sql`update agents.keys set label = ${`asks ${agent.id}.`} where key_id = ${builder.keyId}`;
+    await sql`insert into mesh.censuses (census, after_agent) values ('under way', ${agent.id})
+      on conflict (census) do update set after_agent = excluded.after_agent`;
+  });
+}
+
+function castTest(name: string, test: (agent: Agent, builder: Agent) => Promise<void>): void {
+  Deno.test(name, async () => {
+    try {
+      await test(await createAgent("Erasable.agent"), await createAgent("builder"));
+    } finally {
+      await endCreatedAgents();
+    }
+  });
+}
+
+castTest(
+  "agent:erase of an agent that is named everywhere → no column of any table holds its name; the log keeps its order, and says what was altered",
+  async (agent, builder) => {
+    await bringToLife(agent, builder);
+    const named = await columnsWith(agent.id);
+    for (
+      const column of [
+        ...["agents.keys.agent_id", "agents.keys.label", "agents.events.details"],
+        ...[
+          "agents.events.subject_agent_id",
+          "agents.events.other_agent_id",
+          "agents.reads.reader",
+        ],
+        ...["agents.events.request_id", "artifacts.artifacts.key", "artifacts.grants.to_agent"],
+        ...[
+          "artifacts.totals.agent_id",
+          "artifacts.blocked_senders.from_agent",
+          "mesh.rules.from_agent",
+        ],
+        ...[
+          "mesh.address_leases.agent_id",
+          "mesh.declined_requests.from_agent",
+          "agents.usage.agent_id",
+        ],
+        ...[
+          "agents.repeated_changes.actor",
+          "mesh.config_versions.agent_id",
+          "agents.refusals.agent_id",
+        ],
+      ]
+    ) {
+      assert.ok(named.includes(column), `${column} of ${named.join(", ")}`);
+    }
+    const logOf = () =>
+      withStackDatabase((sql) =>
+        sql`select event_id, transaction_id::text, occurred_at, actor_kind, action from agents.events
+          order by event_id`
+      );
+    const before = await logOf();
+
+    const dry = await erase(agent.id, "--dry-run");
+    assert.deepEqual([dry.code, dry.errors], [0, ""]);
+    assert.match(
+      dry.output,
+      /^Would erase: .*4 files.*2 grants.*1 agent keys\. Nothing was changed\.$/,
+    );
+    for (const wrong of [[], ["--confirm", "someone-else"]]) {
+      const refused = await erase(agent.id, ...wrong);
+      assert.deepEqual([refused.code, refused.output], [2, ""]);
+      assert.match(refused.errors, /Nothing was changed: pass --confirm Erasable/);
+    }
+    assert.deepEqual(await logOf(), before);
+    assert.deepEqual(await columnsWith(agent.id), named);
+
+    const { code, output, errors } = await erase(agent.id, "--confirm", agent.id, "--json");
+    assert.equal(code, 0, output + errors);
+    const receipt = JSON.parse(output) as Receipt;
+    assert.equal(receipt.complete, true);
+    assert.match(receipt.pseudonym, /^erased-[0-9a-f]{32}$/);
+    assert.ok(receipt.events.altered > 20 && receipt.events.in_order, output);
+    for (const name of [agent.id, agent.id.toLowerCase()]) {
+      assert.deepEqual(await columnsWith(name), []);
+    }
+    assert.deepEqual(await columnsWith(agent.keyId), [], "nor its agent key");
+    const after = await logOf();
+    const kept = after.filter(({ event_id }) =>
+      before.some((event) => event["event_id"] === event_id)
+    );
+    assert.deepEqual(kept, Array.from(before), "each event in its place, of its type and time");
+    assert.equal((await post("/agent-artifacts/list", { as: agent })).status, 401);
+
+    const fsck = await runTask("operator/fsck.ts");
+    assert.equal(fsck.output.includes(receipt.pseudonym) || fsck.output.includes(agent.id), false);
+    const doctor = await runTask("operator/doctor/main.ts", { args: ["--json"] });
+    assert.equal(doctor.output.includes(receipt.pseudonym), false, doctor.output);
+    const checked = await runTask("operator/commands/mesh_check.ts", { args: ["--json"] });
+    assert.equal(checked.output.includes(receipt.pseudonym), false, checked.output);
+    const again = await erase(agent.id, "--confirm", agent.id);
+    assert.equal(again.code, 1);
+    assert.match(again.errors, /^Nothing names an agent /);
+    const [row] = await withStackDatabase((sql) =>
+      sql`select count(*)::integer as count from artifacts.artifacts
+        where agent_id = ${receipt.pseudonym} and state = 'deleted'`
+    );
+    assert.equal(row!["count"], 4, "the sweep still knows whose bytes go");
+  },
+);
+
+castTest(
+  "erase_agent in steps of two → the same, and the digest of each step holds",
+  async (agent, builder) => {
+    await bringToLife(agent, builder);
+    let pseudonym: string | null = null;
+    for (let remaining = true, steps = 0; remaining; steps++) {
+      assert.ok(steps < 400);
+      const step: Answer<Step> = await operatorRpc<Step>(
+        "erase_agent",
+        { agent_id: agent.id, pseudonym, max_entries: 2 },
+      );
+      assert.equal(step.status, 200, JSON.stringify(step.body));
+      ({ pseudonym, remaining } = step.body);
+    }
+    assert.deepEqual(await columnsWith(agent.id), []);
+    const check = () =>
+      operatorRpc<{ steps: number; holds: boolean }>("check_erasure", { pseudonym });
+    const { body } = await check();
+    assert.ok(body.steps > 10 && body.holds, JSON.stringify(body));
+  },
+);
+
+castTest(
+  "erase_agent while the agent and others act → what they wrote is gone, too, or the receipt says to run it again",
+  async (agent, builder) => {
+    const theirs = await publish(builder);
+    let erased = false;
+    const acting = Array.from({ length: 4 }, async (_, number) => {
+      for (let times = 0; !erased && times < 200; times++) {
+        await publish(agent, { key: `race/${number}/${times}` }).catch(() => {});
+        await post("/agent-mesh/acl/put", {
+          as: agent,
+          body: { from_agent: agent.id, to_agent: builder.id, port: 1000 + times, proto: "tcp" },
+        });
+        if (times < 5) await grant(builder, theirs, { to: agent });
+      }
+    });
+    const { output } = await erase(agent.id, "--confirm", agent.id, "--json");
+    erased = true;
+    await Promise.all(acting);
+    const receipt = JSON.parse(output) as Receipt;
+    // What others began to write later names the agent again, and nothing else does.
+    const byOthers = ["agents.events.subject_agent_id", "artifacts.grants.to_agent"];
+    const left = (await columnsWith(agent.id)).filter((column) => !byOthers.includes(column));
+    if (receipt.complete) assert.deepEqual(left, []);
+    else assert.ok(Object.values(receipt.left).some((count) => count > 0), output);
+    if ((await columnsWith(agent.id)).length > 0) {
+      const again = await erase(agent.id, "--confirm", agent.id, "--json");
+      assert.equal(again.code, 0, again.output);
+    }
+    assert.deepEqual(await columnsWith(agent.id), []);
+  },
+);
+
+artifactTest(
+  "updates of the log that are no erasure, by service_role and the superuser → refused, and nothing changed",
+  async ({ planner, builder }) => {
+    await publish(planner);
+    await withStackDatabase(async (sql) => {
+      const rows = () => sql`select e::text as event from agents.events e order by event_id`;
+      const before = await rows();
+      const pseudonym = `erased-${"0".repeat(32)}`;
+      const said =
+        `select agents.record_event('{"kind": "operator"}', null, 'agent.erased', '${pseudonym}', null,
+        (select jsonb_build_object('altered', count(*), 'digest', agents.digest_of_events(array_agg(e)))
+         from agents.events e where e.subject_agent_id = '${planner.id}'));`;
+      const rename = `update agents.events set subject_agent_id = '${pseudonym}',
+        actor_agent_id = case when actor_agent_id = subject_agent_id then '${pseudonym}' else actor_agent_id end,
+        actor_key_id = null, request_id = null`;
+      const where = `where subject_agent_id = '${planner.id}'`;
+      const attempts = [
+        `${rename}, details = agents.without_name(events, '${planner.id}', '${pseudonym}') ${where}`,
+        `${said} ${rename} ${where}`,
+        `${said} ${rename}, details = '{}', action = 'x' ${where}`,
+        `${said} ${rename}, details = '{}', occurred_at = now() ${where}`,
+        `${said} ${rename}, details = '{"sha256": "x"}' ${where}`,
+        `${said} update agents.events set subject_agent_id = '${builder.id}' ${where}`,
+        `${said} update agents.events set details = '{}' ${where}`,
+        `${said} update agents.events set details = details where false`,
+      ];
+      for (const attempt of attempts) {
+        for (const role of ["service_role", "postgres"]) {
+          await assert.rejects(
+            sql.begin(async (transaction) => {
+              await transaction.unsafe(`set local role ${role}`);
+              await transaction.unsafe(attempt);
+            }),
+            /append-only/,
+            attempt,
+          );
+        }
+      }
+      assert.deepEqual(await rows(), before);
+    });
+  },
+);
