@@ -12,7 +12,7 @@ const PRICES = {
   gigabyteOfLogs: 0.5,
   includedLogs: 5,
 };
-/** What a month of the smallest compute costs that the agents need, by how many there are at most. */
+/** A month of the smallest compute that is enough, by how many agents there are at most. */
 const COMPUTE: readonly (readonly [agents: number, name: string, dollars: number])[] = [
   [1000, "Micro", 10],
   [10_000, "Medium", 60],

@@ -45,6 +45,9 @@ Deno.test("the ways to wait in docs/cost.md → what a thousand agents cost by e
     [REQUESTS_PER_HOUR, 1],
     [REQUESTS_PER_HOUR, 2],
     [3600 / 50, 2],
+    // It holds a heartbeat for 28 seconds on average, and pauses for one.
+    [Math.floor(3600 / 29), 1],
+    [REQUESTS_PER_HOUR, 1],
     [3600 / 20, 1],
   ].map(([requests, each]) => requests! * each!);
   assert.deepEqual(
