@@ -78,7 +78,14 @@ _IDLE_SECONDS = 60
 _CONNECT_SECONDS = 30
 # How long a commit is retried at least: Storage needs minutes to move gigabytes.
 _COMMIT_RETRY_SECONDS = 900
-_WAIT_SECONDS = 50
+# The longest that the service takes: the platform ends a request after 150 s.
+_WAIT_SECONDS = 140
+# The longest that older deployments take.
+_WAIT_SECONDS_OF_OLDER = 50
+# A wait that fails sooner was not cut off by something on the way.
+_SHORTEST_CUT_SECONDS = 5
+# After so many waits that nothing cut off, a longer one is tried.
+_WAITS_BEFORE_LONGER = 10
 _POLL_SECONDS = 2
 _UPLOADS = 4
 # Temporary statuses of gateways and Storage. 544 and 546 are Supabase's own.
@@ -145,6 +152,7 @@ class AgentFiles:
         self._headers: Optional[Dict[str, str]] = None if callable(key) else _credential(key)
         self._own = {} if agent_id is None else {"agent_id": agent_id}
         self._retry_seconds = retry_seconds
+        self._wait_length = _WaitLength()
 
     def put(
         self,
@@ -322,6 +330,26 @@ class AgentFiles:
         for page in self._pages("grants", {**self._own, **request}):
             yield from page["grants"]
 
+    def wait(
+        self,
+        *,
+        inbox_after: Optional[str] = None,
+        events_after: Optional[str] = None,
+        config_version: Optional[int] = None,
+        wait_seconds: int = _WAIT_SECONDS,
+    ) -> Json:
+        """Returns which of these positions have something new: the inbox, the events of both
+        functions, the mesh configuration. Waits until one has, for `wait_seconds` at most. If the
+        agent has a peer in the mesh, this is its heartbeat, too.
+
+            if files.wait(inbox_after=position)["inbox"]["changed"]:
+                new = list(files.inbox(after=position))
+        """
+        positions = {"inbox_after": inbox_after, "events_after": events_after,
+                     "config_version": config_version}
+        given = {name: value for name, value in positions.items() if value is not None}
+        return self.call("wait", {**self._own, **given, "wait_seconds": wait_seconds})
+
     def whoami(self) -> Json:
         """Returns which agent the key stands for."""
         return _with_retries(
@@ -390,16 +418,32 @@ class AgentFiles:
     ) -> Json:
         seconds = self._retry_seconds if retry_seconds is None else retry_seconds
         requests = itertools.chain([request], itertools.repeat(_without_wait(request)))
-        return _with_retries(lambda: self._call_once(path, next(requests), limit)[0], seconds, limit)
+        try:
+            return _with_retries(
+                lambda: self._call_once(path, next(requests), limit)[0], seconds, limit
+            )
+        except AgentError as error:
+            if limit is None or not self._wait_length.is_too_long(error):
+                raise
+        shorter = {**request, **limit.waits(self._wait_length)}
+        return self._call(path, shorter, retry_seconds, limit)
 
     def _call_once(
         self, path: str, request: Json, limit: "Optional[_Limit]" = None
     ) -> Tuple[Json, Optional[float]]:
         """Returns the answer and, for HTTP 202, the seconds after which to ask again."""
-        seconds = _ANSWER_SECONDS
-        if "wait_seconds" in request:
+        body = json.dumps(request).encode()
+        if not request.get("wait_seconds"):
+            return self._exchange("POST", path, body, _ANSWER_SECONDS, limit)
+        sent_at = time.monotonic()
+        try:
             seconds = request["wait_seconds"] + _ANSWER_AFTER_WAIT_SECONDS
-        return self._exchange("POST", path, json.dumps(request).encode(), seconds, limit)
+            answer = self._exchange("POST", path, body, seconds, limit)
+        except AgentError as error:
+            self._wait_length.failed(time.monotonic() - sent_at, error)
+            raise
+        self._wait_length.answered(time.monotonic() - sent_at)
+        return answer
 
     def _exchange(
         self,
@@ -457,7 +501,7 @@ class AgentFiles:
         while True:
             position: Optional[str] = None
             seen: Set[str] = set()
-            waits = limit.waits() if wait and after and not is_first else {}
+            waits = limit.waits(self._wait_length) if wait and after and not is_first else {}
             since: Json = {"after": after} if after else {}
             sent_at = time.monotonic()
             for page in self._pages("inbox", {**request, **since, **waits}, limit):
@@ -491,7 +535,7 @@ class AgentFiles:
     ) -> Iterator[Json]:
         request: Json = {**self._own, **({} if types is None else {"types": [*types]})}
         while True:
-            waits = limit.waits() if wait and after else {}
+            waits = limit.waits(self._wait_length) if wait and after else {}
             since: Json = {"after": after} if after else {}
             sent_at = time.monotonic()
             page = self._call("events", {**request, **since, **waits}, None, limit)
@@ -635,6 +679,39 @@ class _Over(Exception):
     """The time for a wait is over, or it was stopped."""
 
 
+class _WaitLength:
+    """How long requests of one client wait: less than what something on the way cuts off."""
+
+    def __init__(self) -> None:
+        self.seconds = _WAIT_SECONDS
+        self._held = 0
+
+    def failed(self, elapsed: float, error: AgentError) -> None:
+        """A request that waited has failed after this time."""
+        is_cut = error.retryable and error.code not in ("upstream_unavailable", "rate_limited")
+        if is_cut and elapsed >= _SHORTEST_CUT_SECONDS:
+            self._held = 0
+            self.seconds = math.floor(min(elapsed, self.seconds) * 0.9)
+
+    def answered(self, elapsed: float) -> None:
+        if elapsed < self.seconds:
+            return
+        self._held += 1
+        if self._held >= _WAITS_BEFORE_LONGER:
+            self._held = 0
+            self.seconds = min(_WAIT_SECONDS, math.ceil(self.seconds * 1.5))
+
+    def is_too_long(self, error: AgentError) -> bool:
+        """Whether a refusal says that the deployment takes only shorter waits. Then they are."""
+        if error.code != "invalid_request" or self.seconds <= _WAIT_SECONDS_OF_OLDER:
+            return False
+        issues = error.details.get("issues", []) if isinstance(error.details, dict) else []
+        if not any(issue.get("path") == "wait_seconds" for issue in issues):
+            return False
+        self.seconds = _WAIT_SECONDS_OF_OLDER
+        return True
+
+
 class _Limit:
     """How long an iteration may go on."""
 
@@ -649,9 +726,9 @@ class _Limit:
             raise _Over
         return left
 
-    def waits(self) -> Json:
+    def waits(self, length: "_WaitLength") -> Json:
         """How long the service may keep a request."""
-        return {"wait_seconds": min(_WAIT_SECONDS, math.ceil(min(self.left(), _WAIT_SECONDS)))}
+        return {"wait_seconds": math.ceil(min(self.left(), length.seconds))}
 
     def pause(self, seconds: float) -> None:
         seconds = min(seconds, self.left())

@@ -27,8 +27,6 @@ FIREWALL=${FIREWALL:-nftables}
 POLL_SECONDS=${POLL_SECONDS:-}
 
 readonly LONGEST_PAUSE_SECONDS=300
-# The longest wait that the service takes.
-readonly LONGEST_WAIT_SECONDS=50
 
 # shellcheck source-path=SCRIPTDIR source=tunnel.sh
 source "$AGENT_FOLDER/tunnel.sh"
@@ -50,6 +48,8 @@ failures=0
 # How many heartbeats in a row were to wait and did not: they failed, or were answered at once.
 # At most 20, where the pause that is made of it is longer than any interval.
 fruitless_waits=0
+# The longest wait that the service takes, or less than what something on the way has cut off.
+longest_wait_seconds=140
 
 # What the service said may be part of it, and is neither to fill the disk nor to command the
 # terminal that shows it.
@@ -125,14 +125,23 @@ interval_seconds() {
 # one is in time, and agents do not fall into step. 0 where asking over and over is as quick.
 seconds_to_wait() {
   local seconds=$(($(interval_seconds) * (900 + RANDOM % 100) / 1000))
-  ((seconds < LONGEST_WAIT_SECONDS)) || seconds=$LONGEST_WAIT_SECONDS
+  ((seconds < longest_wait_seconds)) || seconds=$longest_wait_seconds
   echo "$((seconds < 2 ? 0 : seconds))"
+}
+
+# shorten_wait <seconds>: after a wait that failed within so many. A short one has other reasons.
+shorten_wait() {
+  if [[ $status == 422 ]]; then
+    ((longest_wait_seconds <= 50)) || longest_wait_seconds=50 # what older services take
+  elif [[ $status =~ ^(000|50[24])$ ]] && (($1 >= 30 && $1 <= longest_wait_seconds)); then
+    longest_wait_seconds=$(($1 * 9 / 10))
+  fi
 }
 
 # Says which version runs; sets served_version and heartbeat_seconds. A service that waits answers
 # as soon as another version should run. After a failure the question is whether it is back.
 heartbeat() {
-  local wait_seconds=0
+  local wait_seconds=0 sent_at=$SECONDS
   [[ -z $applied_version ]] || ((failures > 0)) || wait_seconds=$(seconds_to_wait)
   # Until it is known to have waited.
   ((wait_seconds == 0 || fruitless_waits == 20)) || fruitless_waits=$((fruitless_waits + 1))
@@ -142,6 +151,7 @@ heartbeat() {
       + if $wait_seconds == 0 then {} else {$wait_seconds} end')" "$wait_seconds"; then
     # The operator removed this peer. It may register again: it comes back without a rule.
     [[ $status != 404 ]] || registered_pubkey=
+    ((wait_seconds == 0)) || shorten_wait "$((SECONDS - sent_at))"
     return 1
   fi
   served_version=$(answered_number config_version) || return

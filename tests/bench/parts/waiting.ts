@@ -37,6 +37,20 @@ interface WaitAnswer {
   readonly latest?: string;
   readonly grants?: readonly unknown[];
   readonly config_version?: number;
+  readonly inbox?: { readonly latest: string };
+  readonly events?: { readonly latest: string };
+}
+
+/** Positions before everything. */
+const FIRST_POSITIONS = { inbox_after: "3:3:", events_after: "3.0" };
+
+/**
+ * From one who is not among those that wait. The configuration of who may be reached changes with
+ * every port.
+ */
+function newRule(to_agent: string, port: number) {
+  const from_agent = peerIdOf(WAITERS / WAITS_OF_EACH);
+  return { path: "/agent-mesh/acl/put", body: { from_agent, to_agent, port, proto: "tcp" } };
 }
 
 const KINDS: readonly Kind[] = [
@@ -61,17 +75,20 @@ const KINDS: readonly Kind[] = [
     next: (last) =>
       last === null ? {} : { config_version: last.config_version, wait_seconds: WAIT_SECONDS },
     hasNews: ({ config_version }, last) => config_version !== last.config_version,
-    // From one who is not among those that wait. The configuration of who may be reached changes
-    // with every port.
-    change: (agentId, number) => ({
-      path: "/agent-mesh/acl/put",
-      body: {
-        from_agent: peerIdOf(WAITERS / WAITS_OF_EACH),
-        to_agent: agentId,
-        port: 20_000 + number,
-        proto: "tcp",
+    change: (agentId, number) => newRule(agentId, 20_000 + number),
+  },
+  {
+    what: "a rule, with /wait for everything",
+    path: "/agent-artifacts/wait",
+    next: (last) =>
+      last === null ? FIRST_POSITIONS : {
+        config_version: last.config_version,
+        inbox_after: last.inbox!.latest,
+        events_after: last.events!.latest,
+        wait_seconds: WAIT_SECONDS,
       },
-    }),
+    hasNews: ({ config_version }, last) => config_version !== last.config_version,
+    change: (agentId, number) => newRule(agentId, 40_000 + number),
   },
 ];
 

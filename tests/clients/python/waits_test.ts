@@ -100,3 +100,66 @@ print(json.dumps({
     shown: 2,
   });
 });
+
+Deno.test("Python: wait() → which of the positions have something new", async () => {
+  const answer = await python(
+    `
+positions = []
+list(builder.inbox(on_position=positions.append))
+before = builder.wait(inbox_after=positions[-1], wait_seconds=0)
+planner.put("plan", b"1", to=[builder_id])
+told = builder.wait(inbox_after=positions[-1])
+again = [grant["key"] for grant in builder.inbox(after=told["inbox"]["latest"])]
+print(json.dumps({
+    "before": before["inbox"]["changed"], "told": told["inbox"]["changed"], "again": again,
+    "fields": sorted(told),
+}))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(answer, {
+    before: false,
+    told: true,
+    again: ["plan"],
+    fields: ["heartbeat_interval_seconds", "inbox"],
+  });
+});
+
+Deno.test("Python: inbox(wait=True) where a wait is cut off, or is longer than the deployment takes → the next is shorter; tried longer after ten", async () => {
+  const answer = await python(
+    `
+import agent_files
+def broken(code="network_error"):
+    return AgentError(code, "Broken.", retryable=True)
+length = agent_files._WaitLength()
+seen = [length.seconds]
+for elapsed, error in [(2, broken()), (60, broken("upstream_unavailable")), (60.2, broken()),
+                       (170, broken())]:
+    length.failed(elapsed, error)
+    seen.append(length.seconds)
+for _ in range(9):
+    length.answered(50)
+length.answered(3)
+seen.append(length.seconds)
+length.answered(50)
+seen.append(length.seconds)
+
+asked = []
+def exchange(method, path, body, seconds, limit):
+    asked.append(json.loads(body).get("wait_seconds"))
+    if asked[-1] == 140:
+        raise AgentError("invalid_request", "Wrong.", status=422,
+                         details={"issues": [{"path": "wait_seconds", "message": "Too long."}]})
+    page = {"grants": [], "latest": "1:1:", "next_cursor": None}
+    return ({**page, "grants": [{"grant_id": "g", "from_agent": "x"}]} if asked[-1] else page), None
+builder._exchange = exchange
+next(builder.inbox(wait=True))
+print(json.dumps({"seen": seen, "asked": asked}))
+`,
+    await twoAgents(),
+  );
+  assert.deepEqual(answer, {
+    seen: [140, 140, 140, 54, 48, 48, 72],
+    asked: [null, 140, 50],
+  });
+});

@@ -24,7 +24,7 @@ export class WaitLength {
     return this.#seconds;
   }
 
-  /** A request that waited has failed after this time: it was cut off, or something is wrong. */
+  /** A request that waited has failed after this time, because it was cut off or otherwise. */
   failed(elapsedSeconds: number, error: AgentError): void {
     const isCut = error.retryable && error.code !== "upstream_unavailable" &&
       error.code !== "rate_limited";
