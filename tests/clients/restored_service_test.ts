@@ -3,15 +3,23 @@ import assert from "node:assert/strict";
 import { AgentError, AgentFiles } from "../../clients/typescript/src/index.ts";
 import { python } from "./python/run.ts";
 
-/** A service that gives these answers, one after another, and what it was asked. */
+/**
+ * A service that gives these answers, one after another, and what it was asked. Without `hasWait`,
+ * it is a deployment that lacks /wait.
+ */
 async function withService(
   answers: readonly object[],
   use: (url: string, asked: readonly object[]) => Promise<void>,
+  { hasWait = false } = {},
 ): Promise<void> {
   const left = [...answers];
   const asked: object[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
-    asked.push(await request.json());
+    const body = await request.json();
+    if (request.url.endsWith("/wait") && !hasWait) {
+      return Response.json({ error: { ...EXPIRED.error, code: "not_found" } }, { status: 404 });
+    }
+    asked.push(body);
     const answer = left.shift() ?? { grants: [], events: [], latest: "end", more: false };
     return "error" in answer
       ? Response.json(answer, { status: 422 })
@@ -54,8 +62,16 @@ function take<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   })();
 }
 
-function positionsIn(asked: readonly object[]): unknown[] {
-  return asked.map((request) => (request as { after?: string }).after ?? null);
+interface Asked {
+  readonly after?: string;
+  readonly inbox_after?: string;
+  readonly events_after?: string;
+}
+
+function positionsIn(asked: readonly Asked[]): unknown[] {
+  return asked.map(({ after, inbox_after, events_after }) =>
+    after ?? inbox_after ?? events_after ?? null
+  );
 }
 
 Deno.test("TypeScript: inbox({wait}) and events({wait}) of a service that is restored → what is there is read once more, then on; both are told", async () => {
@@ -74,6 +90,21 @@ Deno.test("TypeScript: inbox({wait}) and events({wait}) of a service that is res
       assert.deepEqual(positionsIn(asked), [null, "p1", null, "q1"]);
       assert.deepEqual([restarts, positions], [1, ["p1", "q1"]]);
     });
+  }
+});
+
+Deno.test("TypeScript: the same where /wait tells of the restore", async () => {
+  const news = { latest: "q1", changed: true };
+  const told = { inbox: news, events: news, heartbeat_interval_seconds: 30 };
+  for (const kind of ["inbox", "events"] as const) {
+    const [first, expired, again, next] = kind === "inbox" ? INBOX : EVENTS;
+    await withService([first!, expired!, again!, told, next!], async (url, asked) => {
+      const files = new AgentFiles({ url, key: "ak_test" });
+      const found = await take<object>(files[kind]({ wait: true }));
+      const ids = found.map((item) => Object.values(item)[0].at(-1)).join("");
+      assert.equal(ids, kind === "inbox" ? "1213" : "1123");
+      assert.deepEqual(positionsIn(asked), [null, "p1", null, "q1", "q1"]);
+    }, { hasWait: true });
   }
 });
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { subject, waitSeconds } from "../fields.ts";
+import { noteOrdinary } from "../request_record.ts";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 import { configVersion as sentVersion } from "./config_version.ts";
 import {
@@ -108,6 +109,9 @@ export function createOperation(platform: Platform): Operation {
             events_after: news.events?.latest ?? null,
           }),
         }, { seconds: input.wait_seconds, caller, request, slot });
+      const isNews = inbox?.changed || events?.changed ||
+        runs !== null && runs !== versionOf({ config_version });
+      if (input.wait_seconds === 0 && !isNews) noteOrdinary();
       return {
         ...(config_version !== null && { config_version: sentVersion(config_version) }),
         ...(inbox && { inbox }),
