@@ -136,7 +136,6 @@ artifactTest(
           "",
           "!",
           "grant_x",
-          `grant_${"0".repeat(32)}`,
           "L2E",
           "_w",
           "zzzzz",
