@@ -119,9 +119,19 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
   };
 }
 
+/** What the `inspect_deployment` of an older schema does not tell. */
+const UNTOLD = {
+  bucket_versioning: null,
+  functions: {},
+  missing_structure: [],
+  policies: [],
+  unprotected_storage: [],
+};
+
 /** What the database told, or null. */
 export function inspected({ inspection }: Facts): DatabaseFacts | null {
-  return inspection.status === 200 ? inspection.body as DatabaseFacts : null;
+  if (inspection.status !== 200) return null;
+  return { ...UNTOLD, ...inspection.body as Omit<DatabaseFacts, keyof typeof UNTOLD> };
 }
 
 /** PostgreSQL's insufficient_privilege. */

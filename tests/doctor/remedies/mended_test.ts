@@ -90,6 +90,20 @@ Deno.test("the schema of a release before this one: many functions differ → on
   assert.match(complaints[0]!.paste!.text, /db push --remote$/);
 });
 
+Deno.test("the schema of an earlier checkout, whose inspect_deployment tells less → one fault, that the functions are older", async () => {
+  await using deployment = await Deployment.open();
+  const complaints = await deployment.complaintsThrough(async ({ path }, forward) => {
+    if (!path.endsWith("/rpc/inspect_deployment")) return undefined;
+    const told = await (await forward()).json();
+    for (const field of ["functions", "missing_structure", "policies", "unprotected_storage"]) {
+      delete told[field];
+    }
+    return Response.json(told);
+  });
+  assert.deepEqual(complaints.map(({ check }) => check), ["schema"]);
+  assert.match(complaints[0]!.message, /^The schema is older than this checkout, /);
+});
+
 Deno.test("what the migrations made → all of it is recorded", async () => {
   await using deployment = await Deployment.open();
   const unrecorded = await deployment.sql`
