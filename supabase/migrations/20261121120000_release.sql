@@ -10396,9 +10396,7 @@ as $$
     select o.object_name, s.created_at
     from artifacts.orphans o
     cross join lateral (
-      select i.created_at from storage.objects i
-      where i.bucket_id = artifacts.bucket() and i.name = o.object_name
-      limit 1
+      select i.created_at from artifacts.current_objects i where i.name = o.object_name limit 1
     ) s
     where s.created_at > (select e.begun_at from agents.epochs e)
     order by o.object_name

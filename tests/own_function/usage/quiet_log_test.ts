@@ -40,7 +40,7 @@ artifactTest(
 );
 
 artifactTest(
-  "heartbeats that tell nothing new → no line; one that tells of a new configuration, and one that fails → a line each",
+  "heartbeats and /wait that tell nothing new → no line; one that tells of a new configuration, and one that fails → a line each",
   async ({ planner }) => {
     await using proxy = startProxy(SUPABASE_URL);
     await using own = await startOwnFunction({ name: "agent-mesh", supabaseUrl: proxy.url });
@@ -53,6 +53,10 @@ artifactTest(
     const { body: { config_version } } = await beat();
     await beat({ config_version });
     await beat({ config_version, wait_seconds: 1 });
+    for (const wait of [{}, { wait_seconds: 1 }]) {
+      const body = { config_version, ...wait };
+      assert.equal((await own.post("/wait", { as: planner, body })).status, 200);
+    }
     assert.deepEqual(await loggedPaths(own), ["/peer/register"]);
 
     await beat({ config_version: 0 });
