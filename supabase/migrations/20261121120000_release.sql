@@ -1498,7 +1498,7 @@ comment on function public.list_artifacts(jsonb, text, text, integer, text) is
   'last_key is not null, the next page begins after it. A page may be short or empty before the '
   'last. Raises forbidden, invalid_request.';
 
--- schemas/artifacts/bucket.sql
+-- schemas/artifacts/storage/bucket.sql
 
 -- The bucket in Storage, and which rows of Storage are its objects. No other file reads Storage's
 -- tables.
@@ -1624,7 +1624,7 @@ comment on function public.check_bucket() is
   'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. Raises '
   'misconfigured.';
 
--- schemas/artifacts/objects.sql
+-- schemas/artifacts/storage/objects.sql
 
 -- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
 -- allowed. A user's `key` is never part of a path.
@@ -2715,7 +2715,7 @@ comment on function public.discard_registration(jsonb, text) is
   'Takes back a registration whose answer could not be given. Needs no authentication: the '
   'registration was authenticated, and nobody else knows its id.';
 
--- schemas/artifacts/verifications.sql
+-- schemas/artifacts/verification/verifications.sql
 
 -- Verifying the bytes of an artifact. /commit takes several steps, so that no transaction stays
 -- open while bytes are read:
@@ -3005,7 +3005,7 @@ comment on function public.release_commit(text, uuid) is
   'it to expire. Returns {released, upload_version: the upload''s version in Storage, null if '
   'there is no upload or the lease was lost}.';
 
--- schemas/artifacts/verdicts.sql
+-- schemas/artifacts/verification/verdicts.sql
 
 -- The end of a verification: compares what was observed with what was registered.
 
@@ -3903,7 +3903,7 @@ comment on function public.open_artifact(jsonb, text, integer, text, text, bigin
   'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
   'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';
 
--- schemas/artifacts/sweep_schedule.sql
+-- schemas/artifacts/retention/sweep_schedule.sql
 
 -- When the sweep runs. The database can schedule it if the project has pg_cron, pg_net and two
 -- secrets in its Vault. Extensions are named only in dynamic SQL, so that this file applies without
@@ -4001,7 +4001,7 @@ exception when object_not_in_prerequisite_state then
 end
 $$;
 
--- schemas/artifacts/retention.sql
+-- schemas/artifacts/retention/retention.sql
 
 -- Retention, in steps. Each is a separate call and transaction that touches a bounded number of
 -- rows, can be repeated after a crash at any point, and can run several times at once. After
@@ -4404,7 +4404,7 @@ comment on function public.read_artifacts_metrics(jsonb) is
   'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, oldest_event_at}; times are seconds since 1970, or '
   'null. Raises unauthenticated, forbidden.';
 
--- schemas/artifacts/dead_objects.sql
+-- schemas/artifacts/retention/dead_objects.sql
 
 -- What the sweep must remove from the bucket: objects of ended artifacts, other dead objects, and
 -- orphans. A dead object never becomes live again, so an outdated list of them does no harm.
@@ -4689,7 +4689,7 @@ comment on function public.find_dead_objects(jsonb, integer, boolean) is
   'was found has counted at most 5% orphans. If there are more, none is listed and orphans_held '
   'says how many, unless remove_many_orphans. Raises forbidden for an agent.';
 
--- schemas/artifacts/surplus_uploads.sql
+-- schemas/artifacts/retention/surplus_uploads.sql
 
 -- An upload URL pins no size and works for two hours, whatever becomes of its artifact. The sweep
 -- removes what it brings, and whoever has the URL may bring it again. So what was seen there counts
@@ -4780,7 +4780,7 @@ comment on function public.count_surplus_uploads(jsonb) is
   'removed, and clears excess that was not seen again for an hour. Returns {looked_at: how many '
   'artifacts}. Raises forbidden for an agent.';
 
--- schemas/artifacts/consistency.sql
+-- schemas/artifacts/storage/consistency.sql
 
 -- What `deno task fsck` shows: contradictions between the rows and the bucket. Only restoring one
 -- without the other, or editing the bucket by hand, can cause them. What the sweep has not removed
@@ -4950,7 +4950,7 @@ comment on function public.list_wrong_totals(text[]) is
   '[{agent_id, kept | null, counted}]. It reads all of their rows. Use it for agents whose sum '
   'over pages seems wrong: changes between pages are counted twice or not at all.';
 
--- schemas/artifacts/lost_bytes.sql
+-- schemas/artifacts/storage/lost_bytes.sql
 
 -- Artifacts whose bytes Storage has lost. `deno task fsck --bytes` asks Storage, because rows of
 -- storage.objects do not tell: they stay when the bytes behind them go.
@@ -5450,7 +5450,7 @@ comment on function mesh.record_sight(jsonb, text, text, text, text[]) is
   'Appends to agents.events that an agent and each of the others now see each other '
   '(peer.appeared), or no longer do (peer.vanished). One event is for both agents.';
 
--- schemas/mesh/rules.sql
+-- schemas/mesh/rules/rules.sql
 
 -- Access rules: who may reach whom. On the wire they are called acls.
 
@@ -5569,7 +5569,7 @@ return json_build_object(
 );
 comment on function mesh.put_rule_json(mesh.rules, boolean, text) is 'The answer of /acl/put.';
 
--- schemas/mesh/declined_requests.sql
+-- schemas/mesh/rules/declined_requests.sql
 
 -- Requests that the other side declined: it revoked them without having agreed. For a day after
 -- that, the agent that asked may ask again, but it has no effect.
@@ -5679,7 +5679,7 @@ comment on function mesh.forget_declined(mesh.rules) is
   'Clears the record that a request was declined: the agent that declined it has put the rule, or '
   'the operator has.';
 
--- schemas/mesh/rule_limits.sql
+-- schemas/mesh/rules/rule_limits.sql
 
 -- How many rules and requests an agent may have.
 
@@ -6280,7 +6280,7 @@ comment on function public.read_heartbeat(jsonb, text) is
   'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
   'forbidden, invalid_request, peer_not_found.';
 
--- schemas/mesh/rule_changes.sql
+-- schemas/mesh/rules/rule_changes.sql
 
 -- Agreeing to a rule, and revoking it.
 
@@ -8506,7 +8506,7 @@ comment on function public.remove_agent(text, boolean, integer) is
   'as many artifacts, so that no agent holds too much for one call: while remaining is true, call '
   'it again. Returns how many of each it ended. Idempotent.';
 
--- schemas/operator/erased_events.sql
+-- schemas/operator/erasures/erased_events.sql
 
 -- What an erasure does to the log of events. It replaces a name, and leaves everything else: which
 -- events there were, in which order, when, and of which type. Each step writes one event,
@@ -8717,7 +8717,7 @@ comment on function public.check_erasure(text) is
   'Whether the events that an erasure altered are still there in their order, as their digests say: '
   '{pseudonym, steps, altered, holds}. Once events are forgotten by age, it does not hold.';
 
--- schemas/operator/erasures.sql
+-- schemas/operator/erasures/erasures.sql
 
 -- Erasing an agent: what names it goes, or names a pseudonym.
 
@@ -10057,7 +10057,7 @@ comment on function public.list_all_grants(integer, text, text, text, text) is
   '{found: [{grant_id, artifact_id, key, from_agent, to_agent | null, granted_at, expires_at, '
   'max_downloads | null, downloads}], next: where the next page begins | null}.';
 
--- schemas/operator/structure.sql
+-- schemas/operator/deployment/structure.sql
 
 -- What protects and speeds up our tables: row level security, constraints, indexes and triggers.
 -- The migrations record what they made, so that the doctor can tell what is missing since.
@@ -10153,7 +10153,7 @@ $$;
 comment on function agents.missing_structure() is
   'What was recorded and is gone, changed names aside: [{part, statement that makes it again}].';
 
--- schemas/operator/exposure.sql
+-- schemas/operator/deployment/exposure.sql
 
 -- Who besides service_role can reach the bucket or our tables, as far as the catalogue tells.
 
@@ -10230,7 +10230,7 @@ comment on function agents.function_digests(text[]) is
   'The MD5 of the body of each of our functions, by its name with its schema. operations: our '
   'functions in public, which may hold those of others.';
 
--- schemas/operator/deployment.sql
+-- schemas/operator/deployment/deployment.sql
 
 -- Compares this database with a checkout of the project, for `deno task doctor`.
 
@@ -10324,7 +10324,7 @@ comment on function public.inspect_deployment(text[]) is
   'sweep_schedule}. A digest of a migration is the MD5 of its text without white space and '
   'semicolons.';
 
--- schemas/operator/restores.sql
+-- schemas/operator/restores/restores.sql
 
 -- After a restore: the operator's `deno task after-restore` calls this before anything else.
 
@@ -10372,7 +10372,7 @@ comment on function public.after_restore() is
   'becomes position_expired, and every config_version is raised beyond any that was ever handed '
   'out. Returns {epoch, begun_at, first_config_version}.';
 
--- schemas/operator/restore_signs.sql
+-- schemas/operator/restores/restore_signs.sql
 
 -- Signs that this database was restored from a backup and after_restore was not called since, for
 -- `deno task doctor`; and what `deno task after-restore` lists.

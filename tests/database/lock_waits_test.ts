@@ -183,6 +183,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "create_agent_key",
     "create_agent_keys",
     "end_artifacts",
+    "erase_agent",
     "find_dead_objects",
     "forget_ended",
     "forget_events",
@@ -196,6 +197,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "revoke_agent_key",
     "revoke_agent_keys",
     "schedule_sweep",
+    "set_agent_quota",
     "settle_changes",
     "settle_reads",
   ]);

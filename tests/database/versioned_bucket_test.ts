@@ -144,13 +144,13 @@ Deno.test("a bucket that keeps versions → /health is 503 misconfigured, the do
   });
 });
 
-Deno.test("no schema file but artifacts/bucket.sql reads Storage's tables", async () => {
+Deno.test("no schema file but artifacts/storage/bucket.sql reads Storage's tables", async () => {
   const naming = (await readSchemaFiles())
     .filter(({ text }) =>
       /\b(?:from|join|into) storage\.(?:objects|buckets)\b/.test(text.replaceAll(/--.*$/gm, ""))
     )
     .map(({ path }) => path);
-  assert.deepEqual(naming, ["schemas/artifacts/bucket.sql"]);
+  assert.deepEqual(naming, ["schemas/artifacts/storage/bucket.sql"]);
 });
 
 async function publish({ ask }: OwnStack): Promise<{ artifact_id: string }> {

@@ -1,5 +1,5 @@
 /**
- * Where objects lie, as far as it is decided here; `supabase/schemas/artifacts/objects.sql` says
+ * Where objects lie, as far as it is decided here; `supabase/schemas/artifacts/storage/objects.sql` says
  * the same, and all the rest.
  */
 
