@@ -1,6 +1,6 @@
 /**
- * Where objects lie, as far as it is decided here; `supabase/schemas/artifacts/storage/objects.sql` says
- * the same, and all the rest.
+ * Where objects lie, as far as it is decided here.
+ * `supabase/schemas/artifacts/storage/objects.sql` says the same, and all the rest.
  */
 
 /** The private bucket that a migration makes. */
