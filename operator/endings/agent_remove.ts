@@ -57,7 +57,7 @@ await runTask({
     const counts = Object.fromEntries(
       Object.entries(holds).map(([name, count]) => [name, count ?? 0]),
     );
-    const what = `${inCounts(counts)} of ${agentId}, some of which may have ended already`;
+    const what = `${inCounts(counts)} of ${agentId} (some may have ended already)`;
     if (values["dry-run"]) {
       return await output.value(
         { agent_id: agentId!, would_end: counts },

@@ -8508,9 +8508,9 @@ comment on function public.remove_agent(text, boolean, integer) is
 
 -- schemas/operator/erasures/erased_events.sql
 
--- What an erasure does to the log of events. It replaces a name, and leaves everything else: which
--- events there were, in which order, when, and of which type. Each step writes one event,
--- agent.erased, with a digest of what must not change.
+-- What an erasure does to the log of events. It replaces a name, and leaves everything else: the
+-- events, their order, times and types. Each step writes one event, agent.erased, with a digest of
+-- what must not change.
 
 create function agents.is_pseudonym(name text) returns boolean
 language sql
@@ -8903,7 +8903,7 @@ begin
 end
 $$;
 comment on function agents.erase_rows(text, text, integer) is
-  'Erases up to max_entries rows of each kind of which an agent may have very many; returns the '
+  'Erases up to max_entries rows of each kind that can be very numerous; returns the '
   'largest number of one kind.';
 
 create function agents.erase_few(name text, pseudonym text) returns void

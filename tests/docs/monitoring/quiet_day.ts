@@ -38,7 +38,7 @@ export function ordinarySeries(minutes: number): AllSeries {
 }
 
 /**
- * Two isolates that answer in turns, of which one has refused and failed a lot long ago: each
+ * Two isolates that answer in turns. One has refused and failed a lot, long ago. Each
  * scrape meets the other one's counters.
  */
 export function isolatesInTurns(minutes: number): AllSeries {

@@ -38,7 +38,7 @@ const REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
   "rate_limited",
 ]);
 
-/** Stores counts; `activity` is null where there is none. */
+/** Stores counts; `activity` is null if nothing was counted. */
 type WriteCounts = (
   entries: readonly UsageEntry[],
   activity: ActivityCounts | null,

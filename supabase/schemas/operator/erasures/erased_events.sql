@@ -1,6 +1,6 @@
--- What an erasure does to the log of events. It replaces a name, and leaves everything else: which
--- events there were, in which order, when, and of which type. Each step writes one event,
--- agent.erased, with a digest of what must not change.
+-- What an erasure does to the log of events. It replaces a name, and leaves everything else: the
+-- events, their order, times and types. Each step writes one event, agent.erased, with a digest of
+-- what must not change.
 
 create function agents.is_pseudonym(name text) returns boolean
 language sql

@@ -182,7 +182,7 @@ begin
 end
 $$;
 comment on function agents.erase_rows(text, text, integer) is
-  'Erases up to max_entries rows of each kind of which an agent may have very many; returns the '
+  'Erases up to max_entries rows of each kind that can be very numerous; returns the '
   'largest number of one kind.';
 
 create function agents.erase_few(name text, pseudonym text) returns void
