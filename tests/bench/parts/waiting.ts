@@ -1,6 +1,6 @@
 /** How long after a change its waiters are told, with many who wait in one process. */
 import { Agent, request } from "undici";
-import { agentKeyOf, artifactIdOf, peerIdOf } from "../fill/cast.ts";
+import { agentKeyOf, artifactIdOf, EPOCH, peerIdOf } from "../fill/cast.ts";
 import { quantile } from "../load/timing.ts";
 import type { FilledStack } from "./operations.ts";
 
@@ -42,7 +42,7 @@ interface WaitAnswer {
 }
 
 /** Positions before everything. */
-const FIRST_POSITIONS = { inbox_after: "3:3:", events_after: "3.0" };
+const FIRST_POSITIONS = { inbox_after: `${EPOCH}-3:3:`, events_after: `${EPOCH}-3.0` };
 
 /**
  * From one who is not among those that wait. The configuration of who may be reached changes with
