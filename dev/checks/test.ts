@@ -9,10 +9,11 @@ import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, stackEnvironment, startStack } from "../../local/stack/stack.ts";
 import { runProgramTask } from "../../local/command/run_task.ts";
 import { countTests, describeCounts } from "./test_counts.ts";
+import { withTestFiles } from "./test_files.ts";
 
 /**
- * Runs `deno test` with this program's arguments against a stack of its own. Resolves to the exit
- * code.
+ * Runs `deno test` with this program's arguments against a stack of its own; a folder stands for
+ * the test files below it. Resolves to the exit code.
  */
 async function main(): Promise<number> {
   const stopRequested = stopRequest();
@@ -46,7 +47,7 @@ async function runTests(stack: Stack, stopRequested: Promise<string>): Promise<n
       // `deno task ok` and `.ci/run` check the types of all files, once.
       "--no-check",
       `--junit-path=${stateFiles(stack.stateDir).testReport}`,
-      ...Deno.args,
+      ...await withTestFiles(Deno.args),
     ],
     env: { ...stackEnvironment(stack), STATE_DIR: stack.stateDir },
   }).spawn();

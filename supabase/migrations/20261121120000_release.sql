@@ -5006,8 +5006,8 @@ set search_path = ''
 as $$
 declare
   verdict record;
-  marked text[] := '{}';
-  unmarked text[] := '{}';
+  marked text[] := array[]::text[];
+  unmarked text[] := array[]::text[];
 begin
   perform artifacts.lock_sweep();
   for verdict in
@@ -5054,7 +5054,7 @@ declare
   repaired_agent text;
   kept artifacts.totals;
   counted artifacts.share;
-  repaired text[] := '{}';
+  repaired text[] := array[]::text[];
 begin
   perform artifacts.lock_sweep();
   for repaired_agent in
@@ -5154,7 +5154,7 @@ begin
       superseded_bytes = p.superseded_bytes + excluded.superseded_bytes,
       grants = p.grants + excluded.grants,
       surplus_bytes = p.surplus_bytes + excluded.surplus_bytes;
-  return '{}';
+  return '{}'::json;
 end
 $$;
 comment on function public.repair_project_totals() is
@@ -8947,7 +8947,6 @@ declare
   chosen constant text := coalesce(
     erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
   );
-  removal json;
   most integer;
   erased_events integer;
   mentions jsonb;
@@ -8959,7 +8958,7 @@ begin
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
   -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
-  removal := public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
+  perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   perform agents.erase_counted(erase_agent.agent_id);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
   perform agents.erase_few(erase_agent.agent_id, chosen);

@@ -8,6 +8,7 @@ import {
   assertError,
   createAgent,
   headersOf,
+  succeed,
   SUPABASE_URL,
 } from "../../conformance/client.ts";
 import { jwtSecret } from "../../storage/own_bucket.ts";
@@ -72,8 +73,13 @@ function userScenario(functionName: FunctionName): Scenario {
   };
 }
 
-/** Of an agent with a peer, so that it is a heartbeat as well. */
+/**
+ * Of an agent with a peer, so that it is a heartbeat as well. Both functions have the same code, so
+ * only one of them is made to wait at each fault.
+ */
 function waitScenario(functionName: FunctionName): Scenario {
+  // What changes is looked for once a second, from a second after the heartbeat is recorded on.
+  const wait = functionName === "agent-artifacts" ? { wait_seconds: 2 } : {};
   return {
     functionName,
     path: "/wait",
@@ -82,8 +88,8 @@ function waitScenario(functionName: FunctionName): Scenario {
       const waiter = await createAgent("waiter");
       await join(waiter);
       const { config_version } = await netmapOf(waiter);
-      // What changes is looked for once a second, from a second after the heartbeat is recorded on.
-      const body = { config_version, inbox_after: "3:3:", wait_seconds: 4 };
+      const inbox = await succeed<{ latest: string }>("/agent-artifacts/inbox", { as: waiter });
+      const body = { config_version, inbox_after: inbox.latest, ...wait };
       return {
         request: { as: waiter, body },
         holds: async () => assert.equal((await netmapOf(waiter)).peers[0]?.online, true),

@@ -52,8 +52,8 @@ set search_path = ''
 as $$
 declare
   verdict record;
-  marked text[] := '{}';
-  unmarked text[] := '{}';
+  marked text[] := array[]::text[];
+  unmarked text[] := array[]::text[];
 begin
   perform artifacts.lock_sweep();
   for verdict in
@@ -100,7 +100,7 @@ declare
   repaired_agent text;
   kept artifacts.totals;
   counted artifacts.share;
-  repaired text[] := '{}';
+  repaired text[] := array[]::text[];
 begin
   perform artifacts.lock_sweep();
   for repaired_agent in
@@ -200,7 +200,7 @@ begin
       superseded_bytes = p.superseded_bytes + excluded.superseded_bytes,
       grants = p.grants + excluded.grants,
       surplus_bytes = p.surplus_bytes + excluded.surplus_bytes;
-  return '{}';
+  return '{}'::json;
 end
 $$;
 comment on function public.repair_project_totals() is

@@ -226,7 +226,6 @@ declare
   chosen constant text := coalesce(
     erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
   );
-  removal json;
   most integer;
   erased_events integer;
   mentions jsonb;
@@ -238,7 +237,7 @@ begin
       detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
   end if;
   -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
-  removal := public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
+  perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
   perform agents.erase_counted(erase_agent.agent_id);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
   perform agents.erase_few(erase_agent.agent_id, chosen);
