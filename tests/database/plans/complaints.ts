@@ -22,8 +22,8 @@ function grows(table: string): boolean {
 }
 
 /**
- * What the calls do that they must not, in words. The tables are `size` times as large as those that
- * the bounds were measured in: what reads a whole table reads as many times more, and nothing else.
+ * What the calls do that they must not, in words. The tables are `size` times as large as those in
+ * which the bounds were measured: a call that reads a whole table may read as many times more.
  */
 export async function complaintsIn(sql: postgres.Sql, { size = 1 } = {}): Promise<string[]> {
   const explainer = await openExplainer(await urlOf(sql));
