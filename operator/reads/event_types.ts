@@ -7,6 +7,7 @@ export const EVENT_TYPES: readonly string[] = [
   ...MESH_EVENT_TYPES,
   "agent.erased",
   "agent.limited",
+  "agent.tagged",
   "agent.readmitted",
   "agent.removed",
   "epoch.begun",

@@ -820,6 +820,43 @@ comment on function public.readmit_agent(text) is
   'Lets the users of a removed agent call again. What the removal ended stays ended. Idempotent: '
   '{"readmitted": false} if the agent is not removed.';
 
+-- schemas/agents/tags.sql
+
+-- Tags of agents, by which grants and the policy name many agents at once. They come from the
+-- operator and from enrolments, never from a request of the agent. operator/tags.sql sets them.
+
+create domain agents.tag as text collate "C"
+  constraint tag_is_well_formed check (length(value) <= 67 and value ~ '^tag:[a-z0-9][a-z0-9-]*$');
+comment on domain agents.tag is 'A tag of an agent, such as tag:builder.';
+
+create table agents.agent_tags (
+  agent_id agents.agent_id not null,
+  tag agents.tag not null,
+  enrolment_id text collate "C",
+  transaction_id xid8 not null default pg_current_xact_id(),
+
+  constraint an_agent_has_a_tag_once primary key (agent_id, tag)
+);
+comment on table agents.agent_tags is 'Which agents have which tags.';
+comment on column agents.agent_tags.enrolment_id is
+  'The enrolment that gave the tag and can take it away; null: the operator did.';
+comment on column agents.agent_tags.transaction_id is
+  'Tells which tags an agent was given since an earlier look: those that its snapshot did not see.';
+
+create index agent_tags_by_tag on agents.agent_tags (tag, agent_id);
+create index agent_tags_by_enrolment on agents.agent_tags (enrolment_id, agent_id)
+  where enrolment_id is not null;
+
+create function agents.tags_of(agent_id text) returns text[]
+language sql
+stable
+begin atomic
+  select coalesce(array_agg(t.tag::text order by t.tag), '{}')
+  from agents.agent_tags t
+  where t.agent_id = tags_of.agent_id;
+end;
+comment on function agents.tags_of(text) is 'The tags of an agent, in byte order.';
+
 -- schemas/agents/callers.sql
 
 -- Identifies the caller. Every operation takes `caller` as its first argument, so authentication is
@@ -981,21 +1018,25 @@ declare
   answer json;
 begin
   if caller_agent is null then
-    return json_build_object('kind', 'operator', 'agent_id', null, 'key_id', null, 'expires_at', null);
+    return json_build_object(
+      'kind', 'operator', 'agent_id', null, 'key_id', null, 'expires_at', null, 'tags', json_build_array()
+    );
   end if;
   if describe_caller.caller ->> 'kind' = 'user' then
     return json_build_object(
       'kind', 'user',
       'agent_id', caller_agent,
       'key_id', null,
-      'expires_at', agents.iso_timestamp((describe_caller.caller ->> 'expires_at')::timestamptz)
+      'expires_at', agents.iso_timestamp((describe_caller.caller ->> 'expires_at')::timestamptz),
+      'tags', to_json(agents.tags_of(caller_agent))
     );
   end if;
   select json_build_object(
     'kind', 'agent',
     'agent_id', k.agent_id,
     'key_id', k.key_id,
-    'expires_at', agents.iso_timestamp(k.expires_at)
+    'expires_at', agents.iso_timestamp(k.expires_at),
+    'tags', to_json(agents.tags_of(caller_agent))
   ) into answer
   from agents.keys k
   where k.key_hash = describe_caller.caller ->> 'key_hash';
@@ -1003,7 +1044,7 @@ begin
 end
 $$;
 comment on function public.describe_caller(jsonb) is
-  'How the service identifies a caller: {kind, agent_id, key_id, expires_at}. A user has no '
+  'How the service identifies a caller: {kind, agent_id, key_id, expires_at, tags}. A user has no '
   'key_id, and expires_at is the token''s. Raises unauthenticated.';
 
 create function public.check_operator(caller jsonb) returns json
@@ -8330,6 +8371,97 @@ comment on function public.set_agent_quota(text, bigint) is
   'How many bytes an agent''s files may have together (0: any number; null: as the project''s '
   'setting says). Files that are there stay. Raises invalid_request.';
 
+-- schemas/operator/tags.sql
+
+-- Changing the tags of agents.
+
+create function agents.replace_tags(
+  caller jsonb,
+  agent_id text,
+  tags text[],
+  enrolment_id text default null
+) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  max_tags constant integer := 32;
+  tags_before constant text[] := agents.tags_of(replace_tags.agent_id);
+  tags_after text[];
+  added text[];
+  removed text[];
+begin
+  delete from agents.agent_tags t
+  where t.agent_id = replace_tags.agent_id
+    and t.tag <> all (replace_tags.tags)
+    -- An enrolment takes away only what it gave; the operator anything.
+    and (replace_tags.enrolment_id is null or t.enrolment_id = replace_tags.enrolment_id);
+  insert into agents.agent_tags (agent_id, tag, enrolment_id)
+  select distinct replace_tags.agent_id, g.tag, replace_tags.enrolment_id
+  from unnest(replace_tags.tags) as g (tag)
+  on conflict do nothing;
+
+  tags_after := agents.tags_of(replace_tags.agent_id);
+  if cardinality(tags_after) > max_tags then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'tags', 'maximum', max_tags);
+  end if;
+  added := array(select a from unnest(tags_after) a except select b from unnest(tags_before) b);
+  removed := array(select b from unnest(tags_before) b except select a from unnest(tags_after) a);
+  if cardinality(added || removed) > 0 then
+    perform agents.record_event(
+      replace_tags.caller, null, 'agent.tagged', replace_tags.agent_id, null,
+      jsonb_build_object('tags', tags_after, 'added', added, 'removed', removed)
+    );
+  end if;
+  return tags_after;
+end
+$$;
+comment on function agents.replace_tags(jsonb, text, text[], text) is
+  'Makes these the tags of an agent; returns the tags that it has now. Of an enrolment: the tags '
+  'that came from it, beside those of the operator. Call it under end_access(agent_id). Raises '
+  'limit_exceeded.';
+
+create function public.set_agent_tags(agent_id text, tags text[]) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  if set_agent_tags.agent_id is null
+    or set_agent_tags.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
+  then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
+  end if;
+  if set_agent_tags.tags is null or exists (
+    select
+    from unnest(set_agent_tags.tags) as g (tag)
+    where g.tag is null or g.tag !~ '^tag:[a-z0-9][a-z0-9-]{0,62}$'
+  ) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "tags", "message": "Each must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit."}]}';
+  end if;
+
+  perform agents.end_access(set_agent_tags.agent_id);
+  return json_build_object(
+    'agent_id', set_agent_tags.agent_id,
+    'tags', agents.replace_tags(
+      '{"kind": "operator"}', set_agent_tags.agent_id, set_agent_tags.tags
+    )
+  );
+end
+$$;
+comment on function public.set_agent_tags(text, text[]) is
+  'Makes these the tags of an agent, in the place of those that it has: {agent_id, tags}. Those '
+  'that come from its enrolment come again with its next one. Raises invalid_request, '
+  'limit_exceeded.';
+
 -- schemas/operator/removals.sql
 
 -- Removing an agent: ends everything that gives it access, or by which it gives access.
@@ -8481,6 +8613,7 @@ begin
     remove_agent.agent_id, remove_agent.keep_artifacts, remove_agent.max_entries
   );
   delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
+  perform agents.replace_tags(operator, remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then
@@ -8789,6 +8922,7 @@ as $$
       + (select count(*) from mesh.config_versions v where v.agent_id = name)
       + (select count(*) from mesh.censuses c where c.after_agent = name)
       + (select count(*) from agents.removed_agents r where r.agent_id = name)
+      + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
@@ -10493,6 +10627,7 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
+grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.events to service_role;
 grant select on agents.structure to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
@@ -10528,6 +10663,7 @@ grant select, insert, update, delete on mesh.censuses to service_role;
 alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
+alter table agents.agent_tags enable row level security;
 alter table agents.events enable row level security;
 alter table agents.structure enable row level security;
 alter table agents.reads enable row level security;
@@ -10670,6 +10806,7 @@ declare
     'public.schedule_sweep',
     'public.reencrypt_psks',
     'public.set_agent_quota',
+    'public.set_agent_tags',
     'public.remove_agent',
     'public.erase_agent',
     'public.readmit_agent',

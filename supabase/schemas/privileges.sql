@@ -9,6 +9,7 @@ revoke all on all tables in schema agents, artifacts, mesh from public, anon, au
 grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
+grant select, insert, update, delete on agents.agent_tags to service_role;
 grant select, insert, update, delete on agents.events to service_role;
 grant select on agents.structure to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
@@ -44,6 +45,7 @@ grant select, insert, update, delete on mesh.censuses to service_role;
 alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
+alter table agents.agent_tags enable row level security;
 alter table agents.events enable row level security;
 alter table agents.structure enable row level security;
 alter table agents.reads enable row level security;
@@ -186,6 +188,7 @@ declare
     'public.schedule_sweep',
     'public.reencrypt_psks',
     'public.set_agent_quota',
+    'public.set_agent_tags',
     'public.remove_agent',
     'public.erase_agent',
     'public.readmit_agent',

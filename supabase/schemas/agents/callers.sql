@@ -157,21 +157,25 @@ declare
   answer json;
 begin
   if caller_agent is null then
-    return json_build_object('kind', 'operator', 'agent_id', null, 'key_id', null, 'expires_at', null);
+    return json_build_object(
+      'kind', 'operator', 'agent_id', null, 'key_id', null, 'expires_at', null, 'tags', json_build_array()
+    );
   end if;
   if describe_caller.caller ->> 'kind' = 'user' then
     return json_build_object(
       'kind', 'user',
       'agent_id', caller_agent,
       'key_id', null,
-      'expires_at', agents.iso_timestamp((describe_caller.caller ->> 'expires_at')::timestamptz)
+      'expires_at', agents.iso_timestamp((describe_caller.caller ->> 'expires_at')::timestamptz),
+      'tags', to_json(agents.tags_of(caller_agent))
     );
   end if;
   select json_build_object(
     'kind', 'agent',
     'agent_id', k.agent_id,
     'key_id', k.key_id,
-    'expires_at', agents.iso_timestamp(k.expires_at)
+    'expires_at', agents.iso_timestamp(k.expires_at),
+    'tags', to_json(agents.tags_of(caller_agent))
   ) into answer
   from agents.keys k
   where k.key_hash = describe_caller.caller ->> 'key_hash';
@@ -179,7 +183,7 @@ begin
 end
 $$;
 comment on function public.describe_caller(jsonb) is
-  'How the service identifies a caller: {kind, agent_id, key_id, expires_at}. A user has no '
+  'How the service identifies a caller: {kind, agent_id, key_id, expires_at, tags}. A user has no '
   'key_id, and expires_at is the token''s. Raises unauthenticated.';
 
 create function public.check_operator(caller jsonb) returns json

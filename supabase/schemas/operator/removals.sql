@@ -147,6 +147,7 @@ begin
     remove_agent.agent_id, remove_agent.keep_artifacts, remove_agent.max_entries
   );
   delete from artifacts.blocked_senders b where b.agent_id = remove_agent.agent_id;
+  perform agents.replace_tags(operator, remove_agent.agent_id, '{}');
   delete from artifacts.agent_limits l where l.agent_id = remove_agent.agent_id;
 
   if is_newly_removed or peer_removed or revoked_keys + revoked_grants + deleted_artifacts > 0 then

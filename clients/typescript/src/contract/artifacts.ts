@@ -916,6 +916,8 @@ export interface operations {
             key_id: string | null;
             /** @description When this agent key or the user's token expires; null: never. */
             expires_at: string | null;
+            /** @description The agent's tags, which the operator and enrolments set. */
+            tags: string[];
           };
         };
       };

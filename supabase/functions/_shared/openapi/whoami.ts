@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { sentAgentId, sentTimestamp } from "../fields.ts";
+import { TAG } from "../tags.ts";
 import type { Components } from "./components.ts";
 import { errorResponses, jsonResponse } from "./responses.ts";
 
@@ -24,6 +25,10 @@ const whoami = z.object({
       description: "When this agent key or the user's token expires; null: never.",
       examples: [null],
     }),
+  tags: z.array(z.string().regex(TAG)).meta({
+    description: "The agent's tags, which the operator and enrolments set.",
+    examples: [["tag:builder"]],
+  }),
 });
 
 /** GET /whoami, as the document has it. */

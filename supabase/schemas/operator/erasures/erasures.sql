@@ -68,6 +68,7 @@ as $$
       + (select count(*) from mesh.config_versions v where v.agent_id = name)
       + (select count(*) from mesh.censuses c where c.after_agent = name)
       + (select count(*) from agents.removed_agents r where r.agent_id = name)
+      + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)

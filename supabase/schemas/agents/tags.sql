@@ -1,0 +1,34 @@
+-- Tags of agents, by which grants and the policy name many agents at once. They come from the
+-- operator and from enrolments, never from a request of the agent. operator/tags.sql sets them.
+
+create domain agents.tag as text collate "C"
+  constraint tag_is_well_formed check (length(value) <= 67 and value ~ '^tag:[a-z0-9][a-z0-9-]*$');
+comment on domain agents.tag is 'A tag of an agent, such as tag:builder.';
+
+create table agents.agent_tags (
+  agent_id agents.agent_id not null,
+  tag agents.tag not null,
+  enrolment_id text collate "C",
+  transaction_id xid8 not null default pg_current_xact_id(),
+
+  constraint an_agent_has_a_tag_once primary key (agent_id, tag)
+);
+comment on table agents.agent_tags is 'Which agents have which tags.';
+comment on column agents.agent_tags.enrolment_id is
+  'The enrolment that gave the tag and can take it away; null: the operator did.';
+comment on column agents.agent_tags.transaction_id is
+  'Tells which tags an agent was given since an earlier look: those that its snapshot did not see.';
+
+create index agent_tags_by_tag on agents.agent_tags (tag, agent_id);
+create index agent_tags_by_enrolment on agents.agent_tags (enrolment_id, agent_id)
+  where enrolment_id is not null;
+
+create function agents.tags_of(agent_id text) returns text[]
+language sql
+stable
+begin atomic
+  select coalesce(array_agg(t.tag::text order by t.tag), '{}')
+  from agents.agent_tags t
+  where t.agent_id = tags_of.agent_id;
+end;
+comment on function agents.tags_of(text) is 'The tags of an agent, in byte order.';

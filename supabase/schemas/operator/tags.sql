@@ -1,0 +1,88 @@
+-- Changing the tags of agents.
+
+create function agents.replace_tags(
+  caller jsonb,
+  agent_id text,
+  tags text[],
+  enrolment_id text default null
+) returns text[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  max_tags constant integer := 32;
+  tags_before constant text[] := agents.tags_of(replace_tags.agent_id);
+  tags_after text[];
+  added text[];
+  removed text[];
+begin
+  delete from agents.agent_tags t
+  where t.agent_id = replace_tags.agent_id
+    and t.tag <> all (replace_tags.tags)
+    -- An enrolment takes away only what it gave; the operator anything.
+    and (replace_tags.enrolment_id is null or t.enrolment_id = replace_tags.enrolment_id);
+  insert into agents.agent_tags (agent_id, tag, enrolment_id)
+  select distinct replace_tags.agent_id, g.tag, replace_tags.enrolment_id
+  from unnest(replace_tags.tags) as g (tag)
+  on conflict do nothing;
+
+  tags_after := agents.tags_of(replace_tags.agent_id);
+  if cardinality(tags_after) > max_tags then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'tags', 'maximum', max_tags);
+  end if;
+  added := array(select a from unnest(tags_after) a except select b from unnest(tags_before) b);
+  removed := array(select b from unnest(tags_before) b except select a from unnest(tags_after) a);
+  if cardinality(added || removed) > 0 then
+    perform agents.record_event(
+      replace_tags.caller, null, 'agent.tagged', replace_tags.agent_id, null,
+      jsonb_build_object('tags', tags_after, 'added', added, 'removed', removed)
+    );
+  end if;
+  return tags_after;
+end
+$$;
+comment on function agents.replace_tags(jsonb, text, text[], text) is
+  'Makes these the tags of an agent; returns the tags that it has now. Of an enrolment: the tags '
+  'that came from it, beside those of the operator. Call it under end_access(agent_id). Raises '
+  'limit_exceeded.';
+
+create function public.set_agent_tags(agent_id text, tags text[]) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  if set_agent_tags.agent_id is null
+    or set_agent_tags.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
+  then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
+  end if;
+  if set_agent_tags.tags is null or exists (
+    select
+    from unnest(set_agent_tags.tags) as g (tag)
+    where g.tag is null or g.tag !~ '^tag:[a-z0-9][a-z0-9-]{0,62}$'
+  ) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "tags", "message": "Each must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit."}]}';
+  end if;
+
+  perform agents.end_access(set_agent_tags.agent_id);
+  return json_build_object(
+    'agent_id', set_agent_tags.agent_id,
+    'tags', agents.replace_tags(
+      '{"kind": "operator"}', set_agent_tags.agent_id, set_agent_tags.tags
+    )
+  );
+end
+$$;
+comment on function public.set_agent_tags(text, text[]) is
+  'Makes these the tags of an agent, in the place of those that it has: {agent_id, tags}. Those '
+  'that come from its enrolment come again with its next one. Raises invalid_request, '
+  'limit_exceeded.';
