@@ -64,3 +64,6 @@ function normaliseTimestamp(text: string): string | null {
   if (Number.isNaN(instant.getTime()) || instant.toISOString() !== normalised) return null;
   return normalised;
 }
+
+/** A tag of an agent, by which grants and the policy name many agents at once. */
+export const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;

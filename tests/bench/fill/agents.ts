@@ -5,7 +5,7 @@ import { fillInChunks } from "./chunks.ts";
 
 /**
  * One agent key of each agent of the cast, of each peer, and of one agent per ten artifacts; as
- * many agents who were removed, and who have a quota of their own.
+ * many agents who were removed, and who have a quota and tags of their own.
  */
 export async function fillKeys(
   sql: postgres.Sql,
@@ -17,6 +17,11 @@ export async function fillKeys(
     transaction`
       insert into agents.removed_agents (agent_id)
       select 'removed-' || i from generate_series(${from}::integer, ${to}::integer - 1) i`);
+  await fillInChunks(sql, agents, (transaction, { from, to }) =>
+    transaction`
+      insert into agents.agent_tags (agent_id, tag)
+      select 'removed-' || i, 'tag:fleet-' || t
+      from generate_series(${from}::integer, ${to}::integer - 1) i, generate_series(1, 2) t`);
   await fillInChunks(sql, agents, (transaction, { from, to }) =>
     transaction`
       insert into artifacts.agent_limits (agent_id, quota_bytes)

@@ -31,7 +31,7 @@ for (const name of ["agent-artifacts", "agent-mesh"]) {
       const answer = await send(path, { headers: { authorization: `Bearer ${key}` } });
       assert.equal(answer.status, 200);
       assert.equal(answer.headers.get("cache-control"), "no-store");
-      assert.deepEqual(answer.body, { kind: "agent", agent_id: agent.id, ...known });
+      assert.deepEqual(answer.body, { kind: "agent", agent_id: agent.id, ...known, tags: [] });
     }
     await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
     assertUnauthenticated(await send(path, { headers: headersOf(agent) }));
@@ -45,6 +45,7 @@ for (const name of ["agent-artifacts", "agent-mesh"]) {
       agent_id: null,
       key_id: null,
       expires_at: null,
+      tags: [],
     });
   });
 

@@ -47,6 +47,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
     readsAll: ["agents.events"],
   }),
   call("set_agent_quota", { agent_id: OWNER, quota_bytes: 5 }),
+  call("set_agent_tags", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
   call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 3000, pages: 20_000 },
   }),

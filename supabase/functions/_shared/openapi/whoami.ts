@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { sentAgentId, sentTimestamp } from "../fields.ts";
-import { TAG } from "../tags.ts";
+import { sentAgentId, sentTimestamp, TAG } from "../fields.ts";
 import type { Components } from "./components.ts";
 import { errorResponses, jsonResponse } from "./responses.ts";
 
