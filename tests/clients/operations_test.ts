@@ -7,7 +7,13 @@ import { agentFiles, bytesIn, collect } from "./cast.ts";
 Deno.test("whoami() → the agent of the key, on both functions", async () => {
   const { agent, files } = await agentFiles("planner");
   const mesh = new AgentMesh({ url: SUPABASE_URL, key: agent.key });
-  const expected = { kind: "agent", agent_id: agent.id, key_id: agent.keyId, expires_at: null };
+  const expected = {
+    kind: "agent",
+    agent_id: agent.id,
+    key_id: agent.keyId,
+    expires_at: null,
+    tags: [],
+  };
   assert.deepEqual(await files.whoami(), expected);
   assert.deepEqual(await mesh.whoami(), expected);
 });

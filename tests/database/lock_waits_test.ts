@@ -198,6 +198,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "revoke_agent_keys",
     "schedule_sweep",
     "set_agent_quota",
+    "set_agent_tags",
     "settle_changes",
     "settle_reads",
   ]);
