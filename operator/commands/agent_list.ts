@@ -10,13 +10,14 @@ await runTask({
   example: "deno task agent:list --limit 20",
   options: {
     ended: { type: "boolean", help: "also agents that have nothing left" },
+    tag: { type: "string", value: "TAG", help: "only the agents that have this tag" },
     ...LIST_OPTIONS,
   },
   async run({ values }, output) {
     const limits = await readLimits();
     await showList<AgentRow>(output, {
       functionName: "list_agents",
-      parameters: { with_ended: values.ended === true },
+      parameters: { with_ended: values.ended === true, tag: values.tag ?? null },
       values,
     }, {
       by: { BYTES: ({ bytes }) => bytes },

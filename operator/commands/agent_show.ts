@@ -53,6 +53,7 @@ function describe(shown: Shown): string {
   const { peer } = shown;
   const facts = [
     ["agent", shown.agent_id],
+    ["tags", shown.tags.join(", ") || "none"],
     ["last used", instantCell(shown.last_used_at) || "not known"],
     ["artifacts", `${ofLimit(shown.artifacts, shown.max_artifacts)}, ${shown.pending} pending`],
     [

@@ -16,6 +16,7 @@ export interface AgentRow {
   readonly expired_keys: number;
   readonly revoked_keys: number;
   readonly last_used_at: string | null;
+  readonly tags: readonly string[];
   readonly pending: number;
   readonly artifacts: number;
   readonly bytes: number;

@@ -7617,7 +7617,10 @@ stable
 return jsonb_strip_nulls(jsonb_build_object(
   'other_agent_id', event.other_agent_id,
   'key_id', case when starts_with(event.object_id, 'key_') then event.object_id end,
-  'request_id', event.request_id
+  'request_id', event.request_id,
+  'tags', event.details -> 'tags',
+  'added', event.details -> 'added',
+  'removed', event.details -> 'removed'
 ));
 comment on function agents.facts_for_operator(agents.events) is
   'What only the operator is shown of an event. request_id is the request''s name in the request '
@@ -8408,8 +8411,12 @@ begin
       message = 'limit_exceeded',
       detail = json_build_object('limit', 'tags', 'maximum', max_tags);
   end if;
-  added := array(select a from unnest(tags_after) a except select b from unnest(tags_before) b);
-  removed := array(select b from unnest(tags_before) b except select a from unnest(tags_after) a);
+  added := array(
+    select a from unnest(tags_after) a where a <> all (tags_before) order by a collate "C"
+  );
+  removed := array(
+    select b from unnest(tags_before) b where b <> all (tags_after) order by b collate "C"
+  );
   if cardinality(added || removed) > 0 then
     perform agents.record_event(
       replace_tags.caller, null, 'agent.tagged', replace_tags.agent_id, null,
@@ -9548,87 +9555,9 @@ comment on function public.check_mesh(integer, text, integer, integer) is
   'rule_without_peer (other_agent_id; an active rule names the agent, and it has no peer), or '
   'endpoint_shared (endpoint, other_agent_id; another peer has the same endpoint).';
 
--- schemas/operator/agents.sql
+-- schemas/operator/keys.sql
 
--- What the operator sees of agents. An agent exists as soon as something names it, so listing
--- agents means walking over the tables that name them, from one name to the next.
---
--- Every list for the operator takes max_entries and `after`, and returns {found: […], next}. `next`
--- is the `after` of the next page, null if there are no more pages. A page may be short or empty
--- before the last.
-
-create function agents.next_name(after text) returns text
-language sql
-stable
-set search_path = ''
--- One look into an index each, however many rows name the same agent.
-as $$
-  select least(
-    (select min(k.agent_id) from agents.keys k where k.agent_id > next_name.after),
-    (select min(t.agent_id) from artifacts.totals t where t.agent_id > next_name.after),
-    (select min(g.to_agent) from artifacts.grants g where g.to_agent > next_name.after),
-    -- Every agent that ever had a peer or a rule.
-    (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
-    -- Signed-in users need no key.
-    (select min(u.agent_id) from agents.usage u where u.agent_id > next_name.after)
-  )
-$$;
-comment on function agents.next_name(text) is
-  'The first agent after a name, in byte order; null: none.';
-
-create function agents.holds_something(agent_id text) returns boolean
-language sql
-stable
-begin atomic
-  select exists (
-      select from agents.keys k
-      where k.agent_id = holds_something.agent_id
-        and k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > now())
-    )
-    or exists (
-      select from artifacts.totals t
-      where t.agent_id = holds_something.agent_id and t.pending + t.committed + t.superseded > 0
-    )
-    or exists (
-      select from artifacts.grants g
-      where g.to_agent = holds_something.agent_id and g.live_until > now()
-    )
-    or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
-    or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
-    or exists (select from mesh.rules r where r.to_agent = holds_something.agent_id);
-end;
-comment on function agents.holds_something(text) is
-  'Whether an agent has a live key, an artifact, a live grant to it, a peer, or a rule or request '
-  'that names it. Otherwise it is only remembered.';
-
-create function agents.walk_names(
-  after text,
-  max_entries integer,
-  with_ended boolean,
-  out names text[],
-  out last_name text
-)
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  names := '{}';
-  last_name := walk_names.after;
-  -- The most that one page passes over: agents that are only remembered.
-  for step in 1..walk_names.max_entries + 1000 loop
-    last_name := agents.next_name(last_name);
-    exit when last_name is null;
-    if walk_names.with_ended or agents.holds_something(last_name) then
-      names := names || last_name;
-      exit when cardinality(names) = walk_names.max_entries;
-    end if;
-  end loop;
-end
-$$;
-comment on function agents.walk_names(text, integer, boolean) is
-  'The agents of one page, and the name after which the next page begins; null: none.';
+-- Keys as the operator sees them, and many made in one call, for `deno task agent:create --file`.
 
 create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
 language sql
@@ -9674,6 +9603,151 @@ $$;
 comment on function agents.newest_keys(text, boolean) is
   'Up to a hundred keys of an agent: those not revoked first, newest first.';
 
+create function public.create_agent_keys(keys jsonb, max_live_keys integer default 100) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted record;
+  lock_key bigint;
+  made jsonb := jsonb_build_array();
+  code text;
+  details text;
+begin
+  -- What create_agent_key locks one by one, in one order for everybody.
+  for lock_key in
+    select distinct hashtextextended('keys of ' || k.agent_id, 0)
+    from jsonb_to_recordset(create_agent_keys.keys) as k (agent_id text)
+    order by 1
+  loop
+    perform pg_advisory_xact_lock(lock_key);
+  end loop;
+
+  for wanted in
+    select * from jsonb_to_recordset(create_agent_keys.keys)
+      as k (agent_id text, label text, expires_at timestamptz)
+  loop
+    begin
+      made := made || public.create_agent_key(
+        wanted.agent_id, wanted.label, wanted.expires_at, create_agent_keys.max_live_keys
+      )::jsonb;
+    exception when sqlstate 'PT422' or sqlstate 'PT409' then
+      get stacked diagnostics code = message_text, details = pg_exception_detail;
+      return json_build_object(
+        'made', made, 'refused', json_build_object('code', code, 'details', details::json)
+      );
+    end;
+  end loop;
+  return json_build_object('made', made, 'refused', null);
+end
+$$;
+comment on function public.create_agent_keys(jsonb, integer) is
+  'Creates keys like create_agent_key, one for each of [{agent_id, label, expires_at}], in this '
+  'order, up to the first one that is refused: {made: [{key_id, agent_id, key, …}], refused: null '
+  '| {code, details}}. Keys made before a refusal stay.';
+
+-- schemas/operator/agents.sql
+
+-- What the operator sees of agents. An agent exists as soon as something names it, so listing
+-- agents means walking over the tables that name them, from one name to the next.
+--
+-- Every list for the operator takes max_entries and `after`, and returns {found: […], next}. `next`
+-- is the `after` of the next page, null if there are no more pages. A page may be short or empty
+-- before the last.
+
+create function agents.next_name(after text) returns text
+language sql
+stable
+set search_path = ''
+-- One look into an index each, however many rows name the same agent.
+as $$
+  select least(
+    (select min(k.agent_id) from agents.keys k where k.agent_id > next_name.after),
+    (select min(t.agent_id) from artifacts.totals t where t.agent_id > next_name.after),
+    (select min(g.to_agent) from artifacts.grants g where g.to_agent > next_name.after),
+    (select min(t.agent_id) from agents.agent_tags t where t.agent_id > next_name.after),
+    -- Every agent that ever had a peer or a rule.
+    (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
+    -- Signed-in users need no key.
+    (select min(u.agent_id) from agents.usage u where u.agent_id > next_name.after)
+  )
+$$;
+comment on function agents.next_name(text) is
+  'The first agent after a name, in byte order; null: none.';
+
+create function agents.holds_something(agent_id text) returns boolean
+language sql
+stable
+begin atomic
+  select exists (
+      select from agents.keys k
+      where k.agent_id = holds_something.agent_id
+        and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > now())
+    )
+    or exists (
+      select from artifacts.totals t
+      where t.agent_id = holds_something.agent_id and t.pending + t.committed + t.superseded > 0
+    )
+    or exists (
+      select from artifacts.grants g
+      where g.to_agent = holds_something.agent_id and g.live_until > now()
+    )
+    or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
+    or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
+    or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
+    or exists (select from mesh.rules r where r.to_agent = holds_something.agent_id);
+end;
+comment on function agents.holds_something(text) is
+  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or request '
+  'that names it. Otherwise it is only remembered.';
+
+create function agents.walk_names(
+  after text,
+  max_entries integer,
+  with_ended boolean,
+  tag text,
+  out names text[],
+  out last_name text
+)
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if walk_names.tag is not null then
+    names := array(
+      select t.agent_id
+      from agents.agent_tags t
+      where t.tag = walk_names.tag and t.agent_id > walk_names.after
+      order by t.tag, t.agent_id
+      limit walk_names.max_entries
+    );
+    if cardinality(names) = walk_names.max_entries then
+      last_name := names[cardinality(names)];
+    end if;
+    return;
+  end if;
+
+  names := '{}';
+  last_name := walk_names.after;
+  -- The most that one page passes over: agents that are only remembered.
+  for step in 1..walk_names.max_entries + 1000 loop
+    last_name := agents.next_name(last_name);
+    exit when last_name is null;
+    if walk_names.with_ended or agents.holds_something(last_name) then
+      names := names || last_name;
+      exit when cardinality(names) = walk_names.max_entries;
+    end if;
+  end loop;
+end
+$$;
+comment on function agents.walk_names(text, integer, boolean, text) is
+  'The agents of one page, of all or of those with a tag, and the name after which the next page '
+  'begins; null: none.';
+
 create function agents.describe_agents(agent_ids text[]) returns table (agent_id text, described jsonb)
 language sql
 stable
@@ -9685,6 +9759,7 @@ as $$
     'expired_keys', k.expired,
     'revoked_keys', k.revoked,
     'last_used_at', agents.iso_timestamp(k.last_used_at),
+    'tags', to_jsonb(agents.tags_of(named.agent_id)),
     'pending', coalesce(t.pending, 0),
     'artifacts', coalesce(t.committed + t.superseded, 0),
     'bytes', coalesce(t.pending_bytes + t.committed_bytes + t.superseded_bytes + t.surplus_bytes, 0),
@@ -9732,7 +9807,8 @@ comment on function agents.describe_agents(text[]) is
 create function public.list_agents(
   max_entries integer,
   after text default '',
-  with_ended boolean default false
+  with_ended boolean default false,
+  tag text default null
 ) returns json
 language sql
 stable
@@ -9746,14 +9822,16 @@ as $$
     ),
     'next', page.last_name
   )
-  from agents.walk_names(list_agents.after, list_agents.max_entries, list_agents.with_ended) page
+  from agents.walk_names(
+    list_agents.after, list_agents.max_entries, list_agents.with_ended, list_agents.tag
+  ) page
 $$;
-comment on function public.list_agents(integer, text, boolean) is
+comment on function public.list_agents(integer, text, boolean, text) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
-  'revoked_keys, last_used_at | null, pending, artifacts, bytes, quota_bytes | null, grants, has_peer, last_seen | '
+  'revoked_keys, last_used_at | null, tags, pending, artifacts, bytes, quota_bytes | null, grants, has_peer, last_seen | '
   'null, keys}], next: where the next page begins | null}. keys has those that are not revoked, '
   'in the form of read_agent. with_ended: also agents that have nothing left and are only '
-  'remembered.';
+  'remembered. tag: only the agents that have this tag.';
 
 create function public.read_agent(
   agent_id text,
@@ -9774,6 +9852,7 @@ begin
     or exists (select from agents.keys k where k.agent_id = read_agent.agent_id)
     or exists (select from artifacts.totals t where t.agent_id = read_agent.agent_id)
     or exists (select from artifacts.grants g where g.to_agent = read_agent.agent_id)
+    or exists (select from agents.agent_tags t where t.agent_id = read_agent.agent_id)
     or exists (select from mesh.config_versions v where v.agent_id = read_agent.agent_id)
     or exists (select from agents.usage u where u.agent_id = read_agent.agent_id)
   ) then
@@ -9828,55 +9907,6 @@ comment on function public.read_agent(text, integer, integer) is
   'list_peers, with the same parameters | null}. Live grants are counted up to a thousand. keys '
   'has at most a hundred, those not revoked first, and blocked_senders as many. Null: nothing '
   'names this agent.';
-
--- schemas/operator/new_keys.sql
-
--- Creates many agent keys in one call, for `deno task agent:create --file`.
-
-create function public.create_agent_keys(keys jsonb, max_live_keys integer default 100) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  wanted record;
-  lock_key bigint;
-  made jsonb := jsonb_build_array();
-  code text;
-  details text;
-begin
-  -- What create_agent_key locks one by one, in one order for everybody.
-  for lock_key in
-    select distinct hashtextextended('keys of ' || k.agent_id, 0)
-    from jsonb_to_recordset(create_agent_keys.keys) as k (agent_id text)
-    order by 1
-  loop
-    perform pg_advisory_xact_lock(lock_key);
-  end loop;
-
-  for wanted in
-    select * from jsonb_to_recordset(create_agent_keys.keys)
-      as k (agent_id text, label text, expires_at timestamptz)
-  loop
-    begin
-      made := made || public.create_agent_key(
-        wanted.agent_id, wanted.label, wanted.expires_at, create_agent_keys.max_live_keys
-      )::jsonb;
-    exception when sqlstate 'PT422' or sqlstate 'PT409' then
-      get stacked diagnostics code = message_text, details = pg_exception_detail;
-      return json_build_object(
-        'made', made, 'refused', json_build_object('code', code, 'details', details::json)
-      );
-    end;
-  end loop;
-  return json_build_object('made', made, 'refused', null);
-end
-$$;
-comment on function public.create_agent_keys(jsonb, integer) is
-  'Creates keys like create_agent_key, one for each of [{agent_id, label, expires_at}], in this '
-  'order, up to the first one that is refused: {made: [{key_id, agent_id, key, …}], refused: null '
-  '| {code, details}}. Keys made before a refusal stay.';
 
 -- schemas/operator/usage.sql
 

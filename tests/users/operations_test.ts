@@ -81,7 +81,7 @@ for (const name of ["agent-artifacts", "agent-mesh"]) {
     });
     assert.equal(answer.status, 200);
     const { expires_at, ...others } = answer.body;
-    assert.deepEqual(others, { kind: "user", agent_id: user.id, key_id: null });
+    assert.deepEqual(others, { kind: "user", agent_id: user.id, key_id: null, tags: [] });
     const [, claims] = user.key.split(".");
     assert.equal(Date.parse(String(expires_at)) / 1000, JSON.parse(atob(claims!)).exp);
   });

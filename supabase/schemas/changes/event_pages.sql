@@ -50,7 +50,10 @@ stable
 return jsonb_strip_nulls(jsonb_build_object(
   'other_agent_id', event.other_agent_id,
   'key_id', case when starts_with(event.object_id, 'key_') then event.object_id end,
-  'request_id', event.request_id
+  'request_id', event.request_id,
+  'tags', event.details -> 'tags',
+  'added', event.details -> 'added',
+  'removed', event.details -> 'removed'
 ));
 comment on function agents.facts_for_operator(agents.events) is
   'What only the operator is shown of an event. request_id is the request''s name in the request '

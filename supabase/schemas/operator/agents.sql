@@ -15,6 +15,7 @@ as $$
     (select min(k.agent_id) from agents.keys k where k.agent_id > next_name.after),
     (select min(t.agent_id) from artifacts.totals t where t.agent_id > next_name.after),
     (select min(g.to_agent) from artifacts.grants g where g.to_agent > next_name.after),
+    (select min(t.agent_id) from agents.agent_tags t where t.agent_id > next_name.after),
     -- Every agent that ever had a peer or a rule.
     (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
     -- Signed-in users need no key.
@@ -42,18 +43,20 @@ begin atomic
       select from artifacts.grants g
       where g.to_agent = holds_something.agent_id and g.live_until > now()
     )
+    or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
     or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
     or exists (select from mesh.rules r where r.to_agent = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
-  'Whether an agent has a live key, an artifact, a live grant to it, a peer, or a rule or request '
+  'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or request '
   'that names it. Otherwise it is only remembered.';
 
 create function agents.walk_names(
   after text,
   max_entries integer,
   with_ended boolean,
+  tag text,
   out names text[],
   out last_name text
 )
@@ -62,6 +65,20 @@ stable
 set search_path = ''
 as $$
 begin
+  if walk_names.tag is not null then
+    names := array(
+      select t.agent_id
+      from agents.agent_tags t
+      where t.tag = walk_names.tag and t.agent_id > walk_names.after
+      order by t.tag, t.agent_id
+      limit walk_names.max_entries
+    );
+    if cardinality(names) = walk_names.max_entries then
+      last_name := names[cardinality(names)];
+    end if;
+    return;
+  end if;
+
   names := '{}';
   last_name := walk_names.after;
   -- The most that one page passes over: agents that are only remembered.
@@ -75,52 +92,9 @@ begin
   end loop;
 end
 $$;
-comment on function agents.walk_names(text, integer, boolean) is
-  'The agents of one page, and the name after which the next page begins; null: none.';
-
-create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
-language sql
-stable
-return json_build_object(
-  'key_id', key.key_id,
-  'label', key.label,
-  'state', case
-    when key.revoked_at is not null then 'revoked'
-    when key.expires_at <= now() then 'expired'
-    else 'live'
-  end,
-  'created_at', agents.iso_timestamp(key.created_at),
-  'expires_at', agents.iso_timestamp(key.expires_at),
-  'revoked_at', agents.iso_timestamp(key.revoked_at),
-  'last_used_at', agents.iso_timestamp(last_used_at)
-);
-comment on function agents.key_json(agents.keys, timestamptz) is
-  'A key as the operator sees it; state is live, expired or revoked.';
-
-create function agents.newest_keys(agent_id text, with_revoked boolean) returns json
-language sql
-stable
-set search_path = ''
-as $$
-  select coalesce(
-    json_agg(
-      agents.key_json(n.key, u.last_used_at) order by (n.key).revoked_at is null desc, (n.key).created_at desc
-    ),
-    '[]'
-  )
-  from (
-    select k as key
-    from agents.keys k
-    where k.agent_id = newest_keys.agent_id and (newest_keys.with_revoked or k.revoked_at is null)
-    order by k.revoked_at is null desc, k.created_at desc
-    limit 100
-  ) n
-  left join lateral (
-    select u.last_used_at from agents.key_uses u where u.key_id = (n.key).key_id limit 1
-  ) u on true
-$$;
-comment on function agents.newest_keys(text, boolean) is
-  'Up to a hundred keys of an agent: those not revoked first, newest first.';
+comment on function agents.walk_names(text, integer, boolean, text) is
+  'The agents of one page, of all or of those with a tag, and the name after which the next page '
+  'begins; null: none.';
 
 create function agents.describe_agents(agent_ids text[]) returns table (agent_id text, described jsonb)
 language sql
@@ -133,6 +107,7 @@ as $$
     'expired_keys', k.expired,
     'revoked_keys', k.revoked,
     'last_used_at', agents.iso_timestamp(k.last_used_at),
+    'tags', to_jsonb(agents.tags_of(named.agent_id)),
     'pending', coalesce(t.pending, 0),
     'artifacts', coalesce(t.committed + t.superseded, 0),
     'bytes', coalesce(t.pending_bytes + t.committed_bytes + t.superseded_bytes + t.surplus_bytes, 0),
@@ -180,7 +155,8 @@ comment on function agents.describe_agents(text[]) is
 create function public.list_agents(
   max_entries integer,
   after text default '',
-  with_ended boolean default false
+  with_ended boolean default false,
+  tag text default null
 ) returns json
 language sql
 stable
@@ -194,14 +170,16 @@ as $$
     ),
     'next', page.last_name
   )
-  from agents.walk_names(list_agents.after, list_agents.max_entries, list_agents.with_ended) page
+  from agents.walk_names(
+    list_agents.after, list_agents.max_entries, list_agents.with_ended, list_agents.tag
+  ) page
 $$;
-comment on function public.list_agents(integer, text, boolean) is
+comment on function public.list_agents(integer, text, boolean, text) is
   'The agents after the given one, in byte order: {found: [{agent_id, live_keys, expired_keys, '
-  'revoked_keys, last_used_at | null, pending, artifacts, bytes, quota_bytes | null, grants, has_peer, last_seen | '
+  'revoked_keys, last_used_at | null, tags, pending, artifacts, bytes, quota_bytes | null, grants, has_peer, last_seen | '
   'null, keys}], next: where the next page begins | null}. keys has those that are not revoked, '
   'in the form of read_agent. with_ended: also agents that have nothing left and are only '
-  'remembered.';
+  'remembered. tag: only the agents that have this tag.';
 
 create function public.read_agent(
   agent_id text,
@@ -222,6 +200,7 @@ begin
     or exists (select from agents.keys k where k.agent_id = read_agent.agent_id)
     or exists (select from artifacts.totals t where t.agent_id = read_agent.agent_id)
     or exists (select from artifacts.grants g where g.to_agent = read_agent.agent_id)
+    or exists (select from agents.agent_tags t where t.agent_id = read_agent.agent_id)
     or exists (select from mesh.config_versions v where v.agent_id = read_agent.agent_id)
     or exists (select from agents.usage u where u.agent_id = read_agent.agent_id)
   ) then

@@ -33,8 +33,12 @@ begin
       message = 'limit_exceeded',
       detail = json_build_object('limit', 'tags', 'maximum', max_tags);
   end if;
-  added := array(select a from unnest(tags_after) a except select b from unnest(tags_before) b);
-  removed := array(select b from unnest(tags_before) b except select a from unnest(tags_after) a);
+  added := array(
+    select a from unnest(tags_after) a where a <> all (tags_before) order by a collate "C"
+  );
+  removed := array(
+    select b from unnest(tags_before) b where b <> all (tags_after) order by b collate "C"
+  );
   if cardinality(added || removed) > 0 then
     perform agents.record_event(
       replace_tags.caller, null, 'agent.tagged', replace_tags.agent_id, null,

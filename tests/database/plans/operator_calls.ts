@@ -21,6 +21,10 @@ const ONE_WALK = { rows: 6_000, pages: 9_000 };
 
 export const OPERATOR_CALLS: readonly PlannedCall[] = [
   call("list_agents", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
+  call("list_agents", { ...PAGE, tag: "tag:fleet-1" }, {
+    circumstances: "with a tag",
+    bounds: A_FEW_EACH,
+  }),
   call("list_agents", { ...PAGE, with_ended: true }, {
     circumstances: "those that ended too",
     bounds: A_FEW_EACH,

@@ -1,4 +1,48 @@
--- Creates many agent keys in one call, for `deno task agent:create --file`.
+-- Keys as the operator sees them, and many made in one call, for `deno task agent:create --file`.
+
+create function agents.key_json(key agents.keys, last_used_at timestamptz) returns json
+language sql
+stable
+return json_build_object(
+  'key_id', key.key_id,
+  'label', key.label,
+  'state', case
+    when key.revoked_at is not null then 'revoked'
+    when key.expires_at <= now() then 'expired'
+    else 'live'
+  end,
+  'created_at', agents.iso_timestamp(key.created_at),
+  'expires_at', agents.iso_timestamp(key.expires_at),
+  'revoked_at', agents.iso_timestamp(key.revoked_at),
+  'last_used_at', agents.iso_timestamp(last_used_at)
+);
+comment on function agents.key_json(agents.keys, timestamptz) is
+  'A key as the operator sees it; state is live, expired or revoked.';
+
+create function agents.newest_keys(agent_id text, with_revoked boolean) returns json
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      agents.key_json(n.key, u.last_used_at) order by (n.key).revoked_at is null desc, (n.key).created_at desc
+    ),
+    '[]'
+  )
+  from (
+    select k as key
+    from agents.keys k
+    where k.agent_id = newest_keys.agent_id and (newest_keys.with_revoked or k.revoked_at is null)
+    order by k.revoked_at is null desc, k.created_at desc
+    limit 100
+  ) n
+  left join lateral (
+    select u.last_used_at from agents.key_uses u where u.key_id = (n.key).key_id limit 1
+  ) u on true
+$$;
+comment on function agents.newest_keys(text, boolean) is
+  'Up to a hundred keys of an agent: those not revoked first, newest first.';
 
 create function public.create_agent_keys(keys jsonb, max_live_keys integer default 100) returns json
 language plpgsql

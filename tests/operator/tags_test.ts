@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { createAgent, endCreatedAgents, operatorRpc } from "../conformance/client.ts";
+import { runTask } from "../stack/stack_process.ts";
+import { parseRows, printed, run } from "./command.ts";
+
+Deno.test.afterEach(endCreatedAgents);
+
+function tag(...args: string[]) {
+  return runTask("operator/agent_tag.ts", { args });
+}
+
+Deno.test("agent:tag → sets these tags, shows them, takes them away; each is told by an event", async () => {
+  const { id } = await createAgent("planner");
+  assert.equal((await tag(id)).output, `${id} has no tags.`);
+  assert.equal((await tag(id, "tag:eu", "tag:builder")).output, `${id}: tag:builder, tag:eu`);
+  assert.match(await printed("agent_show", id), /^tags +tag:builder, tag:eu$/m);
+  const set = await tag(id, "tag:us", "tag:eu", "--json");
+  assert.deepEqual(JSON.parse(set.output), { agent_id: id, tags: ["tag:eu", "tag:us"] });
+  assert.equal((await tag(id)).output, `${id}: tag:eu, tag:us`);
+  assert.equal((await tag(id, "--none")).output, `${id} has no tags.`);
+  const events = parseRows<{ added: string[]; removed: string[] }>(
+    await printed("events", "--agent", id, "--type", "agent.tagged", "--json"),
+  );
+  assert.deepEqual(events.map(({ added, removed }) => [added, removed]), [
+    [["tag:builder", "tag:eu"], []],
+    [["tag:us"], ["tag:builder"]],
+    [[], ["tag:eu", "tag:us"]],
+  ]);
+});
+
+Deno.test("agent:tag with what is no tag, with tags and --none, or for a name that nothing names → refused, and the tags stay", async () => {
+  const { id } = await createAgent("planner");
+  await tag(id, "tag:eu");
+  const wrong = await tag(id, "eu");
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.errors, /tags: Each must be tag: and 1 to 63 of/);
+  assert.equal((await tag(id, "tag:us", "--none")).code, 2);
+  assert.equal((await tag(id, ...Array.from({ length: 33 }, (_, n) => `tag:${n}`))).code, 2);
+  assert.match((await tag("nobody-at-all")).errors, /Nothing names an agent nobody-at-all/);
+  assert.equal((await tag(id)).output, `${id}: tag:eu`);
+});
+
+Deno.test("agent:list --tag → the agents that have it, page by page, and no other", async () => {
+  const name = `tag:t-${crypto.randomUUID().slice(0, 8)}`;
+  const agents = await Promise.all(["a", "b", "c", "d"].map((letter) => createAgent(letter)));
+  const tagged = agents.slice(0, 3).map(({ id }) => id).sort();
+  for (const agent_id of tagged) {
+    await operatorRpc("set_agent_tags", { agent_id, tags: [name, "tag:other"] });
+  }
+  const listed = async (...args: string[]) =>
+    parseRows<{ agent_id: string; tags: string[] }>(
+      (await run("agent_list", "--json", "--tag", name, ...args)).output,
+    );
+  const all = await listed("--all");
+  assert.deepEqual(all.map(({ agent_id }) => agent_id), tagged);
+  assert.deepEqual(all[0]!.tags, ["tag:other", name]);
+  const first = await listed("--limit", "2");
+  const rest = await listed("--limit", "2", "--after", tagged[1]!);
+  assert.deepEqual([first, rest].flat().map(({ agent_id }) => agent_id), tagged);
+  await operatorRpc("set_agent_tags", { agent_id: tagged[0]!, tags: [] });
+  assert.deepEqual((await listed("--all")).map(({ agent_id }) => agent_id), tagged.slice(1));
+});
