@@ -10,6 +10,10 @@ grant select, update on agents.epochs to service_role;
 grant select, insert, update, delete on agents.keys to service_role;
 grant select, insert, delete on agents.removed_agents to service_role;
 grant select, insert, update, delete on agents.agent_tags to service_role;
+grant select, insert, update, delete on agents.enrolments to service_role;
+grant select, insert, update, delete on agents.enrolled_agents to service_role;
+grant select, insert, update, delete on agents.used_tokens to service_role;
+grant select, insert, update, delete on agents.enrolment_refusals to service_role;
 grant select, insert, update, delete on agents.events to service_role;
 grant select on agents.structure to service_role;
 grant select, insert, update, delete on agents.reads to service_role;
@@ -46,6 +50,10 @@ alter table agents.epochs enable row level security;
 alter table agents.keys enable row level security;
 alter table agents.removed_agents enable row level security;
 alter table agents.agent_tags enable row level security;
+alter table agents.enrolments enable row level security;
+alter table agents.enrolled_agents enable row level security;
+alter table agents.used_tokens enable row level security;
+alter table agents.enrolment_refusals enable row level security;
 alter table agents.events enable row level security;
 alter table agents.structure enable row level security;
 alter table agents.reads enable row level security;
@@ -169,7 +177,14 @@ declare
     'public.check_mesh',
     'public.inspect_deployment',
     'public.find_restore_signs',
-    'public.list_live_keys'
+    'public.list_live_keys',
+    'public.list_enrolments',
+    'public.list_trusts',
+    'public.enrol_with_key',
+    'public.enrol_with_token',
+    'public.refuse_token',
+    'public.note_first_use',
+    'public.leave'
   ];
   -- What the operator alone calls may wait as long as the project lets a call last.
   patient constant regproc[] := array[
@@ -189,6 +204,11 @@ declare
     'public.reencrypt_psks',
     'public.set_agent_quota',
     'public.set_agent_tags',
+    'public.put_enrolment',
+    'public.revoke_enrolment',
+    'public.end_enrolled_agent',
+    'public.forget_enrolled',
+    'public.end_idle_agent',
     'public.remove_agent',
     'public.erase_agent',
     'public.readmit_agent',

@@ -13,6 +13,20 @@ const CATALOGUE = {
     message:
       "The credential is missing, unknown, expired or revoked. Send an agent key or a signed-in user's token as `Authorization: Bearer …`, or the project's secret key as `apikey`.",
   },
+  superseded: {
+    status: 401,
+    message:
+      "A newer enrolment of this agent has ended this agent key. If the agent runs twice, stop one of the two; otherwise use the newest key.",
+  },
+  enrolment_refused: {
+    status: 401,
+    message:
+      "This enrolment key or token is not accepted. The operator sees the reason in `deno task events`.",
+  },
+  token_replayed: {
+    status: 401,
+    message: "This token was used already. Get a new one from its issuer.",
+  },
   forbidden: {
     status: 403,
     message: "This agent may not do that, or not on behalf of another agent.",
@@ -42,6 +56,10 @@ const CATALOGUE = {
     status: 409,
     message: "This artifact is being verified. Send the same request again.",
     retryAfterSeconds: 1,
+  },
+  agent_name_taken: {
+    status: 409,
+    message: "This name belongs to another agent, which did not come by this enrolment.",
   },
   pubkey_in_use: {
     status: 409,

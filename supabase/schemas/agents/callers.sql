@@ -5,6 +5,7 @@
 --     "request_id": "…"}, which the function reads from a signed-in user's verified token
 --   {"kind": "operator", "request_id": "…"}
 --   {"kind": "grant_token", "request_id": "…"}, for redeem_grant_token alone
+--   {"kind": "enrolment", "request_id": "…"}, for enrolments alone, which prove themselves
 
 create function agents.authenticate(caller jsonb) returns text
 language plpgsql
@@ -14,6 +15,7 @@ as $$
 declare
   caller_agent text;
   caller_key text;
+  is_first_use boolean;
 begin
   if caller ->> 'kind' = 'operator' then
     return null;
@@ -22,7 +24,8 @@ begin
   if caller ->> 'kind' = 'user' then
     caller_agent := agents.agent_of_user(caller);
   else
-    select k.agent_id, k.key_id into caller_agent, caller_key
+    select k.agent_id, k.key_id, k.enrolment_id is not null and k.first_used_at is null
+    into caller_agent, caller_key, is_first_use
     from agents.keys k
     where caller ->> 'kind' = 'agent'
       and k.key_hash = caller ->> 'key_hash'
@@ -32,12 +35,25 @@ begin
       -- For the log and the counts of the function, which keeps it to itself: a header of
       -- PostgREST's answer costs no round trip. No agent_id needs escaping.
       perform set_config(
-        'response.headers', '[{"x-caller": "' || caller_agent || ' ' || caller_key || '"}]', true
+        'response.headers',
+        '[{"x-caller": "' || caller_agent || ' ' || caller_key
+          || case when is_first_use then ' first' else '' end || '"}]',
+        true
       );
     end if;
   end if;
 
   if caller_agent is null then
+    -- Of two clones the older one learns why, so that it stops instead of enrolling again.
+    if exists (
+      select
+      from agents.keys k
+      where caller ->> 'kind' = 'agent'
+        and k.key_hash = caller ->> 'key_hash'
+        and k.superseded_at is not null
+    ) then
+      raise sqlstate 'PT401' using message = 'superseded';
+    end if;
     raise sqlstate 'PT401' using message = 'unauthenticated';
   end if;
   return caller_agent;
@@ -45,9 +61,10 @@ end
 $$;
 comment on function agents.authenticate(jsonb) is
   'The calling agent''s identifier, or null for the operator. If an agent key identifies the '
-  'caller, the answer''s header x-caller is `<agent_id> <key_id>`. Raises unauthenticated for an '
-  'unknown, expired or revoked key, and for a user whose token has expired or whose agent was '
-  'removed.';
+  'caller, the answer''s header x-caller is `<agent_id> <key_id>`, and ` first` behind it where '
+  'note_first_use has to be called. Raises superseded for a key that a newer generation ended, and '
+  'unauthenticated for another unknown, expired or revoked key, and for a user whose token has '
+  'expired or whose agent was removed.';
 
 create function agents.require_self(caller_agent text, agent_id text) returns text
 language plpgsql

@@ -15,7 +15,9 @@ create table agents.events (
   details jsonb not null default '{}',
   request_id text,
 
-  constraint actor_kind_is_known check (actor_kind in ('agent', 'user', 'operator', 'grant_token')),
+  constraint actor_kind_is_known check (
+    actor_kind in ('agent', 'user', 'operator', 'grant_token', 'enrolment')
+  ),
   constraint agents_are_named_when_they_act check (
     (actor_kind in ('agent', 'user')) = (actor_agent_id is not null)
   ),

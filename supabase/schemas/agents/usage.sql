@@ -52,7 +52,8 @@ create table agents.refusals (
 )
 with (fillfactor = 50);
 comment on table agents.refusals is
-  'How often an agent was refused: because its key has expired or was revoked (unauthenticated), '
+  'How often an agent was refused: because its key has expired or was revoked (unauthenticated, '
+  'superseded), '
   'because something is not its own (forbidden, artifact_not_found, grant_not_found, '
   'peer_not_found), or because it sent too many requests (rate_limited). One row per agent, hour '
   'and kind, so that probing shows but cannot fill the table.';

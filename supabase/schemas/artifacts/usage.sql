@@ -14,7 +14,9 @@ begin
   select r.key_id collate "C", max(r.used_at)
   from agents.reported_uses(record_usage.entries) r
   -- A refused credential is no use of it.
-  where r.key_id is not null and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
+  where r.key_id is not null
+    and r.requests > coalesce((r.refusals ->> 'unauthenticated')::bigint, 0)
+      + coalesce((r.refusals ->> 'superseded')::bigint, 0)
   group by 1
   order by 1
   on conflict on constraint key_uses_pkey do update

@@ -51,6 +51,14 @@ return jsonb_strip_nulls(jsonb_build_object(
   'other_agent_id', event.other_agent_id,
   'key_id', case when starts_with(event.object_id, 'key_') then event.object_id end,
   'request_id', event.request_id,
+  'enrolment_id', case
+    when starts_with(event.object_id, 'enr_') then to_jsonb(event.object_id)
+    else event.details -> 'enrolment_id'
+  end,
+  'reason', event.details -> 'reason',
+  'claim', event.details -> 'claim',
+  'untold', event.details -> 'untold',
+  'generation', event.details -> 'generation',
   'tags', event.details -> 'tags',
   'added', event.details -> 'added',
   'removed', event.details -> 'removed'

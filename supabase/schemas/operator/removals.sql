@@ -1,34 +1,13 @@
 -- Removing an agent: ends everything that gives it access, or by which it gives access.
 
-create function agents.end_grants(agent_id text, max_entries integer) returns integer
+create function agents.end_grants_named(live_ids text[]) returns integer
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  checked_at timestamptz := clock_timestamp();
-  live_ids text[];
   revoked_count integer;
 begin
-  -- In the order of an index, so that no more is read than is ended.
-  live_ids := array(
-    (
-      select g.grant_id
-      from artifacts.grants g
-      where g.to_agent = end_grants.agent_id and g.live_until > checked_at
-      order by g.to_agent, g.live_until
-      limit end_grants.max_entries
-    )
-    union
-    (
-      select g.grant_id
-      from artifacts.grants g
-      where g.from_agent = end_grants.agent_id and g.live_until > checked_at
-      order by g.from_agent, g.live_until
-      limit end_grants.max_entries
-    )
-    limit end_grants.max_entries
-  );
   -- Artifacts are locked first, as in every function that ends several grants of one.
   perform from artifacts.artifacts a
   where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (live_ids))
@@ -49,6 +28,40 @@ begin
   )
   select count(*) into revoked_count from recorded;
   return revoked_count;
+end
+$$;
+comment on function agents.end_grants_named(text[]) is
+  'Ends these grants; returns how many were live.';
+
+create function agents.end_grants(agent_id text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  checked_at timestamptz := clock_timestamp();
+  live_ids text[];
+begin
+  -- In the order of an index, so that no more is read than is ended.
+  live_ids := array(
+    (
+      select g.grant_id
+      from artifacts.grants g
+      where g.to_agent = end_grants.agent_id and g.live_until > checked_at
+      order by g.to_agent, g.live_until
+      limit end_grants.max_entries
+    )
+    union
+    (
+      select g.grant_id
+      from artifacts.grants g
+      where g.from_agent = end_grants.agent_id and g.live_until > checked_at
+      order by g.from_agent, g.live_until
+      limit end_grants.max_entries
+    )
+    limit end_grants.max_entries
+  );
+  return agents.end_grants_named(live_ids);
 end
 $$;
 comment on function agents.end_grants(text, integer) is
@@ -139,6 +152,9 @@ begin
   insert into agents.removed_agents (agent_id) values (remove_agent.agent_id) on conflict do nothing;
   is_newly_removed := found;
   revoked_keys := (public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked')::integer;
+  update agents.enrolled_agents a
+  set ended_at = clock_timestamp()
+  where a.agent_id = remove_agent.agent_id and a.ended_at is null;
   peer_removed := (public.remove_peer(operator, remove_agent.agent_id) ->> 'removed')::boolean;
   -- The grants may be of artifacts of many agents.
   perform artifacts.lock_sweep();

@@ -5,8 +5,16 @@ import { withStackDatabase } from "../connection.ts";
 const OTHERS = [
   // Takes back what the same request has made. By a caller whose access has ended, too.
   "discard_registration",
+  // The proof of origin is the credential: no agent is admitted before it has a key.
+  "enrol_with_key",
+  "enrol_with_token",
+  // They end the caller's access, or part of it, and so hold back what it writes.
+  "leave",
+  "note_first_use",
   // The grant token is the credential.
   "redeem_grant_token",
+  // Says only why nobody enrolled.
+  "refuse_token",
 ];
 
 Deno.test("every SQL function that writes for a caller → admits it first, or is the operator's, or is listed here", async () => {

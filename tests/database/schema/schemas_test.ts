@@ -27,6 +27,7 @@ Deno.test("config.toml names the folders of the schema one after the other, each
     "artifacts",
     "mesh",
     "changes",
+    "enrolment",
     "operator",
     "privileges.sql",
   ]);

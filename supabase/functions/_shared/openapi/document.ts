@@ -161,7 +161,7 @@ function describe(path: string, operation: Operation, components: Components): o
       ...(accepted && { "202": acceptedResponse(accepted, components) }),
       ...errorResponses([
         ...COMMON_ERRORS,
-        ...(isOpen ? [] : ["unauthenticated", "forbidden"] as const),
+        ...(isOpen ? [] : ["unauthenticated", "superseded", "forbidden"] as const),
         ...operation.errors,
       ], components),
     },

@@ -22,6 +22,7 @@ export function describeMetrics(components: Components): object {
       "200": textResponse("The metrics.", metrics, components),
       ...errorResponses([
         "unauthenticated",
+        "superseded",
         "forbidden",
         "method_not_allowed",
         "rate_limited",

@@ -41,6 +41,7 @@ export function describeWhoami(components: Components): object {
       "200": jsonResponse("Who the caller is.", whoami, components),
       ...errorResponses([
         "unauthenticated",
+        "superseded",
         "method_not_allowed",
         "rate_limited",
         "internal",

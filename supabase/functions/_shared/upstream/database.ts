@@ -82,7 +82,13 @@ export function createDatabase(settings: PlatformSettings): Database {
       if (!answer.response.ok) throw serviceErrorOf(errorOf(answer), answer.response.status);
     }
     if (!isJson(answer)) throw unavailable("something else than PostgREST answered");
+    if (isFirstUse(answer)) await noteFirstUse(parameters["caller"]);
     return answer.body;
+  }
+
+  /** Never throws: what was asked for is done, and the next request notes it. */
+  async function noteFirstUse(caller: unknown): Promise<void> {
+    await post("note_first_use", JSON.stringify({ caller })).catch(() => {});
   }
 
   return {
@@ -104,6 +110,11 @@ export function createDatabase(settings: PlatformSettings): Database {
       });
     },
   };
+}
+
+/** Whether the caller's key came from an enrolment and was never used: agents.authenticate. */
+function isFirstUse({ response }: Answer): boolean {
+  return response.headers.get("x-caller")?.endsWith(" first") ?? false;
 }
 
 function isJson({ response }: Answer): boolean {

@@ -31,6 +31,7 @@ interface Counts {
 /** What tells of probing: everything that is not this caller's to have. */
 const REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
   "unauthenticated",
+  "superseded",
   "forbidden",
   "artifact_not_found",
   "grant_not_found",

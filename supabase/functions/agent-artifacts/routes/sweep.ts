@@ -26,6 +26,10 @@ const response = z.object({
     description: "How many events were removed that were older than EVENTS_RETENTION_DAYS.",
     examples: [0],
   }),
+  removed_agents: z.int().min(0).meta({
+    description: "How many ephemeral agents were removed that had not been heard of for too long.",
+    examples: [0],
+  }),
   remaining: z.int().min(0).meta({
     description: "How much is left for the next call. 0: nothing.",
     examples: [0],
@@ -48,6 +52,11 @@ interface Remaining {
 interface Ended extends Remaining {
   readonly expired: number;
   readonly abandoned: number;
+}
+
+interface Enrolled extends Remaining {
+  /** Agents to look at: whose time without contact may be over. */
+  readonly idle: readonly string[];
 }
 
 interface ForgottenEvents extends Remaining {
@@ -101,6 +110,12 @@ export function createOperation(
       const usage: Remaining = retention_days === 0
         ? { remaining: 0 }
         : await callDatabase<Remaining>("forget_usage", { ...log, retention_days });
+      const enrolled = await callDatabase<Enrolled>("forget_enrolled", log);
+      let removed_agents = 0;
+      for (const agent_id of enrolled.idle) {
+        removed_agents +=
+          (await callDatabase<{ ended: number }>("end_idle_agent", { caller, agent_id })).ended;
+      }
       const [{ dead_paths, orphan_paths, ...dead }] = await Promise.all([
         callDatabase<DeadObjects>("find_dead_objects", {
           ...step,
@@ -118,8 +133,9 @@ export function createOperation(
         orphaned: orphan_paths.filter((path) => removed.has(path)).length,
         orphans_held: dead.orphans_held,
         forgotten_events: events.forgotten,
+        removed_agents,
         remaining: ended.remaining + reads.remaining + changes.remaining + events.remaining +
-          usage.remaining +
+          usage.remaining + enrolled.remaining +
           dead.remaining + forgotten.remaining,
       };
     },

@@ -69,6 +69,8 @@ as $$
       + (select count(*) from mesh.censuses c where c.after_agent = name)
       + (select count(*) from agents.removed_agents r where r.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
+      + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
+      + (select count(*) from agents.enrolments e where e.agent_id = name)
       + (
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
@@ -196,6 +198,9 @@ begin
   update agents.keys k
   set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
   where k.label ~ agents.pattern_of_name(name);
+  delete from agents.enrolled_agents a where a.agent_id = name;
+  -- It is for this agent alone, and would bring the name back.
+  delete from agents.enrolments e where e.agent_id = name;
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t

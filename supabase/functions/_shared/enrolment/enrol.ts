@@ -1,0 +1,60 @@
+import { ServiceError } from "../errors.ts";
+import type { Platform } from "../operations/operation.ts";
+import { sha256Hex } from "../secrets.ts";
+
+/** What an agent proves its origin with. */
+export type Proof =
+  | { readonly enrolment_key: string }
+  | { readonly token: string; readonly enrolment_id?: string | undefined };
+
+/** An agent that has enrolled, with its new key. */
+export interface Enrolled {
+  readonly agent_id: string;
+  readonly key: string;
+  readonly key_id: string;
+  readonly expires_at: string;
+  readonly tags: string[];
+  readonly generation: number;
+  readonly ephemeral_seconds: number | null;
+}
+
+/** What the SQL functions answer: the reason of a refusal is for the operator's events alone. */
+export type Outcome = Enrolled | { readonly refused: string };
+
+export interface EnrolmentRequest {
+  readonly proof: Proof;
+  /** The name that the agent asks for. */
+  readonly agentName: string | undefined;
+  readonly requestId: string;
+}
+
+/**
+ * Turns a proof of origin into an agent key. Throws enrolment_refused, token_replayed,
+ * agent_name_taken, invalid_request and limit_exceeded.
+ */
+export async function enrol(
+  platform: Platform,
+  { proof, agentName, requestId }: EnrolmentRequest,
+): Promise<Enrolled> {
+  const caller = { kind: "enrolment", request_id: requestId };
+  if ("enrolment_key" in proof) {
+    return enrolledOrRefused(
+      await platform.callDatabase<Outcome>("enrol_with_key", {
+        caller,
+        enrolment_key_hash: sha256Hex(proof.enrolment_key),
+        agent_name: agentName ?? null,
+      }),
+    );
+  }
+  // Whoever has a key need not wait for what verifies tokens.
+  const { enrolWithToken } = await import("./enrol_with_token.ts");
+  return enrolledOrRefused(await enrolWithToken(platform, { ...proof, agentName, caller }));
+}
+
+function enrolledOrRefused(outcome: Outcome): Enrolled {
+  if (!("refused" in outcome)) return outcome;
+  throw new ServiceError(
+    outcome.refused === "token_replayed" ? "token_replayed" : "enrolment_refused",
+    { cause: new Error(outcome.refused) },
+  );
+}

@@ -1,0 +1,75 @@
+import { ServiceError } from "../errors.ts";
+import type { Platform } from "../operations/operation.ts";
+import type { Outcome } from "./enrol.ts";
+import { agentIdOf } from "./tokens/agent_name.ts";
+import { IssuerKeys } from "./tokens/issuer_keys.ts";
+import type { Trust } from "./tokens/trust.ts";
+import { verifyToken } from "./tokens/verify.ts";
+
+interface TokenEnrolment {
+  readonly token: string;
+  readonly enrolment_id?: string | undefined;
+  readonly agentName: string | undefined;
+  readonly caller: object;
+}
+
+/** One set for the process, whichever path asks. */
+let issuerKeys: IssuerKeys | undefined;
+
+export function issuerKeysOf({ settings }: Platform): IssuerKeys {
+  return issuerKeys ??= new IssuerKeys({ allowLoopback: settings.enrolmentLoopbackIssuers });
+}
+
+/** The live trusts of an issuer, as the database has them. */
+export function trustsOf(
+  { callDatabase }: Platform,
+): (issuer: string) => Promise<readonly Trust[]> {
+  return (issuer) => callDatabase<readonly Trust[]>("list_trusts", { issuer });
+}
+
+/** Throws invalid_request, agent_name_taken and limit_exceeded. */
+export async function enrolWithToken(
+  platform: Platform,
+  { token, enrolment_id, agentName, caller }: TokenEnrolment,
+): Promise<Outcome> {
+  const refuse = (reason: string, claim?: string, named?: string) =>
+    platform.callDatabase<Outcome>("refuse_token", {
+      ...{ caller, reason, enrolment_id: named ?? null, claim: claim ?? null },
+    });
+  const verification = await verifyToken(
+    token,
+    async (issuer) =>
+      (await trustsOf(platform)(issuer)).filter((trust) =>
+        enrolment_id === undefined || trust.enrolment_id === enrolment_id
+      ),
+    issuerKeysOf(platform),
+    Date.now() / 1000,
+  );
+  if ("refusal" in verification) {
+    const { reason, claim } = verification.refusal;
+    return await refuse(reason, claim, enrolment_id);
+  }
+  const { verified, matches, refused } = verification;
+  const [trust, another] = matches;
+  if (trust === undefined) {
+    for (const one of refused.slice(1)) await refuse(one.reason, one.claim, one.enrolment_id);
+    const [first] = refused;
+    return await refuse(first?.reason ?? "unknown_issuer", first?.claim, first?.enrolment_id);
+  }
+  // One of them would be a guess, and each makes another agent.
+  if (another !== undefined) return await refuse("several_enrolments_match", undefined, undefined);
+
+  const name = trust.agent_id ?? await agentIdOf(trust.agent_template!, verified.claims);
+  if (typeof name !== "string") return await refuse(name.reason, name.claim, trust.enrolment_id);
+  if (agentName !== undefined && agentName !== name) {
+    const message = "This enrolment is for another agent. Leave the name out.";
+    throw new ServiceError("invalid_request", {
+      details: { issues: [{ path: "agent_name", message }] },
+    });
+  }
+  return await platform.callDatabase<Outcome>("enrol_with_token", {
+    ...{ caller, enrolment_id: trust.enrolment_id, agent_id: name },
+    token_id: verified.tokenId,
+    token_expires_at: new Date(verified.expiresAt * 1000).toISOString(),
+  });
+}

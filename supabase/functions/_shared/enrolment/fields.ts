@@ -1,0 +1,139 @@
+/** The fields of enrolments, in requests and answers. */
+import * as z from "zod";
+import { agentId, sentAgentId, sentTimestamp, TAG, timestamp, wellFormedText } from "../fields.ts";
+
+export const tag = z.string()
+  .regex(TAG, "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit.")
+  .meta({ examples: ["tag:builder"] });
+
+export const enrolmentId = z.string()
+  .regex(/^enr_[0-9a-f]{32}$/, "Must be an enrolment_id: enr_ and 32 hexadecimal digits.")
+  .meta({ examples: ["enr_0c2d4e6f8a1b3c5d7e9f0a2b4c6d8e0f"] });
+
+/** The secret of an enrolment of kind key. Nobody sees it a second time. */
+export const enrolmentKey = z.string()
+  .regex(/^ek_[0-9a-f]{64}$/, "Must be an enrolment key: ek_ and 64 hexadecimal digits.")
+  .meta({
+    examples: ["ek_5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592"],
+  });
+
+/** A JWT of an issuer. What is wrong with it is for the verification to find. */
+export const issuerToken = z.string().min(1).max(16_384, "Must have at most 16,384 characters.")
+  .meta({ description: "A token of an issuer that the operator trusts.", examples: ["eyJhbGci…"] });
+
+export const agentName = agentId.optional().meta({
+  description: "The name of the agent, where the enrolment names none.",
+  examples: ["builder-1"],
+});
+
+const seconds = (least: number, most: number) => {
+  const rule = `Must be a whole number from ${least} to ${most}.`;
+  return z.int(rule).min(least, rule).max(most, rule);
+};
+
+const text = (most: number) =>
+  wellFormedText.min(1, "Must not be empty.").max(most, `Must have at most ${most} characters.`);
+
+const condition = z.strictObject({
+  claim: text(256).meta({
+    description: "The name of a claim; with a leading slash, the path of a nested one.",
+    examples: ["repository_owner_id"],
+  }),
+  equals: z.union([text(1024), z.number(), z.boolean()]).optional()
+    .meta({ description: "What the claim must be.", examples: ["9919"] }),
+  prefix: text(1024).optional().meta({ description: "How the claim, a text, must begin." }),
+}).refine(
+  ({ equals, prefix }) => (equals === undefined) !== (prefix === undefined),
+  "Must have either equals or prefix.",
+);
+
+const RULES = {
+  label: text(128).meta({ description: "For people.", examples: ["builders in eu"] }),
+  issuer: text(512).meta({
+    description: "Exactly as it stands in `iss`.",
+    examples: ["https://token.actions.githubusercontent.com"],
+  }),
+  audience: text(512).meta({
+    description: "The one `aud`.",
+    examples: ["https://abc.supabase.co"],
+  }),
+  jwks: z.looseObject({ keys: z.array(z.looseObject({})).min(1).max(20) }).meta({
+    description: "The issuer's public keys, where they are not to be fetched from it.",
+  }),
+  conditions: z.array(condition).min(1).max(32).meta({
+    description: "All must hold.",
+  }),
+  agent_template: text(512).meta({
+    description: "The agent's name, with claims in braces.",
+    examples: ["ci-{repository_id}-{run_id}"],
+  }),
+  session_seconds: seconds(60, 86_400).meta({
+    description: "How long an agent key lasts that comes of it.",
+    examples: [3600],
+  }),
+  ephemeral_seconds: seconds(300, 2_592_000).meta({
+    description:
+      "How long after its last contact the sweep removes an agent. Null: it is never removed.",
+    examples: [3600],
+  }),
+  max_token_age_seconds: seconds(30, 86_400).meta({
+    description: "How old a token may be, by its `iat`.",
+    examples: [600],
+  }),
+  uses: z.int().min(1).max(1_000_000).meta({
+    description: "How many enrolments. Null: any number.",
+    examples: [1],
+  }),
+};
+
+const tags = z.array(tag).max(32, "Must be at most 32 tags.");
+
+/** What /enrolment/put takes. Whether a trust is safe to make, the verification's rules say. */
+export const newEnrolment = z.strictObject({
+  kind: z.enum(["key", "trust"]),
+  label: RULES.label.nullable().default(null),
+  issuer: RULES.issuer.nullable().default(null),
+  audience: RULES.audience.nullable().default(null),
+  jwks: RULES.jwks.nullable().default(null),
+  conditions: RULES.conditions.nullable().default(null),
+  agent_id: agentId.nullable().default(null),
+  agent_template: RULES.agent_template.nullable().default(null),
+  tags: tags.default([]),
+  uses_left: RULES.uses.nullable().optional().meta({
+    description: "How many enrolments by an enrolment key. Null: any number. Default: 1.",
+    examples: [1],
+  }),
+  session_seconds: RULES.session_seconds.default(3600),
+  ephemeral_seconds: RULES.ephemeral_seconds.nullable().default(null),
+  single_use_tokens: z.boolean().default(false)
+    .meta({ description: "Whether a token enrols once. Its `jti` tells tokens apart." }),
+  max_token_age_seconds: RULES.max_token_age_seconds.nullable().default(null),
+  expires_at: timestamp.nullable().optional().meta({
+    description:
+      "When it ends. Null: never. Default: for an enrolment key in an hour, otherwise never.",
+  }),
+});
+
+/** An enrolment as the operator sees it. */
+export const sentEnrolment = z.object({
+  enrolment_id: enrolmentId,
+  kind: z.enum(["key", "trust"]).meta({ examples: ["trust"] }),
+  label: RULES.label.nullable(),
+  issuer: RULES.issuer.nullable(),
+  audience: RULES.audience.nullable(),
+  jwks: RULES.jwks.nullable(),
+  conditions: z.array(condition).nullable().meta({
+    examples: [[{ claim: "repository_owner_id", equals: "9919" }]],
+  }),
+  agent_id: sentAgentId.nullable(),
+  agent_template: RULES.agent_template.nullable(),
+  tags,
+  uses_left: z.int().min(0).nullable().meta({ examples: [null] }),
+  session_seconds: RULES.session_seconds,
+  ephemeral_seconds: RULES.ephemeral_seconds.nullable(),
+  single_use_tokens: z.boolean(),
+  max_token_age_seconds: RULES.max_token_age_seconds.nullable(),
+  created_at: sentTimestamp,
+  expires_at: sentTimestamp.nullable(),
+  revoked_at: sentTimestamp.nullable().meta({ examples: [null] }),
+}).meta({ id: "Enrolment" });

@@ -1,0 +1,67 @@
+import * as z from "zod";
+import { sentAgentId, sentTimestamp } from "../../fields.ts";
+import { defineOperation, type Operation, type Platform } from "../../operations/operation.ts";
+import { sha256Hex } from "../../secrets.ts";
+import { enrol } from "../enrol.ts";
+import { agentName, enrolmentId, enrolmentKey, issuerToken, tag } from "../fields.ts";
+
+const request = z.object({
+  enrolment_key: enrolmentKey.optional(),
+  token: issuerToken.optional(),
+  enrolment_id: enrolmentId.optional()
+    .meta({ description: "Which enrolment a token is for, where several match it." }),
+  agent_name: agentName,
+}).refine(
+  ({ enrolment_key, token }) => (enrolment_key === undefined) !== (token === undefined),
+  { path: ["enrolment_key"], message: "Must have either enrolment_key or token." },
+);
+
+const response = z.object({
+  agent_id: sentAgentId,
+  key: z.string().meta({
+    description: "The agent key, shown once.",
+    examples: ["ak_5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592"],
+  }),
+  key_id: z.string().meta({ examples: ["key_0c2d4e6f8a1b3c5d7e9f0a2b4c6d8e0f"] }),
+  expires_at: sentTimestamp,
+  tags: z.array(tag),
+  generation: z.int().min(1).meta({
+    description: "How often the agent has enrolled. With the first use of the new key, the keys " +
+      "of earlier generations end.",
+    examples: [1],
+  }),
+  ephemeral_seconds: z.int().nullable().meta({
+    description: "How long after its last contact the agent is removed. Null: it is not.",
+    examples: [3600],
+  }),
+});
+
+export function createOperation(platform: Platform): Operation {
+  return defineOperation({
+    summary: "Get an agent key for a proof of origin: an enrolment key, or an issuer's token.",
+    description:
+      "Who lost the answer sends the same request again: until a key is used, the next " +
+      "one takes its place, and nothing is counted twice.",
+    tag: "Enrolment",
+    callers: "anyone with the proof",
+    effect: "renews",
+    identification: "none",
+    limitedBy: ({ enrolment_key, token, agent_name }) =>
+      sha256Hex(`${enrolment_key ?? token} ${agent_name ?? ""}`),
+    isForPrograms: true,
+    request,
+    requestExample: {
+      enrolment_key: "ek_5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592",
+      agent_name: "builder-1",
+    },
+    response,
+    errors: ["enrolment_refused", "token_replayed", "agent_name_taken", "limit_exceeded"],
+    async handle({ input: { enrolment_key, token, enrolment_id, agent_name }, caller }) {
+      return await enrol(platform, {
+        proof: enrolment_key === undefined ? { token: token!, enrolment_id } : { enrolment_key },
+        agentName: agent_name,
+        requestId: caller.request_id,
+      });
+    },
+  });
+}

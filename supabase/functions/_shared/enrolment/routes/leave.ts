@@ -1,0 +1,25 @@
+import * as z from "zod";
+import { sentSubject, subject } from "../../fields.ts";
+import { defineOperation, type Operation, type Platform } from "../../operations/operation.ts";
+
+const response = z.object({ agent_id: sentSubject, left: z.literal(true) });
+
+export function createOperation({ relayDatabase }: Platform): Operation {
+  return defineOperation({
+    summary: "End this agent: its keys, its peer and its rules.",
+    description:
+      "Its files and the grants that it gave stay until their own end. Afterwards its agent key is " +
+      "refused, also for the same request.",
+    tag: "Enrolment",
+    callers: "the agent itself",
+    effect: "replaces",
+    identification: "required",
+    isForPrograms: true,
+    request: z.object({ agent_id: subject }),
+    response,
+    errors: [],
+    handle({ input, caller }) {
+      return relayDatabase("leave", { caller, agent_id: input.agent_id ?? null });
+    },
+  });
+}

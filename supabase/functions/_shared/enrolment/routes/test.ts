@@ -1,0 +1,50 @@
+import * as z from "zod";
+import { defineOperation, type Operation, type Platform } from "../../operations/operation.ts";
+import { enrolmentId, issuerToken } from "../fields.ts";
+
+const request = z.object({
+  token: issuerToken.optional(),
+  issuer: z.string().max(512).optional()
+    .meta({ examples: ["https://token.actions.githubusercontent.com"] }),
+  claims: z.record(z.string(), z.unknown()).optional()
+    .meta({ description: "What a token of the issuer would say.", examples: [{ ref: "main" }] }),
+}).refine(
+  ({ token, issuer, claims }) =>
+    token === undefined ? issuer !== undefined && claims !== undefined : !(issuer ?? claims),
+  { path: ["token"], message: "Must have either token, or issuer and claims." },
+);
+
+const response = z.object({
+  matches: z.array(enrolmentId).meta({ description: "The enrolments that would take it." }),
+  refused: z.array(z.object({
+    enrolment_id: enrolmentId.nullable()
+      .meta({ description: "Null: refused before any enrolment was looked at." }),
+    reason: z.string().meta({ examples: ["claim_differs"] }),
+    claim: z.string().optional().meta({ examples: ["ref"] }),
+  })),
+});
+
+export function createOperation(platform: Platform): Operation {
+  return defineOperation({
+    summary: "Try which enrolments would take a token, and why others would not.",
+    description: "Nobody enrols by it, and no event tells of it.",
+    tag: "Enrolment",
+    callers: "the operator",
+    effect: "reads",
+    identification: "required",
+    request,
+    requestExample: {
+      issuer: "https://token.actions.githubusercontent.com",
+      claims: { repository_owner_id: "9919", ref: "refs/heads/main" },
+    },
+    response,
+    errors: [],
+    async handle({ input: { token, issuer, claims }, caller }) {
+      await platform.callDatabase("check_operator", { caller });
+      const { testClaims, testToken } = await import("../test_proof.ts");
+      return token === undefined
+        ? await testClaims(platform, issuer!, claims!)
+        : await testToken(platform, token);
+    },
+  });
+}

@@ -1,0 +1,105 @@
+-- Why enrolments were refused: for the operator alone, in the log of events.
+
+create table agents.enrolment_refusals (
+  enrolment_id text collate "C" not null,
+  reason text collate "C" not null,
+  minute timestamptz not null,
+  count integer not null,
+
+  constraint refusals_are_counted_by_reason primary key (enrolment_id, reason)
+)
+with (fillfactor = 50);
+comment on table agents.enrolment_refusals is
+  'How often an enrolment was refused for a reason in its newest minute: strangers cannot fill the '
+  'log. enrolment_id is empty where the token names none.';
+
+create function agents.record_enrolment_refusal(
+  caller jsonb,
+  enrolment_id text,
+  reason text,
+  claim text default null
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  told_a_minute constant integer := 20;
+  this_minute constant timestamptz := date_trunc('minute', clock_timestamp());
+  seen agents.enrolment_refusals;
+  missed integer;
+begin
+  select * into seen
+  from agents.enrolment_refusals r
+  where r.enrolment_id = coalesce(record_enrolment_refusal.enrolment_id, '')
+    and r.reason = record_enrolment_refusal.reason
+  for update;
+  missed := case when seen.minute < this_minute then greatest(seen.count - told_a_minute, 0) end;
+
+  insert into agents.enrolment_refusals as r (enrolment_id, reason, minute, count)
+  values (
+    coalesce(record_enrolment_refusal.enrolment_id, ''), record_enrolment_refusal.reason, this_minute, 1
+  )
+  on conflict on constraint refusals_are_counted_by_reason do update
+  set minute = excluded.minute,
+    count = case when r.minute = excluded.minute then r.count + 1 else 1 end
+  returning * into seen;
+  if seen.count > told_a_minute then
+    return;
+  end if;
+  perform agents.record_event(
+    record_enrolment_refusal.caller, null, 'enrolment.refused', null,
+    record_enrolment_refusal.enrolment_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'reason', record_enrolment_refusal.reason,
+      'claim', record_enrolment_refusal.claim,
+      'untold', nullif(missed, 0)
+    ))
+  );
+end
+$$;
+comment on function agents.record_enrolment_refusal(jsonb, text, text, text) is
+  'Writes why an enrolment was refused, for the operator: up to 20 events a minute for each reason '
+  'of an enrolment. `untold` counts what came beyond that in the minute before.';
+
+create function agents.refuse_enrolment(
+  caller jsonb,
+  enrolment_id text,
+  reason text,
+  claim text default null
+) returns json
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform agents.record_enrolment_refusal(
+    refuse_enrolment.caller, refuse_enrolment.enrolment_id, refuse_enrolment.reason,
+    refuse_enrolment.claim
+  );
+  return json_build_object('refused', refuse_enrolment.reason);
+end
+$$;
+comment on function agents.refuse_enrolment(jsonb, text, text, text) is
+  'The answer of an enrolment that is refused: {refused}, the reason, which is for the log alone.';
+
+create function public.refuse_token(caller jsonb, enrolment_id text, reason text, claim text default null)
+returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  return agents.refuse_enrolment(
+    refuse_token.caller,
+    -- A stranger can name any: an event names only what is there.
+    (select e.enrolment_id from agents.enrolments e where e.enrolment_id = refuse_token.enrolment_id),
+    refuse_token.reason,
+    refuse_token.claim
+  );
+end
+$$;
+comment on function public.refuse_token(jsonb, text, text, text) is
+  'Records that the function refused a token, and why: {refused}. At most 20 events a minute for '
+  'each reason of an enrolment.';

@@ -1,0 +1,154 @@
+-- What the sweep does for enrolments: it removes ephemeral agents that are gone, and forgets.
+
+create function agents.last_contact(agent_id text) returns timestamptz
+language sql
+stable
+set search_path = ''
+as $$
+  select greatest(
+    (select a.enrolled_at from agents.enrolled_agents a where a.agent_id = last_contact.agent_id),
+    (
+      select max(greatest(k.first_used_at, u.last_used_at))
+      from agents.keys k
+      left join lateral (
+        select i.last_used_at from agents.key_uses i where i.key_id = k.key_id limit 1
+      ) u on true
+      where k.agent_id = last_contact.agent_id
+    ),
+    (select l.last_seen from mesh.liveness l where l.agent_id = last_contact.agent_id)
+  )
+$$;
+comment on function agents.last_contact(text) is
+  'When an agent enrolled, or last used a key, whichever is later, to about a minute.';
+
+create function agents.is_idle(agent_id text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Uses are recorded once a minute, and a request that waits is counted after up to 140 seconds.
+  slack constant interval := interval '4 minutes';
+  ephemeral_after interval;
+  next_due_at timestamptz;
+begin
+  select make_interval(secs => e.ephemeral_seconds) into ephemeral_after
+  from agents.enrolled_agents a
+  join agents.enrolments e on e.enrolment_id = a.enrolment_id
+  where a.agent_id = is_idle.agent_id and a.due_at is not null and a.ended_at is null;
+  if not found then
+    return false;
+  end if;
+  next_due_at := agents.last_contact(is_idle.agent_id) + ephemeral_after + slack;
+  update agents.enrolled_agents a
+  set due_at = next_due_at
+  where a.agent_id = is_idle.agent_id;
+  return next_due_at <= clock_timestamp();
+end
+$$;
+comment on function agents.is_idle(text) is
+  'Whether an ephemeral agent is without contact for too long, under end_access(agent_id); notes '
+  'when to look again.';
+
+create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  oldest constant timestamptz := now() - interval '30 days';
+begin
+  perform agents.authenticate_operator(forget_enrolled.caller);
+  -- A minute more than their own time, by which clocks may differ.
+  delete from agents.used_tokens u
+  where (u.enrolment_id, u.token_id) in (
+    select o.enrolment_id, o.token_id
+    from agents.used_tokens o
+    where o.expires_at < now() - interval '1 minute'
+    order by o.expires_at
+    limit forget_enrolled.max_entries
+  );
+  -- A day is time enough to tell the older of two clones that it is superseded.
+  delete from agents.keys k
+  where k.key_id = any (array(
+    select o.key_id
+    from agents.keys o
+    where o.enrolment_id is not null and o.expires_at < now() - interval '1 day'
+    order by o.expires_at
+    limit forget_enrolled.max_entries
+    for update skip locked
+  ));
+  delete from agents.enrolled_agents a
+  where a.agent_id = any (array(
+    select o.agent_id
+    from agents.enrolled_agents o
+    where o.ended_at < oldest
+    order by o.ended_at
+    limit forget_enrolled.max_entries
+    for update skip locked
+  ));
+  delete from agents.enrolment_refusals r where r.minute < now() - interval '1 day';
+  return json_build_object(
+    'idle', (
+      select coalesce(json_agg(d.agent_id), '[]')
+      from (
+        select a.agent_id
+        from agents.enrolled_agents a
+        where a.due_at <= now() and a.ended_at is null
+        order by a.due_at
+        limit least(forget_enrolled.max_entries, 200)
+      ) d
+    ),
+    'remaining', (
+      select count(*)
+      from (
+        (
+          select from agents.used_tokens u
+          where u.expires_at < now() - interval '1 minute'
+          order by u.expires_at
+          limit 1000
+        )
+        union all
+        (
+          select from agents.keys k
+          where k.enrolment_id is not null and k.expires_at < now() - interval '1 day'
+          order by k.expires_at
+          limit 1000
+        )
+      ) later
+    )
+  );
+end
+$$;
+comment on function public.forget_enrolled(jsonb, integer) is
+  'Deletes what enrolments leave behind: tokens and keys that are over, and the names of agents '
+  'that ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are ephemeral agents for '
+  'end_idle_agent to look at, at most 200. Raises forbidden for an agent.';
+
+create function public.end_idle_agent(caller jsonb, agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  perform agents.authenticate_operator(end_idle_agent.caller);
+  -- Waits for what the agent is writing, and is then looked at anew.
+  perform agents.end_access(end_idle_agent.agent_id);
+  if not agents.is_idle(end_idle_agent.agent_id) then
+    return json_build_object('ended', 0);
+  end if;
+  perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
+  perform agents.end_keys(end_idle_agent.caller, null, end_idle_agent.agent_id);
+  perform agents.end_enrolled_tags(end_idle_agent.caller, end_idle_agent.agent_id);
+  perform agents.record_event(
+    end_idle_agent.caller, null, 'agent.expired', end_idle_agent.agent_id
+  );
+  return json_build_object('ended', 1);
+end
+$$;
+comment on function public.end_idle_agent(jsonb, text) is
+  'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise notes '
+  'when to look again. Its files and grants stay until their own end. {ended: 1 | 0}. Raises '
+  'forbidden for an agent.';

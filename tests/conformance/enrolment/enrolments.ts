@@ -1,0 +1,126 @@
+/** Enrolments that tests make, and agents that enrol by them. All end with the test. */
+import assert from "node:assert/strict";
+import {
+  type Agent,
+  type Answer,
+  headersOf,
+  type Json,
+  type JsonObject,
+  operatorRpc,
+  post,
+  send,
+  succeed,
+} from "../client.ts";
+
+export interface Enrolment extends JsonObject {
+  enrolment_id: string;
+  kind: string;
+  tags: string[];
+  uses_left: number | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+export interface EnrolmentWithKey extends Enrolment {
+  enrolment_key: string;
+}
+
+export interface Enrolled extends JsonObject {
+  agent_id: string;
+  key: string;
+  key_id: string;
+  expires_at: string;
+  tags: string[];
+  generation: number;
+  ephemeral_seconds: number | null;
+}
+
+export interface Revoked extends JsonObject {
+  agents: number;
+  keys: number;
+  peers: number;
+  grants: number;
+  remaining: number;
+}
+
+export interface Event extends JsonObject {
+  type: string;
+}
+
+const made = new Set<string>();
+
+/** For `Deno.test.afterEach`. */
+export async function endMadeEnrolments(): Promise<void> {
+  for (const enrolment_id of made) await revokeAll(enrolment_id);
+  made.clear();
+}
+
+export function tryPut(fields: JsonObject): Promise<Answer<EnrolmentWithKey>> {
+  return post("/agent-artifacts/enrolment/put", { as: "operator", body: fields });
+}
+
+/** An enrolment of these fields; of kind key where they say nothing else. */
+export async function put(fields: JsonObject = {}): Promise<EnrolmentWithKey> {
+  const answer = await tryPut({ kind: "key", ...fields });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  made.add(answer.body.enrolment_id);
+  return answer.body;
+}
+
+export function tryEnrol(
+  proof: JsonObject,
+  { by = "agent-artifacts" }: { by?: string } = {},
+): Promise<Answer<Enrolled>> {
+  return post(`/${by}/enroll`, { as: "nobody", body: proof });
+}
+
+export async function enrol(proof: JsonObject, options?: { by: string }): Promise<Enrolled> {
+  const answer = await tryEnrol(proof, options);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+/** A name that nobody has. */
+export function newName(name: string): string {
+  return `${name}-${crypto.randomUUID().slice(0, 13)}`;
+}
+
+export function agentOf({ agent_id, key, key_id }: Enrolled): Agent {
+  return { id: agent_id, key, keyId: key_id };
+}
+
+/** Asks who an agent is: the cheapest use of its key. */
+export function whoami(agent: Agent | Enrolled): Promise<Answer> {
+  const headers = headersOf("agent_id" in agent ? agentOf(agent as Enrolled) : agent as Agent);
+  return send("/agent-artifacts/whoami", { headers });
+}
+
+/** Uses a key for the first time. */
+export async function use(agent: Enrolled): Promise<void> {
+  assert.equal((await whoami(agent)).status, 200);
+}
+
+/** Revokes until nothing remains; the sums of all calls. */
+export async function revokeAll(enrolment_id: string, more: JsonObject = {}): Promise<Revoked> {
+  const sums: Revoked = { agents: 0, keys: 0, peers: 0, grants: 0, remaining: 0 };
+  do {
+    const step = await succeed<Revoked>("/agent-artifacts/enrolment/revoke", {
+      as: "operator",
+      body: { enrolment_id, ...more },
+    });
+    for (const count of ["agents", "keys", "peers", "grants"] as const) sums[count] += step[count];
+    sums.remaining = step.remaining;
+  } while (sums.remaining > 0);
+  return sums;
+}
+
+/** The operator's events of a type, oldest first: of an agent, or the newest of all. */
+export async function eventsOf(type: string, question: { [field: string]: Json } = {}) {
+  const { body } = await operatorRpc<{ events: Event[] }>("find_events", {
+    max_entries: 1000,
+    types: [type],
+    since: new Date(Date.now() - 600_000).toISOString(),
+    ...question,
+  });
+  return body.events;
+}
