@@ -878,6 +878,152 @@ begin atomic
 end;
 comment on function agents.tags_of(text) is 'The tags of an agent, in byte order.';
 
+-- schemas/agents/enrolments.sql
+
+-- Enrolments: by which proofs of origin an agent gets a key, and which agent that is. The operator
+-- makes them; they never change, except that uses are counted and that they are revoked.
+
+create table agents.enrolments (
+  enrolment_id text collate "C" primary key,
+  kind text not null,
+  label text,
+  key_hash text collate "C",
+  issuer text collate "C",
+  audience text collate "C",
+  jwks jsonb,
+  conditions jsonb,
+  agent_id agents.agent_id,
+  agent_template text,
+  tags text[] not null default '{}',
+  uses_left integer,
+  session_seconds integer not null,
+  ephemeral_seconds integer,
+  single_use_tokens boolean not null default false,
+  max_token_age_seconds integer,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+
+  constraint enrolment_id_is_well_formed check (
+    length(enrolment_id) = 36 and enrolment_id ~ '^enr_[0-9a-f]*$'
+  ),
+  constraint there_are_two_kinds check (
+    case kind
+      when 'key' then key_hash is not null
+        and num_nulls(issuer, audience, jwks, conditions, agent_template, max_token_age_seconds) = 6
+        and not single_use_tokens
+      when 'trust' then key_hash is null
+        and num_nulls(issuer, audience, conditions) = 0
+        and num_nonnulls(agent_id, agent_template) = 1
+        and uses_left is null
+      else false
+    end
+  ),
+  constraint enrolment_key_hash_is_a_sha256 check (
+    length(key_hash) = 64 and key_hash ~ '^[0-9a-f]*$'
+  ),
+  constraint enrolment_key_hash_is_unique unique (key_hash),
+  constraint a_trust_has_conditions check (
+    jsonb_typeof(conditions) = 'array' and jsonb_array_length(conditions) > 0
+  ),
+  constraint a_session_lasts_a_minute_to_a_day check (session_seconds between 60 and 86400),
+  constraint an_ephemeral_agent_lasts_five_minutes_to_thirty_days check (
+    ephemeral_seconds between 300 and 2592000
+  ),
+  constraint uses_are_counted_down_to_none check (uses_left >= 0),
+  constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
+);
+comment on table agents.enrolments is
+  'By which proofs of origin an agent gets a key: an enrolment key, of which only the SHA-256 is '
+  'stored, or the tokens of an issuer that is trusted.';
+comment on column agents.enrolments.conditions is
+  'What the claims of a token must be: [{claim, equals | prefix}].';
+comment on column agents.enrolments.agent_template is
+  'The name of an agent, with claims in braces.';
+comment on column agents.enrolments.uses_left is 'How many more enrolments; null: any number.';
+comment on column agents.enrolments.ephemeral_seconds is
+  'How long after its last contact the sweep removes an agent; null: never.';
+
+create index live_trusts_by_issuer on agents.enrolments (issuer)
+  where kind = 'trust' and revoked_at is null;
+create index enrolments_by_age on agents.enrolments (created_at, enrolment_id);
+
+create table agents.enrolled_agents (
+  agent_id agents.agent_id primary key,
+  enrolment_id text collate "C" not null,
+  generation integer not null,
+  enrolled_at timestamptz not null,
+  due_at timestamptz,
+  ended_at timestamptz,
+
+  constraint an_agent_came_by_an_enrolment
+    foreign key (enrolment_id) references agents.enrolments (enrolment_id)
+);
+comment on table agents.enrolled_agents is
+  'Which agent came by which enrolment. The row outlives the agent''s end, so that it comes back '
+  'as the same agent and nobody else gets its name.';
+comment on column agents.enrolled_agents.generation is 'How often it has enrolled.';
+comment on column agents.enrolled_agents.due_at is
+  'When the sweep looks whether an ephemeral agent is still in contact; null: not ephemeral.';
+comment on column agents.enrolled_agents.ended_at is
+  'When its keys last ended because it left, was removed, or its enrolment was revoked; null: it '
+  'is there.';
+
+create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, ended_at, agent_id);
+create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
+  where due_at is not null and ended_at is null;
+create index enrolled_agents_by_end on agents.enrolled_agents (ended_at) where ended_at is not null;
+
+create table agents.used_tokens (
+  enrolment_id text collate "C" not null,
+  token_id text collate "C" not null,
+  key_id text collate "C" not null,
+  expires_at timestamptz not null,
+
+  constraint a_token_is_used_once primary key (enrolment_id, token_id)
+);
+comment on table agents.used_tokens is
+  'The tokens that enrolments for single-use tokens have seen, until they expire.';
+comment on column agents.used_tokens.token_id is 'The jti of the token, else its SHA-256.';
+comment on column agents.used_tokens.key_id is
+  'The key that the token brought. Until its first use the same token brings another one.';
+
+create index used_tokens_by_expiry on agents.used_tokens (expires_at);
+
+create function agents.enrolment_lock(enrolment_id text) returns bigint
+language sql
+immutable
+return hashtextextended('enrolment ' || enrolment_id, 0);
+comment on function agents.enrolment_lock(text) is
+  'The advisory lock that enrolling shares, and that revoking the enrolment takes exclusively. It '
+  'is taken before the access of any agent.';
+
+create function agents.enrolment_json(enrolment agents.enrolments) returns jsonb
+language sql
+stable
+return jsonb_build_object(
+  'enrolment_id', enrolment.enrolment_id,
+  'kind', enrolment.kind,
+  'label', enrolment.label,
+  'issuer', enrolment.issuer,
+  'audience', enrolment.audience,
+  'jwks', enrolment.jwks,
+  'conditions', enrolment.conditions,
+  'agent_id', enrolment.agent_id,
+  'agent_template', enrolment.agent_template,
+  'tags', enrolment.tags,
+  'uses_left', enrolment.uses_left,
+  'session_seconds', enrolment.session_seconds,
+  'ephemeral_seconds', enrolment.ephemeral_seconds,
+  'single_use_tokens', enrolment.single_use_tokens,
+  'max_token_age_seconds', enrolment.max_token_age_seconds,
+  'created_at', agents.iso_timestamp(enrolment.created_at),
+  'expires_at', agents.iso_timestamp(enrolment.expires_at),
+  'revoked_at', agents.iso_timestamp(enrolment.revoked_at)
+);
+comment on function agents.enrolment_json(agents.enrolments) is
+  'An enrolment as the operator sees it, without its key.';
+
 -- schemas/agents/callers.sql
 
 -- Identifies the caller. Every operation takes `caller` as its first argument, so authentication is
@@ -8389,1050 +8535,6 @@ comment on function public.forget_events(jsonb, integer, integer) is
   'and writes one event that says which. Returns {forgotten, remaining}, where remaining counts '
   'at most a thousand. Raises forbidden for an agent, invalid_request.';
 
--- schemas/enrolment/enrolments.sql
-
--- Enrolments: by which proofs of origin an agent gets a key, and which agent that is. The operator
--- makes them; they never change, except that uses are counted and that they are revoked.
-
-create table agents.enrolments (
-  enrolment_id text collate "C" primary key,
-  kind text not null,
-  label text,
-  key_hash text collate "C",
-  issuer text collate "C",
-  audience text collate "C",
-  jwks jsonb,
-  conditions jsonb,
-  agent_id agents.agent_id,
-  agent_template text,
-  tags text[] not null default '{}',
-  uses_left integer,
-  session_seconds integer not null,
-  ephemeral_seconds integer,
-  single_use_tokens boolean not null default false,
-  max_token_age_seconds integer,
-  created_at timestamptz not null default clock_timestamp(),
-  expires_at timestamptz,
-  revoked_at timestamptz,
-
-  constraint enrolment_id_is_well_formed check (
-    length(enrolment_id) = 36 and enrolment_id ~ '^enr_[0-9a-f]*$'
-  ),
-  constraint there_are_two_kinds check (
-    case kind
-      when 'key' then key_hash is not null
-        and num_nulls(issuer, audience, jwks, conditions, agent_template, max_token_age_seconds) = 6
-        and not single_use_tokens
-      when 'trust' then key_hash is null
-        and num_nulls(issuer, audience, conditions) = 0
-        and num_nonnulls(agent_id, agent_template) = 1
-        and uses_left is null
-      else false
-    end
-  ),
-  constraint enrolment_key_hash_is_a_sha256 check (
-    length(key_hash) = 64 and key_hash ~ '^[0-9a-f]*$'
-  ),
-  constraint enrolment_key_hash_is_unique unique (key_hash),
-  constraint a_trust_has_conditions check (
-    jsonb_typeof(conditions) = 'array' and jsonb_array_length(conditions) > 0
-  ),
-  constraint a_session_lasts_a_minute_to_a_day check (session_seconds between 60 and 86400),
-  constraint an_ephemeral_agent_lasts_five_minutes_to_thirty_days check (
-    ephemeral_seconds between 300 and 2592000
-  ),
-  constraint uses_are_counted_down_to_none check (uses_left >= 0),
-  constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
-);
-comment on table agents.enrolments is
-  'By which proofs of origin an agent gets a key: an enrolment key, of which only the SHA-256 is '
-  'stored, or the tokens of an issuer that is trusted.';
-comment on column agents.enrolments.conditions is
-  'What the claims of a token must be: [{claim, equals | prefix}].';
-comment on column agents.enrolments.agent_template is
-  'The name of an agent, with claims in braces.';
-comment on column agents.enrolments.uses_left is 'How many more enrolments; null: any number.';
-comment on column agents.enrolments.ephemeral_seconds is
-  'How long after its last contact the sweep removes an agent; null: never.';
-
-create index live_trusts_by_issuer on agents.enrolments (issuer)
-  where kind = 'trust' and revoked_at is null;
-create index enrolments_by_age on agents.enrolments (created_at, enrolment_id);
-
-create table agents.enrolled_agents (
-  agent_id agents.agent_id primary key,
-  enrolment_id text collate "C" not null,
-  generation integer not null,
-  enrolled_at timestamptz not null,
-  due_at timestamptz,
-  ended_at timestamptz,
-
-  constraint an_agent_came_by_an_enrolment
-    foreign key (enrolment_id) references agents.enrolments (enrolment_id)
-);
-comment on table agents.enrolled_agents is
-  'Which agent came by which enrolment. The row outlives the agent''s end, so that it comes back '
-  'as the same agent and nobody else gets its name.';
-comment on column agents.enrolled_agents.generation is 'How often it has enrolled.';
-comment on column agents.enrolled_agents.due_at is
-  'When the sweep looks whether an ephemeral agent is still in contact; null: not ephemeral.';
-comment on column agents.enrolled_agents.ended_at is
-  'When its keys last ended because it left, was removed, or its enrolment was revoked; null: it '
-  'is there.';
-
-create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, ended_at, agent_id);
-create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
-  where due_at is not null and ended_at is null;
-create index enrolled_agents_by_end on agents.enrolled_agents (ended_at) where ended_at is not null;
-
-create table agents.used_tokens (
-  enrolment_id text collate "C" not null,
-  token_id text collate "C" not null,
-  key_id text collate "C" not null,
-  expires_at timestamptz not null,
-
-  constraint a_token_is_used_once primary key (enrolment_id, token_id)
-);
-comment on table agents.used_tokens is
-  'The tokens that enrolments for single-use tokens have seen, until they expire.';
-comment on column agents.used_tokens.token_id is 'The jti of the token, else its SHA-256.';
-comment on column agents.used_tokens.key_id is
-  'The key that the token brought. Until its first use the same token brings another one.';
-
-create index used_tokens_by_expiry on agents.used_tokens (expires_at);
-
-create function agents.enrolment_lock(enrolment_id text) returns bigint
-language sql
-immutable
-return hashtextextended('enrolment ' || enrolment_id, 0);
-comment on function agents.enrolment_lock(text) is
-  'The advisory lock that enrolling shares, and that revoking the enrolment takes exclusively. It '
-  'is taken before the access of any agent.';
-
-create function agents.enrolment_json(enrolment agents.enrolments) returns jsonb
-language sql
-stable
-return jsonb_build_object(
-  'enrolment_id', enrolment.enrolment_id,
-  'kind', enrolment.kind,
-  'label', enrolment.label,
-  'issuer', enrolment.issuer,
-  'audience', enrolment.audience,
-  'jwks', enrolment.jwks,
-  'conditions', enrolment.conditions,
-  'agent_id', enrolment.agent_id,
-  'agent_template', enrolment.agent_template,
-  'tags', enrolment.tags,
-  'uses_left', enrolment.uses_left,
-  'session_seconds', enrolment.session_seconds,
-  'ephemeral_seconds', enrolment.ephemeral_seconds,
-  'single_use_tokens', enrolment.single_use_tokens,
-  'max_token_age_seconds', enrolment.max_token_age_seconds,
-  'created_at', agents.iso_timestamp(enrolment.created_at),
-  'expires_at', agents.iso_timestamp(enrolment.expires_at),
-  'revoked_at', agents.iso_timestamp(enrolment.revoked_at)
-);
-comment on function agents.enrolment_json(agents.enrolments) is
-  'An enrolment as the operator sees it, without its key.';
-
-create function public.put_enrolment(caller jsonb, enrolment jsonb) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  enrolment_key constant text := 'ek_'
-    || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
-  has_key constant boolean := put_enrolment.enrolment ->> 'kind' = 'key';
-  made agents.enrolments;
-begin
-  perform agents.authenticate_operator(put_enrolment.caller);
-  insert into agents.enrolments (
-    enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
-    agent_template, tags, uses_left, session_seconds, ephemeral_seconds, single_use_tokens,
-    max_token_age_seconds, expires_at
-  )
-  select
-    'enr_' || replace(gen_random_uuid()::text, '-', ''),
-    e.kind,
-    e.label,
-    case when has_key then encode(sha256(convert_to(enrolment_key, 'UTF8')), 'hex') end,
-    e.issuer,
-    e.audience,
-    e.jwks,
-    e.conditions,
-    e.agent_id,
-    e.agent_template,
-    coalesce(e.tags, '{}'),
-    e.uses_left,
-    e.session_seconds,
-    e.ephemeral_seconds,
-    coalesce(e.single_use_tokens, false),
-    e.max_token_age_seconds,
-    e.expires_at
-  from jsonb_to_record(put_enrolment.enrolment) as e (
-    kind text,
-    label text,
-    issuer text,
-    audience text,
-    jwks jsonb,
-    conditions jsonb,
-    agent_id text,
-    agent_template text,
-    tags text[],
-    uses_left integer,
-    session_seconds integer,
-    ephemeral_seconds integer,
-    single_use_tokens boolean,
-    max_token_age_seconds integer,
-    expires_at timestamptz
-  )
-  returning * into made;
-  perform agents.record_event(
-    put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
-    jsonb_build_object('kind', made.kind, 'label', made.label)
-  );
-  return agents.enrolment_json(made)
-    || case when has_key then jsonb_build_object('enrolment_key', enrolment_key) else '{}' end;
-end
-$$;
-comment on function public.put_enrolment(jsonb, jsonb) is
-  'Makes an enrolment of these fields and returns it, for kind key with enrolment_key, once: only '
-  'its hash is stored. Raises forbidden for an agent.';
-
-create function public.list_enrolments(caller jsonb, max_entries integer, after text default null)
-returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  page agents.enrolments[];
-begin
-  perform agents.authenticate_operator(list_enrolments.caller);
-  page := array(
-    select e
-    from agents.enrolments e
-    where list_enrolments.after is null
-      or (e.created_at, e.enrolment_id) > (
-        select l.created_at, l.enrolment_id
-        from agents.enrolments l
-        where l.enrolment_id = list_enrolments.after
-      )
-    order by e.created_at, e.enrolment_id
-    limit list_enrolments.max_entries + 1
-  );
-  return json_build_object(
-    'enrolments', (
-      select coalesce(json_agg(agents.enrolment_json(p)), '[]')
-      from unnest(page[:list_enrolments.max_entries]) p
-    ),
-    'next_cursor', case
-      when cardinality(page) > list_enrolments.max_entries
-      then page[list_enrolments.max_entries].enrolment_id
-    end
-  );
-end
-$$;
-comment on function public.list_enrolments(jsonb, integer, text) is
-  'Enrolments, oldest first: {enrolments, next_cursor | null}. after is a next_cursor; of an '
-  'enrolment that is gone, the page is empty. Raises forbidden for an agent.';
-
-create function public.list_trusts(issuer text) returns json
-language sql
-stable
-security invoker
-set search_path = ''
-as $$
-  select coalesce(
-    json_agg(agents.enrolment_json(e) order by e.created_at, e.enrolment_id), '[]'
-  )
-  from agents.enrolments e
-  where e.issuer = list_trusts.issuer
-    and e.kind = 'trust'
-    and e.revoked_at is null
-    and (e.expires_at is null or e.expires_at > now())
-$$;
-comment on function public.list_trusts(text) is
-  'The live enrolments that trust an issuer, oldest first.';
-
--- schemas/enrolment/refusals.sql
-
--- Why enrolments were refused: for the operator alone, in the log of events.
-
-create table agents.enrolment_refusals (
-  enrolment_id text collate "C" not null,
-  reason text collate "C" not null,
-  minute timestamptz not null,
-  count integer not null,
-
-  constraint refusals_are_counted_by_reason primary key (enrolment_id, reason)
-)
-with (fillfactor = 50);
-comment on table agents.enrolment_refusals is
-  'How often an enrolment was refused for a reason in its newest minute: strangers cannot fill the '
-  'log. enrolment_id is empty where the token names none.';
-
-create function agents.record_enrolment_refusal(
-  caller jsonb,
-  enrolment_id text,
-  reason text,
-  claim text default null
-) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  told_a_minute constant integer := 20;
-  this_minute constant timestamptz := date_trunc('minute', clock_timestamp());
-  seen agents.enrolment_refusals;
-  missed integer;
-begin
-  select * into seen
-  from agents.enrolment_refusals r
-  where r.enrolment_id = coalesce(record_enrolment_refusal.enrolment_id, '')
-    and r.reason = record_enrolment_refusal.reason
-  for update;
-  missed := case when seen.minute < this_minute then greatest(seen.count - told_a_minute, 0) end;
-
-  insert into agents.enrolment_refusals as r (enrolment_id, reason, minute, count)
-  values (
-    coalesce(record_enrolment_refusal.enrolment_id, ''), record_enrolment_refusal.reason, this_minute, 1
-  )
-  on conflict on constraint refusals_are_counted_by_reason do update
-  set minute = excluded.minute,
-    count = case when r.minute = excluded.minute then r.count + 1 else 1 end
-  returning * into seen;
-  if seen.count > told_a_minute then
-    return;
-  end if;
-  perform agents.record_event(
-    record_enrolment_refusal.caller, null, 'enrolment.refused', null,
-    record_enrolment_refusal.enrolment_id,
-    jsonb_strip_nulls(jsonb_build_object(
-      'reason', record_enrolment_refusal.reason,
-      'claim', record_enrolment_refusal.claim,
-      'untold', nullif(missed, 0)
-    ))
-  );
-end
-$$;
-comment on function agents.record_enrolment_refusal(jsonb, text, text, text) is
-  'Writes why an enrolment was refused, for the operator: up to 20 events a minute for each reason '
-  'of an enrolment. `untold` counts what came beyond that in the minute before.';
-
-create function agents.refuse_enrolment(
-  caller jsonb,
-  enrolment_id text,
-  reason text,
-  claim text default null
-) returns json
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  perform agents.record_enrolment_refusal(
-    refuse_enrolment.caller, refuse_enrolment.enrolment_id, refuse_enrolment.reason,
-    refuse_enrolment.claim
-  );
-  return json_build_object('refused', refuse_enrolment.reason);
-end
-$$;
-comment on function agents.refuse_enrolment(jsonb, text, text, text) is
-  'The answer of an enrolment that is refused: {refused}, the reason, which is for the log alone.';
-
-create function public.refuse_token(caller jsonb, enrolment_id text, reason text, claim text default null)
-returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-  return agents.refuse_enrolment(
-    refuse_token.caller,
-    -- A stranger can name any: an event names only what is there.
-    (select e.enrolment_id from agents.enrolments e where e.enrolment_id = refuse_token.enrolment_id),
-    refuse_token.reason,
-    refuse_token.claim
-  );
-end
-$$;
-comment on function public.refuse_token(jsonb, text, text, text) is
-  'Records that the function refused a token, and why: {refused}. At most 20 events a minute for '
-  'each reason of an enrolment.';
-
--- schemas/enrolment/enrolling.sql
-
--- Enrolling: a proof of origin becomes an ordinary agent key.
---
--- A refusal is returned, not raised, where an event tells its reason to the operator: an exception
--- would take the event back.
-
-create function agents.is_taken(agent_id text, enrolment agents.enrolments) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  if enrolment.agent_id is not null then
-    -- The operator named this agent, whatever it was before.
-    return false;
-  end if;
-  if enrolment.kind = 'key' then
-    -- The agent chose the name: it must be nobody's, and nobody may have trusted it with anything.
-    return agents.holds_something(is_taken.agent_id)
-      or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
-  end if;
-  -- The claims made the name. What an agent of an earlier enrolment left is its own.
-  return exists (
-    select
-    from agents.keys k
-    where k.agent_id = is_taken.agent_id
-      and k.revoked_at is null
-      and (k.expires_at is null or k.expires_at > now())
-  );
-end
-$$;
-comment on function agents.is_taken(text, agents.enrolments) is
-  'Whether a name that no enrolment holds belongs to somebody for whom this enrolment is not.';
-
-create function agents.enrol(
-  caller jsonb,
-  enrolment agents.enrolments,
-  agent_id text,
-  token_id text default null,
-  token_expires_at timestamptz default null
-) returns json
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  enrolled_at constant timestamptz := clock_timestamp();
-  agent_key constant text := 'ak_'
-    || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
-  made_id constant text := 'key_' || replace(gen_random_uuid()::text, '-', '');
-  known agents.enrolled_agents;
-  newest agents.keys;
-  is_repeated boolean;
-  made agents.keys;
-begin
-  perform agents.end_access(enrol.agent_id);
-  if exists (select from agents.removed_agents r where r.agent_id = enrol.agent_id) then
-    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
-  end if;
-  select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
-  if known.enrolment_id <> enrolment.enrolment_id
-    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
-  then
-    raise sqlstate 'PT409' using message = 'agent_name_taken';
-  end if;
-
-  select * into newest
-  from agents.keys k
-  where k.agent_id = enrol.agent_id and k.enrolment_id = enrolment.enrolment_id
-  order by k.generation desc
-  limit 1;
-  -- Who lost the answer asks again: nobody has used the key that was in it.
-  is_repeated := newest.key_id is not null and newest.first_used_at is null
-    and newest.revoked_at is null and newest.expires_at > enrolled_at;
-
-  if enrolment.single_use_tokens then
-    insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
-    values (enrolment.enrolment_id, enrol.token_id, made_id, enrol.token_expires_at)
-    on conflict on constraint a_token_is_used_once do update
-    set key_id = excluded.key_id
-    where is_repeated and u.key_id = newest.key_id;
-    if not found then
-      return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'token_replayed');
-    end if;
-  end if;
-  if enrolment.uses_left is not null and not is_repeated then
-    update agents.enrolments e
-    set uses_left = e.uses_left - 1
-    where e.enrolment_id = enrolment.enrolment_id and e.uses_left > 0;
-    if not found then
-      return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'used_up');
-    end if;
-  end if;
-
-  update agents.keys k
-  set revoked_at = enrolled_at, superseded_at = enrolled_at
-  where is_repeated and k.key_id = newest.key_id;
-  insert into agents.keys (key_id, agent_id, key_hash, expires_at, enrolment_id, generation)
-  values (
-    made_id,
-    enrol.agent_id,
-    encode(sha256(convert_to(agent_key, 'UTF8')), 'hex'),
-    enrolled_at + make_interval(secs => enrolment.session_seconds),
-    enrolment.enrolment_id,
-    coalesce(known.generation, 0) + 1
-  )
-  returning * into made;
-  insert into agents.enrolled_agents as a (agent_id, enrolment_id, generation, enrolled_at, due_at)
-  values (
-    made.agent_id, made.enrolment_id, made.generation, enrolled_at,
-    enrolled_at + make_interval(secs => enrolment.ephemeral_seconds)
-  )
-  on conflict on constraint enrolled_agents_pkey do update
-  set generation = excluded.generation,
-    enrolled_at = excluded.enrolled_at,
-    due_at = excluded.due_at,
-    ended_at = null;
-  perform agents.record_event(
-    caller, null, 'agent.enrolled', made.agent_id, made.key_id,
-    jsonb_build_object('enrolment_id', made.enrolment_id, 'generation', made.generation)
-  );
-  perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
-
-  return json_build_object(
-    'agent_id', made.agent_id,
-    'key', agent_key,
-    'key_id', made.key_id,
-    'expires_at', agents.iso_timestamp(made.expires_at),
-    'tags', agents.tags_of(made.agent_id),
-    'generation', made.generation,
-    'ephemeral_seconds', enrolment.ephemeral_seconds
-  );
-end
-$$;
-comment on function agents.enrol(jsonb, agents.enrolments, text, text, timestamptz) is
-  'Makes the next generation''s key of an agent, under the enrolment''s lock. The key before stays '
-  'live until the new one is used; if it was never used, it ends now, and no use is counted. '
-  'Raises agent_name_taken, limit_exceeded.';
-
-create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  found_enrolment agents.enrolments;
-begin
-  perform pg_advisory_xact_lock_shared(agents.enrolment_lock(live_enrolment.enrolment_id));
-  -- A statement of its own, which sees a revocation that the lock waited for.
-  select * into found_enrolment
-  from agents.enrolments e
-  where e.enrolment_id = live_enrolment.enrolment_id
-    and e.revoked_at is null
-    and (e.expires_at is null or e.expires_at > clock_timestamp());
-  return found_enrolment;
-end
-$$;
-comment on function agents.live_enrolment(text) is
-  'An enrolment that is neither revoked nor over, and cannot be revoked before the transaction '
-  'ends; null: it is.';
-
-create function public.enrol_with_key(caller jsonb, enrolment_key_hash text, agent_name text default null)
-returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  named_id constant text := (
-    select e.enrolment_id
-    from agents.enrolments e
-    where e.key_hash = enrol_with_key.enrolment_key_hash
-  );
-  enrolment agents.enrolments;
-begin
-  if named_id is null then
-    return json_build_object('refused', 'unknown_key');
-  end if;
-  enrolment := agents.live_enrolment(named_id);
-  if enrolment.enrolment_id is null then
-    return agents.refuse_enrolment(enrol_with_key.caller, named_id, 'ended');
-  end if;
-  if enrolment.agent_id is null and enrol_with_key.agent_name is null then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "agent_name", "message": "Required: this enrolment names no agent."}]}';
-  end if;
-  if enrolment.agent_id <> enrol_with_key.agent_name then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
-  end if;
-  return agents.enrol(
-    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name)
-  );
-end
-$$;
-comment on function public.enrol_with_key(jsonb, text, text) is
-  'Enrols by an enrolment key: {agent_id, key, key_id, expires_at, tags, generation, '
-  'ephemeral_seconds | null}, or {refused}. Raises invalid_request, agent_name_taken, '
-  'limit_exceeded.';
-
-create function public.enrol_with_token(
-  caller jsonb,
-  enrolment_id text,
-  agent_id text,
-  token_id text,
-  token_expires_at timestamptz
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  enrolment constant agents.enrolments := agents.live_enrolment(enrol_with_token.enrolment_id);
-begin
-  if enrolment.kind is distinct from 'trust'
-    or enrolment.agent_id <> enrol_with_token.agent_id
-  then
-    return agents.refuse_enrolment(enrol_with_token.caller, enrol_with_token.enrolment_id, 'ended');
-  end if;
-  return agents.enrol(
-    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.token_id,
-    enrol_with_token.token_expires_at
-  );
-end
-$$;
-comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz) is
-  'Enrols by a token that the function has verified, and whose claims meet the enrolment''s '
-  'conditions and give this agent_id. Answers and raises as enrol_with_key does.';
-
-create function public.note_first_use(caller jsonb) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  used agents.keys;
-  superseded agents.keys;
-begin
-  select * into used
-  from agents.keys k
-  where k.key_hash = note_first_use.caller ->> 'key_hash';
-  perform agents.end_access(used.agent_id);
-  update agents.keys k
-  set first_used_at = clock_timestamp()
-  where k.key_id = used.key_id
-    and k.enrolment_id is not null
-    and k.first_used_at is null
-    and k.revoked_at is null;
-  if not found then
-    return json_build_object('superseded', 0);
-  end if;
-  for superseded in
-    update agents.keys k
-    set revoked_at = clock_timestamp(), superseded_at = clock_timestamp()
-    where k.agent_id = used.agent_id
-      and k.generation < used.generation
-      and k.revoked_at is null
-    returning *
-  loop
-    perform agents.record_event(
-      note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id, superseded.key_id,
-      jsonb_build_object('generation', superseded.generation)
-    );
-  end loop;
-  return json_build_object('superseded', 1);
-end
-$$;
-comment on function public.note_first_use(jsonb) is
-  'The calling key from an enrolment was used: the keys of the generations before it end. '
-  'Idempotent.';
-
--- schemas/enrolment/ends.sql
-
--- The ends of what came by an enrolment: an agent leaves, an ephemeral one is gone, an enrolment is
--- revoked. A transaction ends the peer of one agent, because each locks a part of the mesh.
-
-create function agents.end_keys(caller jsonb, caller_agent text, agent_id text) returns integer
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  revoked agents.keys;
-  revoked_count integer := 0;
-begin
-  for revoked in
-    update agents.keys k
-    set revoked_at = clock_timestamp()
-    where k.agent_id = end_keys.agent_id and k.revoked_at is null
-    returning *
-  loop
-    perform agents.record_event(
-      end_keys.caller, end_keys.caller_agent, 'key.revoked', revoked.agent_id, revoked.key_id
-    );
-    revoked_count := revoked_count + 1;
-  end loop;
-  update agents.enrolled_agents a
-  set ended_at = clock_timestamp()
-  where a.agent_id = end_keys.agent_id and a.ended_at is null;
-  return revoked_count;
-end
-$$;
-comment on function agents.end_keys(jsonb, text, text) is
-  'Revokes every key of an agent, under end_access(agent_id); returns how many.';
-
-create function agents.end_enrolled_tags(caller jsonb, agent_id text) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  came_by constant text := (
-    select a.enrolment_id
-    from agents.enrolled_agents a
-    where a.agent_id = end_enrolled_tags.agent_id
-  );
-begin
-  if came_by is not null then
-    perform agents.replace_tags(
-      jsonb_build_object('kind', 'enrolment', 'request_id', end_enrolled_tags.caller -> 'request_id'),
-      end_enrolled_tags.agent_id, '{}', came_by
-    );
-  end if;
-end
-$$;
-comment on function agents.end_enrolled_tags(jsonb, text) is
-  'Takes away the tags that an agent''s enrolment gave it. Those of the operator stay.';
-
-create function public.leave(caller jsonb, agent_id text default null) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  leaving text;
-  caller_agent text;
-begin
-  perform agents.end_access(coalesce(agents.actor_of(leave.caller), leave.agent_id));
-  caller_agent := agents.authenticate(leave.caller);
-  leaving := agents.require_self(caller_agent, leave.agent_id);
-  perform public.remove_peer(leave.caller, leaving);
-  perform agents.end_keys(leave.caller, caller_agent, leaving);
-  perform agents.end_enrolled_tags(leave.caller, leaving);
-  perform agents.record_event(leave.caller, caller_agent, 'agent.left', leaving);
-  return json_build_object('agent_id', leaving, 'left', true);
-end
-$$;
-comment on function public.leave(jsonb, text) is
-  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants stay '
-  'until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
-
-create function public.revoke_enrolment(caller jsonb, enrolment_id text, max_agents integer default 200)
-returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  live_ids text[];
-  ended_id text;
-  lock_key bigint;
-  revoked_keys integer := 0;
-begin
-  perform agents.authenticate_operator(revoke_enrolment.caller);
-  -- Waits for the enrolments under way; later ones wait for this, and are refused.
-  perform pg_advisory_xact_lock(agents.enrolment_lock(revoke_enrolment.enrolment_id));
-  if not exists (
-    select from agents.enrolments e where e.enrolment_id = revoke_enrolment.enrolment_id
-  ) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "enrolment_id", "message": "There is no such enrolment."}]}';
-  end if;
-  update agents.enrolments e
-  set revoked_at = clock_timestamp()
-  where e.enrolment_id = revoke_enrolment.enrolment_id and e.revoked_at is null;
-  if found then
-    perform agents.record_event(
-      revoke_enrolment.caller, null, 'enrolment.revoked', null, revoke_enrolment.enrolment_id
-    );
-  end if;
-
-  -- Keys first, of many agents at once: they are what gives access.
-  live_ids := array(
-    select a.agent_id
-    from agents.enrolled_agents a
-    where a.enrolment_id = revoke_enrolment.enrolment_id and a.ended_at is null
-    order by a.agent_id
-    limit revoke_enrolment.max_agents
-  );
-  for lock_key in
-    select distinct agents.access_lock(l.agent_id) from unnest(live_ids) as l (agent_id) order by 1
-  loop
-    perform pg_advisory_xact_lock(lock_key);
-  end loop;
-  foreach ended_id in array live_ids loop
-    revoked_keys := revoked_keys + agents.end_keys(revoke_enrolment.caller, null, ended_id);
-  end loop;
-
-  return json_build_object(
-    'revoked', true,
-    'agents', cardinality(live_ids),
-    'keys', revoked_keys,
-    'to_end', (
-      select coalesce(json_agg(e.agent_id), '[]')
-      from (
-        select a.agent_id
-        from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id and a.ended_at is not null
-        order by a.ended_at, a.agent_id
-        limit revoke_enrolment.max_agents
-      ) e
-    ),
-    'remaining', (
-      select count(*)
-      from (
-        select from agents.enrolled_agents a
-        where a.enrolment_id = revoke_enrolment.enrolment_id
-        limit 100000
-      ) r
-    )
-  );
-end
-$$;
-comment on function public.revoke_enrolment(jsonb, text, integer) is
-  'Ends an enrolment, and the keys of up to max_agents agents that came by it: {revoked, agents, '
-  'keys, to_end: [agent_id], remaining}. Those of to_end have no key left; end_enrolled_agent ends '
-  'the rest of them. Repeat both until remaining is 0; it counts up to 100,000 agents. Raises '
-  'invalid_request, and forbidden for an agent.';
-
-create function agents.end_grants_given(agent_id text, max_entries integer) returns integer
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  live_ids constant text[] := array(
-    select g.grant_id
-    from artifacts.grants g
-    where g.from_agent = end_grants_given.agent_id and g.live_until > clock_timestamp()
-    order by g.from_agent, g.live_until
-    limit end_grants_given.max_entries
-  );
-begin
-  return agents.end_grants_named(live_ids);
-end
-$$;
-comment on function agents.end_grants_given(text, integer) is
-  'Ends up to max_entries live grants that an agent gave; returns how many.';
-
-create function public.end_enrolled_agent(
-  caller jsonb,
-  enrolment_id text,
-  agent_id text,
-  undo_grants boolean default false,
-  max_entries integer default 500
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  has_peer boolean;
-  ended_grants integer := 0;
-begin
-  perform agents.authenticate_operator(end_enrolled_agent.caller);
-  perform agents.end_access(end_enrolled_agent.agent_id);
-  if not exists (
-    select
-    from agents.enrolled_agents a
-    join agents.enrolments e on e.enrolment_id = a.enrolment_id
-    where a.agent_id = end_enrolled_agent.agent_id
-      and a.enrolment_id = end_enrolled_agent.enrolment_id
-      and a.ended_at is not null
-      and e.revoked_at is not null
-  ) then
-    return json_build_object('peer', false, 'grants', 0);
-  end if;
-  has_peer := (
-    public.remove_peer(end_enrolled_agent.caller, end_enrolled_agent.agent_id) ->> 'removed'
-  )::boolean;
-  perform agents.end_enrolled_tags(end_enrolled_agent.caller, end_enrolled_agent.agent_id);
-  if end_enrolled_agent.undo_grants then
-    perform artifacts.lock_sweep();
-    ended_grants := agents.end_grants_given(
-      end_enrolled_agent.agent_id, end_enrolled_agent.max_entries
-    );
-  end if;
-  -- The row says that something is left: the last thing that goes.
-  delete from agents.enrolled_agents a
-  where a.agent_id = end_enrolled_agent.agent_id
-    and a.enrolment_id = end_enrolled_agent.enrolment_id
-    and ended_grants < end_enrolled_agent.max_entries;
-  return json_build_object('peer', has_peer, 'grants', ended_grants);
-end
-$$;
-comment on function public.end_enrolled_agent(jsonb, text, text, boolean, integer) is
-  'Ends the peer, the rules and the enrolment''s tags of an agent whose enrolment is revoked, and '
-  'with undo_grants up to max_entries grants that it gave: {peer, grants}. Repeat it until the '
-  'agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
-
--- schemas/enrolment/sweeping.sql
-
--- What the sweep does for enrolments: it removes ephemeral agents that are gone, and forgets.
-
-create function agents.last_contact(agent_id text) returns timestamptz
-language sql
-stable
-set search_path = ''
-as $$
-  select greatest(
-    (select a.enrolled_at from agents.enrolled_agents a where a.agent_id = last_contact.agent_id),
-    (
-      select max(greatest(k.first_used_at, u.last_used_at))
-      from agents.keys k
-      left join lateral (
-        select i.last_used_at from agents.key_uses i where i.key_id = k.key_id limit 1
-      ) u on true
-      where k.agent_id = last_contact.agent_id
-    ),
-    (select l.last_seen from mesh.liveness l where l.agent_id = last_contact.agent_id)
-  )
-$$;
-comment on function agents.last_contact(text) is
-  'When an agent enrolled, or last used a key, whichever is later, to about a minute.';
-
-create function agents.is_idle(agent_id text) returns boolean
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  -- Uses are recorded once a minute, and a request that waits is counted after up to 140 seconds.
-  slack constant interval := interval '4 minutes';
-  ephemeral_after interval;
-  next_due_at timestamptz;
-begin
-  select make_interval(secs => e.ephemeral_seconds) into ephemeral_after
-  from agents.enrolled_agents a
-  join agents.enrolments e on e.enrolment_id = a.enrolment_id
-  where a.agent_id = is_idle.agent_id and a.due_at is not null and a.ended_at is null;
-  if not found then
-    return false;
-  end if;
-  next_due_at := agents.last_contact(is_idle.agent_id) + ephemeral_after + slack;
-  update agents.enrolled_agents a
-  set due_at = next_due_at
-  where a.agent_id = is_idle.agent_id;
-  return next_due_at <= clock_timestamp();
-end
-$$;
-comment on function agents.is_idle(text) is
-  'Whether an ephemeral agent is without contact for too long, under end_access(agent_id); notes '
-  'when to look again.';
-
-create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  oldest constant timestamptz := now() - interval '30 days';
-begin
-  perform agents.authenticate_operator(forget_enrolled.caller);
-  -- A minute more than their own time, by which clocks may differ.
-  delete from agents.used_tokens u
-  where (u.enrolment_id, u.token_id) in (
-    select o.enrolment_id, o.token_id
-    from agents.used_tokens o
-    where o.expires_at < now() - interval '1 minute'
-    order by o.expires_at
-    limit forget_enrolled.max_entries
-  );
-  -- A day is time enough to tell the older of two clones that it is superseded.
-  delete from agents.keys k
-  where k.key_id = any (array(
-    select o.key_id
-    from agents.keys o
-    where o.enrolment_id is not null and o.expires_at < now() - interval '1 day'
-    order by o.expires_at
-    limit forget_enrolled.max_entries
-    for update skip locked
-  ));
-  delete from agents.enrolled_agents a
-  where a.agent_id = any (array(
-    select o.agent_id
-    from agents.enrolled_agents o
-    where o.ended_at < oldest
-    order by o.ended_at
-    limit forget_enrolled.max_entries
-    for update skip locked
-  ));
-  delete from agents.enrolment_refusals r where r.minute < now() - interval '1 day';
-  return json_build_object(
-    'idle', (
-      select coalesce(json_agg(d.agent_id), '[]')
-      from (
-        select a.agent_id
-        from agents.enrolled_agents a
-        where a.due_at <= now() and a.ended_at is null
-        order by a.due_at
-        limit least(forget_enrolled.max_entries, 200)
-      ) d
-    ),
-    'remaining', (
-      select count(*)
-      from (
-        (
-          select from agents.used_tokens u
-          where u.expires_at < now() - interval '1 minute'
-          order by u.expires_at
-          limit 1000
-        )
-        union all
-        (
-          select from agents.keys k
-          where k.enrolment_id is not null and k.expires_at < now() - interval '1 day'
-          order by k.expires_at
-          limit 1000
-        )
-      ) later
-    )
-  );
-end
-$$;
-comment on function public.forget_enrolled(jsonb, integer) is
-  'Deletes what enrolments leave behind: tokens and keys that are over, and the names of agents '
-  'that ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are ephemeral agents for '
-  'end_idle_agent to look at, at most 200. Raises forbidden for an agent.';
-
-create function public.end_idle_agent(caller jsonb, agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-  perform agents.authenticate_operator(end_idle_agent.caller);
-  -- Waits for what the agent is writing, and is then looked at anew.
-  perform agents.end_access(end_idle_agent.agent_id);
-  if not agents.is_idle(end_idle_agent.agent_id) then
-    return json_build_object('ended', 0);
-  end if;
-  perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
-  perform agents.end_keys(end_idle_agent.caller, null, end_idle_agent.agent_id);
-  perform agents.end_enrolled_tags(end_idle_agent.caller, end_idle_agent.agent_id);
-  perform agents.record_event(
-    end_idle_agent.caller, null, 'agent.expired', end_idle_agent.agent_id
-  );
-  return json_build_object('ended', 1);
-end
-$$;
-comment on function public.end_idle_agent(jsonb, text) is
-  'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise notes '
-  'when to look again. Its files and grants stay until their own end. {ended: 1 | 0}. Raises '
-  'forbidden for an agent.';
-
 -- schemas/operator/agent_limits.sql
 
 -- The operator gives an agent limits of its own.
@@ -11757,6 +10859,908 @@ $$;
 comment on function public.list_live_keys(integer, text) is
   'The live agent keys among the max_entries keys after the given id: {found: [{key_id, agent_id, '
   'label | null, created_at, last_used_at | null}], next: where the next page begins | null}.';
+
+-- schemas/enrolment/enrolments.sql
+
+-- What the operator makes and lists. agents/enrolments.sql has the tables.
+
+create function public.put_enrolment(caller jsonb, enrolment jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  enrolment_key constant text := 'ek_'
+    || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
+  has_key constant boolean := put_enrolment.enrolment ->> 'kind' = 'key';
+  made agents.enrolments;
+begin
+  perform agents.authenticate_operator(put_enrolment.caller);
+  insert into agents.enrolments (
+    enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
+    agent_template, tags, uses_left, session_seconds, ephemeral_seconds, single_use_tokens,
+    max_token_age_seconds, expires_at
+  )
+  select
+    'enr_' || replace(gen_random_uuid()::text, '-', ''),
+    e.kind,
+    e.label,
+    case when has_key then encode(sha256(convert_to(enrolment_key, 'UTF8')), 'hex') end,
+    e.issuer,
+    e.audience,
+    e.jwks,
+    e.conditions,
+    e.agent_id,
+    e.agent_template,
+    coalesce(e.tags, '{}'),
+    e.uses_left,
+    e.session_seconds,
+    e.ephemeral_seconds,
+    coalesce(e.single_use_tokens, false),
+    e.max_token_age_seconds,
+    e.expires_at
+  from jsonb_to_record(put_enrolment.enrolment) as e (
+    kind text,
+    label text,
+    issuer text,
+    audience text,
+    jwks jsonb,
+    conditions jsonb,
+    agent_id text,
+    agent_template text,
+    tags text[],
+    uses_left integer,
+    session_seconds integer,
+    ephemeral_seconds integer,
+    single_use_tokens boolean,
+    max_token_age_seconds integer,
+    expires_at timestamptz
+  )
+  returning * into made;
+  perform agents.record_event(
+    put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
+    jsonb_build_object('kind', made.kind, 'label', made.label)
+  );
+  return agents.enrolment_json(made)
+    || case when has_key then jsonb_build_object('enrolment_key', enrolment_key) else '{}' end;
+end
+$$;
+comment on function public.put_enrolment(jsonb, jsonb) is
+  'Makes an enrolment of these fields and returns it, for kind key with enrolment_key, once: only '
+  'its hash is stored. Raises forbidden for an agent.';
+
+create function public.list_enrolments(caller jsonb, max_entries integer, after text default null)
+returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  page agents.enrolments[];
+begin
+  perform agents.authenticate_operator(list_enrolments.caller);
+  page := array(
+    select e
+    from agents.enrolments e
+    where list_enrolments.after is null
+      or (e.created_at, e.enrolment_id) > (
+        select l.created_at, l.enrolment_id
+        from agents.enrolments l
+        where l.enrolment_id = list_enrolments.after
+      )
+    order by e.created_at, e.enrolment_id
+    limit list_enrolments.max_entries + 1
+  );
+  return json_build_object(
+    'enrolments', (
+      select coalesce(json_agg(agents.enrolment_json(p)), '[]')
+      from unnest(page[:list_enrolments.max_entries]) p
+    ),
+    'next_cursor', case
+      when cardinality(page) > list_enrolments.max_entries
+      then page[list_enrolments.max_entries].enrolment_id
+    end
+  );
+end
+$$;
+comment on function public.list_enrolments(jsonb, integer, text) is
+  'Enrolments, oldest first: {enrolments, next_cursor | null}. after is a next_cursor; of an '
+  'enrolment that is gone, the page is empty. Raises forbidden for an agent.';
+
+create function public.list_trusts(issuer text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(agents.enrolment_json(e) order by e.created_at, e.enrolment_id), '[]'
+  )
+  from agents.enrolments e
+  where e.issuer = list_trusts.issuer
+    and e.kind = 'trust'
+    and e.revoked_at is null
+    and (e.expires_at is null or e.expires_at > now())
+$$;
+comment on function public.list_trusts(text) is
+  'The live enrolments that trust an issuer, oldest first.';
+
+-- schemas/enrolment/refusals.sql
+
+-- Why enrolments were refused: for the operator alone, in the log of events.
+
+create table agents.enrolment_refusals (
+  enrolment_id text collate "C" not null,
+  reason text collate "C" not null,
+  minute timestamptz not null,
+  count integer not null,
+
+  constraint refusals_are_counted_by_reason primary key (enrolment_id, reason)
+)
+with (fillfactor = 50);
+comment on table agents.enrolment_refusals is
+  'How often an enrolment was refused for a reason in its newest minute: strangers cannot fill the '
+  'log. enrolment_id is empty where the token names none.';
+
+create function agents.record_enrolment_refusal(
+  caller jsonb,
+  enrolment_id text,
+  reason text,
+  claim text default null
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  told_a_minute constant integer := 20;
+  this_minute constant timestamptz := date_trunc('minute', clock_timestamp());
+  seen agents.enrolment_refusals;
+  missed integer;
+begin
+  select * into seen
+  from agents.enrolment_refusals r
+  where r.enrolment_id = coalesce(record_enrolment_refusal.enrolment_id, '')
+    and r.reason = record_enrolment_refusal.reason
+  for update;
+  missed := case when seen.minute < this_minute then greatest(seen.count - told_a_minute, 0) end;
+
+  insert into agents.enrolment_refusals as r (enrolment_id, reason, minute, count)
+  values (
+    coalesce(record_enrolment_refusal.enrolment_id, ''), record_enrolment_refusal.reason, this_minute, 1
+  )
+  on conflict on constraint refusals_are_counted_by_reason do update
+  set minute = excluded.minute,
+    count = case when r.minute = excluded.minute then r.count + 1 else 1 end
+  returning * into seen;
+  if seen.count > told_a_minute then
+    return;
+  end if;
+  perform agents.record_event(
+    record_enrolment_refusal.caller, null, 'enrolment.refused', null,
+    record_enrolment_refusal.enrolment_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'reason', record_enrolment_refusal.reason,
+      'claim', record_enrolment_refusal.claim,
+      'untold', nullif(missed, 0)
+    ))
+  );
+end
+$$;
+comment on function agents.record_enrolment_refusal(jsonb, text, text, text) is
+  'Writes why an enrolment was refused, for the operator: up to 20 events a minute for each reason '
+  'of an enrolment. `untold` counts what came beyond that in the minute before.';
+
+create function agents.refuse_enrolment(
+  caller jsonb,
+  enrolment_id text,
+  reason text,
+  claim text default null
+) returns json
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform agents.record_enrolment_refusal(
+    refuse_enrolment.caller, refuse_enrolment.enrolment_id, refuse_enrolment.reason,
+    refuse_enrolment.claim
+  );
+  return json_build_object('refused', refuse_enrolment.reason);
+end
+$$;
+comment on function agents.refuse_enrolment(jsonb, text, text, text) is
+  'The answer of an enrolment that is refused: {refused}, the reason, which is for the log alone.';
+
+create function public.refuse_token(caller jsonb, enrolment_id text, reason text, claim text default null)
+returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  return agents.refuse_enrolment(
+    refuse_token.caller,
+    -- A stranger can name any: an event names only what is there.
+    (select e.enrolment_id from agents.enrolments e where e.enrolment_id = refuse_token.enrolment_id),
+    refuse_token.reason,
+    refuse_token.claim
+  );
+end
+$$;
+comment on function public.refuse_token(jsonb, text, text, text) is
+  'Records that the function refused a token, and why: {refused}. At most 20 events a minute for '
+  'each reason of an enrolment.';
+
+-- schemas/enrolment/enrolling.sql
+
+-- Enrolling: a proof of origin becomes an ordinary agent key.
+--
+-- A refusal is returned, not raised, where an event tells its reason to the operator: an exception
+-- would take the event back.
+
+create function agents.is_taken(agent_id text, enrolment agents.enrolments) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if enrolment.agent_id is not null then
+    -- The operator named this agent, whatever it was before.
+    return false;
+  end if;
+  if enrolment.kind = 'key' then
+    -- The agent chose the name: it must be nobody's, and nobody may have trusted it with anything.
+    return agents.holds_something(is_taken.agent_id)
+      or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
+  end if;
+  -- The claims made the name. What an agent of an earlier enrolment left is its own.
+  return exists (
+    select
+    from agents.keys k
+    where k.agent_id = is_taken.agent_id
+      and k.revoked_at is null
+      and (k.expires_at is null or k.expires_at > now())
+  );
+end
+$$;
+comment on function agents.is_taken(text, agents.enrolments) is
+  'Whether a name that no enrolment holds belongs to somebody for whom this enrolment is not.';
+
+create function agents.enrol(
+  caller jsonb,
+  enrolment agents.enrolments,
+  agent_id text,
+  token_id text default null,
+  token_expires_at timestamptz default null
+) returns json
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  enrolled_at constant timestamptz := clock_timestamp();
+  agent_key constant text := 'ak_'
+    || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
+  made_id constant text := 'key_' || replace(gen_random_uuid()::text, '-', '');
+  known agents.enrolled_agents;
+  newest agents.keys;
+  is_repeated boolean;
+  made agents.keys;
+begin
+  perform agents.end_access(enrol.agent_id);
+  if exists (select from agents.removed_agents r where r.agent_id = enrol.agent_id) then
+    return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
+  end if;
+  select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
+  if known.enrolment_id <> enrolment.enrolment_id
+    or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
+  then
+    raise sqlstate 'PT409' using message = 'agent_name_taken';
+  end if;
+
+  select * into newest
+  from agents.keys k
+  where k.agent_id = enrol.agent_id and k.enrolment_id = enrolment.enrolment_id
+  order by k.generation desc
+  limit 1;
+  -- Who lost the answer asks again: nobody has used the key that was in it.
+  is_repeated := newest.key_id is not null and newest.first_used_at is null
+    and newest.revoked_at is null and newest.expires_at > enrolled_at;
+
+  if enrolment.single_use_tokens then
+    insert into agents.used_tokens as u (enrolment_id, token_id, key_id, expires_at)
+    values (enrolment.enrolment_id, enrol.token_id, made_id, enrol.token_expires_at)
+    on conflict on constraint a_token_is_used_once do update
+    set key_id = excluded.key_id
+    where is_repeated and u.key_id = newest.key_id;
+    if not found then
+      return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'token_replayed');
+    end if;
+  end if;
+  if enrolment.uses_left is not null and not is_repeated then
+    update agents.enrolments e
+    set uses_left = e.uses_left - 1
+    where e.enrolment_id = enrolment.enrolment_id and e.uses_left > 0;
+    if not found then
+      return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'used_up');
+    end if;
+  end if;
+
+  update agents.keys k
+  set revoked_at = enrolled_at, superseded_at = enrolled_at
+  where is_repeated and k.key_id = newest.key_id;
+  insert into agents.keys (key_id, agent_id, key_hash, expires_at, enrolment_id, generation)
+  values (
+    made_id,
+    enrol.agent_id,
+    encode(sha256(convert_to(agent_key, 'UTF8')), 'hex'),
+    enrolled_at + make_interval(secs => enrolment.session_seconds),
+    enrolment.enrolment_id,
+    coalesce(known.generation, 0) + 1
+  )
+  returning * into made;
+  insert into agents.enrolled_agents as a (agent_id, enrolment_id, generation, enrolled_at, due_at)
+  values (
+    made.agent_id, made.enrolment_id, made.generation, enrolled_at,
+    enrolled_at + make_interval(secs => enrolment.ephemeral_seconds)
+  )
+  on conflict on constraint enrolled_agents_pkey do update
+  set generation = excluded.generation,
+    enrolled_at = excluded.enrolled_at,
+    due_at = excluded.due_at,
+    ended_at = null;
+  perform agents.record_event(
+    caller, null, 'agent.enrolled', made.agent_id, made.key_id,
+    jsonb_build_object('enrolment_id', made.enrolment_id, 'generation', made.generation)
+  );
+  perform agents.replace_tags(caller, made.agent_id, enrolment.tags, made.enrolment_id);
+
+  return json_build_object(
+    'agent_id', made.agent_id,
+    'key', agent_key,
+    'key_id', made.key_id,
+    'expires_at', agents.iso_timestamp(made.expires_at),
+    'tags', agents.tags_of(made.agent_id),
+    'generation', made.generation,
+    'ephemeral_seconds', enrolment.ephemeral_seconds
+  );
+end
+$$;
+comment on function agents.enrol(jsonb, agents.enrolments, text, text, timestamptz) is
+  'Makes the next generation''s key of an agent, under the enrolment''s lock. The key before stays '
+  'live until the new one is used; if it was never used, it ends now, and no use is counted. '
+  'Raises agent_name_taken, limit_exceeded.';
+
+create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  found_enrolment agents.enrolments;
+begin
+  perform pg_advisory_xact_lock_shared(agents.enrolment_lock(live_enrolment.enrolment_id));
+  -- A statement of its own, which sees a revocation that the lock waited for.
+  select * into found_enrolment
+  from agents.enrolments e
+  where e.enrolment_id = live_enrolment.enrolment_id
+    and e.revoked_at is null
+    and (e.expires_at is null or e.expires_at > clock_timestamp());
+  return found_enrolment;
+end
+$$;
+comment on function agents.live_enrolment(text) is
+  'An enrolment that is neither revoked nor over, and cannot be revoked before the transaction '
+  'ends; null: it is.';
+
+create function public.enrol_with_key(caller jsonb, enrolment_key_hash text, agent_name text default null)
+returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  named_id constant text := (
+    select e.enrolment_id
+    from agents.enrolments e
+    where e.key_hash = enrol_with_key.enrolment_key_hash
+  );
+  enrolment agents.enrolments;
+begin
+  if named_id is null then
+    return json_build_object('refused', 'unknown_key');
+  end if;
+  enrolment := agents.live_enrolment(named_id);
+  if enrolment.enrolment_id is null then
+    return agents.refuse_enrolment(enrol_with_key.caller, named_id, 'ended');
+  end if;
+  if enrolment.agent_id is null and enrol_with_key.agent_name is null then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_name", "message": "Required: this enrolment names no agent."}]}';
+  end if;
+  if enrolment.agent_id <> enrol_with_key.agent_name then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_name", "message": "This enrolment is for another agent. Leave the name out."}]}';
+  end if;
+  return agents.enrol(
+    enrol_with_key.caller, enrolment, coalesce(enrolment.agent_id, enrol_with_key.agent_name)
+  );
+end
+$$;
+comment on function public.enrol_with_key(jsonb, text, text) is
+  'Enrols by an enrolment key: {agent_id, key, key_id, expires_at, tags, generation, '
+  'ephemeral_seconds | null}, or {refused}. Raises invalid_request, agent_name_taken, '
+  'limit_exceeded.';
+
+create function public.enrol_with_token(
+  caller jsonb,
+  enrolment_id text,
+  agent_id text,
+  token_id text,
+  token_expires_at timestamptz
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  enrolment constant agents.enrolments := agents.live_enrolment(enrol_with_token.enrolment_id);
+begin
+  if enrolment.kind is distinct from 'trust'
+    or enrolment.agent_id <> enrol_with_token.agent_id
+  then
+    return agents.refuse_enrolment(enrol_with_token.caller, enrol_with_token.enrolment_id, 'ended');
+  end if;
+  return agents.enrol(
+    enrol_with_token.caller, enrolment, enrol_with_token.agent_id, enrol_with_token.token_id,
+    enrol_with_token.token_expires_at
+  );
+end
+$$;
+comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz) is
+  'Enrols by a token that the function has verified, and whose claims meet the enrolment''s '
+  'conditions and give this agent_id. Answers and raises as enrol_with_key does.';
+
+create function public.note_first_use(caller jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  used agents.keys;
+  superseded agents.keys;
+begin
+  select * into used
+  from agents.keys k
+  where k.key_hash = note_first_use.caller ->> 'key_hash';
+  perform agents.end_access(used.agent_id);
+  update agents.keys k
+  set first_used_at = clock_timestamp()
+  where k.key_id = used.key_id
+    and k.enrolment_id is not null
+    and k.first_used_at is null
+    and k.revoked_at is null;
+  if not found then
+    return json_build_object('superseded', 0);
+  end if;
+  for superseded in
+    update agents.keys k
+    set revoked_at = clock_timestamp(), superseded_at = clock_timestamp()
+    where k.agent_id = used.agent_id
+      and k.generation < used.generation
+      and k.revoked_at is null
+    returning *
+  loop
+    perform agents.record_event(
+      note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id, superseded.key_id,
+      jsonb_build_object('generation', superseded.generation)
+    );
+  end loop;
+  return json_build_object('superseded', 1);
+end
+$$;
+comment on function public.note_first_use(jsonb) is
+  'The calling key from an enrolment was used: the keys of the generations before it end. '
+  'Idempotent.';
+
+-- schemas/enrolment/ends.sql
+
+-- The ends of what came by an enrolment: an agent leaves, an ephemeral one is gone, an enrolment is
+-- revoked. A transaction ends the peer of one agent, because each locks a part of the mesh.
+
+create function agents.end_keys(caller jsonb, caller_agent text, agent_id text) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  revoked agents.keys;
+  revoked_count integer := 0;
+begin
+  for revoked in
+    update agents.keys k
+    set revoked_at = clock_timestamp()
+    where k.agent_id = end_keys.agent_id and k.revoked_at is null
+    returning *
+  loop
+    perform agents.record_event(
+      end_keys.caller, end_keys.caller_agent, 'key.revoked', revoked.agent_id, revoked.key_id
+    );
+    revoked_count := revoked_count + 1;
+  end loop;
+  update agents.enrolled_agents a
+  set ended_at = clock_timestamp()
+  where a.agent_id = end_keys.agent_id and a.ended_at is null;
+  return revoked_count;
+end
+$$;
+comment on function agents.end_keys(jsonb, text, text) is
+  'Revokes every key of an agent, under end_access(agent_id); returns how many.';
+
+create function agents.end_enrolled_tags(caller jsonb, agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  came_by constant text := (
+    select a.enrolment_id
+    from agents.enrolled_agents a
+    where a.agent_id = end_enrolled_tags.agent_id
+  );
+begin
+  if came_by is not null then
+    perform agents.replace_tags(
+      jsonb_build_object('kind', 'enrolment', 'request_id', end_enrolled_tags.caller -> 'request_id'),
+      end_enrolled_tags.agent_id, '{}', came_by
+    );
+  end if;
+end
+$$;
+comment on function agents.end_enrolled_tags(jsonb, text) is
+  'Takes away the tags that an agent''s enrolment gave it. Those of the operator stay.';
+
+create function public.leave(caller jsonb, agent_id text default null) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  leaving text;
+  caller_agent text;
+begin
+  perform agents.end_access(coalesce(agents.actor_of(leave.caller), leave.agent_id));
+  caller_agent := agents.authenticate(leave.caller);
+  leaving := agents.require_self(caller_agent, leave.agent_id);
+  perform public.remove_peer(leave.caller, leaving);
+  perform agents.end_keys(leave.caller, caller_agent, leaving);
+  perform agents.end_enrolled_tags(leave.caller, leaving);
+  perform agents.record_event(leave.caller, caller_agent, 'agent.left', leaving);
+  return json_build_object('agent_id', leaving, 'left', true);
+end
+$$;
+comment on function public.leave(jsonb, text) is
+  'Ends an agent''s keys, its peer and its rules: {agent_id, left: true}. Its files and grants stay '
+  'until their own end. Raises unauthenticated, superseded, forbidden, invalid_request.';
+
+create function public.revoke_enrolment(caller jsonb, enrolment_id text, max_agents integer default 200)
+returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  live_ids text[];
+  ended_id text;
+  lock_key bigint;
+  revoked_keys integer := 0;
+begin
+  perform agents.authenticate_operator(revoke_enrolment.caller);
+  -- Waits for the enrolments under way; later ones wait for this, and are refused.
+  perform pg_advisory_xact_lock(agents.enrolment_lock(revoke_enrolment.enrolment_id));
+  if not exists (
+    select from agents.enrolments e where e.enrolment_id = revoke_enrolment.enrolment_id
+  ) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "enrolment_id", "message": "There is no such enrolment."}]}';
+  end if;
+  update agents.enrolments e
+  set revoked_at = clock_timestamp()
+  where e.enrolment_id = revoke_enrolment.enrolment_id and e.revoked_at is null;
+  if found then
+    perform agents.record_event(
+      revoke_enrolment.caller, null, 'enrolment.revoked', null, revoke_enrolment.enrolment_id
+    );
+  end if;
+
+  -- Keys first, of many agents at once: they are what gives access.
+  live_ids := array(
+    select a.agent_id
+    from agents.enrolled_agents a
+    where a.enrolment_id = revoke_enrolment.enrolment_id and a.ended_at is null
+    order by a.agent_id
+    limit revoke_enrolment.max_agents
+  );
+  for lock_key in
+    select distinct agents.access_lock(l.agent_id) from unnest(live_ids) as l (agent_id) order by 1
+  loop
+    perform pg_advisory_xact_lock(lock_key);
+  end loop;
+  foreach ended_id in array live_ids loop
+    revoked_keys := revoked_keys + agents.end_keys(revoke_enrolment.caller, null, ended_id);
+  end loop;
+
+  return json_build_object(
+    'revoked', true,
+    'agents', cardinality(live_ids),
+    'keys', revoked_keys,
+    'to_end', (
+      select coalesce(json_agg(e.agent_id), '[]')
+      from (
+        select a.agent_id
+        from agents.enrolled_agents a
+        where a.enrolment_id = revoke_enrolment.enrolment_id and a.ended_at is not null
+        order by a.ended_at, a.agent_id
+        limit revoke_enrolment.max_agents
+      ) e
+    ),
+    'remaining', (
+      select count(*)
+      from (
+        select from agents.enrolled_agents a
+        where a.enrolment_id = revoke_enrolment.enrolment_id
+        limit 100000
+      ) r
+    )
+  );
+end
+$$;
+comment on function public.revoke_enrolment(jsonb, text, integer) is
+  'Ends an enrolment, and the keys of up to max_agents agents that came by it: {revoked, agents, '
+  'keys, to_end: [agent_id], remaining}. Those of to_end have no key left; end_enrolled_agent ends '
+  'the rest of them. Repeat both until remaining is 0; it counts up to 100,000 agents. Raises '
+  'invalid_request, and forbidden for an agent.';
+
+create function agents.end_grants_given(agent_id text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  live_ids constant text[] := array(
+    select g.grant_id
+    from artifacts.grants g
+    where g.from_agent = end_grants_given.agent_id and g.live_until > clock_timestamp()
+    order by g.from_agent, g.live_until
+    limit end_grants_given.max_entries
+  );
+begin
+  return agents.end_grants_named(live_ids);
+end
+$$;
+comment on function agents.end_grants_given(text, integer) is
+  'Ends up to max_entries live grants that an agent gave; returns how many.';
+
+create function public.end_enrolled_agent(
+  caller jsonb,
+  enrolment_id text,
+  agent_id text,
+  undo_grants boolean default false,
+  max_entries integer default 500
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  has_peer boolean;
+  ended_grants integer := 0;
+begin
+  perform agents.authenticate_operator(end_enrolled_agent.caller);
+  perform agents.end_access(end_enrolled_agent.agent_id);
+  if not exists (
+    select
+    from agents.enrolled_agents a
+    join agents.enrolments e on e.enrolment_id = a.enrolment_id
+    where a.agent_id = end_enrolled_agent.agent_id
+      and a.enrolment_id = end_enrolled_agent.enrolment_id
+      and a.ended_at is not null
+      and e.revoked_at is not null
+  ) then
+    return json_build_object('peer', false, 'grants', 0);
+  end if;
+  has_peer := (
+    public.remove_peer(end_enrolled_agent.caller, end_enrolled_agent.agent_id) ->> 'removed'
+  )::boolean;
+  perform agents.end_enrolled_tags(end_enrolled_agent.caller, end_enrolled_agent.agent_id);
+  if end_enrolled_agent.undo_grants then
+    perform artifacts.lock_sweep();
+    ended_grants := agents.end_grants_given(
+      end_enrolled_agent.agent_id, end_enrolled_agent.max_entries
+    );
+  end if;
+  -- The row says that something is left: the last thing that goes.
+  delete from agents.enrolled_agents a
+  where a.agent_id = end_enrolled_agent.agent_id
+    and a.enrolment_id = end_enrolled_agent.enrolment_id
+    and ended_grants < end_enrolled_agent.max_entries;
+  return json_build_object('peer', has_peer, 'grants', ended_grants);
+end
+$$;
+comment on function public.end_enrolled_agent(jsonb, text, text, boolean, integer) is
+  'Ends the peer, the rules and the enrolment''s tags of an agent whose enrolment is revoked, and '
+  'with undo_grants up to max_entries grants that it gave: {peer, grants}. Repeat it until the '
+  'agent is no longer listed by revoke_enrolment. Raises forbidden for an agent.';
+
+-- schemas/enrolment/sweeping.sql
+
+-- What the sweep does for enrolments: it removes ephemeral agents that are gone, and forgets.
+
+create function agents.last_contact(agent_id text) returns timestamptz
+language sql
+stable
+set search_path = ''
+as $$
+  select greatest(
+    (select a.enrolled_at from agents.enrolled_agents a where a.agent_id = last_contact.agent_id),
+    (
+      select max(greatest(k.first_used_at, u.last_used_at))
+      from agents.keys k
+      left join lateral (
+        select i.last_used_at from agents.key_uses i where i.key_id = k.key_id limit 1
+      ) u on true
+      where k.agent_id = last_contact.agent_id
+    ),
+    (select l.last_seen from mesh.liveness l where l.agent_id = last_contact.agent_id)
+  )
+$$;
+comment on function agents.last_contact(text) is
+  'When an agent enrolled, or last used a key, whichever is later, to about a minute.';
+
+create function agents.is_idle(agent_id text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Uses are recorded once a minute, and a request that waits is counted after up to 140 seconds.
+  slack constant interval := interval '4 minutes';
+  ephemeral_after interval;
+  next_due_at timestamptz;
+begin
+  select make_interval(secs => e.ephemeral_seconds) into ephemeral_after
+  from agents.enrolled_agents a
+  join agents.enrolments e on e.enrolment_id = a.enrolment_id
+  where a.agent_id = is_idle.agent_id and a.due_at is not null and a.ended_at is null;
+  if not found then
+    return false;
+  end if;
+  next_due_at := agents.last_contact(is_idle.agent_id) + ephemeral_after + slack;
+  update agents.enrolled_agents a
+  set due_at = next_due_at
+  where a.agent_id = is_idle.agent_id;
+  return next_due_at <= clock_timestamp();
+end
+$$;
+comment on function agents.is_idle(text) is
+  'Whether an ephemeral agent is without contact for too long, under end_access(agent_id); notes '
+  'when to look again.';
+
+create function public.forget_enrolled(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  oldest constant timestamptz := now() - interval '30 days';
+begin
+  perform agents.authenticate_operator(forget_enrolled.caller);
+  -- A minute more than their own time, by which clocks may differ.
+  delete from agents.used_tokens u
+  where (u.enrolment_id, u.token_id) in (
+    select o.enrolment_id, o.token_id
+    from agents.used_tokens o
+    where o.expires_at < now() - interval '1 minute'
+    order by o.expires_at
+    limit forget_enrolled.max_entries
+  );
+  -- A day is time enough to tell the older of two clones that it is superseded.
+  delete from agents.keys k
+  where k.key_id = any (array(
+    select o.key_id
+    from agents.keys o
+    where o.enrolment_id is not null and o.expires_at < now() - interval '1 day'
+    order by o.expires_at
+    limit forget_enrolled.max_entries
+    for update skip locked
+  ));
+  delete from agents.enrolled_agents a
+  where a.agent_id = any (array(
+    select o.agent_id
+    from agents.enrolled_agents o
+    where o.ended_at < oldest
+    order by o.ended_at
+    limit forget_enrolled.max_entries
+    for update skip locked
+  ));
+  delete from agents.enrolment_refusals r where r.minute < now() - interval '1 day';
+  return json_build_object(
+    'idle', (
+      select coalesce(json_agg(d.agent_id), '[]')
+      from (
+        select a.agent_id
+        from agents.enrolled_agents a
+        where a.due_at <= now() and a.ended_at is null
+        order by a.due_at
+        limit least(forget_enrolled.max_entries, 200)
+      ) d
+    ),
+    'remaining', (
+      select count(*)
+      from (
+        (
+          select from agents.used_tokens u
+          where u.expires_at < now() - interval '1 minute'
+          order by u.expires_at
+          limit 1000
+        )
+        union all
+        (
+          select from agents.keys k
+          where k.enrolment_id is not null and k.expires_at < now() - interval '1 day'
+          order by k.expires_at
+          limit 1000
+        )
+      ) later
+    )
+  );
+end
+$$;
+comment on function public.forget_enrolled(jsonb, integer) is
+  'Deletes what enrolments leave behind: tokens and keys that are over, and the names of agents '
+  'that ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are ephemeral agents for '
+  'end_idle_agent to look at, at most 200. Raises forbidden for an agent.';
+
+create function public.end_idle_agent(caller jsonb, agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  perform agents.authenticate_operator(end_idle_agent.caller);
+  -- Waits for what the agent is writing, and is then looked at anew.
+  perform agents.end_access(end_idle_agent.agent_id);
+  if not agents.is_idle(end_idle_agent.agent_id) then
+    return json_build_object('ended', 0);
+  end if;
+  perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
+  perform agents.end_keys(end_idle_agent.caller, null, end_idle_agent.agent_id);
+  perform agents.end_enrolled_tags(end_idle_agent.caller, end_idle_agent.agent_id);
+  perform agents.record_event(
+    end_idle_agent.caller, null, 'agent.expired', end_idle_agent.agent_id
+  );
+  return json_build_object('ended', 1);
+end
+$$;
+comment on function public.end_idle_agent(jsonb, text) is
+  'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise notes '
+  'when to look again. Its files and grants stay until their own end. {ended: 1 | 0}. Raises '
+  'forbidden for an agent.';
 
 -- schemas/privileges.sql
 

@@ -116,14 +116,15 @@ artifactTest(
           revoke: { artifact_id, to_agent: builder.id },
           open: { artifact_id },
           inbox: { agent_id: planner.id },
+          leave: { agent_id: planner.id },
           list: { agent_id: planner.id },
           delete: { artifact_id },
         };
-        // To /fetch, the grant token is the credential.
+        // To /fetch, the grant token is the credential; to /enroll, the proof.
         const operations = await listedOperations("agent-artifacts");
         assert.deepEqual(
           Object.keys(bodies).sort(),
-          operations.filter((path) => path !== "fetch").sort(),
+          operations.filter((path) => path !== "fetch" && path !== "enroll").sort(),
         );
         for (const [name, body] of Object.entries(bodies)) {
           assertUnauthenticated(await post(`/agent-artifacts/${name}`, { as, body }));

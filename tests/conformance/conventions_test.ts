@@ -24,6 +24,7 @@ const OPERATIONS = {
   "agent-artifacts": [
     "/commit",
     "/delete",
+    "/enroll",
     "/events",
     "/fetch",
     "/grant",
@@ -31,6 +32,7 @@ const OPERATIONS = {
     "/inbox",
     "/inbox/block",
     "/inbox/unblock",
+    "/leave",
     "/list",
     "/open",
     "/register",
@@ -41,7 +43,9 @@ const OPERATIONS = {
   "agent-mesh": [
     "/acl/put",
     "/acl/revoke",
+    "/enroll",
     "/events",
+    "/leave",
     "/netmap",
     "/peer/heartbeat",
     "/peer/register",

@@ -46,7 +46,15 @@ const MEANINGFUL_HEADERS = ["retry-after", "www-authenticate", "allow", "x-reque
  * What is answered and not in the document: the document itself, MCP, which describes itself, and
  * what only commands call.
  */
-const UNLISTED = ["/openapi.json", "/mcp", "/psk/keys"];
+const UNLISTED = [
+  "/openapi.json",
+  "/mcp",
+  "/psk/keys",
+  "/enrolment/put",
+  "/enrolment/list",
+  "/enrolment/revoke",
+  "/enrolment/test",
+];
 
 /** Where the document has the envelope of every error. */
 const ERROR_SCHEMA = "#/components/schemas/Error";

@@ -6,6 +6,7 @@ const FIELDS = [
   "abandoned",
   "expired",
   "forgotten_events",
+  "removed_agents",
   "orphaned",
   "orphans_held",
   "remaining",

@@ -13,6 +13,9 @@ import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "
 /** What only a command of the operator asks, and the OpenAPI document leaves out. */
 const UNLISTED = "psk/keys";
 
+/** What asks for a proof of origin instead of a credential. */
+const WITHOUT_CREDENTIAL = "enroll";
+
 /** A well-formed request to every path, about two agents. */
 function requestsAbout(one: Agent, other: Agent): Record<string, object> {
   return {
@@ -26,6 +29,7 @@ function requestsAbout(one: Agent, other: Agent): Record<string, object> {
     "psk/rotate": { a: one.id, b: other.id },
     "events": { agent_id: one.id },
     "wait": { agent_id: one.id },
+    "leave": { agent_id: one.id },
     [UNLISTED]: {},
   };
 }
@@ -35,7 +39,7 @@ meshTest("every path of /openapi.json → among those that the tests here ask", 
   assert.ok(listed.length > 8, listed.join());
   assert.deepEqual(
     Object.keys(requestsAbout(alice, alice)).sort(),
-    [...listed, UNLISTED].sort(),
+    [...listed.filter((path) => path !== WITHOUT_CREDENTIAL), UNLISTED].sort(),
   );
 });
 
@@ -108,8 +112,9 @@ meshTest(
     await post("/agent-mesh/peer/register", { as: "operator", body });
     await join(alice);
     await agree(ruleBetween(alice, keyless));
-    const { "peer/remove": removal, ...others } = requestsAbout(keyless, alice);
-    for (const [path, body] of [...Object.entries(others), ["peer/remove", removal] as const]) {
+    const { "peer/remove": removal, leave, ...others } = requestsAbout(keyless, alice);
+    const ends = Object.entries({ "peer/remove": removal, leave });
+    for (const [path, body] of [...Object.entries(others), ...ends]) {
       assert.equal((await post(`/agent-mesh/${path}`, { as: "operator", body })).status, 200, path);
     }
   },

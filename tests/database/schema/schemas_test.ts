@@ -27,8 +27,8 @@ Deno.test("config.toml names the folders of the schema one after the other, each
     "artifacts",
     "mesh",
     "changes",
-    "enrolment",
     "operator",
+    "enrolment",
     "privileges.sql",
   ]);
 });

@@ -8,6 +8,14 @@ import { readPages, rowsUnder } from "./pages.ts";
 
 const FUNCTIONS = ["agent-artifacts", "agent-mesh"];
 
+/** What the operator's tasks ask about enrolments, of either function. */
+const ENROLMENTS = [
+  "/enrolment/put",
+  "/enrolment/list",
+  "/enrolment/revoke",
+  "/enrolment/test",
+];
+
 interface Listed<What> {
   readonly path: string;
   /** What app.ts says behind it. */
@@ -72,19 +80,19 @@ Deno.test("the documentation's tables → every path once, with who may call it;
   );
 });
 
-Deno.test("the operation that /openapi.json leaves out → /psk/keys alone, which a command asks", async () => {
+Deno.test("the operations that /openapi.json leaves out → those that only commands ask", async () => {
   const operations = (await Promise.all(FUNCTIONS.map(readOperations))).flat();
   assert.deepEqual(
     operations.filter(({ operation }) => operation.isUnlisted).map(({ path }) => path),
-    ["/psk/keys"],
+    [...ENROLMENTS, ...ENROLMENTS, "/psk/keys"],
   );
 });
 
-Deno.test("the operation without identification → /fetch alone, whose token is its credential", async () => {
+Deno.test("the operations without identification → /fetch and /enroll, which have a credential in their body", async () => {
   const operations = (await Promise.all(FUNCTIONS.map(readOperations))).flat();
   assert.deepEqual(
     operations.filter(({ operation }) => operation.identification === "none")
       .map(({ path }) => path),
-    ["/fetch"],
+    ["/fetch", "/enroll", "/enroll"],
   );
 });

@@ -114,7 +114,9 @@ for (const [name, document] of Object.entries(DOCUMENTS)) {
     const open = operationsOf(document).filter(([, { security }]) => security?.length === 0);
     assert.deepEqual(
       open.map(([path]) => path),
-      name === "agent-mesh" ? ["/health"] : ["/fetch", LINK, LINK, LINK, "/health"],
+      name === "agent-mesh"
+        ? ["/enroll", "/health"]
+        : ["/fetch", "/enroll", LINK, LINK, LINK, "/health"],
     );
   });
 
@@ -128,9 +130,9 @@ for (const [name, document] of Object.entries(DOCUMENTS)) {
       if ("$ref" in response) continue;
       assert.deepEqual(common.filter((header) => !(header in response.headers)), []);
     }
-    const { Unauthenticated, MethodNotAllowed, UpstreamUnavailableOrMisconfigured } =
+    const { UnauthenticatedOrSuperseded, MethodNotAllowed, UpstreamUnavailableOrMisconfigured } =
       document.components.responses;
-    assert.ok("www-authenticate" in Unauthenticated!.headers);
+    assert.ok("www-authenticate" in UnauthenticatedOrSuperseded!.headers);
     assert.ok("allow" in MethodNotAllowed!.headers);
     assert.ok("retry-after" in UpstreamUnavailableOrMisconfigured!.headers);
   });

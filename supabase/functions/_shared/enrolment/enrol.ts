@@ -1,25 +1,7 @@
 import { ServiceError } from "../errors.ts";
 import type { Platform } from "../operations/operation.ts";
 import { sha256Hex } from "../secrets.ts";
-
-/** What an agent proves its origin with. */
-export type Proof =
-  | { readonly enrolment_key: string }
-  | { readonly token: string; readonly enrolment_id?: string | undefined };
-
-/** An agent that has enrolled, with its new key. */
-export interface Enrolled {
-  readonly agent_id: string;
-  readonly key: string;
-  readonly key_id: string;
-  readonly expires_at: string;
-  readonly tags: string[];
-  readonly generation: number;
-  readonly ephemeral_seconds: number | null;
-}
-
-/** What the SQL functions answer: the reason of a refusal is for the operator's events alone. */
-export type Outcome = Enrolled | { readonly refused: string };
+import type { Enrolled, Outcome, Proof } from "./outcome.ts";
 
 export interface EnrolmentRequest {
   readonly proof: Proof;

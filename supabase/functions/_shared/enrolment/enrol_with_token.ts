@@ -1,10 +1,10 @@
 import { ServiceError } from "../errors.ts";
 import type { Platform } from "../operations/operation.ts";
-import type { Outcome } from "./enrol.ts";
-import { agentIdOf } from "./tokens/agent_name.ts";
-import { IssuerKeys } from "./tokens/issuer_keys.ts";
-import type { Trust } from "./tokens/trust.ts";
-import { verifyToken } from "./tokens/verify.ts";
+import { agentIdOf } from "../issuers/agent_name.ts";
+import { IssuerKeys } from "../issuers/issuer_keys.ts";
+import type { Trust } from "../issuers/trust.ts";
+import { type VerificationContext, verifyToken } from "../issuers/verify.ts";
+import type { Outcome } from "./outcome.ts";
 
 interface TokenEnrolment {
   readonly token: string;
@@ -16,8 +16,15 @@ interface TokenEnrolment {
 /** One set for the process, whichever path asks. */
 let issuerKeys: IssuerKeys | undefined;
 
-export function issuerKeysOf({ settings }: Platform): IssuerKeys {
-  return issuerKeys ??= new IssuerKeys({ allowLoopback: settings.enrolmentLoopbackIssuers });
+/** A project on this machine may trust an issuer on this machine. */
+export function allowsLoopback({ settings }: Platform): boolean {
+  return new URL(settings.supabaseUrl).hostname === "127.0.0.1";
+}
+
+/** What a token is verified with. */
+export function contextOf(platform: Platform): VerificationContext {
+  issuerKeys ??= new IssuerKeys({ allowLoopback: allowsLoopback(platform) });
+  return { trustsOf: trustsOf(platform), keys: issuerKeys, now: Date.now() / 1000 };
 }
 
 /** The live trusts of an issuer, as the database has them. */
@@ -36,15 +43,13 @@ export async function enrolWithToken(
     platform.callDatabase<Outcome>("refuse_token", {
       ...{ caller, reason, enrolment_id: named ?? null, claim: claim ?? null },
     });
-  const verification = await verifyToken(
-    token,
-    async (issuer) =>
+  const verification = await verifyToken(token, {
+    ...contextOf(platform),
+    trustsOf: async (issuer) =>
       (await trustsOf(platform)(issuer)).filter((trust) =>
         enrolment_id === undefined || trust.enrolment_id === enrolment_id
       ),
-    issuerKeysOf(platform),
-    Date.now() / 1000,
-  );
+  });
   if ("refusal" in verification) {
     const { reason, claim } = verification.refusal;
     return await refuse(reason, claim, enrolment_id);
@@ -59,7 +64,7 @@ export async function enrolWithToken(
   // One of them would be a guess, and each makes another agent.
   if (another !== undefined) return await refuse("several_enrolments_match", undefined, undefined);
 
-  const name = trust.agent_id ?? await agentIdOf(trust.agent_template!, verified.claims);
+  const name = trust.agent_id ?? agentIdOf(trust.agent_template!, verified.claims);
   if (typeof name !== "string") return await refuse(name.reason, name.claim, trust.enrolment_id);
   if (agentName !== undefined && agentName !== name) {
     const message = "This enrolment is for another agent. Leave the name out.";

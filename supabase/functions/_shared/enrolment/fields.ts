@@ -4,16 +4,17 @@ import { agentId, sentAgentId, sentTimestamp, TAG, timestamp, wellFormedText } f
 
 export const tag = z.string()
   .regex(TAG, "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit.")
-  .meta({ examples: ["tag:builder"] });
+  .meta({ description: "A tag of an agent.", examples: ["tag:builder"] });
 
 export const enrolmentId = z.string()
   .regex(/^enr_[0-9a-f]{32}$/, "Must be an enrolment_id: enr_ and 32 hexadecimal digits.")
-  .meta({ examples: ["enr_0c2d4e6f8a1b3c5d7e9f0a2b4c6d8e0f"] });
+  .meta({ description: "An enrolment.", examples: ["enr_0c2d4e6f8a1b3c5d7e9f0a2b4c6d8e0f"] });
 
 /** The secret of an enrolment of kind key. Nobody sees it a second time. */
 export const enrolmentKey = z.string()
   .regex(/^ek_[0-9a-f]{64}$/, "Must be an enrolment key: ek_ and 64 hexadecimal digits.")
   .meta({
+    description: "The secret of an enrolment.",
     examples: ["ek_5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592"],
   });
 

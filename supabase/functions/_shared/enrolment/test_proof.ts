@@ -1,7 +1,7 @@
 import type { Platform } from "../operations/operation.ts";
-import { issuerKeysOf, trustsOf } from "./enrol_with_token.ts";
-import { meets } from "./tokens/conditions.ts";
-import { verifyToken } from "./tokens/verify.ts";
+import { contextOf, trustsOf } from "./enrol_with_token.ts";
+import { refusalOf } from "../issuers/claims.ts";
+import { verifyToken } from "../issuers/verify.ts";
 
 /** Which enrolments take a proof, and why others do not. */
 interface Tested {
@@ -11,12 +11,7 @@ interface Tested {
 
 /** Verifies the token as /enroll does. */
 export async function testToken(platform: Platform, token: string): Promise<Tested> {
-  const verification = await verifyToken(
-    token,
-    trustsOf(platform),
-    issuerKeysOf(platform),
-    Date.now() / 1000,
-  );
+  const verification = await verifyToken(token, contextOf(platform));
   if ("refusal" in verification) {
     return { matches: [], refused: [{ enrolment_id: null, ...verification.refusal }] };
   }
@@ -32,7 +27,7 @@ export async function testClaims(
 ): Promise<Tested> {
   const tested: Tested = { matches: [], refused: [] };
   for (const trust of await trustsOf(platform)(issuer)) {
-    const refusal = meets(claims, trust);
+    const refusal = refusalOf(claims, trust.conditions);
     if (refusal === null) tested.matches.push(trust.enrolment_id);
     else tested.refused.push({ enrolment_id: trust.enrolment_id, ...refusal });
   }

@@ -36,11 +36,6 @@ export const PLATFORM_VARIABLES = {
     meaning: "The OAuth clients whose tokens stand for their users, comma-separated.",
     parse: parseClientIds,
   } satisfies Variable<readonly string[] | null>,
-  enrolmentLoopbackIssuers: flag({
-    name: "ENROLMENT_LOOPBACK_ISSUERS",
-    default: false,
-    meaning: "Whether issuers of enrolments may be at http://127.0.0.1; for tests alone.",
-  }),
   logOrdinaryRequests: flag({
     name: "LOG_ORDINARY_REQUESTS",
     default: false,

@@ -6,6 +6,7 @@ const REQUEST_EXCEPTIONS: Readonly<Record<string, string>> = {
   artifact_id: "Another form is no error of form: it names nothing, which is 404.",
   grant_id: "Likewise.",
   grant_token: "Likewise.",
+  token: "Another form is one of the many that no issuer signs, which are all 401.",
 };
 
 /** Texts of answers likewise. */

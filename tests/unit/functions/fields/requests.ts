@@ -109,9 +109,10 @@ async function importOperations(name: FunctionName): Promise<Operation[]> {
       ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_none"}'],
     ]),
   );
-  const shared = join(PROJECT, "supabase/functions/_shared/waiting/wait.ts");
+  const shared = ["waiting/wait.ts", "enrolment/enroll.ts", "enrolment/leave.ts"]
+    .map((file) => join(PROJECT, "supabase/functions/_shared", file));
   return await Promise.all(
-    [...files.map((file) => join(routes, file)), shared].map(async (file) => {
+    [...files.map((file) => join(routes, file)), ...shared].map(async (file) => {
       const { createOperation } = await import(pathToFileURL(file).href);
       return createOperation({ settings });
     }),

@@ -1,8 +1,11 @@
 import * as z from "zod";
-import { sentSubject, subject } from "../../fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../operations/operation.ts";
+import { sentSubject, subject } from "../fields.ts";
+import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 
-const response = z.object({ agent_id: sentSubject, left: z.literal(true) });
+const response = z.object({
+  agent_id: sentSubject,
+  left: z.literal(true).meta({ description: "The agent has left.", examples: [true] }),
+});
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { limit } from "../../fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../operations/operation.ts";
-import { enrolmentId, sentEnrolment } from "../fields.ts";
+import { limit } from "../fields.ts";
+import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
+import { enrolmentId, sentEnrolment } from "./fields.ts";
 
 const response = z.object({
   enrolments: z.array(sentEnrolment),
@@ -19,6 +19,8 @@ export function createOperation({ relayDatabase }: Platform): Operation {
     callers: "the operator",
     effect: "reads",
     identification: "required",
+    // The operator's tasks ask it.
+    isUnlisted: true,
     request: z.object({
       limit,
       cursor: enrolmentId.optional()

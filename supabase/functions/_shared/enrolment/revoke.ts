@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { defineOperation, type Operation, type Platform } from "../../operations/operation.ts";
-import { enrolmentId } from "../fields.ts";
+import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
+import { enrolmentId } from "./fields.ts";
 
 /** After this long, a call answers with what remains: the platform ends requests of 150 seconds. */
 const ENOUGH_MILLISECONDS = 20_000;
@@ -43,6 +43,8 @@ export function createOperation({ callDatabase }: Platform): Operation {
     callers: "the operator",
     effect: "replaces",
     identification: "required",
+    // The operator's tasks ask it.
+    isUnlisted: true,
     request: z.object({
       enrolment_id: enrolmentId,
       undo_grants: z.boolean().default(false)

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { ServiceError } from "../../errors.ts";
-import { defineOperation, type Operation, type Platform } from "../../operations/operation.ts";
-import { enrolmentKey, newEnrolment, sentEnrolment } from "../fields.ts";
+import { ServiceError } from "../errors.ts";
+import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
+import { enrolmentKey, newEnrolment, sentEnrolment } from "./fields.ts";
 
 const HOUR_IN_MILLISECONDS = 3_600_000;
 
@@ -22,7 +22,7 @@ interface Issue {
 
 type NewEnrolment = z.output<typeof newEnrolment>;
 
-export function createOperation({ callDatabase }: Platform): Operation {
+export function createOperation(platform: Platform): Operation {
   return defineOperation({
     summary: "Make an enrolment: by which proof agents get a key, and which agents they are.",
     description: "An enrolment never changes. To change one, make another, then revoke the first.",
@@ -30,6 +30,8 @@ export function createOperation({ callDatabase }: Platform): Operation {
     callers: "the operator",
     effect: "adds",
     identification: "required",
+    // The operator's tasks ask it.
+    isUnlisted: true,
     request: newEnrolment,
     requestExample: {
       kind: "trust",
@@ -50,9 +52,11 @@ export function createOperation({ callDatabase }: Platform): Operation {
     }),
     errors: [],
     async handle({ input, caller }) {
-      const issues = input.kind === "key" ? issuesOfKey(input) : await issuesOfTrust(input);
+      const issues = input.kind === "key"
+        ? issuesOfKey(input)
+        : await issuesOfTrust(input, platform);
       if (issues.length > 0) throw new ServiceError("invalid_request", { details: { issues } });
-      return await callDatabase("put_enrolment", {
+      return await platform.callDatabase("put_enrolment", {
         caller,
         enrolment: input.kind === "key"
           ? {
@@ -75,7 +79,7 @@ function issuesOfKey(input: NewEnrolment): Issue[] {
   return input.single_use_tokens ? [...issues, { path: "single_use_tokens", message }] : issues;
 }
 
-async function issuesOfTrust(input: NewEnrolment): Promise<Issue[]> {
+async function issuesOfTrust(input: NewEnrolment, platform: Platform): Promise<Issue[]> {
   const { issuer, audience, jwks, conditions, agent_id, agent_template } = input;
   const required = Object.entries({ issuer, audience, conditions })
     .flatMap(([path, value]) => value === null ? [{ path, message: "Required." }] : []);
@@ -86,9 +90,13 @@ async function issuesOfTrust(input: NewEnrolment): Promise<Issue[]> {
     required.push({ path: "uses_left", message: "Belongs to kind key." });
   }
   if (required.length > 0) return required;
-  const { checkTrust } = await import("../tokens/trust.ts");
+  const [{ checkTrust }, { allowsLoopback }] = await Promise.all([
+    import("../issuers/check_trust.ts"),
+    import("./enrol_with_token.ts"),
+  ]);
+  const allowLoopback = allowsLoopback(platform);
   return checkTrust({
     ...{ issuer: issuer!, audience: audience!, jwks, conditions: conditions! },
     ...{ agent_id, agent_template },
-  });
+  }, { allowLoopback });
 }

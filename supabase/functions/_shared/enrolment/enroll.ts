@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { sentAgentId, sentTimestamp } from "../../fields.ts";
-import { defineOperation, type Operation, type Platform } from "../../operations/operation.ts";
-import { sha256Hex } from "../../secrets.ts";
-import { enrol } from "../enrol.ts";
-import { agentName, enrolmentId, enrolmentKey, issuerToken, tag } from "../fields.ts";
+import { sentAgentId, sentTimestamp } from "../fields.ts";
+import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
+import { sha256Hex } from "../secrets.ts";
+import { enrol } from "./enrol.ts";
+import { agentName, enrolmentId, enrolmentKey, issuerToken, tag } from "./fields.ts";
 
 const request = z.object({
   enrolment_key: enrolmentKey.optional(),
@@ -17,20 +17,23 @@ const request = z.object({
 );
 
 const response = z.object({
-  agent_id: sentAgentId,
-  key: z.string().meta({
+  agent_id: sentAgentId.meta({ description: "Who the agent is." }),
+  key: z.string().regex(/^ak_[0-9a-f]{64}$/).meta({
     description: "The agent key, shown once.",
     examples: ["ak_5d41402abc4b2a76b9719d911017c5925d41402abc4b2a76b9719d911017c592"],
   }),
-  key_id: z.string().meta({ examples: ["key_0c2d4e6f8a1b3c5d7e9f0a2b4c6d8e0f"] }),
-  expires_at: sentTimestamp,
-  tags: z.array(tag),
-  generation: z.int().min(1).meta({
+  key_id: z.string().regex(/^key_[0-9a-f]{32}$/).meta({
+    description: "Names the agent key.",
+    examples: ["key_0c2d4e6f8a1b3c5d7e9f0a2b4c6d8e0f"],
+  }),
+  expires_at: sentTimestamp.meta({ description: "When the agent key ends." }),
+  tags: z.array(tag).meta({ description: "The tags of the agent.", examples: [["tag:builder"]] }),
+  generation: z.int().min(1).max(2_147_483_647).meta({
     description: "How often the agent has enrolled. With the first use of the new key, the keys " +
       "of earlier generations end.",
     examples: [1],
   }),
-  ephemeral_seconds: z.int().nullable().meta({
+  ephemeral_seconds: z.int().min(300).max(2_592_000).nullable().meta({
     description: "How long after its last contact the agent is removed. Null: it is not.",
     examples: [3600],
   }),

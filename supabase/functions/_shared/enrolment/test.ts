@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { defineOperation, type Operation, type Platform } from "../../operations/operation.ts";
-import { enrolmentId, issuerToken } from "../fields.ts";
+import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
+import { enrolmentId, issuerToken } from "./fields.ts";
 
 const request = z.object({
   token: issuerToken.optional(),
@@ -32,6 +32,8 @@ export function createOperation(platform: Platform): Operation {
     callers: "the operator",
     effect: "reads",
     identification: "required",
+    // The operator's tasks ask it.
+    isUnlisted: true,
     request,
     requestExample: {
       issuer: "https://token.actions.githubusercontent.com",
@@ -41,7 +43,7 @@ export function createOperation(platform: Platform): Operation {
     errors: [],
     async handle({ input: { token, issuer, claims }, caller }) {
       await platform.callDatabase("check_operator", { caller });
-      const { testClaims, testToken } = await import("../test_proof.ts");
+      const { testClaims, testToken } = await import("./test_proof.ts");
       return token === undefined
         ? await testClaims(platform, issuer!, claims!)
         : await testToken(platform, token);

@@ -1,0 +1,102 @@
+/** Fetching what an issuer publishes: no address inside, no redirect, no more than is needed. */
+import { Buffer } from "node:buffer";
+import { BlockList, isIP } from "node:net";
+
+const MOST_BYTES = 256 * 1024;
+
+/** Networks that are not the internet: RFC 6890, and what translates to them. */
+const INSIDE = new BlockList();
+for (
+  const [network, prefix] of [
+    ["0.0.0.0", 8],
+    ["10.0.0.0", 8],
+    ["100.64.0.0", 10],
+    ["127.0.0.0", 8],
+    ["169.254.0.0", 16],
+    ["172.16.0.0", 12],
+    ["192.0.0.0", 24],
+    ["192.168.0.0", 16],
+    ["198.18.0.0", 15],
+    ["224.0.0.0", 3],
+  ] as const
+) INSIDE.addSubnet(network, prefix, "ipv4");
+for (
+  const [network, prefix] of [
+    ["::", 96],
+    ["::ffff:0:0", 96],
+    ["64:ff9b::", 96],
+    ["64:ff9b:1::", 48],
+    ["100::", 64],
+    ["2002::", 16],
+    ["fc00::", 7],
+    ["fe80::", 10],
+    ["ff00::", 8],
+  ] as const
+) INSIDE.addSubnet(network, prefix, "ipv6");
+
+const NAMES_INSIDE = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion)$/;
+
+/** What is wrong with the address of an issuer or of its keys; null: nothing. */
+export function urlComplaint(
+  text: string,
+  { allowLoopback }: { readonly allowLoopback: boolean },
+): string | null {
+  const url = URL.parse(text);
+  if (url === null || url.username || url.password || /[?#\s\\]/.test(text)) {
+    return "Must be a URL without user, query or fragment.";
+  }
+  if (![url.href, url.href.slice(0, -1)].includes(text)) {
+    return `Must be spelled as ${url.href}.`;
+  }
+  if (allowLoopback && url.protocol === "http:" && url.hostname === "127.0.0.1") return null;
+  if (url.protocol !== "https:") return "Must be https.";
+  const host = url.hostname.replace(/\.$/, "");
+  if (host.startsWith("[") || isIP(host) !== 0) return "Must have a name, not an address.";
+  if (!host.includes(".") || NAMES_INSIDE.test(host)) return "Must be a name of the internet.";
+  return null;
+}
+
+/** The addresses of a name, where the runtime can look them up; null: it cannot. */
+async function resolve(host: string): Promise<string[] | null> {
+  const { resolveDns } = Deno as { resolveDns?: typeof Deno.resolveDns };
+  if (typeof resolveDns !== "function") return null;
+  const lookups = await Promise.allSettled([resolveDns(host, "A"), resolveDns(host, "AAAA")]);
+  const found = lookups.flatMap((lookup) => lookup.status === "fulfilled" ? lookup.value : []);
+  return found.length > 0 ? found : null;
+}
+
+/** Whether an address is one of the internet. */
+export function isPublic(address: string): boolean {
+  const family = isIP(address);
+  return family !== 0 && !INSIDE.check(address, family === 6 ? "ipv6" : "ipv4");
+}
+
+/** The JSON at an address. Throws where that is anything else than a 200 of moderate size. */
+export async function fetchJson(
+  address: string,
+  options: { readonly allowLoopback: boolean; readonly signal: AbortSignal },
+): Promise<unknown> {
+  const complaint = urlComplaint(address, options);
+  if (complaint !== null) throw new Error(complaint);
+  const url = new URL(address);
+  if (url.protocol === "https:") {
+    const addresses = await resolve(url.hostname);
+    if (addresses !== null && !addresses.every(isPublic)) throw new Error("an address inside");
+  }
+  const { signal } = options;
+  const headers = { accept: "application/json" };
+  const response = await fetch(url, { redirect: "manual", signal, headers });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`status ${response.status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // What breaks off the loop cancels the body.
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > MOST_BYTES) throw new Error(`more than ${MOST_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+}

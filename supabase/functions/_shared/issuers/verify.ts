@@ -1,0 +1,195 @@
+/** Verification of a token that an issuer has signed, in one order, which this file has. */
+import { Buffer } from "node:buffer";
+import { compactVerify, importJWK } from "jose";
+import { sha256Hex } from "../secrets.ts";
+import { refusalOf } from "./claims.ts";
+import type { IssuerKeys } from "./issuer_keys.ts";
+import { fitOf } from "./key_types.ts";
+import type { Claims, PublicKey, Refusal, Trust } from "./trust.ts";
+
+const MOST_CHARACTERS = 16_384;
+/** By how much clocks may differ. */
+const LEEWAY_SECONDS = 30;
+const LAST_SECOND_OF_YEAR_9999 = 253_402_300_799;
+const ALGORITHMS: readonly unknown[] = ["RS256", "ES256", "EdDSA"];
+
+/** JWS Compact Serialization, RFC 7515, 7.1. Without a signature it is one, and is refused later. */
+const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*$/;
+
+interface Form {
+  readonly header: Claims;
+  readonly claims: Claims;
+}
+
+/** What a token says, whose signature is right. */
+export interface Verified {
+  readonly claims: Claims;
+  /** Its `jti`, else its SHA-256. */
+  readonly tokenId: string;
+  /** In seconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export interface RefusedTrust extends Refusal {
+  readonly enrolment_id: string;
+}
+
+export type Verification =
+  | {
+    readonly verified: Verified;
+    /** The trusts that take it. */
+    readonly matches: readonly Trust[];
+    readonly refused: readonly RefusedTrust[];
+  }
+  | { readonly refusal: Refusal };
+
+export interface VerificationContext {
+  /** The live trusts of an issuer. */
+  readonly trustsOf: (issuer: string) => Promise<readonly Trust[]>;
+  readonly keys: IssuerKeys;
+  /** In seconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Whether a token is right, and which trusts take it. Its form and size, the issuer, the algorithm
+ * and the key, the signature; then for each trust audience, times, age and conditions.
+ */
+export async function verifyToken(
+  token: string,
+  { trustsOf, keys, now }: VerificationContext,
+): Promise<Verification> {
+  const form = readForm(token);
+  if (form === null) return refused("malformed");
+  const { header, claims } = form;
+  if (typeof claims["iss"] !== "string") return refused("claim_missing", "iss");
+  const trusts = await trustsOf(claims["iss"]);
+  if (trusts.length === 0) return refused("unknown_issuer");
+  if (!ALGORITHMS.includes(header["alg"])) return refused("algorithm");
+
+  const signed: Trust[] = [];
+  const others: RefusedTrust[] = [];
+  const verdicts = new Map<string, Promise<Refusal | null>>();
+  for (const trust of trusts) {
+    // Trusts of one issuer mostly have the same keys: one look at the signature is enough.
+    const source = JSON.stringify(trust.jwks);
+    const verdict = verdicts.get(source) ?? checkSignature(token, form, trust, keys);
+    verdicts.set(source, verdict);
+    const refusal = await verdict;
+    if (refusal === null) signed.push(trust);
+    else others.push({ enrolment_id: trust.enrolment_id, ...refusal });
+  }
+  if (signed.length === 0) {
+    const { enrolment_id: _, ...refusal } = others[0]!;
+    return { refusal };
+  }
+  const refusal = timesRefusal(claims, now) ?? audienceRefusal(claims["aud"]);
+  if (refusal !== null) return { refusal };
+
+  const matches: Trust[] = [];
+  for (const trust of signed) {
+    const refusal = trustRefusal(trust, claims, now);
+    if (refusal === null) matches.push(trust);
+    else others.push({ enrolment_id: trust.enrolment_id, ...refusal });
+  }
+  const { jti, exp } = claims;
+  const tokenId = typeof jti === "string" && jti !== "" && jti.length <= 256
+    ? jti
+    : sha256Hex(token);
+  return {
+    verified: { claims, tokenId, expiresAt: exp as number },
+    matches,
+    refused: others,
+  };
+}
+
+function refused(reason: Refusal["reason"], claim?: string): { readonly refusal: Refusal } {
+  return { refusal: claim === undefined ? { reason } : { reason, claim } };
+}
+
+function readForm(token: string): Form | null {
+  const parts = token.length <= MOST_CHARACTERS ? COMPACT.exec(token) : null;
+  const [header, claims] = (parts ?? []).slice(1).map(readObject);
+  if (!header || !claims) return null;
+  // What must be understood (RFC 7515, 4.1.11) is not; a token within a token is none of ours.
+  if ("crit" in header || "enc" in header || "cty" in header) return null;
+  return { header, claims };
+}
+
+function readObject(part: string): Claims | null {
+  try {
+    const bytes = Buffer.from(part, "base64url");
+    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+async function checkSignature(
+  token: string,
+  { header: { alg, kid }, claims }: Form,
+  { jwks }: Trust,
+  issuerKeys: IssuerKeys,
+): Promise<Refusal | null> {
+  const named = typeof kid === "string" ? kid : undefined;
+  const keys = jwks?.keys ?? await issuerKeys.keysOf(claims["iss"] as string, named);
+  if (keys === null) return { reason: "issuer_unreachable" };
+  const key = keyFor(keys, kid);
+  if (key === undefined) return { reason: "unknown_key" };
+  if (!fitOf(key, alg as string)) return { reason: "key_type" };
+  try {
+    const imported = await importJWK(key as Parameters<typeof importJWK>[0], alg as string);
+    await compactVerify(token, imported, { algorithms: [alg as string] });
+    return null;
+  } catch (error) {
+    const isSignature =
+      (error as { code?: unknown }).code === "ERR_JWS_SIGNATURE_VERIFICATION_FAILED";
+    return { reason: isSignature ? "signature" : "key_type" };
+  }
+}
+
+/** The key that the header names; without a name, the only one. */
+function keyFor(keys: readonly PublicKey[], kid: unknown): PublicKey | undefined {
+  const named = kid === undefined ? keys : keys.filter((key) => key.kid === kid);
+  return named.length === 1 ? named[0] : undefined;
+}
+
+/** RFC 7519, 4.1.4 to 4.1.6. */
+function timesRefusal({ exp, nbf, iat }: Claims, now: number): Refusal | null {
+  if (exp === undefined) return { reason: "claim_missing", claim: "exp" };
+  for (const [claim, value] of Object.entries({ exp, nbf, iat })) {
+    const isTime = typeof value === "number" && value >= 0 && value <= LAST_SECOND_OF_YEAR_9999;
+    if (value !== undefined && !isTime) return { reason: "claim_differs", claim };
+  }
+  if (now > (exp as number) + LEEWAY_SECONDS) return { reason: "expired" };
+  if (nbf !== undefined && (nbf as number) > now + LEEWAY_SECONDS) {
+    return { reason: "not_yet_valid" };
+  }
+  if (iat !== undefined && (iat as number) > now + LEEWAY_SECONDS) {
+    return { reason: "issued_in_future" };
+  }
+  return null;
+}
+
+/** A token for several audiences could be shown here by any of the others. */
+function audienceRefusal(aud: unknown): Refusal | null {
+  if (aud === undefined) return { reason: "claim_missing", claim: "aud" };
+  return audienceOf(aud) === null ? { reason: "audience" } : null;
+}
+
+function audienceOf(aud: unknown): string | null {
+  const [audience, ...more] = [aud].flat();
+  return typeof audience === "string" && more.length === 0 ? audience : null;
+}
+
+function trustRefusal(trust: Trust, claims: Claims, now: number): Refusal | null {
+  if (audienceOf(claims["aud"]) !== trust.audience) return { reason: "audience" };
+  const { max_token_age_seconds: mostAge } = trust;
+  if (mostAge !== null) {
+    const iat = claims["iat"];
+    if (iat === undefined) return { reason: "claim_missing", claim: "iat" };
+    if (now - (iat as number) > mostAge + LEEWAY_SECONDS) return { reason: "too_old" };
+  }
+  return refusalOf(claims, trust.conditions);
+}

@@ -1,0 +1,143 @@
+-- Enrolments: by which proofs of origin an agent gets a key, and which agent that is. The operator
+-- makes them; they never change, except that uses are counted and that they are revoked.
+
+create table agents.enrolments (
+  enrolment_id text collate "C" primary key,
+  kind text not null,
+  label text,
+  key_hash text collate "C",
+  issuer text collate "C",
+  audience text collate "C",
+  jwks jsonb,
+  conditions jsonb,
+  agent_id agents.agent_id,
+  agent_template text,
+  tags text[] not null default '{}',
+  uses_left integer,
+  session_seconds integer not null,
+  ephemeral_seconds integer,
+  single_use_tokens boolean not null default false,
+  max_token_age_seconds integer,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+
+  constraint enrolment_id_is_well_formed check (
+    length(enrolment_id) = 36 and enrolment_id ~ '^enr_[0-9a-f]*$'
+  ),
+  constraint there_are_two_kinds check (
+    case kind
+      when 'key' then key_hash is not null
+        and num_nulls(issuer, audience, jwks, conditions, agent_template, max_token_age_seconds) = 6
+        and not single_use_tokens
+      when 'trust' then key_hash is null
+        and num_nulls(issuer, audience, conditions) = 0
+        and num_nonnulls(agent_id, agent_template) = 1
+        and uses_left is null
+      else false
+    end
+  ),
+  constraint enrolment_key_hash_is_a_sha256 check (
+    length(key_hash) = 64 and key_hash ~ '^[0-9a-f]*$'
+  ),
+  constraint enrolment_key_hash_is_unique unique (key_hash),
+  constraint a_trust_has_conditions check (
+    jsonb_typeof(conditions) = 'array' and jsonb_array_length(conditions) > 0
+  ),
+  constraint a_session_lasts_a_minute_to_a_day check (session_seconds between 60 and 86400),
+  constraint an_ephemeral_agent_lasts_five_minutes_to_thirty_days check (
+    ephemeral_seconds between 300 and 2592000
+  ),
+  constraint uses_are_counted_down_to_none check (uses_left >= 0),
+  constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
+);
+comment on table agents.enrolments is
+  'By which proofs of origin an agent gets a key: an enrolment key, of which only the SHA-256 is '
+  'stored, or the tokens of an issuer that is trusted.';
+comment on column agents.enrolments.conditions is
+  'What the claims of a token must be: [{claim, equals | prefix}].';
+comment on column agents.enrolments.agent_template is
+  'The name of an agent, with claims in braces.';
+comment on column agents.enrolments.uses_left is 'How many more enrolments; null: any number.';
+comment on column agents.enrolments.ephemeral_seconds is
+  'How long after its last contact the sweep removes an agent; null: never.';
+
+create index live_trusts_by_issuer on agents.enrolments (issuer)
+  where kind = 'trust' and revoked_at is null;
+create index enrolments_by_age on agents.enrolments (created_at, enrolment_id);
+
+create table agents.enrolled_agents (
+  agent_id agents.agent_id primary key,
+  enrolment_id text collate "C" not null,
+  generation integer not null,
+  enrolled_at timestamptz not null,
+  due_at timestamptz,
+  ended_at timestamptz,
+
+  constraint an_agent_came_by_an_enrolment
+    foreign key (enrolment_id) references agents.enrolments (enrolment_id)
+);
+comment on table agents.enrolled_agents is
+  'Which agent came by which enrolment. The row outlives the agent''s end, so that it comes back '
+  'as the same agent and nobody else gets its name.';
+comment on column agents.enrolled_agents.generation is 'How often it has enrolled.';
+comment on column agents.enrolled_agents.due_at is
+  'When the sweep looks whether an ephemeral agent is still in contact; null: not ephemeral.';
+comment on column agents.enrolled_agents.ended_at is
+  'When its keys last ended because it left, was removed, or its enrolment was revoked; null: it '
+  'is there.';
+
+create index enrolled_agents_by_enrolment on agents.enrolled_agents (enrolment_id, ended_at, agent_id);
+create index ephemeral_agents_by_due_time on agents.enrolled_agents (due_at)
+  where due_at is not null and ended_at is null;
+create index enrolled_agents_by_end on agents.enrolled_agents (ended_at) where ended_at is not null;
+
+create table agents.used_tokens (
+  enrolment_id text collate "C" not null,
+  token_id text collate "C" not null,
+  key_id text collate "C" not null,
+  expires_at timestamptz not null,
+
+  constraint a_token_is_used_once primary key (enrolment_id, token_id)
+);
+comment on table agents.used_tokens is
+  'The tokens that enrolments for single-use tokens have seen, until they expire.';
+comment on column agents.used_tokens.token_id is 'The jti of the token, else its SHA-256.';
+comment on column agents.used_tokens.key_id is
+  'The key that the token brought. Until its first use the same token brings another one.';
+
+create index used_tokens_by_expiry on agents.used_tokens (expires_at);
+
+create function agents.enrolment_lock(enrolment_id text) returns bigint
+language sql
+immutable
+return hashtextextended('enrolment ' || enrolment_id, 0);
+comment on function agents.enrolment_lock(text) is
+  'The advisory lock that enrolling shares, and that revoking the enrolment takes exclusively. It '
+  'is taken before the access of any agent.';
+
+create function agents.enrolment_json(enrolment agents.enrolments) returns jsonb
+language sql
+stable
+return jsonb_build_object(
+  'enrolment_id', enrolment.enrolment_id,
+  'kind', enrolment.kind,
+  'label', enrolment.label,
+  'issuer', enrolment.issuer,
+  'audience', enrolment.audience,
+  'jwks', enrolment.jwks,
+  'conditions', enrolment.conditions,
+  'agent_id', enrolment.agent_id,
+  'agent_template', enrolment.agent_template,
+  'tags', enrolment.tags,
+  'uses_left', enrolment.uses_left,
+  'session_seconds', enrolment.session_seconds,
+  'ephemeral_seconds', enrolment.ephemeral_seconds,
+  'single_use_tokens', enrolment.single_use_tokens,
+  'max_token_age_seconds', enrolment.max_token_age_seconds,
+  'created_at', agents.iso_timestamp(enrolment.created_at),
+  'expires_at', agents.iso_timestamp(enrolment.expires_at),
+  'revoked_at', agents.iso_timestamp(enrolment.revoked_at)
+);
+comment on function agents.enrolment_json(agents.enrolments) is
+  'An enrolment as the operator sees it, without its key.';

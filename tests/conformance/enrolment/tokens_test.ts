@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { assertError, assertInvalid, type JsonObject, succeed } from "../client.ts";
+import {
+  endMadeEnrolments,
+  enrol,
+  eventsOf,
+  newName,
+  put,
+  revokeAll,
+  tryEnrol,
+  tryPut,
+  use,
+  whoami,
+} from "./enrolments.ts";
+import { type Algorithm, Issuer } from "./issuer.ts";
+import { makeWrongTokens } from "./wrong_tokens.ts";
+
+Deno.test.afterEach(endMadeEnrolments);
+
+const AUDIENCE = "https://agents.example.com";
+
+/** A trust in an issuer whose keys the operator gives, so that any deployment can be asked. */
+function putTrust(issuer: Issuer, fields: JsonObject = {}) {
+  return put({
+    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE },
+    ...{ jwks: issuer.jwks as never, conditions: [{ claim: "owner_id", equals: "9919" }] },
+    ...{ agent_template: "ci-{run_id}", ...fields },
+  });
+}
+
+function newIssuer(name = "issuer"): Promise<Issuer> {
+  return Issuer.create(`https://${newName(name)}.example.com`);
+}
+
+Deno.test("/enroll with a token of a trusted issuer → the agent that its claims name, by each algorithm", async () => {
+  const issuer = await newIssuer();
+  const { enrolment_id } = await putTrust(issuer, { tags: ["tag:ci"] });
+  for (const alg of ["RS256", "ES256", "EdDSA"] satisfies Algorithm[]) {
+    const run_id = newName(alg);
+    const token = await issuer.sign({ aud: AUDIENCE, owner_id: "9919", run_id }, { alg });
+    const enrolled = await enrol({ token });
+    assert.deepEqual([enrolled.agent_id, enrolled.tags], [`ci-${run_id}`, ["tag:ci"]]);
+    await use(enrolled);
+    const tested = await succeed<JsonObject>("/agent-artifacts/enrolment/test", {
+      as: "operator",
+      body: { token },
+    });
+    assert.deepEqual(tested, { matches: [enrolment_id], refused: [] });
+  }
+});
+
+/** Tokens as platforms write them, with the conditions that are right for each. */
+const PLATFORMS = {
+  GitHub: {
+    claims: {
+      sub: "repo:octo-org/octo-repo:ref:refs/heads/main",
+      repository: "octo-org/octo-repo",
+      repository_id: "74",
+      repository_owner: "octo-org",
+      repository_owner_id: "65",
+      ref: "refs/heads/main",
+      ref_type: "branch",
+      run_id: "1234567890",
+      run_attempt: "1",
+    },
+    conditions: [
+      { claim: "repository_owner_id", equals: "65" },
+      { claim: "ref", equals: "refs/heads/main" },
+    ],
+    agent_template: "ci-{repository_id}-{run_id}",
+    name: "ci-74-1234567890",
+  },
+  Kubernetes: {
+    claims: {
+      sub: "system:serviceaccount:agents:builder",
+      "kubernetes.io": {
+        namespace: "agents",
+        pod: { name: "builder-0", uid: "5e0bd49b-f040-43b0-99b7-22765a53f7f3" },
+        serviceaccount: { name: "builder", uid: "14ee3fa4-a7e2-420f-9f9a-dbc4507c3798" },
+      },
+    },
+    conditions: [
+      { claim: "/kubernetes.io/namespace", equals: "agents" },
+      { claim: "/kubernetes.io/serviceaccount/name", equals: "builder" },
+    ],
+    agent_template: "{/kubernetes.io/pod/name}",
+    name: "builder-0",
+  },
+  SPIFFE: {
+    claims: { sub: "spiffe://example.org/ns/agents/sa/builder" },
+    conditions: [{ claim: "sub", prefix: "spiffe://example.org/ns/agents/" }],
+    agent_template: "{sub}",
+    // Of a path, a name can hold only a part.
+    name: /^spiffe:--example\.org-ns-agents-sa-builder\.[0-9a-f]{20}$/,
+  },
+};
+
+for (const [platform, { claims, name, ...trust }] of Object.entries(PLATFORMS)) {
+  Deno.test(`/enroll with a token as ${platform} writes it → its agent; again → the same one`, async () => {
+    const issuer = await newIssuer();
+    const { enrolment_id } = await putTrust(issuer, trust as never);
+    const first = await enrol({ token: await issuer.sign({ ...claims, aud: AUDIENCE }) });
+    if (typeof name === "string") assert.equal(first.agent_id, name);
+    else assert.match(first.agent_id, name);
+    await use(first);
+    const second = await enrol({ token: await issuer.sign({ ...claims, aud: [AUDIENCE] }) });
+    assert.deepEqual([second.agent_id, second.generation], [first.agent_id, 2]);
+    await use(second);
+    assertError(await whoami(first), 401, "superseded");
+    await revokeAll(enrolment_id);
+    assert.equal((await whoami(second)).status, 401);
+  });
+}
+
+Deno.test("every wrong token → refused with one body, its reason in the event and in /enrolment/test, and nobody enrols", async () => {
+  const issuer = await newIssuer();
+  const { enrolment_id } = await putTrust(issuer, {
+    conditions: [
+      { claim: "owner_id", equals: "9919" },
+      { claim: "ref", prefix: "refs/heads/release/" },
+      { claim: "/place/name.space", equals: "eu" },
+    ],
+    max_token_age_seconds: 600,
+  });
+  const right = {
+    ...{ aud: AUDIENCE, owner_id: "9919", ref: "refs/heads/release/1", run_id: newName("run") },
+    place: { "name.space": "eu" },
+  };
+  const wrong = await makeWrongTokens(issuer, right);
+  assert.ok(wrong.length >= 60, String(wrong.length));
+  const bodies = new Set<string>();
+  for (const { name, token, reason, claim } of wrong) {
+    const answer = await tryEnrol({ token, enrolment_id });
+    assertError(answer, 401, "enrolment_refused");
+    const { request_id: _, ...error } = answer.body["error"] as JsonObject;
+    bodies.add(JSON.stringify(error));
+    const { matches, refused } = await succeed<{ matches: string[]; refused: JsonObject[] }>(
+      "/agent-mesh/enrolment/test",
+      { as: "operator", body: { token } },
+    );
+    assert.deepEqual(matches, [], name);
+    assert.deepEqual([refused[0]!["reason"], refused[0]!["claim"]], [reason, claim], name);
+  }
+  assert.equal(bodies.size, 1);
+  const told = (await eventsOf("enrolment.refused"))
+    .filter((event) => event["enrolment_id"] === enrolment_id)
+    .map(({ reason, claim }) => `${reason} ${claim ?? ""}`);
+  assert.deepEqual(told, wrong.map(({ reason, claim }) => `${reason} ${claim ?? ""}`));
+  // What is barely right is taken, so each was refused for its one fault.
+  const seconds = Math.floor(Date.now() / 1000);
+  const barely = await issuer.sign({
+    ...right,
+    exp: seconds - 25,
+    nbf: seconds + 25,
+    iat: seconds + 25,
+  });
+  assert.equal((await enrol({ token: barely })).generation, 1);
+});
+
+Deno.test("the conditions of another trust → no use; two trusts that match → refused unless one is named", async () => {
+  const issuer = await newIssuer();
+  const main = await putTrust(issuer, { conditions: [{ claim: "ref", equals: "main" }] });
+  const tags = await putTrust(issuer, {
+    ...{ conditions: [{ claim: "ref", prefix: "m" }], agent_template: "tag-{run_id}" },
+  });
+  const claims = { aud: AUDIENCE, ref: "main", run_id: newName("run") };
+  assertError(await tryEnrol({ token: await issuer.sign(claims) }), 401, "enrolment_refused");
+  const { enrolment_id } = tags;
+  const enrolled = await enrol({ token: await issuer.sign(claims), enrolment_id });
+  assert.equal(enrolled.agent_id, `tag-${claims.run_id}`);
+  const other = await issuer.sign({ ...claims, ref: "more" });
+  const { enrolment_id: other_id } = main;
+  assertError(await tryEnrol({ token: other, enrolment_id: other_id }), 401, "enrolment_refused");
+  assert.equal((await enrol({ token: other })).agent_id, `tag-${claims.run_id}`);
+});
+
+Deno.test("a single-use token → again before its key was used, then token_replayed", async () => {
+  const issuer = await newIssuer();
+  const { enrolment_id } = await putTrust(issuer, { single_use_tokens: true });
+  const claims = { aud: AUDIENCE, owner_id: "9919", run_id: newName("run") };
+  for (const jti of [crypto.randomUUID(), undefined]) {
+    const token = await issuer.sign({ ...claims, jti });
+    await enrol({ token });
+    const second = await enrol({ token });
+    await use(second);
+    assertError(await tryEnrol({ token }), 401, "token_replayed");
+    const other = await enrol({
+      token: await issuer.sign({ ...claims, jti: crypto.randomUUID() }),
+    });
+    await use(other);
+    assertError(await tryEnrol({ token }), 401, "token_replayed");
+    assert.equal((await whoami(other)).status, 200);
+  }
+  const reasons = (await eventsOf("enrolment.refused"))
+    .filter((event) => event["enrolment_id"] === enrolment_id).map(({ reason }) => reason);
+  assert.deepEqual(reasons, Array(4).fill("token_replayed"));
+});
+
+Deno.test("two subjects that would have one name → two agents", async () => {
+  const issuer = await newIssuer();
+  await putTrust(issuer, { agent_template: "a-{one}-{other}" });
+  const enrolAs = async (one: string, other: string) =>
+    (await enrol({ token: await issuer.sign({ aud: AUDIENCE, owner_id: "9919", one, other }) }))
+      .agent_id;
+  const run = newName("x");
+  const ids = [
+    await enrolAs(`${run}-b`, "c"),
+    await enrolAs(run, "b-c"),
+    await enrolAs(`${run}/b`, "c"),
+    await enrolAs(`${run}-b`, "c "),
+  ];
+  assert.equal(new Set(ids).size, ids.length, ids.join());
+});
+
+Deno.test("/enrolment/test with claims → which enrolments they meet", async () => {
+  const issuer = await newIssuer();
+  const { enrolment_id } = await putTrust(issuer);
+  const test = (claims: JsonObject) =>
+    succeed<JsonObject>("/agent-artifacts/enrolment/test", {
+      as: "operator",
+      body: { issuer: issuer.url, claims },
+    });
+  assert.deepEqual(await test({ owner_id: "9919" }), { matches: [enrolment_id], refused: [] });
+  assert.deepEqual(await test({ owner_id: "1" }), {
+    matches: [],
+    refused: [{ enrolment_id, reason: "claim_differs", claim: "owner_id" }],
+  });
+});
+
+Deno.test("/enrolment/put of a trust that others could use → 422 that says which", async () => {
+  const issuer = await newIssuer();
+  const trust = {
+    ...{ kind: "trust", issuer: "https://issuer.example.com", audience: AUDIENCE },
+    ...{ conditions: [{ claim: "sub", equals: "a" }], agent_id: "a" },
+  };
+  const { jwk, privateKey } = issuer.keys.ES256;
+  const secret = (await crypto.subtle.exportKey("jwk", privateKey)) as JsonObject;
+  for (
+    const [field, changes] of [
+      ["issuer", { issuer: "http://issuer.example.com" }],
+      ["issuer", { issuer: "https://issuer.example.com/?a" }],
+      ["issuer", { issuer: "https://user@issuer.example.com" }],
+      ["issuer", { issuer: "https://ISSUER.example.com" }],
+      ["issuer", { issuer: "https://169.254.169.254" }],
+      ["issuer", { issuer: "https://[::1]" }],
+      ["issuer", { issuer: "https://0x7f.1" }],
+      ["issuer", { issuer: "https://localhost" }],
+      ["issuer", { issuer: "https://metadata.google.internal" }],
+      ["issuer", { issuer: "https://kubernetes" }],
+      ["jwks", { jwks: { keys: [secret] } }],
+      ["jwks", { jwks: { keys: [{ kty: "oct", k: "c2VjcmV0" }] } }],
+      ["jwks", { jwks: { keys: [jwk, jwk] } }],
+      ["conditions", { issuer: "https://token.actions.githubusercontent.com" }],
+      [
+        "conditions",
+        {
+          issuer: "https://token.actions.githubusercontent.com",
+          conditions: [{ claim: "repository_owner_id", prefix: "6" }],
+        },
+      ],
+      ["conditions", { conditions: [{ claim: "a/b", equals: "c" }] }],
+      ["agent_template", { agent_id: null, agent_template: "always" }],
+      ["agent_template", { agent_id: null, agent_template: "a {b}" }],
+      ["agent_template", { agent_id: null, agent_template: "a{}" }],
+    ] as [string, JsonObject][]
+  ) {
+    assertInvalid(await tryPut({ ...trust, ...changes }), field);
+  }
+});
