@@ -13,6 +13,7 @@ export const NOTHING_TO_DO: Swept = {
   orphaned: 0,
   orphans_held: 0,
   forgotten_events: 0,
+  removed_agents: 0,
   remaining: 0,
 };
 

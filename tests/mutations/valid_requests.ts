@@ -13,6 +13,7 @@ import {
   succeed,
 } from "../conformance/client.ts";
 import { newPubkey, pairUp, ruleBetween } from "../conformance/mesh_cast.ts";
+import { newName, put } from "../conformance/enrolment/enrolments.ts";
 import type { ValidRequest } from "./mutants.ts";
 
 /** One valid request of every operation, of fresh agents that have something to lose. */
@@ -108,7 +109,22 @@ async function positionsOf(agent: Agent): Promise<JsonObject> {
 /** What is no operation, and each function has. */
 async function requestsOfBoth(agent: Agent, functionPath: string): Promise<ValidRequest[]> {
   const params = { name: "events", arguments: await eventsOf(agent) };
+  const { enrolment_key, enrolment_id } = await put();
+  const leaving = await createAgent("leaving");
+  const byOperator = (path: string, body: JsonObject) => ({
+    ...{ path: `${functionPath}/enrolment/${path}`, headers: headersOf("operator"), body },
+  });
   return [
+    {
+      path: `${functionPath}/enroll`,
+      headers: {},
+      body: { enrolment_key, agent_name: newName("enrolled") },
+    },
+    requestOf(leaving, `${functionPath}/leave`, { agent_id: leaving.id }),
+    byOperator("put", { kind: "key", label: "mutated", uses_left: 1, session_seconds: 60 }),
+    byOperator("list", { limit: 1 }),
+    byOperator("test", { issuer: "https://issuer.example.com", claims: { sub: "a" } }),
+    byOperator("revoke", { enrolment_id, undo_grants: false }),
     { method: "GET", path: `${functionPath}/whoami`, headers: headersOf(agent), body: {} },
     { method: "GET", path: `${functionPath}/metrics`, headers: headersOf("operator"), body: {} },
     {

@@ -2,8 +2,8 @@
 import { type Agent, type Answer, send } from "../conformance/client.ts";
 import type { ValidRequest } from "../mutations/mutants.ts";
 
-/** They look at their grant token alone. */
-const UNIDENTIFIED = /^\/agent-artifacts\/(?:fetch$|d\/)/;
+/** They look at their grant token alone, or at a proof of origin. */
+const UNIDENTIFIED = /^\/agent-artifacts\/(?:fetch$|d\/)|\/enroll$/;
 
 export function isIdentified({ path }: ValidRequest): boolean {
   return !UNIDENTIFIED.test(path);

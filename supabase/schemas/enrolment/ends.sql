@@ -145,7 +145,8 @@ begin
       from (
         select from agents.enrolled_agents a
         where a.enrolment_id = revoke_enrolment.enrolment_id
-        limit 100000
+        order by a.ended_at, a.agent_id
+        limit 10000
       ) r
     )
   );
@@ -154,7 +155,7 @@ $$;
 comment on function public.revoke_enrolment(jsonb, text, integer) is
   'Ends an enrolment, and the keys of up to max_agents agents that came by it: {revoked, agents, '
   'keys, to_end: [agent_id], remaining}. Those of to_end have no key left; end_enrolled_agent ends '
-  'the rest of them. Repeat both until remaining is 0; it counts up to 100,000 agents. Raises '
+  'the rest of them. Repeat both until remaining is 0; it counts up to 10,000 agents. Raises '
   'invalid_request, and forbidden for an agent.';
 
 create function agents.end_grants_given(agent_id text, max_entries integer) returns integer

@@ -1,6 +1,15 @@
 /** Fills the tables that all operations share: agent keys and the log of events. */
 import type postgres from "postgres";
-import { agentKeyOf, HOARDER, sha256, type Size } from "./cast.ts";
+import {
+  agentKeyOf,
+  FLEET,
+  FLEET_ISSUER,
+  FLEET_KEY,
+  FLEET_TRUST,
+  HOARDER,
+  sha256,
+  type Size,
+} from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
 
 /**
@@ -38,11 +47,53 @@ export async function fillKeys(
       from generate_series(${from}::integer, ${to}::integer - 1) i
       cross join lateral (select 'peer-' || i) k (agent_id)`,
   );
+  await fillEnrolled(sql, agents);
   for (const agentId of [...cast, ...hubs.map((hub) => hub.agentId)]) {
     await sql`
       insert into agents.keys (key_id, agent_id, key_hash)
       values ('key_' || md5(${agentId}), ${agentId}, ${sha256(agentKeyOf(agentId))})`;
   }
+}
+
+/** A fleet that came by one enrolment key, and one issuer that is trusted. */
+async function fillEnrolled(sql: postgres.Sql, agents: number): Promise<void> {
+  await sql`
+    insert into agents.enrolments (enrolment_id, kind, key_hash, session_seconds, ephemeral_seconds)
+    values (${FLEET}, 'key', ${sha256(FLEET_KEY)}, 3600, 3600)`;
+  await sql`
+    insert into agents.enrolments (
+      enrolment_id, kind, issuer, audience, conditions, agent_template, session_seconds,
+      single_use_tokens
+    )
+    values (
+      ${FLEET_TRUST}, 'trust', ${FLEET_ISSUER}, 'us', '[{"claim": "sub", "equals": "a"}]', '{sub}',
+      3600, true
+    )`;
+  await fillInChunks(sql, agents, (transaction, { from, to }) =>
+    transaction`
+      insert into agents.enrolled_agents (agent_id, enrolment_id, generation, enrolled_at, due_at)
+      select 'enrolled-' || i, ${FLEET}, 1, now(), now() + i * interval '1 second'
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+  await fillInChunks(
+    sql,
+    agents,
+    (transaction, { from, to }) =>
+      transaction`
+      insert into agents.keys (
+        key_id, agent_id, key_hash, expires_at, enrolment_id, generation, first_used_at
+      )
+      select 'key_' || md5(k.agent_id), k.agent_id, encode(sha256(convert_to(
+        'ak_' || encode(sha256(convert_to('key of ' || k.agent_id, 'UTF8')), 'hex'), 'UTF8'
+      )), 'hex'), now() + i * interval '1 second', ${FLEET}, 1, now()
+      from generate_series(${from}::integer, ${to}::integer - 1) i
+      cross join lateral (select 'enrolled-' || i) k (agent_id)`,
+  );
+  await fillInChunks(sql, agents, (transaction, { from, to }) =>
+    transaction`
+      insert into agents.used_tokens (enrolment_id, token_id, key_id, expires_at)
+      select ${FLEET_TRUST}, md5('token ' || i), 'key_' || md5('enrolled-' || i),
+        now() + i * interval '1 second'
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 
 /** By the function that every operation calls, whatever the log is made of. */

@@ -85,3 +85,11 @@ export function sha256(text: string): string {
 function md5(text: string): string {
   return createHash("md5").update(text).digest("hex");
 }
+
+/** An enrolment by which many agents came, and its key. */
+export const FLEET = `enr_${"1".repeat(32)}`;
+export const FLEET_KEY = `ek_${"1".repeat(64)}`;
+
+/** An enrolment that trusts an issuer. */
+export const FLEET_TRUST = `enr_${"2".repeat(32)}`;
+export const FLEET_ISSUER = "https://issuer.example.com";

@@ -6,10 +6,10 @@ const FIELDS = [
   "abandoned",
   "expired",
   "forgotten_events",
-  "removed_agents",
   "orphaned",
   "orphans_held",
   "remaining",
+  "removed_agents",
 ];
 
 artifactTest(

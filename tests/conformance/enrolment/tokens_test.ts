@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { exportJWK } from "jose";
 import { assertError, assertInvalid, type JsonObject, succeed } from "../client.ts";
 import {
   endMadeEnrolments,
@@ -234,7 +235,7 @@ Deno.test("/enrolment/put of a trust that others could use → 422 that says whi
     ...{ conditions: [{ claim: "sub", equals: "a" }], agent_id: "a" },
   };
   const { jwk, privateKey } = issuer.keys.ES256;
-  const secret = (await crypto.subtle.exportKey("jwk", privateKey)) as JsonObject;
+  const secret = await exportJWK(privateKey) as JsonObject;
   for (
     const [field, changes] of [
       ["issuer", { issuer: "http://issuer.example.com" }],

@@ -87,6 +87,13 @@ export async function bringToLife(agent: Agent, builder: Agent): Promise<void> {
   }
   await operatorRpc("set_agent_tags", { agent_id: agent.id, tags: ["tag:builder"] });
   await withStackDatabase(async (sql) => {
+    const [enrolment] = await sql<{ enrolment_id: string }[]>`
+      insert into agents.enrolments (enrolment_id, kind, key_hash, session_seconds, agent_id)
+      values ('enr_' || md5(${agent.id}), 'key', encode(sha256(${agent.id}::bytea), 'hex'), 60,
+        ${agent.id})
+      returning enrolment_id`;
+    await sql`insert into agents.enrolled_agents (agent_id, enrolment_id, generation, enrolled_at)
+      values (${agent.id}, ${enrolment!.enrolment_id}, 1, now())`;
     await sql`insert into agents.usage (agent_id, day, requests, refusals, artifacts, bytes, grants)
       values (${agent.id}, '2026-01-01', 1, 1, 1, 1, 1)`;
     await sql`insert into agents.refusals (agent_id, hour, kind, count)

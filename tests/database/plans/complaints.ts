@@ -7,6 +7,10 @@ import { type Explainer, openExplainer, PLAN_KINDS, type PlanKind } from "./expl
 /** The project's tables whose rows are few, however much the service holds. Every other grows. */
 const BOUNDED = new Set([
   "agents.epochs",
+  // Made by the operator, one by one.
+  "agents.enrolments",
+  // One row per enrolment and reason, for a day.
+  "agents.enrolment_refusals",
   "agents.activity",
   "agents.structure",
   "artifacts.project_totals",

@@ -3,6 +3,10 @@ import { call, OPERATOR, type PlannedCall } from "./planned_call.ts";
 import {
   agentKeyOf,
   artifactIdOf,
+  FLEET,
+  FLEET_ISSUER,
+  FLEET_KEY,
+  FLEET_TRUST,
   GRANTEE,
   HOARDER,
   liveGrantIdOf,
@@ -48,6 +52,38 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   }),
   call("set_agent_quota", { agent_id: OWNER, quota_bytes: 5 }),
   call("set_agent_tags", { agent_id: OWNER, tags: "{tag:builder,tag:planner}" }),
+  call("list_trusts", { issuer: FLEET_ISSUER }),
+  call("put_enrolment", { caller: OPERATOR, enrolment: { kind: "key", session_seconds: 60 } }),
+  call("list_enrolments", { caller: OPERATOR, max_entries: 100 }),
+  call("enrol_with_key", {
+    caller: { kind: "enrolment" },
+    enrolment_key_hash: sha256(FLEET_KEY),
+    agent_name: "enrolled-1",
+  }),
+  call("enrol_with_token", {
+    caller: { kind: "enrolment" },
+    enrolment_id: FLEET_TRUST,
+    agent_id: "never-enrolled",
+    token_id: "token",
+    token_expires_at: "2999-01-01",
+  }),
+  call("refuse_token", {
+    caller: { kind: "enrolment" },
+    enrolment_id: FLEET_TRUST,
+    reason: "expired",
+  }),
+  call("note_first_use", {
+    caller: { kind: "agent", key_hash: sha256(agentKeyOf("enrolled-1")) },
+  }),
+  call("leave", { caller: OPERATOR, agent_id: "enrolled-1" }),
+  call("revoke_enrolment", { caller: OPERATOR, enrolment_id: FLEET, max_agents: 200 }, {
+    bounds: { rows: 20_000, pages: 20_000 },
+  }),
+  call("end_enrolled_agent", { caller: OPERATOR, enrolment_id: FLEET, agent_id: "enrolled-1" }),
+  call("forget_enrolled", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 10_000, pages: 10_000 },
+  }),
+  call("end_idle_agent", { caller: OPERATOR, agent_id: "enrolled-1" }),
   call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 3000, pages: 20_000 },
   }),

@@ -8,6 +8,7 @@ export interface Swept {
   readonly orphaned: number;
   readonly orphans_held: number;
   readonly forgotten_events: number;
+  readonly removed_agents: number;
   readonly remaining: number;
 }
 

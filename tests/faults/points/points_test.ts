@@ -3,6 +3,7 @@ import postgres from "postgres";
 import { SUPERUSER_URL } from "../../database/connection.ts";
 import { runTask } from "../../stack/stack_process.ts";
 import { ARTIFACT_SCENARIOS } from "./artifact_scenarios.ts";
+import { ENROLMENT_SCENARIOS } from "./enrolment/scenarios.ts";
 import { COMMON_SCENARIOS } from "./common_scenarios.ts";
 import { KILLS, REVEALING_TROUBLES, TROUBLES } from "./faults.ts";
 import { MESH_SCENARIOS } from "./mesh_scenarios.ts";
@@ -12,7 +13,12 @@ import { keyOfPoint, type Point, recordCalls, tryFault } from "./trial.ts";
 import { keyOf } from "./upstream_call.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
-const SCENARIOS = [...ARTIFACT_SCENARIOS, ...MESH_SCENARIOS, ...COMMON_SCENARIOS];
+const SCENARIOS = [
+  ...ARTIFACT_SCENARIOS,
+  ...MESH_SCENARIOS,
+  ...COMMON_SCENARIOS,
+  ...ENROLMENT_SCENARIOS,
+];
 /**
  * What a process asks for itself and not for one request: what it has counted is written, and the
  * keys are read that users' tokens are signed with. tests/own_function/usage and tests/users have

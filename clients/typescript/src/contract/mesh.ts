@@ -41,6 +41,14 @@ export interface paths {
     /** Wait for everything that an agent is told, in one request. */
     post: operations["wait"];
   };
+  "/enroll": {
+    /** Get an agent key for a proof of origin: an enrolment key, or an issuer's token. */
+    post: operations["enroll"];
+  };
+  "/leave": {
+    /** End this agent: its keys, its peer and its rules. */
+    post: operations["leave"];
+  };
   "/whoami": {
     /** Show who the service takes the caller for. */
     get: operations["whoami"];
@@ -91,6 +99,9 @@ export interface components {
         code:
           | "invalid_json"
           | "unauthenticated"
+          | "superseded"
+          | "enrolment_refused"
+          | "token_replayed"
           | "forbidden"
           | "not_found"
           | "artifact_not_found"
@@ -101,6 +112,7 @@ export interface components {
           | "artifact_not_committed"
           | "already_committed"
           | "commit_in_progress"
+          | "agent_name_taken"
           | "pubkey_in_use"
           | "network_full"
           | "quota_exceeded"
@@ -622,6 +634,74 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["News"];
+        };
+      };
+    };
+  };
+  enroll: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The secret of an enrolment. */
+          enrolment_key?: string;
+          /** @description A token of an issuer that the operator trusts. */
+          token?: string;
+          /** @description Which enrolment a token is for, where several match it. */
+          enrolment_id?: string;
+          /** @description The name of the agent, where the enrolment names none. */
+          agent_name?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Who the agent is. */
+            agent_id: string;
+            /** @description The agent key, shown once. */
+            key: string;
+            /** @description Names the agent key. */
+            key_id: string;
+            /**
+             * Format: date-time
+             * @description When the agent key ends.
+             */
+            expires_at: string;
+            /** @description The tags of the agent. */
+            tags: string[];
+            /** @description How often the agent has enrolled. With the first use of the new key, the keys of earlier generations end. */
+            generation: number;
+            /** @description How long after its last contact the agent is removed. Null: it is not. */
+            ephemeral_seconds: number | null;
+          };
+        };
+      };
+    };
+  };
+  leave: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Required from the operator. An agent may only name itself. */
+          agent_id?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description The agent that the answer is about. */
+            agent_id: string;
+            /**
+             * @description The agent has left.
+             * @constant
+             */
+            left: true;
+          };
         };
       };
     };
