@@ -16,8 +16,10 @@ import {
 } from "../../conformance/artifacts.ts";
 import { type Agent, assertError, createAgent, succeed } from "../../conformance/client.ts";
 import { withStackDatabase } from "../../database/connection.ts";
+import { whoami } from "../../conformance/enrolment/enrolments.ts";
 import { objectsOf } from "../../database/sweep/sweeping.ts";
 import { endLease } from "../../own_function/commits/commits.ts";
+import { goneAgent } from "./enrolment/scenarios.ts";
 import type { Arranged, Scenario } from "./scenario.ts";
 
 const HELLO = { content: "hello", digest: sha256("hello") };
@@ -286,11 +288,13 @@ export const ARTIFACT_SCENARIOS: readonly Scenario[] = [
         sql`update artifacts.artifacts set expires_at = now() - interval '3 minutes'
           where artifact_id = ${expired.artifact_id}`
       );
+      const gone = await goneAgent();
       return {
         request: { as: "operator", body: {} },
         async holds() {
           await assertHolds(owner, [kept.key]);
           assert.deepEqual(await objectsOf(expired), []);
+          assert.equal((await whoami(gone)).status, 401);
         },
       };
     },

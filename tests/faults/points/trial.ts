@@ -92,7 +92,7 @@ export async function tryFault(
     isAnsweredEarly = unfinished > 0;
     answered.open();
   }
-  assert.ok(strikes.length > 0, "the call was made again");
+  assert.ok(strikes.length > 0, `${point.call.name} was called again`);
   if (faultName in KILLS) assert.equal(first, null, "the function was killed");
   else assertHonest(scenario, first);
 

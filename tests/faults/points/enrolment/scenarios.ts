@@ -179,29 +179,19 @@ function scenariosOf(functionName: FunctionName): Scenario[] {
   ];
 }
 
-/** What the sweep does beside its other work. */
-const SWEEP: Scenario = {
-  functionName: "agent-artifacts",
-  path: "/sweep",
-  situation: "with an ephemeral agent that is gone",
-  settled: ["200"],
-  async arrange() {
-    const { enrolment_key } = await put({ ephemeral_seconds: 300 });
-    const gone = await enrol({ enrolment_key, agent_name: newName("gone") });
-    await withStackDatabase((sql) =>
-      sql`update agents.enrolled_agents
-        set enrolled_at = now() - interval '1 day', due_at = now() - interval '1 hour'
-        where agent_id = ${gone.agent_id}`
-    );
-    return {
-      request: { as: "operator", body: {} },
-      holds: async () => assert.equal((await whoami(gone)).status, 401),
-    };
-  },
-};
+/** An ephemeral agent that the next sweep ends. */
+export async function goneAgent(): Promise<Agent> {
+  const { enrolment_key } = await put({ ephemeral_seconds: 300 });
+  const gone = await enrol({ enrolment_key, agent_name: newName("gone") });
+  await withStackDatabase((sql) =>
+    sql`update agents.enrolled_agents
+      set enrolled_at = now() - interval '1 day', due_at = now() - interval '1 hour'
+      where agent_id = ${gone.agent_id}`
+  );
+  return agentOf(gone);
+}
 
 export const ENROLMENT_SCENARIOS: readonly Scenario[] = [
   ...scenariosOf("agent-artifacts"),
   ...scenariosOf("agent-mesh"),
-  SWEEP,
 ];
