@@ -22,6 +22,7 @@ To wait in asyncio, run a step in a thread, and set `stop` when the task is canc
 
 import base64
 import contextlib
+import datetime
 import hashlib
 import http.client
 import io
@@ -66,6 +67,7 @@ __all__ = ["AgentError", "AgentFiles"]
 Json = Dict[str, Any]
 Progress = Callable[[str, int, int], None]
 Key = Union[str, Callable[[], str]]
+Enrol = Dict[str, Union[str, Callable[[], str]]]
 Path = Union[str, "os.PathLike[str]"]
 _Answer = TypeVar("_Answer")
 
@@ -90,6 +92,12 @@ _POLL_SECONDS = 2
 _UPLOADS = 4
 # Temporary statuses of gateways and Storage. 544 and 546 are Supabase's own.
 _PASSING = {408, 423, 425, 429, 500, 502, 503, 504, 544, 546}
+# The part of an agent key's life after which another one is asked for.
+_RENEWED_AFTER = 0.8
+# What it is taken to live at least: a clock that is wrong must not enrol for each request.
+_SHORTEST_SESSION_SECONDS = 60
+# Between attempts to replace a key that still works.
+_RENEWAL_PAUSE_SECONDS = 15
 # A grant ends with its artifact at the latest.
 _AS_LONG_AS_THE_ARTIFACT = "9999-12-31T23:59:59Z"
 _ARTIFACT_ID = re.compile(r"art_[0-9a-f]{32}")
@@ -136,20 +144,25 @@ class AgentFiles:
     first request, and again when the service answers 401. Only the operator has to give
     `agent_id`. `retry_seconds` is how long temporary errors are retried.
 
-    Raises ValueError for a URL or key that cannot be one."""
+    In the place of `key`, `enrol` is a proof of origin, which the service gives an agent key for:
+    `{"enrolment_key": …}` or `{"token": …}`, each a string or a function that is called at each
+    enrolment; and, if need be, `agent_name` and `enrolment_id`. All objects of a process with the
+    same proof share the key.
+
+    Raises ValueError for a URL, key or `enrol` that cannot be one."""
 
     def __init__(
         self,
         url: str,
-        key: Key,
+        key: Optional[Key] = None,
         *,
+        enrol: Optional[Enrol] = None,
         agent_id: Optional[str] = None,
         retry_seconds: float = 120,
     ) -> None:
         parts = _parsed(url)
         self._base = f"{parts.scheme}://{parts.netloc}/functions/v1/agent-artifacts"
-        self._key = key
-        self._headers: Optional[Dict[str, str]] = None if callable(key) else _credential(key)
+        self._credential = _credential_of(self._base, key, enrol)
         self._own = {} if agent_id is None else {"agent_id": agent_id}
         self._retry_seconds = retry_seconds
         self._wait_length = _WaitLength()
@@ -357,6 +370,11 @@ class AgentFiles:
             self._retry_seconds,
         )
 
+    def leave(self) -> Json:
+        """Ends the agent: its keys, its peer and its rules. Its files and grants stay until their
+        own end."""
+        return self.call("leave", self._own)
+
     def block(self, from_agent: str) -> Json:
         """Hides an agent's grants from the inbox."""
         return self.call("inbox/block", {**self._own, "from_agent": from_agent})
@@ -453,39 +471,16 @@ class AgentFiles:
         seconds: float,
         limit: "Optional[_Limit]",
     ) -> Tuple[Json, Optional[float]]:
-        """As `_call_once`. If the key is a function, a refused key is replaced once."""
-        is_new = self._headers is None
+        """As `_call_once`. A key that was refused is replaced once, if it can be."""
+        url = f"{self._base}/{path}"
+        headers, is_new = self._credential.headers(limit)
         try:
-            return self._exchange_once(method, path, body, seconds, limit)
+            return _exchange(method, url, headers, body, seconds, limit)
         except AgentError as error:
-            if error.status != 401 or is_new or not callable(self._key):
+            if error.status != 401 or is_new or not self._credential.renew(headers, error, limit):
                 raise
-            self._headers = None
-            return self._exchange_once(method, path, body, seconds, limit)
-
-    def _exchange_once(
-        self,
-        method: str,
-        path: str,
-        body: Optional[bytes],
-        seconds: float,
-        limit: "Optional[_Limit]",
-    ) -> Tuple[Json, Optional[float]]:
-        if self._headers is None:
-            self._headers = _asked_credential(self._key)
-        headers = {**self._headers, "content-type": "application/json"}
-        with _Exchange(method, f"{self._base}/{path}", headers, body, seconds, limit) as answer:
-            text = answer.read()
-            if answer.status >= 300:
-                raise _error_of(answer, text)
-            try:
-                return json.loads(text), _retry_after(answer) if answer.status == 202 else None
-            except ValueError:
-                raise AgentError(
-                    "unexpected_answer",
-                    "The answer is not JSON: is this the address of the service?",
-                    status=answer.status,
-                ) from None
+            headers, _ = self._credential.headers(limit)
+            return _exchange(method, url, headers, body, seconds, limit)
 
     def _follow_inbox(
         self,
@@ -926,13 +921,144 @@ def _credential(key: str) -> Dict[str, str]:
     return {"apikey": key} if key.startswith("sb_") else {"authorization": f"Bearer {key}"}
 
 
-def _asked_credential(key: Key) -> Dict[str, str]:
-    """Raises `key_unavailable` if the function for the key fails, or gives none."""
+class _GivenKey:
+    """The credential that the caller gave, or returns when asked."""
+
+    def __init__(self, key: Key) -> None:
+        self._key = key
+        self._headers = None if callable(key) else _credential(key)
+
+    def headers(self, limit: "Optional[_Limit]") -> Tuple[Dict[str, str], bool]:
+        """Returns the headers, and whether the key is new. Raises `key_unavailable`."""
+        headers = self._headers
+        if headers is not None:
+            return headers, False
+        try:
+            headers = _credential(self._key() if callable(self._key) else self._key)
+        except Exception as error:
+            said = "The function for the key failed, or its answer cannot be a key."
+            raise AgentError("key_unavailable", said) from error
+        self._headers = headers
+        return headers, True
+
+    def renew(self, refused: Dict[str, str], error: AgentError, limit: "Optional[_Limit]") -> bool:
+        """Returns whether there can be another key than the one that was refused."""
+        if callable(self._key) and self._headers is refused:
+            self._headers = None
+        return callable(self._key)
+
+
+class _Enrolment:
+    """The agent keys that the service gives for a proof."""
+
+    def __init__(self, base: str, enrol: Enrol) -> None:
+        self._base = base
+        self._enrol = enrol
+        self._lock = threading.Lock()
+        self._headers: Optional[Dict[str, str]] = None
+        self._renew_at = 0.0
+        # Set once another machine has enrolled as the same agent: to enrol again would end its key.
+        self._superseded: Optional[AgentError] = None
+
+    def headers(self, limit: "Optional[_Limit]") -> Tuple[Dict[str, str], bool]:
+        """As `_GivenKey.headers`. Raises AgentError."""
+        with self._lock:
+            self._check()
+            if self._headers is None:
+                return self._next(limit), True
+            if time.monotonic() >= self._renew_at:
+                try:
+                    return self._next(limit), True
+                except AgentError:
+                    # The present key works for a while, should the service or the issuer be away.
+                    self._renew_at = time.monotonic() + _RENEWAL_PAUSE_SECONDS
+            return self._headers, False
+
+    def renew(self, refused: Dict[str, str], error: AgentError, limit: "Optional[_Limit]") -> bool:
+        """As `_GivenKey.renew`. Raises AgentError."""
+        with self._lock:
+            if self._headers is refused:
+                if error.code == "superseded":
+                    self._superseded = error
+                self._check()
+                self._next(limit)
+            return True
+
+    def _check(self) -> None:
+        known = self._superseded
+        if known is not None:
+            raise AgentError(known.code, str(known), status=known.status,
+                             request_id=known.request_id)
+
+    def _next(self, limit: "Optional[_Limit]") -> Dict[str, str]:
+        try:
+            request = {name: proof() if callable(proof) else proof
+                       for name, proof in self._enrol.items()}
+            body = json.dumps({name: value.strip() for name, value in request.items()}).encode()
+        except Exception as error:
+            raise AgentError("key_unavailable", "The function for the proof failed.") from error
+        answer, _ = _exchange("POST", f"{self._base}/enroll", {}, body, _ANSWER_SECONDS, limit)
+        life = _seconds_until(answer["expires_at"])
+        self._renew_at = (
+            time.monotonic() + _RENEWED_AFTER * max(life, _SHORTEST_SESSION_SECONDS)
+        )
+        self._headers = _credential(answer["key"])
+        return self._headers
+
+
+# Objects that enrolled on their own would end each other's keys.
+_ENROLMENTS: Dict[Any, _Enrolment] = {}
+_ENROLMENTS_LOCK = threading.Lock()
+
+
+def _credential_of(
+    base: str, key: Optional[Key], enrol: Optional[Enrol]
+) -> Union[_GivenKey, _Enrolment]:
+    if (key is None) == (enrol is None):
+        raise ValueError("Give either `key` or `enrol`.")
+    if enrol is None:
+        return _GivenKey(key or "")
+    proofs = {"enrolment_key", "token"} & enrol.keys()
+    if len(proofs) != 1 or enrol.keys() - proofs - {"agent_name", "enrolment_id"}:
+        raise ValueError("`enrol` has `enrolment_key` or `token`, and may have `agent_name` and "
+                         "`enrolment_id`.")
+    name = (base, *sorted(enrol.items(), key=lambda item: item[0]))
+    with _ENROLMENTS_LOCK:
+        return _ENROLMENTS.setdefault(name, _Enrolment(base, dict(enrol)))
+
+
+def _seconds_until(time_text: str) -> float:
+    """0 for what is not a time."""
     try:
-        return _credential(key() if callable(key) else key)
-    except Exception as error:
-        said = "The function for the key failed, or its answer cannot be a key."
-        raise AgentError("key_unavailable", said) from error
+        # Python 3.9 does not read the Z.
+        end = datetime.datetime.fromisoformat(re.sub(r"(\.\d+)?Z$", "+00:00", time_text))
+    except ValueError:
+        return 0
+    return (end - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+
+
+def _exchange(
+    method: str,
+    url: str,
+    headers: Dict[str, str],
+    body: Optional[bytes],
+    seconds: float,
+    limit: "Optional[_Limit]",
+) -> Tuple[Json, Optional[float]]:
+    """Returns the answer and, for HTTP 202, the seconds after which to ask again."""
+    headers = {**headers, "content-type": "application/json"}
+    with _Exchange(method, url, headers, body, seconds, limit) as answer:
+        text = answer.read()
+        if answer.status >= 300:
+            raise _error_of(answer, text)
+        try:
+            return json.loads(text), _retry_after(answer) if answer.status == 202 else None
+        except ValueError:
+            raise AgentError(
+                "unexpected_answer",
+                "The answer is not JSON: is this the address of the service?",
+                status=answer.status,
+            ) from None
 
 
 def _check_names(key: str, to: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import type {
 } from "./contract/types.ts";
 import { type ConfigurationRequest, followConfigurations } from "./follow/configurations.ts";
 import { type EventsOptions, followEvents } from "./follow/events.ts";
-import { type CallOptions, Connection, type ConnectionOptions } from "./http/connection.ts";
+import { type CallerOptions, type CallOptions, Connection } from "./http/connection.ts";
 
 /**
  * An agent's part in the mesh. Every method throws AgentError, or the reason that its signal was
@@ -23,7 +23,7 @@ import { type CallOptions, Connection, type ConnectionOptions } from "./http/con
 export class AgentMesh {
   readonly #connection: Connection;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: CallerOptions) {
     this.#connection = new Connection("agent-mesh", options);
   }
 
@@ -184,6 +184,18 @@ export class AgentMesh {
     options: CallOptions = {},
   ): Promise<MeshAnswer<"/wait">> {
     return this.#post<"/wait">("/wait", this.#own(request), options);
+  }
+
+  /**
+   * Ends the agent: its keys, its peer and its rules. `remove` ends its peer and rules alone.
+   *
+   * @example
+   * ```ts
+   * const { left } = await mesh.leave();
+   * ```
+   */
+  leave(options: CallOptions = {}): Promise<MeshAnswer<"/leave">> {
+    return this.#post<"/leave">("/leave", this.#own({}), options);
   }
 
   /**

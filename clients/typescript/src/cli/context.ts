@@ -1,11 +1,11 @@
 import process from "node:process";
 import { AgentFiles } from "../agent_files.ts";
 import { AgentMesh } from "../agent_mesh.ts";
-import type { ConnectionOptions } from "../http/connection.ts";
+import type { CommonOptions, ConnectionOptions } from "../http/connection.ts";
 import type { Described } from "./command/command.ts";
 import { UsageError } from "./command/usage_error.ts";
 import { NotLoggedInError } from "./exit_codes.ts";
-import { readLogin } from "./login_file.ts";
+import { type Login, readLogin } from "./login_file.ts";
 import { proxyFetch } from "./network/proxy_fetch.ts";
 import { retryNotice } from "./network/retry_notice.ts";
 import { Output } from "./terminal/output.ts";
@@ -47,8 +47,8 @@ export class Context {
 
   async connection(): Promise<ConnectionOptions> {
     const { AGENT_URL, AGENT_KEY, AGENT_ID } = process.env;
-    const { url, key, agentId } = AGENT_URL && AGENT_KEY
-      ? { url: AGENT_URL, key: AGENT_KEY, agentId: undefined }
+    const { url, key, agentId, enrolled }: Login = AGENT_URL && AGENT_KEY
+      ? { url: AGENT_URL, key: AGENT_KEY }
       : { ...await readLogin(), ...(AGENT_KEY && { key: AGENT_KEY, agentId: undefined }) };
     if (AGENT_URL && !URL.canParse(AGENT_URL)) throw new UsageError("AGENT_URL is not a URL.");
     if (AGENT_URL && new URL(AGENT_URL).origin !== new URL(url).origin) {
@@ -56,11 +56,14 @@ export class Context {
         "The login is for another address than AGENT_URL. Set AGENT_KEY, too.",
       );
     }
-    return { url, key, agentId: AGENT_ID || agentId, ...await this.network() };
+    const options = { url, agentId: AGENT_ID || agentId, ...await this.network() };
+    if (AGENT_KEY || enrolled === undefined) return { ...options, key };
+    const { storedKey } = await import("./enrolment/enrolled_login.ts");
+    return { ...options, key: storedKey(options) };
   }
 
   /** How every request of this command is sent. Throws UsageError for a wrong setting. */
-  async network(): Promise<Omit<ConnectionOptions, "url" | "key">> {
+  async network(): Promise<Omit<CommonOptions, "url">> {
     const fetch = await proxyFetch();
     return {
       signal: this.signal,

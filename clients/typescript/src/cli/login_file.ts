@@ -4,12 +4,34 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { NotLoggedInError } from "./exit_codes.ts";
 
+/** By what a login enrols; the proof itself is read anew each time. */
+export interface StoredProof {
+  /** An absolute path. */
+  readonly enrolmentKeyFile?: string;
+  /** An absolute path. */
+  readonly tokenFile?: string;
+  /** The audience of the tokens that GitHub Actions gives to a job. */
+  readonly githubAudience?: string;
+  readonly agentName?: string;
+  readonly enrolmentId?: string;
+}
+
 /** The service's address, and the credential to call it with. */
 export interface Login {
   readonly url: string;
   readonly key: string;
   /** Set if `key` does not tell: the operator's, or on a deployment older than /whoami. */
   readonly agentId?: string | undefined;
+  /** Set if `key` came by enrolling. */
+  readonly enrolled?: {
+    readonly proof: StoredProof;
+    /** When `key` ends. */
+    readonly expiresAt: string;
+    /** When to ask for another key, in milliseconds since 1970. */
+    readonly renewAt: number;
+    /** Another machine has enrolled as the same agent. */
+    readonly isSuperseded?: true;
+  };
 }
 
 /** Below the XDG base directory for settings. */

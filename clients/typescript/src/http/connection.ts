@@ -1,20 +1,23 @@
 import { abortable } from "./abortable.ts";
 import { AgentError, errorOfAnswer, invalidFields, retryAfterOf } from "./agent_error.ts";
-import { Credential, type CredentialHeaders, type Key } from "./credential.ts";
+import {
+  type Credential,
+  type CredentialHeaders,
+  GivenCredential,
+  type Key,
+  NO_CREDENTIAL,
+} from "./credential.ts";
+import { type Enrol, enrollBy } from "./enrol.ts";
+import { enrolledCredential } from "./enrolled_credential.ts";
 import { idleTimeout } from "./idle_timeout.ts";
 import { errorOfFetch, networkError } from "./network_error.ts";
 import { type Retry, withRetries } from "./retries.ts";
 import { WaitLength } from "./wait_length.ts";
 
-export interface ConnectionOptions {
+/** How requests are sent, whoever sends them. */
+export interface CommonOptions {
   /** The project's origin, such as `https://<ref>.supabase.co`. */
   readonly url: string | URL;
-  /**
-   * An agent key, a signed-in user's token, or the project's secret key for the operator. If it
-   * expires, pass a function that returns the present one: it is called before the first request,
-   * and once more when the service answers a request with 401.
-   */
-  readonly key: Key;
   /** The agent's identifier. The operator names an agent by it; an agent may leave it out. */
   readonly agentId?: string | undefined;
   /** How long a temporary error is retried, from the first failure. 0: never. Default: 120. */
@@ -31,6 +34,28 @@ export interface ConnectionOptions {
    */
   readonly waitSeconds?: number;
 }
+
+export interface ConnectionOptions extends CommonOptions {
+  /**
+   * An agent key, a signed-in user's token, or the project's secret key for the operator. If it
+   * expires, pass a function that returns the present one: it is called before the first request,
+   * and once more, with the error, when the service answers a request with 401.
+   */
+  readonly key: Key;
+  readonly enrol?: undefined;
+}
+
+export interface EnrolOptions extends CommonOptions {
+  /**
+   * What to get an agent key with: before the first request, and anew before the key ends.
+   * Connections of one process with the same proof share the key.
+   */
+  readonly enrol: Enrol;
+  readonly key?: undefined;
+}
+
+/** By what the caller is known: a key, or a proof of origin. */
+export type CallerOptions = ConnectionOptions | EnrolOptions;
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -70,13 +95,13 @@ export class Connection {
   /** The origins that have answered a request. */
   readonly #answered = new Set<string>();
   readonly #signal: AbortSignal | undefined;
-  readonly #arguments: readonly [FunctionName, ConnectionOptions];
+  readonly #arguments: readonly [FunctionName, CallerOptions];
 
-  /** Throws AgentError `invalid_request` for the URL, TypeError for the key. */
+  /** Throws AgentError `invalid_request` for the URL or the proof, TypeError for the key. */
   constructor(
     functionName: FunctionName,
-    options: ConnectionOptions,
-    credential: Credential = new Credential(options.key),
+    options: CallerOptions,
+    credential: Credential = credentialOf(functionName, options),
   ) {
     this.#arguments = [functionName, options];
     this.#base = `${originOf(options.url)}/functions/v1/${functionName}`;
@@ -86,7 +111,8 @@ export class Connection {
     this.onRetry = options.onRetry;
     this.#signal = options.signal;
     this.waitLength = new WaitLength(options.waitSeconds);
-    this.caller = [originOf(options.url), options.key, options.agentId, options.fetch];
+    const { url, key = credential, agentId, fetch } = options;
+    this.caller = [originOf(url), key, agentId, fetch];
     // Called as a function: browsers refuse `fetch` as the method of another object.
     const given = options.fetch ?? globalThis.fetch;
     this.#fetch = (input, init) => given(input, init);
@@ -232,9 +258,10 @@ export class Connection {
     const credential = await abortable(this.#credential.headers(), signal);
     const response = await send(credential);
     if (response.status !== 401) return response;
-    const renewed = await abortable(this.#credential.renewed(credential), signal);
-    if (renewed === null) return response;
-    await response.body?.cancel();
+    const text = await response.text();
+    const refusal = errorOfAnswer(response, text);
+    const renewed = await abortable(this.#credential.renewed(credential, refusal), signal);
+    if (renewed === null) throw refusal;
     return await send(renewed);
   }
 }
@@ -242,6 +269,22 @@ export class Connection {
 interface CallerRequest extends RequestInit {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+}
+
+function credentialOf(functionName: FunctionName, options: CallerOptions): Credential {
+  const { key, enrol, ...others } = options;
+  if ((key === undefined) === (enrol === undefined)) {
+    throw invalidFields([{ path: "key", message: "Give either key or enrol." }]);
+  }
+  if (enrol === undefined) return new GivenCredential(key);
+  // Without the signal: what one caller aborts, another one waits for.
+  const { signal: _, ...unending } = others;
+  const connection = new Connection(functionName, { ...unending, enrol }, NO_CREDENTIAL);
+  return enrolledCredential({
+    enroll: () => enrollBy(connection, enrol, { retrySeconds: 0 }),
+    origin: originOf(options.url),
+    enrol,
+  });
 }
 
 function originOf(url: string | URL): string {

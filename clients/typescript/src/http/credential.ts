@@ -1,65 +1,132 @@
 import { AgentError } from "./agent_error.ts";
 
+/** A key, and when it ends: another one is asked for before. */
+export interface ExpiringKey {
+  readonly key: string;
+  readonly expiresAt: Date | string;
+}
+
 /**
  * An agent key, a signed-in user's token, or the project's secret key for the operator. A function
- * is asked before the first request, and again when the service answers 401.
+ * is asked before the first request, again before the key ends if it said when, and again, with the
+ * error, when the service answers 401.
  */
-export type Key = string | (() => string | Promise<string>);
+export type Key =
+  | string
+  | ((refusal?: AgentError) => string | ExpiringKey | Promise<string | ExpiringKey>);
 
 /** The headers that say who is calling. */
 export type CredentialHeaders = Readonly<Record<string, string>>;
 
-/** What a connection's requests carry. */
-export class Credential {
-  readonly #ask: () => Promise<CredentialHeaders>;
+/** What a connection's requests carry. Its methods throw AgentError. */
+export interface Credential {
+  headers(): Promise<CredentialHeaders>;
+  /** The headers to try after `refused` got a 401; null if there are no others. */
+  renewed(refused: CredentialHeaders, refusal: AgentError): Promise<CredentialHeaders | null>;
+}
+
+/** Of requests whose body is the proof. */
+export const NO_CREDENTIAL: Credential = {
+  headers: () => Promise.resolve({}),
+  renewed: () => Promise.resolve(null),
+};
+
+/** The part of a key's life after which another one is asked for. */
+const RENEWED_AFTER = 0.8;
+/** What a key is taken to live at least: a clock that is wrong must not ask for each request. */
+const SHORTEST_LIFE_MILLISECONDS = 60_000;
+/** Between attempts to replace a key that still works. */
+const PAUSE_MILLISECONDS = 15_000;
+
+interface Given {
+  readonly headers: CredentialHeaders;
+  readonly renewAt: number;
+}
+
+/** The credential that the caller gave, or returns when asked. */
+export class GivenCredential implements Credential {
+  readonly #ask: (refusal?: AgentError) => Promise<Given>;
   readonly #canChange: boolean;
-  #headers: Promise<CredentialHeaders> | null = null;
+  #given: Promise<Given> | null = null;
 
   /** Throws TypeError for a text that no header takes. */
   constructor(key: Key) {
     this.#canChange = typeof key === "function";
     if (typeof key === "function") {
-      this.#ask = () => askFor(key);
+      this.#ask = (refusal) => askFor(key, refusal);
     } else {
-      const headers = headersOf(key);
-      this.#ask = () => Promise.resolve(headers);
+      const given = givenBy(key);
+      this.#ask = () => Promise.resolve(given);
     }
   }
 
   /** Throws AgentError `key_unavailable`. */
-  headers(): Promise<CredentialHeaders> {
-    return this.#headers ??= this.#askOnce();
+  async headers(): Promise<CredentialHeaders> {
+    const present = this.#given ??= this.#askOnce();
+    const given = await present;
+    if (Date.now() < given.renewAt) return given.headers;
+    // Another request that waited for the same key has perhaps asked.
+    if (this.#given === present) this.#given = this.#askEarly(given);
+    return (await (this.#given ??= this.#askOnce())).headers;
   }
 
-  /**
-   * The headers to try after `refused` got a 401; null if there are no others. Requests that were
-   * refused at the same time share one call of the function. Throws AgentError `key_unavailable`.
-   */
-  async renewed(refused: CredentialHeaders): Promise<CredentialHeaders | null> {
+  /** Requests that were refused at the same time share one call of the function. */
+  async renewed(
+    refused: CredentialHeaders,
+    refusal: AgentError,
+  ): Promise<CredentialHeaders | null> {
     if (!this.#canChange) return null;
-    const known = this.headers();
-    if (await known === refused && this.#headers === known) this.#headers = this.#askOnce();
-    const headers = await this.headers();
+    const present = this.#given;
+    const given = await present;
+    if (this.#given === present && (given === null || given.headers === refused)) {
+      this.#given = this.#askOnce(refusal);
+    }
+    const { headers } = await (this.#given ??= this.#askOnce(refusal));
     return isSame(headers, refused) ? null : headers;
   }
 
-  #askOnce(): Promise<CredentialHeaders> {
-    const asked = this.#ask();
+  #askOnce(refusal?: AgentError): Promise<Given> {
+    const asked = this.#ask(refusal);
     asked.catch(() => {
-      if (this.#headers === asked) this.#headers = null;
+      if (this.#given === asked) this.#given = null;
     });
     return asked;
   }
+
+  /** The present key is good for a while, should whoever gives the next one be away. */
+  async #askEarly(given: Given): Promise<Given> {
+    try {
+      return await this.#ask();
+    } catch {
+      return { ...given, renewAt: Date.now() + PAUSE_MILLISECONDS };
+    }
+  }
 }
 
-async function askFor(key: Exclude<Key, string>): Promise<CredentialHeaders> {
+async function askFor(
+  key: Exclude<Key, string>,
+  refusal: AgentError | undefined,
+): Promise<Given> {
   try {
-    return headersOf(await key());
+    return givenBy(await (refusal === undefined ? key() : key(refusal)));
   } catch (cause) {
     if (cause instanceof AgentError) throw cause;
     const message = "The function that was given as `key` did not return a key.";
     throw new AgentError({ code: "key_unavailable", message, cause });
   }
+}
+
+function givenBy(key: string | ExpiringKey): Given {
+  if (typeof key === "string") return { headers: headersOf(key), renewAt: Infinity };
+  return { headers: headersOf(key.key), renewAt: renewalOf(key.expiresAt) };
+}
+
+/** When to ask for another key, in milliseconds, instead of one that was just given. */
+export function renewalOf(expiresAt: Date | string): number {
+  const now = Date.now();
+  const told = new Date(expiresAt).getTime() - now;
+  const life = Math.max(told || 0, SHORTEST_LIFE_MILLISECONDS);
+  return now + RENEWED_AFTER * life;
 }
 
 /** Throws TypeError for what no header takes, which `fetch` would repeat in its error. */

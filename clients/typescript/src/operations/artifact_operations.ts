@@ -6,14 +6,14 @@ import type {
   Download,
   Grant,
 } from "../contract/types.ts";
-import { type CallOptions, Connection, type ConnectionOptions } from "../http/connection.ts";
+import { type CallerOptions, type CallOptions, Connection } from "../http/connection.ts";
 import { commit, type CommitOptions } from "../transfer/commit.ts";
 
 /** The operations of the artifacts function. Each takes and returns the operation's fields. */
 export class ArtifactOperations {
   protected readonly connection: Connection;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: CallerOptions) {
     this.connection = new Connection("agent-artifacts", options);
   }
 
@@ -164,6 +164,18 @@ export class ArtifactOperations {
     options: CallOptions = {},
   ): Promise<ArtifactsAnswer<"/wait">> {
     return this.post<"/wait">("/wait", this.own(request), options);
+  }
+
+  /**
+   * Ends the agent: its keys, its peer and its rules. Its files and grants stay until their own end.
+   *
+   * @example
+   * ```ts
+   * const { left } = await files.leave();
+   * ```
+   */
+  leave(options: CallOptions = {}): Promise<ArtifactsAnswer<"/leave">> {
+    return this.post<"/leave">("/leave", this.own({}), options);
   }
 
   /**

@@ -1,16 +1,57 @@
+import { resolve } from "node:path";
 import { AgentFiles } from "../../agent_files.ts";
 import { AgentError } from "../../http/agent_error.ts";
+import type { Options, Values } from "../command/command.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { UsageError } from "../command/usage_error.ts";
 import { NotLoggedInError } from "../exit_codes.ts";
-import { loginFile, writeLogin } from "../login_file.ts";
+import { type Login, loginFile, type StoredProof, writeLogin } from "../login_file.ts";
 import { note } from "../terminal/output.ts";
 import { readSecret } from "../terminal/read_secret.ts";
+
+const OPTIONS = {
+  url: {
+    type: "string",
+    value: "URL",
+    help: "the project's origin, such as https://<ref>.supabase.co; required",
+  },
+  agent: {
+    type: "string",
+    value: "AGENT",
+    help: "the agent's identifier, if neither the agent key nor the enrolment tells it",
+  },
+  "enrolment-key-file": {
+    type: "string",
+    value: "FILE",
+    help: "get an agent key for the enrolment key in this file",
+    completes: "file",
+  },
+  "token-file": {
+    type: "string",
+    value: "FILE",
+    help: "get an agent key for the platform's token in this file, which is read each time",
+    completes: "file",
+  },
+  github: {
+    type: "boolean",
+    help: "get an agent key for the token that GitHub Actions gives to a job",
+  },
+  audience: {
+    type: "string",
+    value: "AUDIENCE",
+    help: "with --github: for whom the token is; default: the URL",
+  },
+  enrolment: {
+    type: "string",
+    value: "ENROLMENT",
+    help: "which enrolment a token is for, where several match it",
+  },
+} as const satisfies Options;
 
 export const login: Verb = defineVerb({
   summary:
     "Store the service's URL and the agent key on this machine. Asks for the agent key, or " +
-    "reads it from standard input.",
+    "reads it from standard input, or gets one for a proof of origin.",
   positionals: {
     usage: "",
     least: 0,
@@ -19,32 +60,22 @@ export const login: Verb = defineVerb({
       "Do not pass the agent key as an argument: it is read from the terminal or standard input.",
   },
   example: "agentfiles login --url https://<ref>.supabase.co < key.txt",
-  options: {
-    url: {
-      type: "string",
-      value: "URL",
-      help: "the project's origin, such as https://<ref>.supabase.co; required",
-    },
-    agent: {
-      type: "string",
-      value: "AGENT",
-      help: "the agent's identifier, if the agent key does not tell it",
-    },
-  },
+  options: OPTIONS,
   async run({ values }, context) {
     if (values.url === undefined || !URL.canParse(values.url)) {
       throw new UsageError("Give the service's address with --url.");
     }
     const url = new URL(values.url).origin;
-    const key = await readSecret("Agent key: ");
-    if (key === "") throw new NotLoggedInError("The agent key is empty.");
-    const agentId = values.agent;
-    const files = new AgentFiles({
-      ...{ url, key, agentId, retrySeconds: 10 },
-      ...await context.network(),
-    });
-    const known = await check(files);
-    await writeLogin({ url, key, ...(agentId !== undefined && { agentId }) });
+    const proof = storedProof(values, url);
+    const options = { url, agentId: values.agent, retrySeconds: 10, ...await context.network() };
+    const login = proof === null
+      ? await askedLogin(url, values.agent)
+      : await (await import("../enrolment/enrolled_login.ts")).enrolledLogin(options, proof);
+    // A proof of one use is spent with the first use of its key.
+    if (proof !== null) await writeLogin(login);
+    const { key, agentId } = login;
+    const known = await check(new AgentFiles({ ...options, agentId, key }));
+    if (proof === null) await writeLogin(login);
     note(`Written to ${loginFile()}`);
     await context.output.value(
       { url, agent_id: agentId ?? known },
@@ -52,6 +83,37 @@ export const login: Verb = defineVerb({
     );
   },
 });
+
+async function askedLogin(url: string, agentId: string | undefined): Promise<Login> {
+  const key = await readSecret("Agent key: ");
+  if (key === "") throw new NotLoggedInError("The agent key is empty.");
+  return { url, key, ...(agentId !== undefined && { agentId }) };
+}
+
+/** Null: an agent key is asked for. Throws UsageError. */
+function storedProof(values: Values<typeof OPTIONS>, url: string): StoredProof | null {
+  const { github, audience, enrolment, agent } = values;
+  const proofs: StoredProof[] = [
+    ...(values["enrolment-key-file"]
+      ? [{ enrolmentKeyFile: resolve(values["enrolment-key-file"]) }]
+      : []),
+    ...(values["token-file"] ? [{ tokenFile: resolve(values["token-file"]) }] : []),
+    ...(github ? [{ githubAudience: audience ?? url }] : []),
+  ];
+  if (proofs.length > 1) {
+    throw new UsageError("Give one of --enrolment-key-file, --token-file and --github.");
+  }
+  if (audience !== undefined && !github) throw new UsageError("--audience needs --github.");
+  const [proof = null] = proofs;
+  if (enrolment !== undefined && (proof === null || proof.enrolmentKeyFile !== undefined)) {
+    throw new UsageError("--enrolment needs --token-file or --github.");
+  }
+  return proof && {
+    ...proof,
+    ...(agent !== undefined && { agentName: agent }),
+    ...(enrolment !== undefined && { enrolmentId: enrolment }),
+  };
+}
 
 /** Checks the agent key. A deployment older than /whoami is asked for a file instead. */
 async function check(files: AgentFiles): Promise<string | null> {

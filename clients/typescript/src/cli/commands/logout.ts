@@ -4,9 +4,18 @@ import { defineVerb, type Verb } from "../verb.ts";
 export const logout: Verb = defineVerb({
   summary: "Remove the stored agent key from this machine. The agent key itself stays valid.",
   example: "agentfiles logout",
-  options: {},
-  async run(_parsed, { output }) {
+  options: {
+    leave: {
+      type: "boolean",
+      help: "first end the agent: its keys, its peer and its rules",
+    },
+  },
+  async run({ values }, context) {
+    const left = values.leave === true && (await (await context.files()).leave()).left;
     const removed = await removeLogin();
-    await output.value({ removed }, () => removed ? "Logged out." : "You were not logged in.");
+    await context.output.value(
+      values.leave ? { removed, left } : { removed },
+      () => removed || left ? "Logged out." : "You were not logged in.",
+    );
   },
 });

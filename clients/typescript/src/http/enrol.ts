@@ -1,0 +1,63 @@
+import type { ArtifactsAnswer, ArtifactsRequest } from "../contract/types.ts";
+import { AgentError, invalidFields } from "./agent_error.ts";
+
+/** A function is asked for the present one at each enrolment. */
+export type Proof = string | (() => string | Promise<string>);
+
+/**
+ * A proof of origin, for which the service gives an agent key: an enrolment key, or a token of an
+ * issuer that the operator trusts.
+ */
+export type Enrol =
+  & {
+    /** The name of the agent, where the enrolment names none. */
+    readonly agentName?: string | undefined;
+    /** Which enrolment a token is for, where several match it. */
+    readonly enrolmentId?: string | undefined;
+  }
+  & (
+    | { readonly enrolmentKey: Proof; readonly token?: undefined }
+    | { readonly token: Proof; readonly enrolmentKey?: undefined }
+  );
+
+export type Enrolled = ArtifactsAnswer<"/enroll">;
+
+/** A connection that sends no key: the proof is in the request. */
+interface Sender {
+  post<Answer>(path: string, body: object, options?: { retrySeconds?: number }): Promise<Answer>;
+}
+
+/** Throws AgentError `invalid_request` unless there is exactly one proof. */
+export function checkEnrol({ enrolmentKey, token }: Enrol): void {
+  if ((enrolmentKey === undefined) === (token === undefined)) {
+    throw invalidFields([{ path: "enrol", message: "Give either enrolmentKey or token." }]);
+  }
+}
+
+/** Throws AgentError; `key_unavailable` if the function that knows the proof throws. */
+export async function enrollBy(
+  sender: Sender,
+  enrol: Enrol,
+  options?: { readonly retrySeconds: number },
+): Promise<Enrolled> {
+  const { agentName, enrolmentId } = enrol;
+  const request: ArtifactsRequest<"/enroll"> = {
+    ...await proofOf(enrol),
+    ...(agentName !== undefined && { agent_name: agentName }),
+    ...(enrolmentId !== undefined && { enrolment_id: enrolmentId }),
+  };
+  return await sender.post<Enrolled>("/enroll", request, options);
+}
+
+async function proofOf({ enrolmentKey, token }: Enrol): Promise<ArtifactsRequest<"/enroll">> {
+  const ask = async (proof: Proof) => (typeof proof === "string" ? proof : await proof()).trim();
+  try {
+    return enrolmentKey === undefined
+      ? { token: await ask(token!) }
+      : { enrolment_key: await ask(enrolmentKey) };
+  } catch (cause) {
+    if (cause instanceof AgentError) throw cause;
+    const message = "The function that was given in `enrol` did not return a proof.";
+    throw new AgentError({ code: "key_unavailable", message, cause });
+  }
+}

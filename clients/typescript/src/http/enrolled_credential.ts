@@ -1,0 +1,67 @@
+import type { AgentError } from "./agent_error.ts";
+import { type Credential, type ExpiringKey, GivenCredential } from "./credential.ts";
+import { checkEnrol, type Enrol, type Enrolled, type Proof } from "./enrol.ts";
+
+interface EnrolledCredentialOptions {
+  readonly origin: string;
+  readonly enrol: Enrol;
+  /** Sends /enroll. */
+  readonly enroll: () => Promise<Enrolled>;
+}
+
+/** The keys of one proof at one service. */
+class Enrolment {
+  readonly credential: Credential = new GivenCredential((refusal) => this.#nextKey(refusal));
+  readonly #enroll: () => Promise<Enrolled>;
+  #endsAt = Infinity;
+  /** Set once another machine has enrolled as the same agent: enrolling again would end its key. */
+  #superseded: AgentError | null = null;
+
+  constructor(enroll: () => Promise<Enrolled>) {
+    this.#enroll = enroll;
+  }
+
+  /** Nobody has asked for another key. */
+  get hasEnded(): boolean {
+    return this.#endsAt < Date.now();
+  }
+
+  async #nextKey(refusal: AgentError | undefined): Promise<ExpiringKey> {
+    if (refusal?.code === "superseded") this.#superseded = refusal;
+    if (this.#superseded !== null) throw this.#superseded;
+    const { key, expires_at } = await this.#enroll();
+    this.#endsAt = Date.parse(expires_at);
+    return { key, expiresAt: expires_at };
+  }
+}
+
+/** Connections that enrolled on their own would end each other's keys. */
+const known = new Map<string, Enrolment>();
+/** Gives functions a place in the names of `known`. */
+const functions = new WeakMap<object, number>();
+let functionCount = 0;
+
+/**
+ * The credential of whoever has the proof: one per service and proof in a process. Throws AgentError
+ * `invalid_request` unless there is exactly one proof.
+ */
+export function enrolledCredential(options: EnrolledCredentialOptions): Credential {
+  const { origin, enrol, enroll } = options;
+  checkEnrol(enrol);
+  const { enrolmentKey, token, agentName = null, enrolmentId = null } = enrol;
+  const proofs = [identityOf(enrolmentKey), identityOf(token)];
+  const name = JSON.stringify([origin, ...proofs, agentName, enrolmentId]);
+  let enrolment = known.get(name);
+  if (enrolment === undefined) {
+    for (const [other, { hasEnded }] of known) if (hasEnded) known.delete(other);
+    known.set(name, enrolment = new Enrolment(enroll));
+  }
+  return enrolment.credential;
+}
+
+function identityOf(proof: Proof | undefined): string | number | null {
+  if (typeof proof !== "function") return proof ?? null;
+  const number = functions.get(proof) ?? functionCount++;
+  functions.set(proof, number);
+  return number;
+}
