@@ -24,7 +24,7 @@ function login(desk: Desk, args: readonly string[], environment: Record<string, 
 
 async function whoami(desk: Desk): Promise<string> {
   const { code, output, errors } = await desk.run(["whoami"], STRANGER);
-  return code === 0 ? output.trim() : `exit ${code}: ${errors}`;
+  return code === 0 ? output.split(" ", 1)[0]!.trim() : `exit ${code}: ${errors}`;
 }
 
 async function readLogin(desk: Desk) {
@@ -181,7 +181,7 @@ Deno.test("login with two proofs, a file that is not there, an option of another
   await desk.run(["login", "--url", SUPABASE_URL], before, `${desk.agent.key}\n`);
   const stored = await readFile(desk.path(LOGIN), "utf8");
   await writeFile(desk.path("empty"), " \n");
-  await writeFile(desk.path("wrong"), `ek_${"A".repeat(43)}`);
+  await writeFile(desk.path("wrong"), `ek_${"a".repeat(64)}`);
   for (
     const [args, exit, said] of [
       [["--token-file", "t", "--github"], 2, /one of/],

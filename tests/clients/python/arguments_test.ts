@@ -87,9 +87,9 @@ before = len(asked)
 files.put("plan", b"1")
 once = len(asked)
 # What a key that has ended looks like.
-files._headers = {"authorization": "Bearer ak_ended"}
+files._credential._headers = {"authorization": "Bearer ak_ended"}
 refused = refusal(lambda: list(files.list()))
-files._headers = {"authorization": "Bearer ak_ended"}
+files._credential._headers = {"authorization": "Bearer ak_ended"}
 keys = [artifact["key"] for artifact in files.list()]
 def failing():
     raise OSError("no key here")
