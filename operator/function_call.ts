@@ -28,10 +28,12 @@ export async function callFunctionAsOperator(
   return JSON.parse(text);
 }
 
-/** The sentence of an error's envelope; of anything else, its beginning. */
+/** The sentence of an error's envelope, and what is wrong by field; of anything else, its beginning. */
 function messageOf(body: string): string {
   try {
-    return String(JSON.parse(body).error.message);
+    const { message, details } = JSON.parse(body).error;
+    const issues: { path: string; message: string }[] = details?.issues ?? [];
+    return [message, ...issues.map(({ path, message }) => `${path}: ${message}`)].join(" ");
   } catch {
     return body.slice(0, 200);
   }

@@ -16,12 +16,11 @@ const CATALOGUE = {
   superseded: {
     status: 401,
     message:
-      "A newer enrolment of this agent has ended this agent key. If the agent runs twice, stop one of the two; otherwise use the newest key.",
+      "A newer enrolment of this agent has ended this agent key. If the agent runs twice, stop one of the two.",
   },
   enrolment_refused: {
     status: 401,
-    message:
-      "This enrolment key or token is not accepted. The operator sees the reason in `deno task events`.",
+    message: "This enrolment key or token is refused. `deno task events` tells the operator why.",
   },
   token_replayed: {
     status: 401,
@@ -59,7 +58,7 @@ const CATALOGUE = {
   },
   agent_name_taken: {
     status: 409,
-    message: "This name belongs to another agent, which did not come by this enrolment.",
+    message: "This name belongs to another agent.",
   },
   pubkey_in_use: {
     status: 409,

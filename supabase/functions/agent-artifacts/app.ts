@@ -10,31 +10,31 @@ export function artifactsApp(environment: Environment, log?: LogRequest) {
     readSettings: readArtifactsSettings,
     variables: ARTIFACTS_VARIABLES,
     operations: {
-      "/register": () => import("./routes/register.ts"), //                   the agent itself
-      "/commit": () => import("./routes/commit.ts"), //                       the owner
-      "/grant": () => import("./routes/grant.ts"), //                         the owner
-      "/revoke": () => import("./routes/revoke.ts"), //                       the owner
-      "/fetch": () => import("./routes/fetch.ts"), //                         anyone with the token
-      "/open": () => import("./routes/open.ts"), //                           the owner, an agent with a live grant
-      "/grants": () => import("./routes/grants.ts"), //                       the agent itself
-      "/inbox": () => import("./routes/inbox.ts"), //                         the agent itself
-      "/inbox/block": () => import("./routes/inbox/block.ts"), //             the agent itself
-      "/inbox/unblock": () => import("./routes/inbox/unblock.ts"), //         the agent itself
-      "/list": () => import("./routes/list.ts"), //                           the agent itself
-      "/delete": () => import("./routes/delete.ts"), //                       the owner
-      "/events": () => import("./routes/events.ts"), //                       the agent itself
-      "/wait": () => import("../_shared/waiting/wait.ts"), //                 the agent itself
-      "/enroll": () => import("../_shared/enrolment/enroll.ts"), //           anyone with the proof
-      "/leave": () => import("../_shared/enrolment/leave.ts"), //             the agent itself
-      "/enrolment/put": () => import("../_shared/enrolment/put.ts"), //       the operator
-      "/enrolment/list": () => import("../_shared/enrolment/list.ts"), //     the operator
+      "/register": () => import("./routes/register.ts"), //           the agent itself
+      "/commit": () => import("./routes/commit.ts"), //               the owner
+      "/grant": () => import("./routes/grant.ts"), //                 the owner
+      "/revoke": () => import("./routes/revoke.ts"), //               the owner
+      "/fetch": () => import("./routes/fetch.ts"), //                 anyone with the token
+      "/open": () => import("./routes/open.ts"), //                   the owner, an agent with a live grant
+      "/grants": () => import("./routes/grants.ts"), //               the agent itself
+      "/inbox": () => import("./routes/inbox.ts"), //                 the agent itself
+      "/inbox/block": () => import("./routes/inbox/block.ts"), //     the agent itself
+      "/inbox/unblock": () => import("./routes/inbox/unblock.ts"), // the agent itself
+      "/list": () => import("./routes/list.ts"), //                   the agent itself
+      "/delete": () => import("./routes/delete.ts"), //               the owner
+      "/events": () => import("./routes/events.ts"), //               the agent itself
+      "/wait": () => import("../_shared/waiting/wait.ts"), //         the agent itself
+      "/enroll": () => import("../_shared/enrolment/enroll.ts"), //   anyone with the proof
+      "/leave": () => import("../_shared/enrolment/leave.ts"), //     the agent itself
+      "/enrolment/put": () => import("../_shared/enrolment/put.ts"), // the operator
+      "/enrolment/list": () => import("../_shared/enrolment/list.ts"), // the operator
       "/enrolment/revoke": () => import("../_shared/enrolment/revoke.ts"), // the operator
-      "/enrolment/test": () => import("../_shared/enrolment/test.ts"), //     the operator
-      "/sweep": () => import("./routes/sweep.ts"), //                         the operator
-    }, //                                                                     and the operator, everything
+      "/enrolment/test": () => import("../_shared/enrolment/test.ts"), // the operator
+      "/sweep": () => import("./routes/sweep.ts"), //                 the operator
+    }, //                                                             and the operator, everything
     links: {
       byPath: {
-        "/d/:grant_token": () => import("./links/download.ts"), //            anyone with the link
+        "/d/:grant_token": () => import("./links/download.ts"), //    anyone with the link
       },
       loadService: () => import("./links/serve_link.ts"),
     },

@@ -10,25 +10,25 @@ export function meshApp(environment: Environment, log?: LogRequest) {
     readSettings: readMeshSettings,
     variables: MESH_VARIABLES,
     operations: {
-      "/peer/register": () => import("./routes/peer_register.ts"), //         the agent itself
-      "/peer/heartbeat": () => import("./routes/peer_heartbeat.ts"), //       the agent itself
-      "/peer/remove": () => import("./routes/peer_remove.ts"), //             the agent itself
-      "/netmap": () => import("./routes/netmap.ts"), //                       the agent itself
+      "/peer/register": () => import("./routes/peer_register.ts"), //   the agent itself
+      "/peer/heartbeat": () => import("./routes/peer_heartbeat.ts"), // the agent itself
+      "/peer/remove": () => import("./routes/peer_remove.ts"), //       the agent itself
+      "/netmap": () => import("./routes/netmap.ts"), //                 the agent itself
       // What the wire calls an acl is called a rule everywhere else: it is one rule, not a list.
-      "/acl/put": () => import("./routes/rule_put.ts"), //                    either agent of the rule
-      "/acl/revoke": () => import("./routes/rule_revoke.ts"), //              either agent of the rule
-      "/wg_config": () => import("./routes/wg_config.ts"), //                 the agent itself
-      "/psk/rotate": () => import("./routes/psk_rotate.ts"), //               either agent of the pair
-      "/events": () => import("./routes/events.ts"), //                       the agent itself
-      "/wait": () => import("../_shared/waiting/wait.ts"), //                 the agent itself
-      "/enroll": () => import("../_shared/enrolment/enroll.ts"), //           anyone with the proof
-      "/leave": () => import("../_shared/enrolment/leave.ts"), //             the agent itself
-      "/enrolment/put": () => import("../_shared/enrolment/put.ts"), //       the operator
-      "/enrolment/list": () => import("../_shared/enrolment/list.ts"), //     the operator
+      "/acl/put": () => import("./routes/rule_put.ts"), //              either agent of the rule
+      "/acl/revoke": () => import("./routes/rule_revoke.ts"), //        either agent of the rule
+      "/wg_config": () => import("./routes/wg_config.ts"), //           the agent itself
+      "/psk/rotate": () => import("./routes/psk_rotate.ts"), //         either agent of the pair
+      "/events": () => import("./routes/events.ts"), //                 the agent itself
+      "/wait": () => import("../_shared/waiting/wait.ts"), //           the agent itself
+      "/enroll": () => import("../_shared/enrolment/enroll.ts"), //     anyone with the proof
+      "/leave": () => import("../_shared/enrolment/leave.ts"), //       the agent itself
+      "/enrolment/put": () => import("../_shared/enrolment/put.ts"), // the operator
+      "/enrolment/list": () => import("../_shared/enrolment/list.ts"), // the operator
       "/enrolment/revoke": () => import("../_shared/enrolment/revoke.ts"), // the operator
-      "/enrolment/test": () => import("../_shared/enrolment/test.ts"), //     the operator
-      "/psk/keys": () => import("./routes/psk_keys.ts"), //                   the operator
-    }, //                                                                     and the operator, everything
+      "/enrolment/test": () => import("../_shared/enrolment/test.ts"), // the operator
+      "/psk/keys": () => import("./routes/psk_keys.ts"), //             the operator
+    }, //                                                               and the operator, everything
     loadMetrics: () => import("./metrics.ts"),
     loadDocumentation: () => import("./documentation.ts"),
     loadMcp: () => import("./mcp.ts"),

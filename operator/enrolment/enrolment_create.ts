@@ -1,0 +1,90 @@
+import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { runTask } from "../../local/command/run_task.ts";
+import { callFunctionAsOperator } from "../function_call.ts";
+import { readExpiry } from "../key_requests.ts";
+import { type Enrolment, readObject } from "./enrolments.ts";
+
+type Created = Enrolment & { readonly enrolment_key?: string };
+
+await runTask({
+  task: "enrolment:create",
+  summary: "Make an enrolment key and print it, or trust an issuer's tokens as a file says.",
+  positionals: {
+    usage: "[FILE]",
+    least: 0,
+    most: 1,
+    wrong: "Name one file.",
+    completes: "file",
+  },
+  example: "deno task enrolment:create --label 'builders in eu' --tag tag:builder --uses 20",
+  options: {
+    label: { type: "string", value: "TEXT", help: "what it is for" },
+    "agent-id": {
+      type: "string",
+      value: "AGENT",
+      help: "the agent that enrols by it; default: each names itself",
+    },
+    tag: { type: "string", value: "TAG", multiple: true, help: "a tag that its agents have" },
+    uses: {
+      type: "string",
+      value: "N",
+      help: "how many agents enrol by it, or `any`; default: 1",
+    },
+    "expires-at": {
+      type: "string",
+      value: "TIMESTAMP",
+      help: "when it ends, such as 2027-01-31T09:30:00Z, or `never`; default: in an hour",
+    },
+    "session-seconds": {
+      type: "string",
+      value: "SECONDS",
+      help: "how long an agent key lasts that comes of it; default: 3600",
+    },
+    "ephemeral-seconds": {
+      type: "string",
+      value: "SECONDS",
+      help: "how long after its last contact an agent is removed; default: never",
+    },
+  },
+  async run({ positionals: [file], values }, output) {
+    if (file !== undefined && Object.values(values).some((value) => value !== undefined)) {
+      throw new UsageError("With a file, give no options: the file says everything.");
+    }
+    const request = file === undefined
+      ? {
+        kind: "key",
+        tags: values.tag ?? [],
+        ...(values.label !== undefined && { label: values.label }),
+        ...(values["agent-id"] !== undefined && { agent_id: values["agent-id"] }),
+        ...(values.uses !== undefined &&
+          { uses_left: values.uses === "any" ? null : wholeNumber("uses", values.uses) }),
+        ...(values["expires-at"] !== undefined && {
+          expires_at: values["expires-at"] === "never" ? null : readExpiry(values["expires-at"]),
+        }),
+        ...seconds("session-seconds", values["session-seconds"]),
+        ...seconds("ephemeral-seconds", values["ephemeral-seconds"]),
+      }
+      : { kind: "trust", ...await readObject(file) };
+    const created = await callFunctionAsOperator(
+      "/agent-artifacts/enrolment/put",
+      request,
+    ) as Created;
+    const { enrolment_id, enrolment_key } = created;
+    await output.value(created, () => enrolment_key ?? enrolment_id);
+    const end =
+      `End it, and every agent that came by it, with: deno task enrolment:revoke ${enrolment_id}`;
+    note(enrolment_key === undefined ? end : `The key is not shown again. ${end}`);
+  },
+});
+
+function seconds(option: string, text: string | undefined): Record<string, number> {
+  if (text === undefined) return {};
+  return { [option.replace("-", "_")]: wholeNumber(option, text) };
+}
+
+/** Throws UsageError. */
+function wholeNumber(option: string, text: string): number {
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError(`--${option} takes a whole number.`);
+  return Number(text);
+}

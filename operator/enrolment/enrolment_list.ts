@@ -1,0 +1,38 @@
+import { runTask } from "../../local/command/run_task.ts";
+import { instantCell } from "../output/cells.ts";
+import { allEnrolments, type Enrolment } from "./enrolments.ts";
+
+await runTask({
+  task: "enrolment:list",
+  summary: "List the enrolments: by which proofs agents get keys, oldest first.",
+  example: "deno task enrolment:list --ended",
+  options: {
+    ended: { type: "boolean", help: "also those that have ended" },
+  },
+  async run({ values }, output) {
+    async function* rows() {
+      for await (const enrolment of allEnrolments()) {
+        if (values.ended === true || endOf(enrolment) === null) yield enrolment;
+      }
+    }
+    await output.rows(rows(), {
+      heads: ["ENROLMENT", "BY", "USES LEFT", "ENDS", "AGENT", "TAGS", "LABEL"],
+      cells: (enrolment) => [
+        enrolment.enrolment_id,
+        enrolment.issuer ?? "enrolment key",
+        enrolment.uses_left === null ? "any" : String(enrolment.uses_left),
+        endOf(enrolment) ?? (instantCell(enrolment.expires_at) || "never"),
+        enrolment.agent_id ?? enrolment.agent_template ?? "",
+        enrolment.tags.join(" "),
+        enrolment.label ?? "",
+      ],
+    });
+  },
+});
+
+/** Why nobody enrols by it any more; null while agents can. */
+function endOf({ revoked_at, expires_at, uses_left }: Enrolment): string | null {
+  if (revoked_at !== null) return "revoked";
+  if (expires_at !== null && Date.parse(expires_at) <= Date.now()) return "expired";
+  return uses_left === 0 ? "used up" : null;
+}

@@ -1,0 +1,56 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import process from "node:process";
+import { CommandError } from "../../local/command/command_error.ts";
+import { callFunctionAsOperator } from "../function_call.ts";
+
+/** As /enrolment/list answers it. */
+export interface Enrolment {
+  readonly enrolment_id: string;
+  readonly kind: "key" | "trust";
+  readonly label: string | null;
+  readonly issuer: string | null;
+  readonly agent_id: string | null;
+  readonly agent_template: string | null;
+  readonly tags: readonly string[];
+  readonly uses_left: number | null;
+  readonly expires_at: string | null;
+  readonly revoked_at: string | null;
+}
+
+/** Every enrolment, oldest first, page by page. Throws CommandError. */
+export async function* allEnrolments(): AsyncGenerator<Enrolment, void, undefined> {
+  let cursor: string | null = null;
+  do {
+    const page = await callFunctionAsOperator("/agent-artifacts/enrolment/list", {
+      limit: 1000,
+      ...(cursor !== null && { cursor }),
+    }) as { enrolments: Enrolment[]; next_cursor: string | null };
+    yield* page.enrolments;
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+}
+
+/** Reads a file; `-` is standard input. Throws CommandError. */
+export async function readText(file: string): Promise<string> {
+  try {
+    return file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Reads a JSON object. Throws CommandError, which does not repeat the text. */
+export async function readObject(file: string): Promise<Record<string, unknown>> {
+  const content = await readText(file);
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    throw new CommandError(`${file} is not JSON.`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new CommandError(`${file} is not a JSON object.`);
+  }
+  return value as Record<string, unknown>;
+}
