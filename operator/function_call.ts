@@ -28,7 +28,7 @@ export async function callFunctionAsOperator(
   return JSON.parse(text);
 }
 
-/** The sentence of an error's envelope, and what is wrong by field; of anything else, its beginning. */
+/** The sentence of an error's envelope, and those by field; of anything else, its beginning. */
 function messageOf(body: string): string {
   try {
     const { message, details } = JSON.parse(body).error;

@@ -1,9 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
-import process from "node:process";
 import { AGENT_ID } from "../supabase/functions/_shared/named_ids.ts";
 import { timestamp } from "../supabase/functions/_shared/fields.ts";
 import { CommandError } from "../local/command/command_error.ts";
+import { readNamedFile } from "./reads/named_file.ts";
 
 /** What is to be made, as `create_agent_key` takes it. */
 export interface KeyRequest {
@@ -26,7 +24,7 @@ export async function readKeyRequests(
   file: string,
   defaults: { readonly label: string | null; readonly expires_at: string | null },
 ): Promise<NumberedRequest[]> {
-  const lines = (await readText(file)).split("\n").map((line) => line.trim());
+  const lines = (await readNamedFile(file)).split("\n").map((line) => line.trim());
   return lines.flatMap((line, index) => {
     if (line === "" || line.startsWith("#")) return [];
     const [agent_id = "", ...words] = line.split(/\s+/);
@@ -55,12 +53,4 @@ export function readExpiry(text: string | undefined): string | null {
     );
   }
   return parsed.data;
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await (file === "-" ? text(process.stdin) : readFile(file, "utf8"));
-  } catch (cause) {
-    throw new CommandError(`${file} cannot be read. No agent key was made.`, { cause });
-  }
 }

@@ -1,7 +1,8 @@
 import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
-import { readObject, readText } from "./enrolments.ts";
+import { readNamedFile } from "../reads/named_file.ts";
+import { readObject } from "./enrolments.ts";
 
 interface Tried {
   readonly matches: readonly string[];
@@ -40,7 +41,7 @@ await runTask({
       "/agent-artifacts/enrolment/test",
       file === undefined
         ? { issuer, claims: await readObject(claims!) }
-        : { token: (await readText(file)).trim() },
+        : { token: (await readNamedFile(file)).trim() },
     ) as Tried;
     await output.value(tried, ({ matches, refused }) =>
       [

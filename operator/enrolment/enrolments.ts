@@ -1,8 +1,6 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
-import process from "node:process";
 import { CommandError } from "../../local/command/command_error.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
+import { readNamedFile } from "../reads/named_file.ts";
 
 /** As /enrolment/list answers it. */
 export interface Enrolment {
@@ -31,18 +29,9 @@ export async function* allEnrolments(): AsyncGenerator<Enrolment, void, undefine
   } while (cursor !== null);
 }
 
-/** Reads a file; `-` is standard input. Throws CommandError. */
-export async function readText(file: string): Promise<string> {
-  try {
-    return file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
-  } catch (cause) {
-    throw new CommandError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
-  }
-}
-
 /** Reads a JSON object. Throws CommandError, which does not repeat the text. */
 export async function readObject(file: string): Promise<Record<string, unknown>> {
-  const content = await readText(file);
+  const content = await readNamedFile(file);
   let value: unknown;
   try {
     value = JSON.parse(content);

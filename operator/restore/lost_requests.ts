@@ -1,4 +1,4 @@
-import { readNamedFile } from "./named_file.ts";
+import { readNamedFile } from "../reads/named_file.ts";
 
 /** A line of the functions' log, as far as it is read here. */
 interface LogLine {

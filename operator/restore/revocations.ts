@@ -1,6 +1,6 @@
 import { callAsOperator } from "../operator_call.ts";
 import { rowsOf } from "../pages.ts";
-import { readNamedFile } from "./named_file.ts";
+import { readNamedFile } from "../reads/named_file.ts";
 
 /** An agent key that the restored database takes. */
 export interface LiveKey {

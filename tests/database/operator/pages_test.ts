@@ -31,6 +31,7 @@ const LISTS: readonly List[] = [
         select distinct agent_id::text collate "C" as id from (
           select agent_id from agents.keys union select agent_id from artifacts.totals
           union select to_agent from artifacts.grants union select agent_id from mesh.config_versions
+          union select agent_id from agents.agent_tags
         ) named
         order by 1`,
   },
@@ -215,7 +216,9 @@ Deno.test("read_agent → keys with what became of them, live grants alone; of n
       [["second", "live", used], [null, "revoked", null]],
     );
     assert.equal(agent["last_used_at"], used);
-    const { found: [listed] } = await callAsService<Page>(sql, "list_agents", { max_entries: 1 });
+    const { found: [listed] } = await callAsService<Page>(sql, "list_agents", {
+      ...{ max_entries: 1, after: GRANTEE.slice(0, -1) },
+    });
     assert.deepEqual(
       [listed!["agent_id"], (listed!["keys"] as { key_id: string }[]).map(({ key_id }) => key_id)],
       [GRANTEE, [key!["key_id"]]],

@@ -42,8 +42,8 @@ const functions = new WeakMap<object, number>();
 let functionCount = 0;
 
 /**
- * The credential of whoever has the proof: one per service and proof in a process. Throws AgentError
- * `invalid_request` unless there is exactly one proof.
+ * The credential of whoever has the proof: one per service and proof in a process. Throws
+ * AgentError `invalid_request` unless there is exactly one proof.
  */
 export function enrolledCredential(options: EnrolledCredentialOptions): Credential {
   const { origin, enrol, enroll } = options;

@@ -167,7 +167,7 @@ export class ArtifactOperations {
   }
 
   /**
-   * Ends the agent: its keys, its peer and its rules. Its files and grants stay until their own end.
+   * Ends the agent: its keys, its peer and its rules. Files and grants stay until their own end.
    *
    * @example
    * ```ts

@@ -13,7 +13,7 @@ const LEEWAY_SECONDS = 30;
 const LAST_SECOND_OF_YEAR_9999 = 253_402_300_799;
 const ALGORITHMS: readonly unknown[] = ["RS256", "ES256", "EdDSA"];
 
-/** JWS Compact Serialization, RFC 7515, 7.1. Without a signature it is one, and is refused later. */
+/** JWS Compact Serialization, RFC 7515, 7.1. One without a signature is refused later. */
 const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*$/;
 
 interface Form {
