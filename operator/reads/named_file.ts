@@ -13,6 +13,6 @@ export async function readNamedFile(file: string): Promise<string> {
     if (file === "-") return await text(process.stdin);
     return await readFile(resolve(process.env["INIT_CWD"] ?? ".", file), "utf8");
   } catch (cause) {
-    throw new CommandError(`${file} cannot be read. Nothing was changed.`, { cause });
+    throw new CommandError(`${file} cannot be read.`, { cause });
   }
 }

@@ -61,7 +61,7 @@ for (
     [
       "events",
       ["--type", "opened"],
-      /^--type takes a type of events, such as artifact\.opened\. There are: agent\.erased, /,
+      /^--type takes a type of events, such as artifact\.opened\. There are: agent\.enrolled, /,
     ],
     ["events", ["--refusals", "--follow"], /^--refusals goes with --agent and --since alone/],
     ["mesh", ["--rules", "--mermaid"], /^Choose one of --rules and --mermaid\.$/],

@@ -132,5 +132,5 @@ Deno.test("agent:create --file of a file that is not there → one sentence", as
   const { code, errors } = await runTask("operator/agent_create.ts", {
     args: ["--file", "/nonexistent"],
   });
-  assert.deepEqual([code, errors], [1, "/nonexistent cannot be read. Nothing was changed."]);
+  assert.deepEqual([code, errors], [1, "/nonexistent cannot be read."]);
 });

@@ -49,6 +49,21 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
     reason: "The Logs Explorer of hosted projects runs it; the jq below it says the same.",
   },
   {
+    what: "docs/fleets.md, GitHub Actions, 2",
+    begins: "permissions:",
+    reason: "GitHub runs it. The commands in it are run by the tests of `agentfiles login`.",
+  },
+  {
+    what: "docs/fleets.md, GitLab, 2",
+    begins: "hand-over:",
+    reason: "GitLab runs it. The commands in it are run by the tests of `agentfiles login`.",
+  },
+  {
+    what: "docs/fleets.md, Kubernetes, 2",
+    begins: "spec:",
+    reason: "A cluster runs it. The commands in it are run by the tests of `agentfiles login`.",
+  },
+  {
     what: "examples/mesh-agent/README.md, mesh-agent, 1",
     begins: "apt-get install",
     reason: "It installs packages on the machine; `.ci/run` installs them for the tests.",

@@ -1,0 +1,166 @@
+/** docs/fleets.md: every file of conditions takes what its platform signs, and nobody else's. */
+import assert from "node:assert/strict";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SUPABASE_URL } from "../conformance/client.ts";
+import {
+  endMadeEnrolments,
+  type EnrolmentWithKey,
+  eventsOf,
+  newName,
+  put,
+  revokeAll,
+  tryEnrol,
+  use,
+  whoami,
+} from "../conformance/enrolment/enrolments.ts";
+import { Issuer, type TokenClaims } from "../conformance/enrolment/issuer.ts";
+import { documentedBlock, readPage } from "./blocks/documentation.ts";
+import { filledIn } from "./blocks/placeholders.ts";
+import { Terminal } from "./blocks/terminal.ts";
+import { tenantClaimsOf } from "../../supabase/functions/_shared/issuers/shared_issuers.ts";
+
+Deno.test.afterEach(endMadeEnrolments);
+
+interface Platform {
+  /** As the platform's documentation shows them. */
+  readonly claims: TokenClaims;
+  readonly agent: string;
+  /** What others than the operator means could have signed. */
+  readonly others: readonly TokenClaims[];
+}
+
+const POD = {
+  namespace: "builders",
+  pod: { name: "builder-0", uid: "5e0bd49b-f040-43b0-99b7-22765a53f7f3" },
+  serviceaccount: { name: "builder", uid: "14ee3fa4-a7e2-420f-9f9a-dbc4507c3798" },
+};
+
+const GITHUB: Platform = {
+  claims: {
+    sub: "repo:octo-org/octo-repo:ref:refs/heads/main",
+    ...{ repository: "octo-org/octo-repo", repository_id: "123456789" },
+    ...{ repository_owner: "octo-org", repository_owner_id: "65" },
+    ...{ ref: "refs/heads/main", ref_type: "branch", run_id: "9876543210", run_attempt: "1" },
+  },
+  agent: "ci-123456789-9876543210",
+  others: [
+    { repository_id: "74" },
+    { ref: "refs/pull/7/merge" },
+    { ref: "refs/heads/main-2" },
+    { repository_id: undefined },
+  ],
+};
+
+const GITLAB: Platform = {
+  claims: {
+    sub: "project_path:group/project:ref_type:branch:ref:main",
+    ...{ project_id: "12345678", project_path: "group/project", namespace_id: "72" },
+    ...{ ref: "main", ref_type: "branch", ref_protected: "true", job_id: "302", pipeline_id: "9" },
+  },
+  agent: "gitlab-12345678-302",
+  others: [{ project_id: "1234567" }, { ref_protected: "false" }, { ref_protected: undefined }],
+};
+
+const KUBERNETES: Platform = {
+  claims: { sub: "system:serviceaccount:builders:builder", "kubernetes.io": POD },
+  agent: "k8s-builder-0",
+  others: [
+    { "kubernetes.io": { ...POD, namespace: "default" } },
+    { "kubernetes.io": { ...POD, serviceaccount: { name: "default" } } },
+    { "kubernetes.io": undefined },
+  ],
+};
+
+/** Trusts what a block says, with keys of the test's own. */
+async function trusted(block: string): Promise<{ issuer: Issuer; made: EnrolmentWithKey }> {
+  const fields = JSON.parse(filledIn(block));
+  const issuer = await Issuer.create(fields.issuer);
+  return { issuer, made: await put({ kind: "trust", ...fields, jwks: issuer.jwks }) };
+}
+
+async function assertFits(block: string, { claims, agent, others }: Platform): Promise<void> {
+  const { issuer, made } = await trusted(block);
+  const proof = async (more: TokenClaims) => ({
+    token: await issuer.sign({ ...claims, aud: SUPABASE_URL, ...more }),
+    enrolment_id: made.enrolment_id,
+  });
+  const { status, body } = await tryEnrol(await proof({}));
+  assert.deepEqual([status, body.agent_id], [200, agent]);
+  for (const other of [...others, { aud: "https://elsewhere.example.com" }]) {
+    assert.equal((await tryEnrol(await proof(other))).status, 401, JSON.stringify(other));
+  }
+}
+
+Deno.test("docs/fleets.md, GitHub Actions → a job on main is an agent; another repository's or a pull request's is refused", async () => {
+  await assertFits(await documentedBlock("docs/fleets.md, GitHub Actions, 1"), GITHUB);
+});
+
+Deno.test("docs/fleets.md, GitLab → a job of a protected branch is an agent; any other is refused", async () => {
+  await assertFits(await documentedBlock("docs/fleets.md, GitLab, 1"), GITLAB);
+});
+
+Deno.test("docs/fleets.md, Kubernetes → a pod of the service account is an agent; any other is refused", async () => {
+  await assertFits(await documentedBlock("docs/fleets.md, Kubernetes, 1"), KUBERNETES);
+});
+
+Deno.test("docs/fleets.md, A laptop or a virtual machine → the machine is the agent", async () => {
+  const name = newName("builder");
+  await using terminal = await Terminal.open();
+  const create = await documentedBlock("docs/fleets.md, A laptop or a virtual machine, 1");
+  await terminal.paste(create.replaceAll("builder-1", name));
+  await chmod(join(terminal.home, "enrolment.key"), 0o600);
+  const login = await documentedBlock("docs/fleets.md, A laptop or a virtual machine, 2");
+  const settings = `export XDG_CONFIG_HOME='${join(terminal.home, ".config")}'`;
+  const printed = await terminal.paste(`${settings}\n${filledIn(login)}`);
+  assert.match(printed, new RegExp(`^Logged in at ${SUPABASE_URL} as ${name}\\.\n${name}\\b`));
+  const { enrolment_id } = (await eventsOf("agent.enrolled", { agent_id: name })).at(-1)!;
+  await revokeAll(String(enrolment_id));
+});
+
+Deno.test("docs/fleets.md, Why a token is refused → the reason, in the events and by enrolment:test", async () => {
+  const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
+  const made = await put({
+    ...{ kind: "trust", issuer: issuer.url, audience: SUPABASE_URL, jwks: issuer.jwks as never },
+    ...{ conditions: [{ claim: "ref", equals: "main" }], agent_template: "{sub}" },
+  });
+  const token = await issuer.sign({ aud: SUPABASE_URL, sub: "run", ref: "other" });
+  assert.equal((await tryEnrol({ token })).status, 401);
+  await using terminal = await Terminal.open();
+  await writeFile(join(terminal.home, "token"), token);
+  const printed = await terminal.paste(
+    await documentedBlock("docs/fleets.md, Why a token is refused, 1"),
+  );
+  assert.match(printed, /enrolment\.refused.*claim_differs/);
+  assert.ok(printed.trimEnd().endsWith(`${made.enrolment_id}  refuses it: claim_differs (ref)`));
+});
+
+Deno.test("docs/fleets.md, Restarts, clones and ends → the enrolment is listed, and everything that came of it ends", async () => {
+  const made = await put({ uses_left: null });
+  const enrolled = (await tryEnrol({
+    enrolment_key: made.enrolment_key,
+    agent_name: newName("vm"),
+  })).body;
+  await use(enrolled);
+  await using terminal = await Terminal.open({
+    environment: { ENROLMENT_ID: made.enrolment_id },
+  });
+  const block = await documentedBlock("docs/fleets.md, Restarts, clones and ends, 1");
+  const printed = await terminal.paste(`${block.trimEnd()} --yes\n`);
+  assert.match(printed, new RegExp(`^${made.enrolment_id}\tenrolment key\t`, "m"));
+  assert.ok(printed.trimEnd().endsWith(`Ended ${made.enrolment_id}: 1 agents, 1 keys.`), printed);
+  assert.equal((await whoami(enrolled)).status, 401);
+});
+
+Deno.test("docs/fleets.md, Which conditions are enough → every issuer that many share, with the claims that the service asks for", async () => {
+  const rows = (await readPage("docs/fleets.md")).matchAll(
+    /^\| `([a-z.]+\.[a-z]+)` +\| (.+?) +\|$/gm,
+  );
+  const documented = Array.from(rows, ([, issuer, claims]) =>
+    [
+      `https://${issuer}`,
+      claims!.split(", ").map((claim) => claim.replaceAll("`", "")),
+    ] as const);
+  assert.equal(documented.length, 6);
+  for (const [issuer, claims] of documented) assert.deepEqual(tenantClaimsOf(issuer), claims);
+});
