@@ -4,8 +4,11 @@ import { BlockList, isIP } from "node:net";
 
 const MOST_BYTES = 256 * 1024;
 
-/** Networks that are not the internet: RFC 6890, and what translates to them. */
-const INSIDE = new BlockList();
+/**
+ * Networks that are not the internet: RFC 6890, and what translates to them. A list each: an IPv4
+ * address is looked for among IPv6 networks, too, and is in `::ffff:0:0/96`.
+ */
+const INSIDE = { 4: new BlockList(), 6: new BlockList() };
 for (
   const [network, prefix] of [
     ["0.0.0.0", 8],
@@ -19,7 +22,7 @@ for (
     ["198.18.0.0", 15],
     ["224.0.0.0", 3],
   ] as const
-) INSIDE.addSubnet(network, prefix, "ipv4");
+) INSIDE[4].addSubnet(network, prefix, "ipv4");
 for (
   const [network, prefix] of [
     ["::", 96],
@@ -27,12 +30,13 @@ for (
     ["64:ff9b::", 96],
     ["64:ff9b:1::", 48],
     ["100::", 64],
+    ["2001::", 32],
     ["2002::", 16],
     ["fc00::", 7],
     ["fe80::", 10],
     ["ff00::", 8],
   ] as const
-) INSIDE.addSubnet(network, prefix, "ipv6");
+) INSIDE[6].addSubnet(network, prefix, "ipv6");
 
 const NAMES_INSIDE = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion)$/;
 
@@ -67,8 +71,8 @@ async function resolve(host: string): Promise<string[] | null> {
 
 /** Whether an address is one of the internet. */
 export function isPublic(address: string): boolean {
-  const family = isIP(address);
-  return family !== 0 && !INSIDE.check(address, family === 6 ? "ipv6" : "ipv4");
+  const family = isIP(address) as 0 | 4 | 6;
+  return family !== 0 && !INSIDE[family].check(address, `ipv${family}`);
 }
 
 /** The JSON at an address. Throws where that is anything else than a 200 of moderate size. */
