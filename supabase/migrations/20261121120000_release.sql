@@ -11645,7 +11645,7 @@ begin
   select make_interval(secs => e.ephemeral_seconds) into ephemeral_after
   from agents.enrolled_agents a
   join agents.enrolments e on e.enrolment_id = a.enrolment_id
-  where a.agent_id = is_idle.agent_id and a.due_at is not null and a.ended_at is null;
+  where a.agent_id = is_idle.agent_id and a.ended_at is null and e.ephemeral_seconds is not null;
   if not found then
     return false;
   end if;

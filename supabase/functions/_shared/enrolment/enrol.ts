@@ -1,6 +1,7 @@
 import { ServiceError } from "../errors.ts";
 import type { Platform } from "../operations/operation.ts";
 import { sha256Hex } from "../secrets.ts";
+import { fleetTurns } from "./fleet_turns.ts";
 import type { Enrolled, Outcome, Proof } from "./outcome.ts";
 
 export interface EnrolmentRequest {
@@ -20,13 +21,13 @@ export async function enrol(
 ): Promise<Enrolled> {
   const caller = { kind: "enrolment", request_id: requestId };
   if ("enrolment_key" in proof) {
-    return enrolledOrRefused(
-      await platform.callDatabase<Outcome>("enrol_with_key", {
-        caller,
-        enrolment_key_hash: sha256Hex(proof.enrolment_key),
+    const enrolment_key_hash = sha256Hex(proof.enrolment_key);
+    const enrolling = () =>
+      platform.callDatabase<Outcome>("enrol_with_key", {
+        ...{ caller, enrolment_key_hash },
         agent_name: agentName ?? null,
-      }),
-    );
+      });
+    return enrolledOrRefused(await fleetTurns.take(enrolment_key_hash, enrolling));
   }
   // Whoever has a key need not wait for what verifies tokens.
   const { enrolWithToken } = await import("./enrol_with_token.ts");

@@ -4,6 +4,7 @@ import { agentIdOf } from "../issuers/agent_name.ts";
 import { IssuerKeys } from "../issuers/issuer_keys.ts";
 import type { Trust } from "../issuers/trust.ts";
 import { type VerificationContext, verifyToken } from "../issuers/verify.ts";
+import { fleetTurns } from "./fleet_turns.ts";
 import type { Outcome } from "./outcome.ts";
 
 interface TokenEnrolment {
@@ -72,9 +73,13 @@ export async function enrolWithToken(
       details: { issues: [{ path: "agent_name", message }] },
     });
   }
-  return await platform.callDatabase<Outcome>("enrol_with_token", {
-    ...{ caller, enrolment_id: trust.enrolment_id, agent_id: name },
-    token_id: verified.tokenId,
-    token_expires_at: new Date(verified.expiresAt * 1000).toISOString(),
-  });
+  return await fleetTurns.take(
+    trust.enrolment_id,
+    () =>
+      platform.callDatabase<Outcome>("enrol_with_token", {
+        ...{ caller, enrolment_id: trust.enrolment_id, agent_id: name },
+        token_id: verified.tokenId,
+        token_expires_at: new Date(verified.expiresAt * 1000).toISOString(),
+      }),
+  );
 }

@@ -1,0 +1,182 @@
+/** Ephemeral agents, as the sweep ends them; and agents that are restarted again and again. */
+import assert from "node:assert/strict";
+import { grant, inbox, publish } from "../../conformance/artifacts.ts";
+import { createAgent, endCreatedAgents, succeed } from "../../conformance/client.ts";
+import {
+  agentOf,
+  endMadeEnrolments,
+  enrol,
+  type Enrolled,
+  eventsOf,
+  newName,
+  put,
+  use,
+  whoami,
+} from "../../conformance/enrolment/enrolments.ts";
+import {
+  agree,
+  heartbeat,
+  idsIn,
+  join,
+  netmapOf,
+  ruleBetween,
+} from "../../conformance/mesh_cast.ts";
+import { withStackDatabase } from "../connection.ts";
+
+Deno.test.afterEach(async () => {
+  await endMadeEnrolments();
+  await endCreatedAgents();
+});
+
+async function newEphemeral(name: string): Promise<Enrolled> {
+  const { enrolment_key } = await put({ ephemeral_seconds: 300, uses_left: null });
+  return await enrol({ enrolment_key, agent_name: newName(name) });
+}
+
+/** As if the agent had enrolled, used its keys and been seen so much earlier, and were due now. */
+async function goBack({ agent_id }: Enrolled, seconds: number): Promise<void> {
+  await withStackDatabase(async (sql) => {
+    const earlier = sql`make_interval(secs => ${seconds})`;
+    await sql`update agents.enrolled_agents
+      set enrolled_at = enrolled_at - ${earlier}, due_at = now() where agent_id = ${agent_id}`;
+    await sql`update agents.keys
+      set first_used_at = first_used_at - ${earlier} where agent_id = ${agent_id}`;
+    await sql`update agents.key_uses set last_used_at = last_used_at - ${earlier}
+      where key_id in (select key_id from agents.keys where agent_id = ${agent_id})`;
+    await sql`update mesh.liveness
+      set last_seen = last_seen - ${earlier} where agent_id = ${agent_id}`;
+  });
+}
+
+async function sweep(): Promise<number> {
+  let removed = 0;
+  let remaining: number;
+  do {
+    const answer = await succeed<{ removed_agents: number; remaining: number }>(
+      "/agent-artifacts/sweep",
+      { as: "operator", body: {} },
+    );
+    removed += answer.removed_agents;
+    ({ remaining } = answer);
+  } while (remaining > 0);
+  return removed;
+}
+
+Deno.test("an ephemeral agent → it stays while it has contact of any kind, and is gone once it had none for so long", async () => {
+  const agent = await newEphemeral("brief");
+  await use(agent);
+  const peer = await createAgent("peer");
+  const own = agentOf(agent);
+  await join(own);
+  await join(peer);
+  await agree(ruleBetween(own, peer));
+  const reader = await createAgent("reader");
+  await grant(own, await publish(own), { to: reader });
+
+  // Shorter than ephemeral_seconds and the slack.
+  await goBack(agent, 500);
+  await sweep();
+  assert.equal((await whoami(agent)).status, 200);
+  for (
+    const contact of [
+      () =>
+        withStackDatabase((sql) =>
+          sql`insert into agents.key_uses (key_id, last_used_at) values (${agent.key_id}, now())
+          on conflict (key_id) do update set last_used_at = now()`
+        ),
+      () => heartbeat(own),
+    ]
+  ) {
+    await goBack(agent, 1_000);
+    await contact();
+    await sweep();
+    assert.equal((await whoami(agent)).status, 200);
+    assert.deepEqual(idsIn(await netmapOf(peer)).includes(own.id), true);
+  }
+
+  await goBack(agent, 1_000);
+  assert.equal(await sweep(), 1);
+  assert.equal((await whoami(agent)).status, 401);
+  assert.deepEqual(idsIn(await netmapOf(peer)), [peer.id]);
+  assert.equal((await rulesOf(own.id)).length, 0);
+  assert.equal((await inbox(reader)).length, 1, "what it gave away stays");
+  assert.equal((await eventsOf("agent.expired", { agent_id: own.id })).length, 1);
+  assert.equal(await sweep(), 0);
+});
+
+Deno.test("an ephemeral agent that was enrolled and never came → gone; one that is not ephemeral → stays", async () => {
+  const never = await newEphemeral("never");
+  await goBack(never, 541);
+  const { enrolment_key } = await put({ uses_left: null });
+  const lasting = await enrol({ enrolment_key, agent_name: newName("lasting") });
+  await use(lasting);
+  await goBack(lasting, 100_000);
+  await sweep();
+  assert.equal((await whoami(never)).status, 401);
+  assert.equal((await whoami(lasting)).status, 200);
+});
+
+Deno.test("a heartbeat beside the sweep that ends the agent, 20 times → it has ended altogether, or not at all", async () => {
+  const outcomes: string[] = [];
+  for (let round = 0; round < 20; round++) {
+    const agent = await newEphemeral("racer");
+    const own = agentOf(agent);
+    await use(agent);
+    await join(own);
+    await goBack(agent, 1_000);
+    const [, beat] = await Promise.all([
+      sweep(),
+      heartbeat(own).then(() => "beat", () => "refused"),
+    ]);
+    const { status } = await whoami(agent);
+    const [{ peers, keys } = {}] = await withStackDatabase((sql) =>
+      sql<{ peers: number; keys: number }[]>`
+        select (select count(*)::int from mesh.peers where agent_id = ${own.id}) peers,
+          (select count(*)::int from agents.keys
+            where agent_id = ${own.id} and revoked_at is null) keys`
+    );
+    assert.deepEqual([peers, keys], status === 200 ? [1, 1] : [0, 0]);
+    outcomes.push(`${beat} ${status}`);
+  }
+  assert.ok(outcomes.every((outcome) => /^(beat|refused) (200|401)$/.test(outcome)));
+});
+
+function rulesOf(agent_id: string) {
+  return withStackDatabase((sql) =>
+    sql<{ port: number }[]>`
+      select port from mesh.rules
+      where to_agent = ${agent_id} and active
+      order by port`
+  );
+}
+
+for (const ephemeral_seconds of [null, 300]) {
+  const kind = ephemeral_seconds === null ? "lasting" : "ephemeral";
+  Deno.test(`an agent restarted 100 times, ${kind} → the same addresses, every rule, one live key`, async () => {
+    const { enrolment_key } = await put({ uses_left: null, ephemeral_seconds });
+    const agent_name = newName("restarted");
+    const first = await enrol({ enrolment_key, agent_name });
+    await use(first);
+    const peer = await createAgent("peer");
+    await join(peer);
+    const { addresses, pubkey } = await join(agentOf(first));
+    for (const port of [22, 443]) await agree({ ...ruleBetween(peer, agentOf(first)), port });
+    let last = first;
+    for (let restart = 0; restart < 100; restart++) {
+      last = await enrol({ enrolment_key, agent_name });
+      const again = await join(agentOf(last), { pubkey });
+      assert.deepEqual(again.addresses, addresses);
+    }
+    assert.equal(last.generation, 101);
+    const ports = (await rulesOf(agent_name)).map(({ port }) => port);
+    assert.deepEqual(ports, [22, 443]);
+    const [counts] = await withStackDatabase((sql) =>
+      sql<{ live: number }[]>`
+        select count(*)::int live from agents.keys
+        where agent_id = ${agent_name} and revoked_at is null and superseded_at is null
+          and expires_at > now()`
+    );
+    assert.equal(counts!.live, 1);
+    assert.equal((await whoami(first)).status, 401);
+  });
+}
