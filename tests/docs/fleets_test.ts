@@ -118,6 +118,22 @@ Deno.test("docs/fleets.md, A laptop or a virtual machine → the machine is the 
   await revokeAll(String(enrolment_id));
 });
 
+Deno.test("docs/fleets.md, OAuth tools → an access token that is an agent key", async () => {
+  const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
+  await put({
+    ...{ kind: "trust", issuer: issuer.url, audience: SUPABASE_URL, jwks: issuer.jwks as never },
+    ...{ conditions: [{ claim: "ref", equals: "main" }], agent_template: "{sub}" },
+  });
+  const sub = newName("run");
+  await using terminal = await Terminal.open();
+  const token = await issuer.sign({ aud: SUPABASE_URL, sub, ref: "main" });
+  await writeFile(join(terminal.home, "token"), `${token}\n`);
+  const block = filledIn(await documentedBlock("docs/fleets.md, OAuth tools, 1"));
+  const { access_token, ...rest } = JSON.parse(await terminal.paste(block));
+  assert.deepEqual(rest, { token_type: "Bearer", expires_in: rest.expires_in });
+  assert.equal((await whoami({ id: sub, key: access_token, keyId: "" })).body["agent_id"], sub);
+});
+
 Deno.test("docs/fleets.md, Why a token is refused → the reason, in the events and by enrolment:test", async () => {
   const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
   const made = await put({

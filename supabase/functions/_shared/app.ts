@@ -95,6 +95,7 @@ const COMMON_PATHS: Readonly<Record<keyof CommonPaths, "GET" | "POST">> = {
   "/metrics": "GET",
   "/openapi.json": "GET",
   "/mcp": "POST",
+  "/token": "POST",
   "/.well-known/oauth-protected-resource": "GET",
 };
 

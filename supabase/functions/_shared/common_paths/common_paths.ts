@@ -27,6 +27,7 @@ export type CommonPaths = Readonly<
     | "/metrics"
     | "/openapi.json"
     | "/mcp"
+    | "/token"
     | "/.well-known/oauth-protected-resource",
     (context: AppContext) => Promise<Response>
   >
@@ -50,6 +51,13 @@ export function createCommonPaths<Settings extends PlatformSettings>(
     },
     "/metrics": (context) => showMetrics(context, options),
     "/mcp": (context) => serveMcp(context, options),
+    "/token": async (context) => {
+      const { answerTokenRequest } = await import("../oauth/token.ts");
+      return await answerTokenRequest(context, {
+        loadEnroll: operations.get("/enroll")!,
+        admission: options.admission,
+      });
+    },
     "/health": ({ req }) => addressLimits.within(req.raw, () => showHealth(req.raw, options)),
     "/openapi.json": ({ req }) =>
       addressLimits.within(req.raw, async () => {

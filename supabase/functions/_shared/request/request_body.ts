@@ -66,7 +66,7 @@ export async function readJsonObject(
 }
 
 /** Throws invalid_json when the time is over: a sender that waits must not hold a connection. */
-async function inTime<Bytes>(reading: Promise<Bytes>, milliseconds: number): Promise<Bytes> {
+export async function inTime<Bytes>(reading: Promise<Bytes>, milliseconds: number): Promise<Bytes> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeIsOver = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -77,7 +77,7 @@ async function inTime<Bytes>(reading: Promise<Bytes>, milliseconds: number): Pro
   return await Promise.race([reading, timeIsOver]).finally(() => clearTimeout(timer));
 }
 
-async function readBody(request: Request): Promise<ArrayBuffer | Uint8Array> {
+export async function readBody(request: Request): Promise<ArrayBuffer | Uint8Array> {
   const announced = request.headers.get("content-length");
   if (announced === null) return await readBodyOfAnyLength(request);
   if (Number(announced) > MAX_BODY_BYTES) throw new ServiceError("body_too_large");
