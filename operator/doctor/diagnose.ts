@@ -1,5 +1,6 @@
 import { checkClocks } from "./checks/clocks.ts";
 import { checkDatabase } from "./checks/database.ts";
+import { checkEnrolments } from "./checks/enrolments.ts";
 import { checkFunctions } from "./checks/functions.ts";
 import { checkLegacyKey } from "./checks/legacy_key.ts";
 import { checkLimits } from "./checks/limits.ts";
@@ -20,6 +21,7 @@ const CHECKS = [
   checkRestore,
   checkPskKeys,
   checkSweep,
+  checkEnrolments,
   checkLimits,
   checkClocks,
 ];

@@ -3,7 +3,8 @@ import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { readExpiry } from "../key_requests.ts";
-import { type Enrolment, readObject } from "./enrolments.ts";
+import { readObject } from "./all_enrolments.ts";
+import type { Enrolment } from "./enrolment.ts";
 
 type Created = Enrolment & { readonly enrolment_key?: string };
 

@@ -1,6 +1,7 @@
 import { runTask } from "../../local/command/run_task.ts";
 import { instantCell } from "../output/cells.ts";
-import { allEnrolments, type Enrolment } from "./enrolments.ts";
+import { allEnrolments } from "./all_enrolments.ts";
+import { endOf } from "./enrolment.ts";
 
 await runTask({
   task: "enrolment:list",
@@ -29,10 +30,3 @@ await runTask({
     });
   },
 });
-
-/** Why nobody enrols by it any more; null while agents can. */
-function endOf({ revoked_at, expires_at, uses_left }: Enrolment): string | null {
-  if (revoked_at !== null) return "revoked";
-  if (expires_at !== null && Date.parse(expires_at) <= Date.now()) return "expired";
-  return uses_left === 0 ? "used up" : null;
-}

@@ -3,7 +3,8 @@ import { CommandError } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { confirm, inCounts } from "../endings/confirmation.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
-import { allEnrolments, type Enrolment } from "./enrolments.ts";
+import { allEnrolments } from "./all_enrolments.ts";
+import type { Enrolment } from "./enrolment.ts";
 
 const COUNTS = ["agents", "keys", "peers", "grants"] as const;
 

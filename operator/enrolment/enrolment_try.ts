@@ -2,7 +2,7 @@ import { UsageError } from "../../clients/typescript/src/cli/command/usage_error
 import { runTask } from "../../local/command/run_task.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { readNamedFile } from "../reads/named_file.ts";
-import { readObject } from "./enrolments.ts";
+import { readObject } from "./all_enrolments.ts";
 
 interface Tried {
   readonly matches: readonly string[];

@@ -1383,7 +1383,9 @@ comment on function agents.activity_of(text) is
   'What all processes of a function have counted: {requests, errors, upstream_calls, '
   'upstream_failures}, as add_activity takes them.';
 
-create index keys_by_expiry on agents.keys (expires_at) where revoked_at is null;
+-- Enrolled agents get their next key by themselves.
+create index keys_by_expiry on agents.keys (expires_at)
+where revoked_at is null and enrolment_id is null;
 
 create function agents.count_expiring(within interval) returns bigint
 language sql
@@ -1395,6 +1397,7 @@ as $$
     select i.agent_id
     from agents.keys i
     where i.revoked_at is null
+      and i.enrolment_id is null
       and i.expires_at > now()
       and i.expires_at <= now() + count_expiring.within
     order by i.expires_at
@@ -1408,8 +1411,8 @@ as $$
   )
 $$;
 comment on function agents.count_expiring(interval) is
-  'How many agents will then have no live agent key left, of those whose keys expire until then. It '
-  'looks at the 1000 keys that expire first.';
+  'How many agents will then have no live agent key left, of those whose keys expire until then and '
+  'did not come by an enrolment. It looks at the 1000 keys that expire first.';
 
 create function agents.reported_uses(entries jsonb)
 returns table (key_id text, agent_id text, used_at timestamptz, requests bigint, refusals jsonb)

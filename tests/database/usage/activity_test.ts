@@ -47,7 +47,7 @@ Deno.test("record_usage with the activity of another function, or of another kin
   });
 });
 
-Deno.test("count_expiring → agents whose last live key ends within the time: no key that was revoked, has ended, or is followed by another", async () => {
+Deno.test("count_expiring → agents whose last live key ends within the time: no key that was revoked, has ended, or is followed by another, and none of an enrolment", async () => {
   await withProjectDatabase({}, async (sql) => {
     const create = (agent_id: string, days: number | null) =>
       callAsService(sql, "create_agent_key", {
@@ -64,6 +64,13 @@ Deno.test("count_expiring → agents whose last live key ends within the time: n
     await create("followed", 30);
     await create("revoked", 3);
     await callAsService(sql, "revoke_agent_keys", { agent_id: "revoked" });
+    const enrolment = await callAsService<{ enrolment_id: string }>(sql, "put_enrolment", {
+      caller: { kind: "operator", request_id: "test" },
+      enrolment: { kind: "key", tags: [], session_seconds: 3600, uses_left: null },
+    });
+    await create("enrolled", 1);
+    await sql`update agents.keys set enrolment_id = ${enrolment.enrolment_id}, generation = 1
+      where agent_id = 'enrolled'`;
     assert.equal(await expiring(), 0);
     await create("soon", 3);
     await create("soon", 6);

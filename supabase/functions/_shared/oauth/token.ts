@@ -69,7 +69,7 @@ export async function answerTokenRequest(
 
 /** Throws OAuthError, body_too_large, and invalid_json for a body that does not arrive. */
 async function readForm(request: Request): Promise<ReadonlyMap<string, string>> {
-  const type = request.headers.get("content-type")?.split(";", 1)[0]!.trim().toLowerCase();
+  const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== FORM) throw new OAuthError("invalid_request", `The body must be ${FORM}.`);
   const bytes = await inTime(readBody(request), MAX_READING_MILLISECONDS);
   const form = new Map<string, string>();

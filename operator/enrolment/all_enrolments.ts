@@ -1,20 +1,7 @@
 import { CommandError } from "../../local/command/command_error.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { readNamedFile } from "../reads/named_file.ts";
-
-/** As /enrolment/list answers it. */
-export interface Enrolment {
-  readonly enrolment_id: string;
-  readonly kind: "key" | "trust";
-  readonly label: string | null;
-  readonly issuer: string | null;
-  readonly agent_id: string | null;
-  readonly agent_template: string | null;
-  readonly tags: readonly string[];
-  readonly uses_left: number | null;
-  readonly expires_at: string | null;
-  readonly revoked_at: string | null;
-}
+import type { Enrolment } from "./enrolment.ts";
 
 /** Every enrolment, oldest first, page by page. Throws CommandError. */
 export async function* allEnrolments(): AsyncGenerator<Enrolment, void, undefined> {

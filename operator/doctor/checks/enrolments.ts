@@ -1,0 +1,36 @@
+import type { Facts } from "../facts/facts.ts";
+import { type Finding, note, ok } from "../findings/finding.ts";
+import { runOwnTask } from "../findings/remedies.ts";
+import { endOf, type Enrolment } from "../../enrolment/enrolment.ts";
+
+/** Which keys anybody who finds one can use for ever. */
+export function checkEnrolments({ enrolments: { status, body }, inspection }: Facts): Finding[] {
+  // An older deployment has none; another check says so.
+  if (status !== 200) return [];
+  const open = (body as { enrolments: Enrolment[] }).enrolments.filter((enrolment) =>
+    endOf(enrolment, nowOf(inspection.body)) === null
+  );
+  const endless = open.filter(({ kind, uses_left, expires_at }) =>
+    kind === "key" && uses_left === null && expires_at === null
+  );
+  if (open.length === 0) return [];
+  if (endless.length === 0) {
+    return [ok("enrolments", `Agents can enrol by ${open.length}, none of them a key for ever.`)];
+  }
+  return endless.map(({ enrolment_id, label }) =>
+    note(
+      "enrolments",
+      `Whoever finds the enrolment key of ${
+        label === null ? enrolment_id : `${enrolment_id} (${label})`
+      } can become an agent: it never ends, and has any number of uses.`,
+      "Give its agents another enrolment, with an end or of an issuer's tokens (docs/fleets.md). Then end this one, and every agent that came by it:",
+      runOwnTask(`enrolment:revoke ${enrolment_id}`),
+    )
+  );
+}
+
+/** The database's time, or else this machine's. */
+function nowOf(body: unknown): number {
+  const { time } = Object(body) as { time?: unknown };
+  return typeof time === "string" ? Date.parse(time) : Date.now();
+}

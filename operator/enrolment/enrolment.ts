@@ -1,0 +1,23 @@
+/** As /enrolment/list answers it. */
+export interface Enrolment {
+  readonly enrolment_id: string;
+  readonly kind: "key" | "trust";
+  readonly label: string | null;
+  readonly issuer: string | null;
+  readonly agent_id: string | null;
+  readonly agent_template: string | null;
+  readonly tags: readonly string[];
+  readonly uses_left: number | null;
+  readonly expires_at: string | null;
+  readonly revoked_at: string | null;
+}
+
+/** Why nobody enrols by it any more; null while agents can. */
+export function endOf(
+  { revoked_at, expires_at, uses_left }: Enrolment,
+  now: number = Date.now(),
+): string | null {
+  if (revoked_at !== null) return "revoked";
+  if (expires_at !== null && Date.parse(expires_at) <= now) return "expired";
+  return uses_left === 0 ? "used up" : null;
+}
