@@ -1,4 +1,5 @@
 import type { Context, Hono } from "hono";
+import { allEnrolments } from "../enrolment/all_enrolments.ts";
 import { findEvents } from "../reads/find_events.ts";
 import { firstOf } from "../pages.ts";
 import type { RefusalRow, UsageRow } from "../reads/rows.ts";
@@ -8,6 +9,7 @@ import { questionOf } from "./read/listing.ts";
 import { readMesh } from "./read/mesh.ts";
 import { type PanelName, PANELS, readPanel } from "./read/panels.ts";
 import { agentPage, unknownAgent } from "./view/agent.ts";
+import { enrolmentsList } from "./view/enrolments.ts";
 import { eventsFragment } from "./view/events.ts";
 import { agentsList, peersList } from "./view/lists.ts";
 import { overview } from "./view/overview.ts";
@@ -57,6 +59,10 @@ export function addReadingPages(app: Hono, show: Show): void {
   app.get("/peers/", async (context) => {
     const body = peersList(await readPeers(questionOf(valuesOf(context))));
     return await show(context, { title: "Peers", here: "peers", isLive: true, body });
+  });
+  app.get("/enrolments/", async (context) => {
+    const body = enrolmentsList((await Array.fromAsync(allEnrolments())).reverse());
+    return await show(context, { title: "Enrolments", here: "enrolments", isLive: true, body });
   });
   app.get("/agents/:agent", async (context) => {
     const agentId = context.req.param("agent");

@@ -2,13 +2,9 @@ import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { confirm, inCounts } from "../endings/confirmation.ts";
-import { callFunctionAsOperator } from "../function_call.ts";
 import { allEnrolments } from "./all_enrolments.ts";
 import type { Enrolment } from "./enrolment.ts";
-
-const COUNTS = ["agents", "keys", "peers", "grants"] as const;
-
-type Revoked = Record<typeof COUNTS[number] | "remaining", number>;
+import { revokeWhole } from "./revoke_whole.ts";
 
 /** Throws CommandError. */
 async function findEnrolment(wanted: string): Promise<Enrolment> {
@@ -38,16 +34,10 @@ await runTask({
     const named = label === null ? enrolment_id : `${enrolment_id} (${label})`;
     const grants = undo_grants ? ", their grants" : "";
     await confirm(`This ends ${named} and every agent that came by it${grants}.`, values);
-    const sums = { agents: 0, keys: 0, peers: 0, grants: 0 };
-    let remaining: number;
-    do {
-      const step = await callFunctionAsOperator("/agent-artifacts/enrolment/revoke", {
-        ...{ enrolment_id, undo_grants },
-      }) as Revoked;
-      for (const count of COUNTS) sums[count] += step[count];
-      ({ remaining } = step);
-      if (remaining > 0) note(`${sums.agents} agents have ended, ${remaining} remain.`);
-    } while (remaining > 0);
+    const sums = await revokeWhole(
+      { enrolment_id, undo_grants },
+      ({ agents }, remaining) => note(`${agents} agents have ended, ${remaining} remain.`),
+    );
     await output.value(
       { enrolment_id, ...sums },
       () => `Ended ${enrolment_id}: ${inCounts(sums)}.`,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { endMadeEnrolments, put } from "../conformance/enrolment/enrolments.ts";
 import { CROWD_AGENTS, withCrowd } from "./crowd.ts";
 import { LOOKS, obstaclesOf, untilLive, withDashboard } from "./open_dashboard.ts";
 import type { Page } from "./chromium.ts";
@@ -11,6 +12,7 @@ const PAGES = {
   "overview": "overview/",
   "agents": "agents/?sort=-used&prefix=crowd-",
   "peers": "peers/?show=offline",
+  "enrolments": "enrolments/",
   "agent": `agents/${AGENT}`,
   "plan": `act/agent.remove?agent_id=${AGENT}`,
 } as const;
@@ -33,6 +35,7 @@ Deno.test("2,000 agents and 300 peers, light and dark, wide and narrow → every
     for (const look of LOOKS) {
       await t.step(`${look.width} px, ${look.colorScheme}`, async () => {
         await beat();
+        await put({ label: "builders in eu", tags: ["tag:builder", "tag:eu"], uses_left: null });
         await withDashboard("", async ({ page, url, complaints }) => {
           for (const [name, path] of Object.entries(PAGES)) {
             await page.goto(url + path);
@@ -49,6 +52,7 @@ Deno.test("2,000 agents and 300 peers, light and dark, wide and narrow → every
           }
           assert.deepEqual(complaints, []);
         }, look);
+        await endMadeEnrolments();
       });
     }
 

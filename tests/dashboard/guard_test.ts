@@ -36,6 +36,8 @@ const PATHS = [
   "overview/",
   "agents/?prefix=a&sort=-bytes&show=peer",
   "peers/",
+  "enrolments/",
+  "act/enrolment.create",
   "panels/doctor",
   "panels/sweep",
   "panels/storage",

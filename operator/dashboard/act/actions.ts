@@ -1,4 +1,5 @@
 import type { Action, Target } from "./action.ts";
+import { createEnrolment, revokeEnrolment } from "./enrolments.ts";
 import { endGrant, grantAgain } from "./grants.ts";
 import { createKey, revokeKey, revokeKeys } from "./keys.ts";
 import { rotatePsk } from "./psks.ts";
@@ -9,6 +10,8 @@ import { blockSender, unblockSender } from "./senders.ts";
 /** Everything that the operator can do from the page, by the names in links. */
 const ACTIONS: ReadonlyMap<string, Action> = new Map([
   ["agent.remove", removeAgent],
+  ["enrolment.create", createEnrolment],
+  ["enrolment.revoke", revokeEnrolment],
   ["grant.again", grantAgain],
   ["grant.end", endGrant],
   ["key.create", createKey],

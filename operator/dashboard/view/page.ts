@@ -11,13 +11,18 @@ export interface Frame {
 export interface PageOptions extends Frame {
   readonly title: string;
   /** The part that the page belongs to. */
-  readonly here: "overview" | "agents" | "peers" | "action";
+  readonly here: "overview" | "agents" | "peers" | "enrolments" | "action";
   /** Brought up to date while it is open. Never a page with a form that is being filled in. */
   readonly isLive?: boolean;
   readonly body: Markup;
 }
 
-const PARTS = [["overview", "Overview"], ["agents", "Agents"], ["peers", "Peers"]] as const;
+const PARTS = [
+  ["overview", "Overview"],
+  ["agents", "Agents"],
+  ["peers", "Peers"],
+  ["enrolments", "Enrolments"],
+] as const;
 
 /**
  * A page, complete without its script. The script of a live page fetches it again when something
