@@ -16,6 +16,17 @@ import { newPubkey, pairUp, ruleBetween } from "../conformance/mesh_cast.ts";
 import { newName, put } from "../conformance/enrolment/enrolments.ts";
 import type { ValidRequest } from "./mutants.ts";
 
+/** A trust in an issuer that signs nothing: the key is that of RFC 8037, A.2. */
+const ISSUER: JsonObject = {
+  issuer: "https://mutated.example.com",
+  audience: "https://agents.example.com",
+  jwks: {
+    keys: [{ kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }],
+  },
+  conditions: [{ claim: "sub", equals: "a" }, { claim: "ref", prefix: "refs/" }],
+  agent_template: "{sub}",
+};
+
 /** One valid request of every operation, of fresh agents that have something to lose. */
 export async function arrangeValidRequests(): Promise<ValidRequest[]> {
   const [owner, reader] = await Promise.all([createAgent("owner"), createAgent("reader")]);
@@ -122,6 +133,7 @@ async function requestsOfBoth(agent: Agent, functionPath: string): Promise<Valid
     },
     requestOf(leaving, `${functionPath}/leave`, { agent_id: leaving.id }),
     byOperator("put", { kind: "key", label: "mutated", uses_left: 1, session_seconds: 60 }),
+    byOperator("put", { kind: "trust", label: "mutated", ...ISSUER }),
     byOperator("list", { limit: 1 }),
     byOperator("test", { issuer: "https://issuer.example.com", claims: { sub: "a" } }),
     byOperator("revoke", { enrolment_id, undo_grants: false }),

@@ -8,6 +8,11 @@ export const wellFormedText = z.string().refine(
   "Must be well-formed Unicode, without lone surrogates.",
 );
 
+/** Whether the database can hold a text: U+0000 and lone surrogates it cannot. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
 export const agentId = z.string()
   .regex(
     AGENT_ID,

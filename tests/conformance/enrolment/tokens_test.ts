@@ -179,7 +179,8 @@ Deno.test("a single-use token → again before its key was used, then token_repl
   const issuer = await newIssuer();
   const { enrolment_id } = await putTrust(issuer, { single_use_tokens: true });
   const claims = { aud: AUDIENCE, owner_id: "9919", run_id: newName("run") };
-  for (const jti of [crypto.randomUUID(), undefined]) {
+  // The last two, no row can hold.
+  for (const jti of [crypto.randomUUID(), undefined, "a\0", "\ud83d"]) {
     const token = await issuer.sign({ ...claims, jti });
     await enrol({ token });
     const second = await enrol({ token });
@@ -194,7 +195,7 @@ Deno.test("a single-use token → again before its key was used, then token_repl
   }
   const reasons = (await eventsOf("enrolment.refused"))
     .filter((event) => event["enrolment_id"] === enrolment_id).map(({ reason }) => reason);
-  assert.deepEqual(reasons, Array(4).fill("token_replayed"));
+  assert.deepEqual(reasons, Array(8).fill("token_replayed"));
 });
 
 Deno.test("two subjects that would have one name → two agents", async () => {
@@ -248,7 +249,13 @@ Deno.test("/enrolment/put of a trust that others could use → 422 that says whi
       ["issuer", { issuer: "https://localhost" }],
       ["issuer", { issuer: "https://metadata.google.internal" }],
       ["issuer", { issuer: "https://kubernetes" }],
+      ["issuer", { issuer: "https://issuer.example.com/\0" }],
+      ["label", { label: "\ud83d" }],
+      ["audience", { audience: "a\0" }],
+      ["conditions.0.equals", { conditions: [{ claim: "sub", equals: "a\0" }] }],
       ["jwks", { jwks: { keys: [secret] } }],
+      ["jwks.keys.0.kid", { jwks: { keys: [{ ...jwk, kid: "\0" }] } }],
+      ["jwks.keys.0.more", { jwks: { keys: [{ ...jwk, more: { in: "it" } }] } }],
       ["jwks", { jwks: { keys: [{ kty: "oct", k: "c2VjcmV0" }] } }],
       ["jwks", { jwks: { keys: [jwk, jwk] } }],
       ["conditions", { issuer: "https://token.actions.githubusercontent.com" }],

@@ -69,6 +69,14 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
   await withClaims("a slash behind the issuer", { iss: `${issuer.url}/` }, "unknown_issuer");
   await withClaims("the issuer in capitals", { iss: issuer.url.toUpperCase() }, "unknown_issuer");
   await withClaims("another issuer", { iss: "https://issuer.example.org" }, "unknown_issuer");
+  // No row can hold these, so that the database must not be asked.
+  for (const [name, character] of [["U+0000", "\0"], ["half a character", "\ud83d"]]) {
+    await withClaims(
+      `${name} behind the issuer`,
+      { iss: issuer.url + character },
+      "unknown_issuer",
+    );
+  }
   await withClaims("an issuer with a port", { iss: `${issuer.url}:443` }, "unknown_issuer");
 
   // The algorithm and the key.

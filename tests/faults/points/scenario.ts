@@ -9,6 +9,7 @@ export interface Asked {
   /** Instead of the scenario's, where that has a parameter. */
   readonly path?: string;
   readonly as: Sender;
+  /** Sent as JSON; URLSearchParams as a form. */
   readonly body?: object;
 }
 

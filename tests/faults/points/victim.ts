@@ -59,7 +59,7 @@ export async function startVictim(
         headers: headersOf(as),
         redirect: "manual",
         signal: AbortSignal.timeout(PATIENCE_MILLISECONDS),
-        ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
+        ...(method === "POST" && { body: isForm(body) ? body : JSON.stringify(body) }),
       });
       const bytes = await response.arrayBuffer();
       return new Response(bytes.byteLength === 0 ? null : bytes, response);
@@ -96,6 +96,10 @@ export async function startVictim(
       await proxy[Symbol.asyncDispose]();
     },
   };
+}
+
+function isForm(body: object): body is URLSearchParams {
+  return body instanceof URLSearchParams;
 }
 
 /** /metrics answers in a text of its own, and HEAD without a body. */

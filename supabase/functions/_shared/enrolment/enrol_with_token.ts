@@ -1,4 +1,5 @@
 import { ServiceError } from "../errors.ts";
+import { isStorable } from "../fields.ts";
 import type { Platform } from "../operations/operation.ts";
 import { agentIdOf } from "../issuers/agent_name.ts";
 import { IssuerKeys } from "../issuers/issuer_keys.ts";
@@ -32,7 +33,9 @@ export function contextOf(platform: Platform): VerificationContext {
 export function trustsOf(
   { callDatabase }: Platform,
 ): (issuer: string) => Promise<readonly Trust[]> {
-  return (issuer) => callDatabase<readonly Trust[]>("list_trusts", { issuer });
+  return async (issuer) =>
+    // A stranger's token may name an issuer that no row can hold.
+    isStorable(issuer) ? await callDatabase<readonly Trust[]>("list_trusts", { issuer }) : [];
 }
 
 /** Throws invalid_request, agent_name_taken and limit_exceeded. */

@@ -1,6 +1,6 @@
 /** The fields of enrolments, in requests and answers. */
 import * as z from "zod";
-import { agentId, sentAgentId, sentTimestamp, TAG, timestamp, wellFormedText } from "../fields.ts";
+import { agentId, isStorable, sentAgentId, sentTimestamp, TAG, timestamp } from "../fields.ts";
 
 export const tag = z.string()
   .regex(TAG, "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit.")
@@ -32,8 +32,11 @@ const seconds = (least: number, most: number) => {
   return z.int(rule).min(least, rule).max(most, rule);
 };
 
+const storableText = z.string()
+  .refine(isStorable, "Must be well-formed Unicode, without U+0000 and lone surrogates.");
+
 const text = (most: number) =>
-  wellFormedText.min(1, "Must not be empty.").max(most, `Must have at most ${most} characters.`);
+  storableText.min(1, "Must not be empty.").max(most, `Must have at most ${most} characters.`);
 
 const condition = z.strictObject({
   claim: text(256).meta({
@@ -48,17 +51,27 @@ const condition = z.strictObject({
   "Must have either equals or prefix.",
 );
 
+/** No registered member of a JWK is nested deeper: RFC 7517, 4. */
+const publicKey = z.record(
+  storableText,
+  z.union(
+    [storableText, z.number(), z.boolean(), z.array(storableText)],
+    "Must be a text, a number, a boolean or a list of texts.",
+  ),
+);
+
+export const issuer = text(512).meta({
+  description: "Exactly as it stands in `iss`.",
+  examples: ["https://token.actions.githubusercontent.com"],
+});
+
 const RULES = {
   label: text(128).meta({ description: "For people.", examples: ["builders in eu"] }),
-  issuer: text(512).meta({
-    description: "Exactly as it stands in `iss`.",
-    examples: ["https://token.actions.githubusercontent.com"],
-  }),
   audience: text(512).meta({
     description: "The one `aud`.",
     examples: ["https://abc.supabase.co"],
   }),
-  jwks: z.looseObject({ keys: z.array(z.looseObject({})).min(1).max(20) }).meta({
+  jwks: z.object({ keys: z.array(publicKey).min(1).max(20) }).meta({
     description: "The issuer's public keys, where they are not to be fetched from it.",
   }),
   conditions: z.array(condition).min(1).max(32).meta({
@@ -93,7 +106,7 @@ const tags = z.array(tag).max(32, "Must be at most 32 tags.");
 export const newEnrolment = z.strictObject({
   kind: z.enum(["key", "trust"]),
   label: RULES.label.nullable().default(null),
-  issuer: RULES.issuer.nullable().default(null),
+  issuer: issuer.nullable().default(null),
   audience: RULES.audience.nullable().default(null),
   jwks: RULES.jwks.nullable().default(null),
   conditions: RULES.conditions.nullable().default(null),
@@ -120,7 +133,7 @@ export const sentEnrolment = z.object({
   enrolment_id: enrolmentId,
   kind: z.enum(["key", "trust"]).meta({ examples: ["trust"] }),
   label: RULES.label.nullable(),
-  issuer: RULES.issuer.nullable(),
+  issuer: issuer.nullable(),
   audience: RULES.audience.nullable(),
   jwks: RULES.jwks.nullable(),
   conditions: z.array(condition).nullable().meta({

@@ -1,11 +1,10 @@
 import * as z from "zod";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
-import { enrolmentId, issuerToken } from "./fields.ts";
+import { enrolmentId, issuer, issuerToken } from "./fields.ts";
 
 const request = z.object({
   token: issuerToken.optional(),
-  issuer: z.string().max(512).optional()
-    .meta({ examples: ["https://token.actions.githubusercontent.com"] }),
+  issuer: issuer.optional(),
   claims: z.record(z.string(), z.unknown()).optional()
     .meta({ description: "What a token of the issuer would say.", examples: [{ ref: "main" }] }),
 }).refine(

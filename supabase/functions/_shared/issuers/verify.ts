@@ -1,6 +1,7 @@
 /** Verification of a token that an issuer has signed, in one order, which this file has. */
 import { Buffer } from "node:buffer";
 import { compactVerify, importJWK } from "jose";
+import { isStorable } from "../fields.ts";
 import { sha256Hex } from "../secrets.ts";
 import { refusalOf } from "./claims.ts";
 import type { IssuerKeys } from "./issuer_keys.ts";
@@ -93,11 +94,9 @@ export async function verifyToken(
     else others.push({ enrolment_id: trust.enrolment_id, ...refusal });
   }
   const { jti, exp } = claims;
-  const tokenId = typeof jti === "string" && jti !== "" && jti.length <= 256
-    ? jti
-    : sha256Hex(token);
+  const isTokenId = typeof jti === "string" && jti !== "" && jti.length <= 256 && isStorable(jti);
   return {
-    verified: { claims, tokenId, expiresAt: exp as number },
+    verified: { claims, tokenId: isTokenId ? jti : sha256Hex(token), expiresAt: exp as number },
     matches,
     refused: others,
   };

@@ -1,6 +1,6 @@
 /** What agents and the operator ask about enrolments, of either function. */
 import assert from "node:assert/strict";
-import { type Agent, operatorRpc, succeed } from "../../../conformance/client.ts";
+import { type Agent, type Answer, operatorRpc, succeed } from "../../../conformance/client.ts";
 import {
   agentOf,
   enrol,
@@ -49,6 +49,14 @@ async function secondGeneration(): Promise<{ first: Agent; second: Agent }> {
   return { first: agentOf(first), second: agentOf(await enrol({ enrolment_key, agent_name })) };
 }
 
+/** An error of OAuth (RFC 6749, 5.2), as /enroll has it. */
+function unwrapOAuthError({ status, headers, body }: Answer<unknown>): Answer<unknown> {
+  const { error } = body as { error?: string };
+  if (error === undefined) return { status, headers, body };
+  const code = error === "temporarily_unavailable" ? "upstream_unavailable" : error;
+  return { status, headers, body: { error: { code } } };
+}
+
 function scenariosOf(functionName: FunctionName): Scenario[] {
   return [
     {
@@ -93,6 +101,21 @@ function scenariosOf(functionName: FunctionName): Scenario[] {
             body: { token: await issuer.sign({ aud: AUDIENCE, sub: "other" }) },
           },
         };
+      },
+    },
+    {
+      functionName,
+      path: "/token",
+      settled: ["200"],
+      unwrap: unwrapOAuthError,
+      async arrange() {
+        const { issuer } = await putTrust();
+        const sub = newName("run");
+        const body = new URLSearchParams({
+          grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+          assertion: await issuer.sign({ aud: AUDIENCE, sub }),
+        });
+        return { request: { as: "nobody", body }, holds: () => assertOneLiveKey(sub) };
       },
     },
     {
