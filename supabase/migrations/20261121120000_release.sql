@@ -11077,26 +11077,34 @@ $$;
 comment on function agents.refuse_enrolment(jsonb, text, text, text) is
   'The answer of an enrolment that is refused: {refused}, the reason, which is for the log alone.';
 
-create function public.refuse_token(caller jsonb, enrolment_id text, reason text, claim text default null)
-returns json
+create function public.refuse_token(caller jsonb, refusals jsonb) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
+declare
+  refusal record;
 begin
-  return agents.refuse_enrolment(
-    refuse_token.caller,
-    -- A stranger can name any: an event names only what is there.
-    (select e.enrolment_id from agents.enrolments e where e.enrolment_id = refuse_token.enrolment_id),
-    refuse_token.reason,
-    refuse_token.claim
-  );
+  for refusal in
+    -- A stranger can name any enrolment: an event names only what is there.
+    select e.enrolment_id, r.reason, r.claim
+    from jsonb_to_recordset(refuse_token.refusals) as r (enrolment_id text, reason text, claim text)
+    left join agents.enrolments e on e.enrolment_id = r.enrolment_id
+    -- In one order for all, because each locks the row that counts it.
+    order by e.enrolment_id nulls first, r.reason collate "C"
+  loop
+    perform agents.record_enrolment_refusal(
+      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim
+    );
+  end loop;
+  return json_build_object('refused', refuse_token.refusals -> 0 ->> 'reason');
 end
 $$;
-comment on function public.refuse_token(jsonb, text, text, text) is
-  'Records that the function refused a token, and why: {refused}. At most 20 events a minute for '
-  'each reason of an enrolment.';
+comment on function public.refuse_token(jsonb, jsonb) is
+  'Records that the function refused a token, and why: refusals are [{enrolment_id, reason, '
+  'claim}], one for each enrolment that does not take it. {refused} is the first reason. At most 20 '
+  'events a minute for each reason of an enrolment.';
 
 -- schemas/enrolment/enrolling.sql
 
@@ -11133,6 +11141,23 @@ $$;
 comment on function agents.is_taken(text, agents.enrolments) is
   'Whether a name that no enrolment holds belongs to somebody for whom this enrolment is not.';
 
+create function agents.can_take_over(enrolment agents.enrolments, holder_id text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select can_take_over.enrolment.agent_id is not null and exists (
+    select
+    from agents.enrolments e
+    where e.enrolment_id = can_take_over.holder_id
+      and e.revoked_at is null
+      and (e.uses_left = 0 or e.expires_at <= clock_timestamp())
+  )
+$$;
+comment on function agents.can_take_over(agents.enrolments, text) is
+  'Whether an agent of the enrolment holder_id may come by this one: the operator has named the '
+  'agent, and nobody enrols by the other one any more.';
+
 create function agents.enrol(
   caller jsonb,
   enrolment agents.enrolments,
@@ -11152,6 +11177,7 @@ declare
   known agents.enrolled_agents;
   newest agents.keys;
   is_repeated boolean;
+  is_taken_over boolean;
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
@@ -11159,7 +11185,8 @@ begin
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
   end if;
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
-  if known.enrolment_id <> enrolment.enrolment_id
+  is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
+  if is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
     or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
   then
     raise sqlstate 'PT409' using message = 'agent_name_taken';
@@ -11196,6 +11223,15 @@ begin
   update agents.keys k
   set revoked_at = enrolled_at, superseded_at = enrolled_at
   where is_repeated and k.key_id = newest.key_id;
+  if is_taken_over then
+    -- What came by the other enrolment ends now: its revocation no longer finds this agent.
+    update agents.keys k
+    set revoked_at = enrolled_at, superseded_at = enrolled_at
+    where k.agent_id = enrol.agent_id
+      and k.enrolment_id = known.enrolment_id
+      and k.revoked_at is null;
+    perform agents.end_enrolled_tags(caller, enrol.agent_id);
+  end if;
   insert into agents.keys (key_id, agent_id, key_hash, expires_at, enrolment_id, generation)
   values (
     made_id,
@@ -11212,7 +11248,8 @@ begin
     enrolled_at + make_interval(secs => enrolment.ephemeral_seconds)
   )
   on conflict on constraint enrolled_agents_pkey do update
-  set generation = excluded.generation,
+  set enrolment_id = excluded.enrolment_id,
+    generation = excluded.generation,
     enrolled_at = excluded.enrolled_at,
     due_at = excluded.due_at,
     ended_at = null;
@@ -11235,7 +11272,8 @@ end
 $$;
 comment on function agents.enrol(jsonb, agents.enrolments, text, text, timestamptz) is
   'Makes the next generation''s key of an agent, under the enrolment''s lock. The key before stays '
-  'live until the new one is used; if it was never used, it ends now, and no use is counted. '
+  'live until the new one is used; if it was never used, it ends now, and no use is counted. The '
+  'keys of an enrolment that is over end now, too. '
   'Raises agent_name_taken, limit_exceeded.';
 
 create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
@@ -11276,7 +11314,7 @@ declare
   enrolment agents.enrolments;
 begin
   if named_id is null then
-    return json_build_object('refused', 'unknown_key');
+    return agents.refuse_enrolment(enrol_with_key.caller, null, 'unknown_enrolment_key');
   end if;
   enrolment := agents.live_enrolment(named_id);
   if enrolment.enrolment_id is null then
@@ -11331,6 +11369,10 @@ $$;
 comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz) is
   'Enrols by a token that the function has verified, and whose claims meet the enrolment''s '
   'conditions and give this agent_id. Answers and raises as enrol_with_key does.';
+
+-- schemas/enrolment/first_use.sql
+
+-- The first use of a key from an enrolment, which ends the keys of the generations before it.
 
 create function public.note_first_use(caller jsonb) returns json
 language plpgsql
@@ -11502,6 +11544,12 @@ begin
     perform pg_advisory_xact_lock(lock_key);
   end loop;
   foreach ended_id in array live_ids loop
+    -- Before its access was locked, another enrolment may have taken the agent over.
+    continue when not exists (
+      select
+      from agents.enrolled_agents a
+      where a.agent_id = ended_id and a.enrolment_id = revoke_enrolment.enrolment_id
+    );
     revoked_keys := revoked_keys + agents.end_keys(revoke_enrolment.caller, null, ended_id);
   end loop;
 
@@ -11613,7 +11661,7 @@ comment on function public.end_enrolled_agent(jsonb, text, text, boolean, intege
 
 -- What the sweep does for enrolments: it removes ephemeral agents that are gone, and forgets.
 
-create function agents.last_contact(agent_id text) returns timestamptz
+create function agents.last_contact(agent_id text, are_uses_written boolean) returns timestamptz
 language sql
 stable
 set search_path = ''
@@ -11628,20 +11676,30 @@ as $$
       ) u on true
       where k.agent_id = last_contact.agent_id
     ),
-    (select l.last_seen from mesh.liveness l where l.agent_id = last_contact.agent_id)
+    (select l.last_seen from mesh.liveness l where l.agent_id = last_contact.agent_id),
+    (
+      select max(k.expires_at)
+      from agents.keys k
+      where not last_contact.are_uses_written
+        and k.agent_id = last_contact.agent_id
+        and k.revoked_at is null
+        and k.first_used_at is not null
+    )
   )
 $$;
-comment on function agents.last_contact(text) is
-  'When an agent enrolled, or last used a key, whichever is later, to about a minute.';
+comment on function agents.last_contact(text, boolean) is
+  'When an agent enrolled, or last used a key, whichever is later, to about a minute. Where uses '
+  'are not written, it may have used its key until that ends.';
 
-create function agents.is_idle(agent_id text) returns boolean
+create function agents.is_idle(agent_id text, use_written_seconds integer) returns boolean
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  -- Uses are recorded once a minute, and a request that waits is counted after up to 140 seconds.
-  slack constant interval := interval '4 minutes';
+  -- A request that waits is counted after up to 140 seconds, and written some time later.
+  slack constant interval := interval '3 minutes'
+    + make_interval(secs => is_idle.use_written_seconds);
   ephemeral_after interval;
   next_due_at timestamptz;
 begin
@@ -11652,14 +11710,15 @@ begin
   if not found then
     return false;
   end if;
-  next_due_at := agents.last_contact(is_idle.agent_id) + ephemeral_after + slack;
+  next_due_at := agents.last_contact(is_idle.agent_id, is_idle.use_written_seconds > 0)
+    + ephemeral_after + slack;
   update agents.enrolled_agents a
   set due_at = next_due_at
   where a.agent_id = is_idle.agent_id;
   return next_due_at <= clock_timestamp();
 end
 $$;
-comment on function agents.is_idle(text) is
+comment on function agents.is_idle(text, integer) is
   'Whether an ephemeral agent is without contact for too long, under end_access(agent_id); notes '
   'when to look again.';
 
@@ -11671,6 +11730,7 @@ set search_path = ''
 as $$
 declare
   oldest constant timestamptz := now() - interval '30 days';
+  most_idle constant integer := least(forget_enrolled.max_entries, 200);
 begin
   perform agents.authenticate_operator(forget_enrolled.caller);
   -- A minute more than their own time, by which clocks may differ.
@@ -11710,7 +11770,7 @@ begin
         from agents.enrolled_agents a
         where a.due_at <= now() and a.ended_at is null
         order by a.due_at
-        limit least(forget_enrolled.max_entries, 200)
+        limit most_idle
       ) d
     ),
     'remaining', (
@@ -11729,6 +11789,14 @@ begin
           order by k.expires_at
           limit 1000
         )
+        union all
+        (
+          select from agents.enrolled_agents a
+          where a.due_at <= now() and a.ended_at is null
+          order by a.due_at
+          offset most_idle
+          limit 1000
+        )
       ) later
     )
   );
@@ -11739,7 +11807,11 @@ comment on function public.forget_enrolled(jsonb, integer) is
   'that ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are ephemeral agents for '
   'end_idle_agent to look at, at most 200. Raises forbidden for an agent.';
 
-create function public.end_idle_agent(caller jsonb, agent_id text) returns json
+create function public.end_idle_agent(
+  caller jsonb,
+  agent_id text,
+  use_written_seconds integer default 60
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -11749,7 +11821,7 @@ begin
   perform agents.authenticate_operator(end_idle_agent.caller);
   -- Waits for what the agent is writing, and is then looked at anew.
   perform agents.end_access(end_idle_agent.agent_id);
-  if not agents.is_idle(end_idle_agent.agent_id) then
+  if not agents.is_idle(end_idle_agent.agent_id, end_idle_agent.use_written_seconds) then
     return json_build_object('ended', 0);
   end if;
   perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
@@ -11761,10 +11833,10 @@ begin
   return json_build_object('ended', 1);
 end
 $$;
-comment on function public.end_idle_agent(jsonb, text) is
+comment on function public.end_idle_agent(jsonb, text, integer) is
   'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise notes '
-  'when to look again. Its files and grants stay until their own end. {ended: 1 | 0}. Raises '
-  'forbidden for an agent.';
+  'when to look again. use_written_seconds is how often the functions write uses; 0: never. Its '
+  'files and grants stay until their own end. {ended: 1 | 0}. Raises forbidden for an agent.';
 
 -- schemas/privileges.sql
 

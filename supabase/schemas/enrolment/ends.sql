@@ -123,6 +123,12 @@ begin
     perform pg_advisory_xact_lock(lock_key);
   end loop;
   foreach ended_id in array live_ids loop
+    -- Before its access was locked, another enrolment may have taken the agent over.
+    continue when not exists (
+      select
+      from agents.enrolled_agents a
+      where a.agent_id = ended_id and a.enrolment_id = revoke_enrolment.enrolment_id
+    );
     revoked_keys := revoked_keys + agents.end_keys(revoke_enrolment.caller, null, ended_id);
   end loop;
 

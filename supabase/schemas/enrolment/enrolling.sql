@@ -31,6 +31,23 @@ $$;
 comment on function agents.is_taken(text, agents.enrolments) is
   'Whether a name that no enrolment holds belongs to somebody for whom this enrolment is not.';
 
+create function agents.can_take_over(enrolment agents.enrolments, holder_id text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select can_take_over.enrolment.agent_id is not null and exists (
+    select
+    from agents.enrolments e
+    where e.enrolment_id = can_take_over.holder_id
+      and e.revoked_at is null
+      and (e.uses_left = 0 or e.expires_at <= clock_timestamp())
+  )
+$$;
+comment on function agents.can_take_over(agents.enrolments, text) is
+  'Whether an agent of the enrolment holder_id may come by this one: the operator has named the '
+  'agent, and nobody enrols by the other one any more.';
+
 create function agents.enrol(
   caller jsonb,
   enrolment agents.enrolments,
@@ -50,6 +67,7 @@ declare
   known agents.enrolled_agents;
   newest agents.keys;
   is_repeated boolean;
+  is_taken_over boolean;
   made agents.keys;
 begin
   perform agents.end_access(enrol.agent_id);
@@ -57,7 +75,8 @@ begin
     return agents.refuse_enrolment(caller, enrolment.enrolment_id, 'agent_removed');
   end if;
   select * into known from agents.enrolled_agents a where a.agent_id = enrol.agent_id;
-  if known.enrolment_id <> enrolment.enrolment_id
+  is_taken_over := known.enrolment_id <> enrolment.enrolment_id;
+  if is_taken_over and not agents.can_take_over(enrolment, known.enrolment_id)
     or known.enrolment_id is null and agents.is_taken(enrol.agent_id, enrolment)
   then
     raise sqlstate 'PT409' using message = 'agent_name_taken';
@@ -94,6 +113,15 @@ begin
   update agents.keys k
   set revoked_at = enrolled_at, superseded_at = enrolled_at
   where is_repeated and k.key_id = newest.key_id;
+  if is_taken_over then
+    -- What came by the other enrolment ends now: its revocation no longer finds this agent.
+    update agents.keys k
+    set revoked_at = enrolled_at, superseded_at = enrolled_at
+    where k.agent_id = enrol.agent_id
+      and k.enrolment_id = known.enrolment_id
+      and k.revoked_at is null;
+    perform agents.end_enrolled_tags(caller, enrol.agent_id);
+  end if;
   insert into agents.keys (key_id, agent_id, key_hash, expires_at, enrolment_id, generation)
   values (
     made_id,
@@ -110,7 +138,8 @@ begin
     enrolled_at + make_interval(secs => enrolment.ephemeral_seconds)
   )
   on conflict on constraint enrolled_agents_pkey do update
-  set generation = excluded.generation,
+  set enrolment_id = excluded.enrolment_id,
+    generation = excluded.generation,
     enrolled_at = excluded.enrolled_at,
     due_at = excluded.due_at,
     ended_at = null;
@@ -133,7 +162,8 @@ end
 $$;
 comment on function agents.enrol(jsonb, agents.enrolments, text, text, timestamptz) is
   'Makes the next generation''s key of an agent, under the enrolment''s lock. The key before stays '
-  'live until the new one is used; if it was never used, it ends now, and no use is counted. '
+  'live until the new one is used; if it was never used, it ends now, and no use is counted. The '
+  'keys of an enrolment that is over end now, too. '
   'Raises agent_name_taken, limit_exceeded.';
 
 create function agents.live_enrolment(enrolment_id text) returns agents.enrolments
@@ -174,7 +204,7 @@ declare
   enrolment agents.enrolments;
 begin
   if named_id is null then
-    return json_build_object('refused', 'unknown_key');
+    return agents.refuse_enrolment(enrol_with_key.caller, null, 'unknown_enrolment_key');
   end if;
   enrolment := agents.live_enrolment(named_id);
   if enrolment.enrolment_id is null then
@@ -229,46 +259,3 @@ $$;
 comment on function public.enrol_with_token(jsonb, text, text, text, timestamptz) is
   'Enrols by a token that the function has verified, and whose claims meet the enrolment''s '
   'conditions and give this agent_id. Answers and raises as enrol_with_key does.';
-
-create function public.note_first_use(caller jsonb) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  used agents.keys;
-  superseded agents.keys;
-begin
-  select * into used
-  from agents.keys k
-  where k.key_hash = note_first_use.caller ->> 'key_hash';
-  perform agents.end_access(used.agent_id);
-  update agents.keys k
-  set first_used_at = clock_timestamp()
-  where k.key_id = used.key_id
-    and k.enrolment_id is not null
-    and k.first_used_at is null
-    and k.revoked_at is null;
-  if not found then
-    return json_build_object('superseded', 0);
-  end if;
-  for superseded in
-    update agents.keys k
-    set revoked_at = clock_timestamp(), superseded_at = clock_timestamp()
-    where k.agent_id = used.agent_id
-      and k.generation < used.generation
-      and k.revoked_at is null
-    returning *
-  loop
-    perform agents.record_event(
-      note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id, superseded.key_id,
-      jsonb_build_object('generation', superseded.generation)
-    );
-  end loop;
-  return json_build_object('superseded', 1);
-end
-$$;
-comment on function public.note_first_use(jsonb) is
-  'The calling key from an enrolment was used: the keys of the generations before it end. '
-  'Idempotent.';

@@ -83,23 +83,31 @@ $$;
 comment on function agents.refuse_enrolment(jsonb, text, text, text) is
   'The answer of an enrolment that is refused: {refused}, the reason, which is for the log alone.';
 
-create function public.refuse_token(caller jsonb, enrolment_id text, reason text, claim text default null)
-returns json
+create function public.refuse_token(caller jsonb, refusals jsonb) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
+declare
+  refusal record;
 begin
-  return agents.refuse_enrolment(
-    refuse_token.caller,
-    -- A stranger can name any: an event names only what is there.
-    (select e.enrolment_id from agents.enrolments e where e.enrolment_id = refuse_token.enrolment_id),
-    refuse_token.reason,
-    refuse_token.claim
-  );
+  for refusal in
+    -- A stranger can name any enrolment: an event names only what is there.
+    select e.enrolment_id, r.reason, r.claim
+    from jsonb_to_recordset(refuse_token.refusals) as r (enrolment_id text, reason text, claim text)
+    left join agents.enrolments e on e.enrolment_id = r.enrolment_id
+    -- In one order for all, because each locks the row that counts it.
+    order by e.enrolment_id nulls first, r.reason collate "C"
+  loop
+    perform agents.record_enrolment_refusal(
+      refuse_token.caller, refusal.enrolment_id, refusal.reason, refusal.claim
+    );
+  end loop;
+  return json_build_object('refused', refuse_token.refusals -> 0 ->> 'reason');
 end
 $$;
-comment on function public.refuse_token(jsonb, text, text, text) is
-  'Records that the function refused a token, and why: {refused}. At most 20 events a minute for '
-  'each reason of an enrolment.';
+comment on function public.refuse_token(jsonb, jsonb) is
+  'Records that the function refused a token, and why: refusals are [{enrolment_id, reason, '
+  'claim}], one for each enrolment that does not take it. {refused} is the first reason. At most 20 '
+  'events a minute for each reason of an enrolment.';

@@ -1,6 +1,6 @@
 -- What the sweep does for enrolments: it removes ephemeral agents that are gone, and forgets.
 
-create function agents.last_contact(agent_id text) returns timestamptz
+create function agents.last_contact(agent_id text, are_uses_written boolean) returns timestamptz
 language sql
 stable
 set search_path = ''
@@ -15,20 +15,30 @@ as $$
       ) u on true
       where k.agent_id = last_contact.agent_id
     ),
-    (select l.last_seen from mesh.liveness l where l.agent_id = last_contact.agent_id)
+    (select l.last_seen from mesh.liveness l where l.agent_id = last_contact.agent_id),
+    (
+      select max(k.expires_at)
+      from agents.keys k
+      where not last_contact.are_uses_written
+        and k.agent_id = last_contact.agent_id
+        and k.revoked_at is null
+        and k.first_used_at is not null
+    )
   )
 $$;
-comment on function agents.last_contact(text) is
-  'When an agent enrolled, or last used a key, whichever is later, to about a minute.';
+comment on function agents.last_contact(text, boolean) is
+  'When an agent enrolled, or last used a key, whichever is later, to about a minute. Where uses '
+  'are not written, it may have used its key until that ends.';
 
-create function agents.is_idle(agent_id text) returns boolean
+create function agents.is_idle(agent_id text, use_written_seconds integer) returns boolean
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  -- Uses are recorded once a minute, and a request that waits is counted after up to 140 seconds.
-  slack constant interval := interval '4 minutes';
+  -- A request that waits is counted after up to 140 seconds, and written some time later.
+  slack constant interval := interval '3 minutes'
+    + make_interval(secs => is_idle.use_written_seconds);
   ephemeral_after interval;
   next_due_at timestamptz;
 begin
@@ -39,14 +49,15 @@ begin
   if not found then
     return false;
   end if;
-  next_due_at := agents.last_contact(is_idle.agent_id) + ephemeral_after + slack;
+  next_due_at := agents.last_contact(is_idle.agent_id, is_idle.use_written_seconds > 0)
+    + ephemeral_after + slack;
   update agents.enrolled_agents a
   set due_at = next_due_at
   where a.agent_id = is_idle.agent_id;
   return next_due_at <= clock_timestamp();
 end
 $$;
-comment on function agents.is_idle(text) is
+comment on function agents.is_idle(text, integer) is
   'Whether an ephemeral agent is without contact for too long, under end_access(agent_id); notes '
   'when to look again.';
 
@@ -58,6 +69,7 @@ set search_path = ''
 as $$
 declare
   oldest constant timestamptz := now() - interval '30 days';
+  most_idle constant integer := least(forget_enrolled.max_entries, 200);
 begin
   perform agents.authenticate_operator(forget_enrolled.caller);
   -- A minute more than their own time, by which clocks may differ.
@@ -97,7 +109,7 @@ begin
         from agents.enrolled_agents a
         where a.due_at <= now() and a.ended_at is null
         order by a.due_at
-        limit least(forget_enrolled.max_entries, 200)
+        limit most_idle
       ) d
     ),
     'remaining', (
@@ -116,6 +128,14 @@ begin
           order by k.expires_at
           limit 1000
         )
+        union all
+        (
+          select from agents.enrolled_agents a
+          where a.due_at <= now() and a.ended_at is null
+          order by a.due_at
+          offset most_idle
+          limit 1000
+        )
       ) later
     )
   );
@@ -126,7 +146,11 @@ comment on function public.forget_enrolled(jsonb, integer) is
   'that ended 30 days ago. Returns {idle: [agent_id], remaining}: idle are ephemeral agents for '
   'end_idle_agent to look at, at most 200. Raises forbidden for an agent.';
 
-create function public.end_idle_agent(caller jsonb, agent_id text) returns json
+create function public.end_idle_agent(
+  caller jsonb,
+  agent_id text,
+  use_written_seconds integer default 60
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -136,7 +160,7 @@ begin
   perform agents.authenticate_operator(end_idle_agent.caller);
   -- Waits for what the agent is writing, and is then looked at anew.
   perform agents.end_access(end_idle_agent.agent_id);
-  if not agents.is_idle(end_idle_agent.agent_id) then
+  if not agents.is_idle(end_idle_agent.agent_id, end_idle_agent.use_written_seconds) then
     return json_build_object('ended', 0);
   end if;
   perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
@@ -148,7 +172,7 @@ begin
   return json_build_object('ended', 1);
 end
 $$;
-comment on function public.end_idle_agent(jsonb, text) is
+comment on function public.end_idle_agent(jsonb, text, integer) is
   'Ends the keys, the peer and the rules of an ephemeral agent without contact; otherwise notes '
-  'when to look again. Its files and grants stay until their own end. {ended: 1 | 0}. Raises '
-  'forbidden for an agent.';
+  'when to look again. use_written_seconds is how often the functions write uses; 0: never. Its '
+  'files and grants stay until their own end. {ended: 1 | 0}. Raises forbidden for an agent.';

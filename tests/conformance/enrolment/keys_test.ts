@@ -10,6 +10,7 @@ import {
 } from "../client.ts";
 import { assertUnauthenticated } from "../credentials.ts";
 import { secondsFromNow } from "../artifacts.ts";
+import { join } from "../mesh_cast.ts";
 import {
   agentOf,
   endMadeEnrolments,
@@ -20,7 +21,6 @@ import {
   put,
   revokeAll,
   tryEnrol,
-  tryPut,
   use,
   whoami,
 } from "./enrolments.ts";
@@ -155,10 +155,39 @@ Deno.test("an enrolment with an agent_id → that agent, whatever it was, and no
   assert.equal((await whoami(planner)).status, 200);
 });
 
+Deno.test("a second enrolment for one agent → its name is taken until nobody enrols by the first, then the agent comes by the second alone", async () => {
+  const agent_id = newName("laptop");
+  const one = await put({ agent_id, uses_left: 2, tags: ["tag:one"] });
+  const other = await put({ agent_id, tags: ["tag:other"] });
+  const first = await enrol({ enrolment_key: one.enrolment_key });
+  await use(first);
+  const { addresses } = await join(agentOf(first));
+  const proof = { enrolment_key: other.enrolment_key };
+  assertError(await tryEnrol(proof), 409, "agent_name_taken");
+  assert.equal((await whoami(first)).status, 200);
+  const second = await enrol({ enrolment_key: one.enrolment_key });
+  await use(second);
+  // The first one is used up.
+  const lost = await enrol(proof);
+  assertError(await whoami(second), 401, "superseded");
+  const third = await enrol(proof);
+  assertError(await whoami(lost), 401, "superseded");
+  assert.deepEqual([third.generation, third.tags], [4, ["tag:other"]]);
+  await use(third);
+  assert.deepEqual((await join(agentOf(third))).addresses, addresses);
+  assertError(await tryEnrol({ enrolment_key: one.enrolment_key }), 401, "enrolment_refused");
+  assert.equal((await revokeAll(one.enrolment_id)).agents, 0);
+  assert.equal((await whoami(third)).status, 200);
+  assert.equal((await revokeAll(other.enrolment_id)).agents, 1);
+  assertUnauthenticated(await whoami(third));
+});
+
 Deno.test("/enroll with what is no proof → refused, and nobody enrols", async () => {
   const { enrolment_key } = await put();
   const unknown = { enrolment_key: `ek_${"0".repeat(64)}`, agent_name: newName("vm") };
   assertError(await tryEnrol(unknown), 401, "enrolment_refused");
+  const { reason } = (await eventsOf("enrolment.refused")).at(-1)!;
+  assert.equal(reason, "unknown_enrolment_key");
   assertInvalid(await tryEnrol({ enrolment_key }), "agent_name");
   assertInvalid(await tryEnrol({}), "enrolment_key");
   assertInvalid(await tryEnrol({ enrolment_key, token: "a.b.c" }), "enrolment_key");
@@ -223,62 +252,4 @@ Deno.test("/enrolment/revoke → new enrolments and every key end, with the firs
   assert.deepEqual(await revokeAll(enrolment_id), {
     ...{ agents: 0, keys: 0, peers: 0, grants: 0, remaining: 0 },
   });
-});
-
-Deno.test("what is the operator's, by an agent → forbidden, and by nobody → 401", async () => {
-  const planner = await createAgent("planner");
-  const { enrolment_id } = await put();
-  const bodies = {
-    put: { kind: "key" },
-    list: {},
-    revoke: { enrolment_id },
-    test: { issuer: "https://example.com", claims: {} },
-  };
-  for (const name of ["agent-artifacts", "agent-mesh"]) {
-    for (const [path, body] of Object.entries(bodies)) {
-      const url = `/${name}/enrolment/${path}`;
-      assertError(await post(url, { as: planner, body }), 403, "forbidden");
-      assertUnauthenticated(await post(url, { as: "nobody", body }));
-    }
-  }
-  const { enrolments } = await succeed<{ enrolments: Enrolment[] }>(
-    "/agent-artifacts/enrolment/list",
-    { as: "operator", body: { limit: 1000 } },
-  );
-  const listed = enrolments.find((one) => one.enrolment_id === enrolment_id);
-  assert.equal(listed?.revoked_at, null);
-});
-
-Deno.test("/enrolment/put of fields that do not belong together → 422, and no enrolment is made", async () => {
-  const count = async () =>
-    (await succeed<{ enrolments: unknown[] }>("/agent-artifacts/enrolment/list", {
-      as: "operator",
-      body: { limit: 1000 },
-    })).enrolments.length;
-  const before = await count();
-  const trust = { issuer: "https://example.com", audience: "us" };
-  for (
-    const [body, ...fields] of [
-      [{}, "kind"],
-      [{ kind: "other" }, "kind"],
-      [{ kind: "key", issuer: "https://example.com" }, "issuer"],
-      [{ kind: "key", agent_template: "a-{b}" }, "agent_template"],
-      [{ kind: "key", single_use_tokens: true }, "single_use_tokens"],
-      [{ kind: "key", tags: ["vm"] }, "tags.0"],
-      [{ kind: "key", session_seconds: 59 }, "session_seconds"],
-      [{ kind: "key", session_seconds: 86_401 }, "session_seconds"],
-      [{ kind: "key", ephemeral_seconds: 299 }, "ephemeral_seconds"],
-      [{ kind: "key", uses_left: 0 }, "uses_left"],
-      [{ kind: "key", agent_id: "-" }, "agent_id"],
-      [{ kind: "trust" }, "issuer", "audience", "conditions", "agent_id"],
-      [{ kind: "trust", ...trust, conditions: [] }, "conditions"],
-      [
-        { kind: "trust", ...trust, conditions: [{ claim: "a" }], agent_id: "a" },
-        "conditions.0",
-      ],
-    ] as const
-  ) {
-    assertInvalid(await tryPut(body as never), ...fields);
-  }
-  assert.equal(await count(), before);
 });

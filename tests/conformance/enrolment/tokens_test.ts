@@ -14,7 +14,6 @@ import {
   whoami,
 } from "./enrolments.ts";
 import { type Algorithm, Issuer } from "./issuer.ts";
-import { makeWrongTokens } from "./wrong_tokens.ts";
 
 Deno.test.afterEach(endMadeEnrolments);
 
@@ -112,51 +111,6 @@ for (const [platform, { claims, name, ...trust }] of Object.entries(PLATFORMS)) 
     assert.equal((await whoami(second)).status, 401);
   });
 }
-
-Deno.test("every wrong token → refused with one body, its reason in the event and in /enrolment/test, and nobody enrols", async () => {
-  const issuer = await newIssuer();
-  const { enrolment_id } = await putTrust(issuer, {
-    conditions: [
-      { claim: "owner_id", equals: "9919" },
-      { claim: "ref", prefix: "refs/heads/release/" },
-      { claim: "/place/name.space", equals: "eu" },
-    ],
-    max_token_age_seconds: 600,
-  });
-  const right = {
-    ...{ aud: AUDIENCE, owner_id: "9919", ref: "refs/heads/release/1", run_id: newName("run") },
-    place: { "name.space": "eu" },
-  };
-  const wrong = await makeWrongTokens(issuer, right);
-  assert.ok(wrong.length >= 60, String(wrong.length));
-  const bodies = new Set<string>();
-  for (const { name, token, reason, claim } of wrong) {
-    const answer = await tryEnrol({ token, enrolment_id });
-    assertError(answer, 401, "enrolment_refused");
-    const { request_id: _, ...error } = answer.body["error"] as JsonObject;
-    bodies.add(JSON.stringify(error));
-    const { matches, refused } = await succeed<{ matches: string[]; refused: JsonObject[] }>(
-      "/agent-mesh/enrolment/test",
-      { as: "operator", body: { token } },
-    );
-    assert.deepEqual(matches, [], name);
-    assert.deepEqual([refused[0]!["reason"], refused[0]!["claim"]], [reason, claim], name);
-  }
-  assert.equal(bodies.size, 1);
-  const told = (await eventsOf("enrolment.refused"))
-    .filter((event) => event["enrolment_id"] === enrolment_id)
-    .map(({ reason, claim }) => `${reason} ${claim ?? ""}`);
-  assert.deepEqual(told, wrong.map(({ reason, claim }) => `${reason} ${claim ?? ""}`));
-  // What is barely right is taken, so each was refused for its one fault.
-  const seconds = Math.floor(Date.now() / 1000);
-  const barely = await issuer.sign({
-    ...right,
-    exp: seconds - 25,
-    nbf: seconds + 25,
-    iat: seconds + 25,
-  });
-  assert.equal((await enrol({ token: barely })).generation, 1);
-});
 
 Deno.test("the conditions of another trust → no use; two trusts that match → refused unless one is named", async () => {
   const issuer = await newIssuer();

@@ -53,6 +53,8 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
     `${header}.${Buffer.from([0x7b, 0xff, 0x7d]).toString("base64url")}.${signature}`,
     "malformed",
   );
+  const other = String.fromCharCode(signature.charCodeAt(signature.length - 1) + 1);
+  add("a signature in another spelling", token.slice(0, -1) + other, "malformed");
   const sign = (alg: "RS256" | "ES256" | "EdDSA", header: TokenClaims, changes = {}) =>
     signed(issuer.keys[alg], issuer.claims({ ...right, ...changes }), { alg, header });
   const withHeader = (changes: TokenClaims) => {
@@ -77,6 +79,13 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
       "unknown_issuer",
     );
   }
+  await withClaims("an issuer by http", { iss: issuer.url.replace("s:", ":") }, "unknown_issuer");
+  await withClaims(
+    "an issuer with a user",
+    { iss: issuer.url.replace("//", "//user@") },
+    "unknown_issuer",
+  );
+  await withClaims("a path of the issuer", { iss: `${issuer.url}/.` }, "unknown_issuer");
   await withClaims("an issuer with a port", { iss: `${issuer.url}:443` }, "unknown_issuer");
 
   // The algorithm and the key.
@@ -97,6 +106,7 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
   add("no kid", await sign("RS256", { kid: undefined }), "unknown_key");
   add("an unknown kid", await sign("RS256", { kid: "other" }), "unknown_key");
   add("a kid that is a number", withHeader({ kid: 1 }), "unknown_key");
+  add("a kid that no row can hold", await sign("RS256", { kid: "a\0\ud83d" }), "unknown_key");
   add("a kid that is a path", await sign("RS256", { kid: "../../dev/null" }), "unknown_key");
   add("RS256 named with the key of ES256", withHeader({ kid: ES256.jwk.kid }), "key_type");
   add("RS256 named with the key of EdDSA", withHeader({ kid: EdDSA.jwk.kid }), "key_type");
@@ -118,9 +128,14 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
     await byStranger({ kid: RS256.jwk.kid, jku: "https://issuer.example.org/keys" }),
     "signature",
   );
+  add(
+    "a stranger's certificate",
+    await byStranger({ kid: RS256.jwk.kid, x5c: ["MIIB"], x5u: "https://issuer.example.org/c" }),
+    "signature",
+  );
   add("a stranger's kid", await byStranger({}), "unknown_key");
   add("no signature", `${header}.${claims}.`, "signature");
-  add("half a signature", token.slice(0, -100), "signature");
+  add("half a signature", token.slice(0, -102), "signature");
   const others = part(issuer.claims({ ...right, ref: "refs/heads/other" }));
   add("other claims than those signed", `${header}.${others}.${signature}`, "signature");
   add(
@@ -139,6 +154,14 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
     "signature",
   );
 
+  const { r, s } = { r: Buffer.alloc(32, 1), s: Buffer.alloc(32, 1) };
+  const der = Buffer.concat([Buffer.from([0x30, 68, 2, 32]), r, Buffer.from([2, 32]), s]);
+  add(
+    "ES256 in the form of certificates",
+    `${part({ alg: "ES256", kid: ES256.jwk.kid })}.${claims}.${der.toString("base64url")}`,
+    "signature",
+  );
+
   // The audience.
   await withClaims("no audience", { aud: undefined }, "claim_missing", "aud");
   await withClaims("two audiences", { aud: [right.aud, "https://example.org"] }, "audience");
@@ -150,6 +173,8 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
     { aud: `${right.aud}.example.org` },
     "audience",
   );
+  await withClaims("the audience in a list within", { aud: [[right.aud]] }, "audience");
+  await withClaims("an audience that no row can hold", { aud: `${right.aud}\0` }, "audience");
   await withClaims("an audience that is a number", { aud: 1 }, "audience");
 
   // The times.
@@ -157,6 +182,9 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
   await withClaims("expired by 31 s", { exp: now - 32 }, "expired");
   await withClaims("expired long ago", { exp: 0 }, "expired");
   await withClaims("an end that is a text", { exp: String(now + 300) }, "claim_differs", "exp");
+  await withClaims("an end before 1970", { exp: -1 }, "claim_differs", "exp");
+  await withClaims("a beginning that is a text", { nbf: "0" }, "claim_differs", "nbf");
+  await withClaims("a time of issue that is null", { iat: null }, "claim_differs", "iat");
   await withClaims("an end that never comes", { exp: 1e300 }, "claim_differs", "exp");
   await withClaims("not before a minute", { nbf: now + 60 }, "not_yet_valid");
   await withClaims("issued in the future", { iat: now + 60 }, "issued_in_future");
@@ -169,6 +197,20 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
   await withClaims("the tenant as a number", { owner_id: 9919 }, "claim_differs", "owner_id");
   await withClaims("the tenant in a list", { owner_id: ["9919"] }, "claim_differs", "owner_id");
   await withClaims("the tenant with a space", { owner_id: "9919 " }, "claim_differs", "owner_id");
+  await withClaims(
+    "the tenant in the prototype",
+    { owner_id: undefined, ["__proto__"]: { owner_id: right.owner_id } },
+    "claim_missing",
+    "owner_id",
+  );
+  await withClaims("the tenant with U+0000", { owner_id: "9919\0" }, "claim_differs", "owner_id");
+  await withClaims("half a character", { owner_id: "\ud83d" }, "claim_differs", "owner_id");
+  await withClaims(
+    "the tenant in other letters",
+    { owner_id: undefined, OWNER_ID: right.owner_id },
+    "claim_missing",
+    "owner_id",
+  );
   await withClaims("another branch", { ref: "refs/heads/fork" }, "claim_differs", "ref");
   await withClaims(
     "a ref that only contains it",

@@ -1,7 +1,12 @@
 /** Ephemeral agents, as the sweep ends them; and agents that are restarted again and again. */
 import assert from "node:assert/strict";
 import { grant, inbox, publish } from "../../conformance/artifacts.ts";
-import { createAgent, endCreatedAgents, succeed } from "../../conformance/client.ts";
+import {
+  createAgent,
+  endCreatedAgents,
+  type JsonObject,
+  succeed,
+} from "../../conformance/client.ts";
 import {
   agentOf,
   endMadeEnrolments,
@@ -21,6 +26,7 @@ import {
   netmapOf,
   ruleBetween,
 } from "../../conformance/mesh_cast.ts";
+import { startOwnFunction } from "../../own_function/own_function.ts";
 import { withStackDatabase } from "../connection.ts";
 
 Deno.test.afterEach(async () => {
@@ -48,14 +54,19 @@ async function goBack({ agent_id }: Enrolled, seconds: number): Promise<void> {
   });
 }
 
-async function sweep(): Promise<number> {
+interface Swept extends JsonObject {
+  removed_agents: number;
+  remaining: number;
+}
+
+/** Sweeps until nothing remains, by the stack's function or by another one. */
+async function sweep(
+  ask = () => succeed<Swept>("/agent-artifacts/sweep", { as: "operator", body: {} }),
+): Promise<number> {
   let removed = 0;
   let remaining: number;
   do {
-    const answer = await succeed<{ removed_agents: number; remaining: number }>(
-      "/agent-artifacts/sweep",
-      { as: "operator", body: {} },
-    );
+    const answer = await ask();
     removed += answer.removed_agents;
     ({ remaining } = answer);
   } while (remaining > 0);
@@ -114,6 +125,50 @@ Deno.test("an ephemeral agent that was enrolled and never came → gone; one tha
   await sweep();
   assert.equal((await whoami(never)).status, 401);
   assert.equal((await whoami(lasting)).status, 200);
+});
+
+Deno.test("uses that are written every ten minutes, or never → nobody is removed who may have used a key since", async () => {
+  const slow = await startOwnFunction({ environment: { USAGE_WRITE_SECONDS: "600" } });
+  const never = await startOwnFunction({ environment: { USAGE_WRITE_SECONDS: "0" } });
+  await using _ends = new AsyncDisposableStack();
+  _ends.use(slow);
+  _ends.use(never);
+  const sweepBy = (one: typeof slow) =>
+    sweep(async () => (await one.post<Swept>("/sweep", { as: "operator", body: {} })).body);
+  const agent = await newEphemeral("unwritten");
+  await use(agent);
+  // 300 seconds without contact, three minutes for a request that waits, and ten to write it.
+  await goBack(agent, 1_000);
+  assert.equal(await sweepBy(slow), 0);
+  await goBack(agent, 1_000);
+  assert.equal(await sweepBy(never), 0);
+  assert.equal((await whoami(agent)).status, 200);
+  await goBack(agent, 0);
+  assert.equal(await sweepBy(slow), 1);
+
+  const ended = await newEphemeral("ended");
+  await use(ended);
+  await goBack(ended, 1_000);
+  await withStackDatabase((sql) =>
+    sql`update agents.keys set expires_at = now() - interval '1000 seconds'
+      where key_id = ${ended.key_id}`
+  );
+  assert.equal(await sweepBy(never), 1);
+});
+
+Deno.test("more idle agents than a call ends → it says that some remain, and the next calls end them", async () => {
+  const { enrolment_key } = await put({ ephemeral_seconds: 300, uses_left: null });
+  const idle = await Promise.all(
+    Array.from({ length: 3 }, () => enrol({ enrolment_key, agent_name: newName("idle") })),
+  );
+  for (const agent of idle) await goBack(agent, 1_000);
+  const { idle: listed, remaining } = await withStackDatabase(async (sql) => {
+    const [row] = await sql<{ answer: { idle: string[]; remaining: number } }[]>`
+      select forget_enrolled('{"kind": "operator"}', 2) as answer`;
+    return row!.answer;
+  });
+  assert.deepEqual([listed.length, remaining], [2, 1]);
+  assert.equal(await sweep(), 3);
 });
 
 Deno.test("a heartbeat beside the sweep that ends the agent, 20 times → it has ended altogether, or not at all", async () => {

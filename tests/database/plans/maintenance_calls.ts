@@ -69,8 +69,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   }),
   call("refuse_token", {
     caller: { kind: "enrolment" },
-    enrolment_id: FLEET_TRUST,
-    reason: "expired",
+    refusals: [{ enrolment_id: FLEET_TRUST, reason: "expired" }],
   }),
   call("note_first_use", {
     caller: { kind: "agent", key_hash: sha256(agentKeyOf("enrolled-1")) },

@@ -25,6 +25,8 @@ const BAD: readonly (readonly [string, RegExp])[] = [
   ["https://localhost", /name of the internet/],
   ["https://LOCALHOST", /spelled as/],
   ["https://localhost.", /name of the internet/],
+  ["https://localhost..", /name of the internet/],
+  ["https://metadata.google.internal..", /name of the internet/],
   ["https://api.localhost", /name of the internet/],
   ["https://kubernetes", /name of the internet/],
   ["https://kubernetes.default.svc.cluster.local", /name of the internet/],
@@ -100,6 +102,15 @@ Deno.test("a name whose addresses are of the internet → asked; with one inside
     assert.deepEqual(asked, ["https://issuer.example.com/keys"]);
     await assert.rejects(ask(["8.8.8.8", "169.254.169.254"], []), /inside/);
     await assert.rejects(ask(["8.8.8.8"], ["::1"]), /inside/);
+    assert.equal(asked.length, 1);
+    // A name server that never answers: the deadline is for this, too.
+    const neverAnswers = (_: string, __: string, { signal }: { signal: AbortSignal }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    Object.assign(Deno, { resolveDns: neverAnswers });
+    const brief = { allowLoopback: false, signal: AbortSignal.timeout(50) };
+    await assert.rejects(fetchJson("https://issuer.example.com/keys", brief), {
+      name: "TimeoutError",
+    });
     assert.equal(asked.length, 1);
   } finally {
     Object.assign(Deno, { resolveDns });

@@ -15,6 +15,13 @@ interface TokenEnrolment {
   readonly caller: object;
 }
 
+/** For the operator's events. */
+interface TokenRefusal {
+  readonly enrolment_id?: string | undefined;
+  readonly reason: string;
+  readonly claim?: string;
+}
+
 /** One set for the process, whichever path asks. */
 let issuerKeys: IssuerKeys | undefined;
 
@@ -43,10 +50,9 @@ export async function enrolWithToken(
   platform: Platform,
   { token, enrolment_id, agentName, caller }: TokenEnrolment,
 ): Promise<Outcome> {
-  const refuse = (reason: string, claim?: string, named?: string) =>
-    platform.callDatabase<Outcome>("refuse_token", {
-      ...{ caller, reason, enrolment_id: named ?? null, claim: claim ?? null },
-    });
+  // However many enrolments refuse it, in one call: how long it takes tells nobody how many.
+  const refuse = (...refusals: readonly TokenRefusal[]) =>
+    platform.callDatabase<Outcome>("refuse_token", { caller, refusals });
   const verification = await verifyToken(token, {
     ...contextOf(platform),
     trustsOf: async (issuer) =>
@@ -55,21 +61,18 @@ export async function enrolWithToken(
       ),
   });
   if ("refusal" in verification) {
-    const { reason, claim } = verification.refusal;
-    return await refuse(reason, claim, enrolment_id);
+    return await refuse({ ...verification.refusal, enrolment_id });
   }
   const { verified, matches, refused } = verification;
   const [trust, another] = matches;
   if (trust === undefined) {
-    for (const one of refused.slice(1)) await refuse(one.reason, one.claim, one.enrolment_id);
-    const [first] = refused;
-    return await refuse(first?.reason ?? "unknown_issuer", first?.claim, first?.enrolment_id);
+    return await refuse(...refused);
   }
   // One of them would be a guess, and each makes another agent.
-  if (another !== undefined) return await refuse("several_enrolments_match", undefined, undefined);
+  if (another !== undefined) return await refuse({ reason: "several_enrolments_match" });
 
   const name = trust.agent_id ?? agentIdOf(trust.agent_template!, verified.claims);
-  if (typeof name !== "string") return await refuse(name.reason, name.claim, trust.enrolment_id);
+  if (typeof name !== "string") return await refuse({ ...name, enrolment_id: trust.enrolment_id });
   if (agentName !== undefined && agentName !== name) {
     const message = "This enrolment is for another agent. Leave the name out.";
     throw new ServiceError("invalid_request", {

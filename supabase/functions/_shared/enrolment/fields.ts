@@ -43,7 +43,7 @@ const condition = z.strictObject({
     description: "The name of a claim; with a leading slash, the path of a nested one.",
     examples: ["repository_owner_id"],
   }),
-  equals: z.union([text(1024), z.number(), z.boolean()]).optional()
+  equals: z.union([text(1024), z.int(), z.boolean()]).optional()
     .meta({ description: "What the claim must be.", examples: ["9919"] }),
   prefix: text(1024).optional().meta({ description: "How the claim, a text, must begin." }),
 }).refine(

@@ -36,9 +36,9 @@ export function agentIdOf(template: string, claims: Claims): string | Refusal {
   for (const claim of parsed.claims) {
     const value = claimOf(claims, claim);
     if (value === undefined || value === "") return { reason: "claim_missing", claim };
-    if (!["string", "number", "boolean"].includes(typeof value)) {
-      return { reason: "claim_differs", claim };
-    }
+    // Of larger numbers, several are read as one.
+    const isExact = ["string", "boolean"].includes(typeof value) || Number.isSafeInteger(value);
+    if (!isExact) return { reason: "claim_differs", claim };
     values.push(String(value));
   }
   const name = fill(parsed, values);

@@ -54,17 +54,21 @@ export function urlComplaint(
   }
   if (allowLoopback && url.protocol === "http:" && url.hostname === "127.0.0.1") return null;
   if (url.protocol !== "https:") return "Must be https.";
-  const host = url.hostname.replace(/\.$/, "");
+  const host = url.hostname.replace(/\.+$/, "");
   if (host.startsWith("[") || isIP(host) !== 0) return "Must have a name, not an address.";
   if (!host.includes(".") || NAMES_INSIDE.test(host)) return "Must be a name of the internet.";
   return null;
 }
 
 /** The addresses of a name, where the runtime can look them up; null: it cannot. */
-async function resolve(host: string): Promise<string[] | null> {
+async function resolve(host: string, signal: AbortSignal): Promise<string[] | null> {
   const { resolveDns } = Deno as { resolveDns?: typeof Deno.resolveDns };
   if (typeof resolveDns !== "function") return null;
-  const lookups = await Promise.allSettled([resolveDns(host, "A"), resolveDns(host, "AAAA")]);
+  const lookups = await Promise.allSettled([
+    resolveDns(host, "A", { signal }),
+    resolveDns(host, "AAAA", { signal }),
+  ]);
+  signal.throwIfAborted();
   const found = lookups.flatMap((lookup) => lookup.status === "fulfilled" ? lookup.value : []);
   return found.length > 0 ? found : null;
 }
@@ -83,11 +87,11 @@ export async function fetchJson(
   const complaint = urlComplaint(address, options);
   if (complaint !== null) throw new Error(complaint);
   const url = new URL(address);
+  const { signal } = options;
   if (url.protocol === "https:") {
-    const addresses = await resolve(url.hostname);
+    const addresses = await resolve(url.hostname, signal);
     if (addresses !== null && !addresses.every(isPublic)) throw new Error("an address inside");
   }
-  const { signal } = options;
   const headers = { accept: "application/json" };
   const response = await fetch(url, { redirect: "manual", signal, headers });
   if (response.status !== 200) {

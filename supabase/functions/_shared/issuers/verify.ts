@@ -15,17 +15,19 @@ const LAST_SECOND_OF_YEAR_9999 = 253_402_300_799;
 const ALGORITHMS: readonly unknown[] = ["RS256", "ES256", "EdDSA"];
 
 /** JWS Compact Serialization, RFC 7515, 7.1. One without a signature is refused later. */
-const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*$/;
+const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/;
 
 interface Form {
   readonly header: Claims;
   readonly claims: Claims;
+  /** What the signature is of. */
+  readonly signed: string;
 }
 
 /** What a token says, whose signature is right. */
 export interface Verified {
   readonly claims: Claims;
-  /** Its `jti`, else its SHA-256. */
+  /** Its `jti`, else the SHA-256 of what was signed. */
   readonly tokenId: string;
   /** In seconds since 1970. */
   readonly expiresAt: number;
@@ -84,7 +86,7 @@ export async function verifyToken(
     const { enrolment_id: _, ...refusal } = others[0]!;
     return { refusal };
   }
-  const refusal = timesRefusal(claims, now) ?? audienceRefusal(claims["aud"]);
+  const refusal = audienceRefusal(claims["aud"]) ?? timesRefusal(claims, now);
   if (refusal !== null) return { refusal };
 
   const matches: Trust[] = [];
@@ -96,7 +98,12 @@ export async function verifyToken(
   const { jti, exp } = claims;
   const isTokenId = typeof jti === "string" && jti !== "" && jti.length <= 256 && isStorable(jti);
   return {
-    verified: { claims, tokenId: isTokenId ? jti : sha256Hex(token), expiresAt: exp as number },
+    verified: {
+      claims,
+      // Not of the signature, too: whoever has an ES256 signature can make another one of it.
+      tokenId: isTokenId ? jti : sha256Hex(form.signed),
+      expiresAt: exp as number,
+    },
     matches,
     refused: others,
   };
@@ -108,16 +115,30 @@ function refused(reason: Refusal["reason"], claim?: string): { readonly refusal:
 
 function readForm(token: string): Form | null {
   const parts = token.length <= MOST_CHARACTERS ? COMPACT.exec(token) : null;
-  const [header, claims] = (parts ?? []).slice(1).map(readObject);
-  if (!header || !claims) return null;
+  if (parts === null) return null;
+  const [, headerPart, claimsPart, signature] = parts as unknown as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const [header, claims] = [readObject(headerPart), readObject(claimsPart)];
+  if (header === null || claims === null || bytesOf(signature) === null) return null;
   // What must be understood (RFC 7515, 4.1.11) is not; a token within a token is none of ours.
   if ("crit" in header || "enc" in header || "cty" in header) return null;
-  return { header, claims };
+  return { header, claims, signed: `${headerPart}.${claimsPart}` };
+}
+
+/** The bytes of a part; null where it is not the one spelling of them (RFC 7515, 2). */
+function bytesOf(part: string): Buffer | null {
+  const bytes = Buffer.from(part, "base64url");
+  return bytes.toString("base64url") === part ? bytes : null;
 }
 
 function readObject(part: string): Claims | null {
+  const bytes = bytesOf(part);
+  if (bytes === null) return null;
   try {
-    const bytes = Buffer.from(part, "base64url");
     const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
   } catch {

@@ -113,8 +113,9 @@ export function createOperation(
       const enrolled = await callDatabase<Enrolled>("forget_enrolled", log);
       let removed_agents = 0;
       for (const agent_id of enrolled.idle) {
-        removed_agents +=
-          (await callDatabase<{ ended: number }>("end_idle_agent", { caller, agent_id })).ended;
+        const idle = { caller, agent_id, use_written_seconds: settings.usageWriteSeconds };
+        const { ended } = await callDatabase<{ ended: number }>("end_idle_agent", idle);
+        removed_agents += ended;
       }
       const [{ dead_paths, orphan_paths, ...dead }] = await Promise.all([
         callDatabase<DeadObjects>("find_dead_objects", {

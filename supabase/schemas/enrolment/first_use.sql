@@ -1,0 +1,44 @@
+-- The first use of a key from an enrolment, which ends the keys of the generations before it.
+
+create function public.note_first_use(caller jsonb) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  used agents.keys;
+  superseded agents.keys;
+begin
+  select * into used
+  from agents.keys k
+  where k.key_hash = note_first_use.caller ->> 'key_hash';
+  perform agents.end_access(used.agent_id);
+  update agents.keys k
+  set first_used_at = clock_timestamp()
+  where k.key_id = used.key_id
+    and k.enrolment_id is not null
+    and k.first_used_at is null
+    and k.revoked_at is null;
+  if not found then
+    return json_build_object('superseded', 0);
+  end if;
+  for superseded in
+    update agents.keys k
+    set revoked_at = clock_timestamp(), superseded_at = clock_timestamp()
+    where k.agent_id = used.agent_id
+      and k.generation < used.generation
+      and k.revoked_at is null
+    returning *
+  loop
+    perform agents.record_event(
+      note_first_use.caller, used.agent_id, 'key.superseded', superseded.agent_id, superseded.key_id,
+      jsonb_build_object('generation', superseded.generation)
+    );
+  end loop;
+  return json_build_object('superseded', 1);
+end
+$$;
+comment on function public.note_first_use(jsonb) is
+  'The calling key from an enrolment was used: the keys of the generations before it end. '
+  'Idempotent.';
