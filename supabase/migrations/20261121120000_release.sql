@@ -2073,8 +2073,8 @@ create index grants_by_artifact on artifacts.grants (artifact_id, live_until) in
 -- Those by grantee have nothing of what is for anyone with the token.
 create index grants_by_grantee on artifacts.grants (grantee, live_until, grant_id)
   where grantee is not null;
--- The order of /inbox.
-create index unrevoked_grants_by_grantee on artifacts.grants (grantee, granted_at desc, grant_id desc)
+-- The order of /inbox, backwards.
+create index unrevoked_grants_by_grantee on artifacts.grants (grantee, granted_at, grant_id)
   where revoked_at is null and grantee is not null;
 -- What was granted since an inbox was last read, and what one agent granted to another.
 create index grants_by_grantee_and_transaction on artifacts.grants (grantee, transaction_id)
@@ -2092,7 +2092,8 @@ comment on column artifacts.grants.transaction_id is
 
 create function artifacts.tag_of_grant(given artifacts.grants) returns jsonb
 language sql
-immutable
+stable
+-- Inlined.
 return case
   when given.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', given.to_tag)
 end;
@@ -3557,6 +3558,9 @@ $$;
 comment on function artifacts.shown_senders(text[], text[]) is
   'Who has granted something to each of these, except blocked agents.';
 
+-- Each of these reads, for each grantee, the beginning of one range of an index. The planner thinks
+-- that no agent has been granted much, and might read all of it, and sort that: so it may not.
+
 create function artifacts.grant_ids_since(
   grantees text[],
   gained text[],
@@ -3566,6 +3570,8 @@ create function artifacts.grant_ids_since(
 language sql
 stable
 set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
   select array(
     select g.grant_id
@@ -3603,6 +3609,8 @@ create function artifacts.live_grant_ids(
 language plpgsql
 stable
 set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   if live_grant_ids.from_agent is not null or live_grant_ids.blocked <> '{}' then
@@ -3655,6 +3663,8 @@ create function artifacts.newest_grant_ids(
 language sql
 stable
 set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
   select array(
     select g.grant_id
@@ -3664,12 +3674,12 @@ as $$
       from artifacts.grants g
       where g.grantee = e.grantee
         and g.revoked_at is null
-        and (
-          newest_grant_ids.after_grant_id is null
-          or (g.granted_at, g.grant_id)
-            < (newest_grant_ids.after_granted_at, newest_grant_ids.after_grant_id)
+        -- Where no page came before, everything is below this.
+        and (g.granted_at, g.grant_id) < (
+          coalesce(newest_grant_ids.after_granted_at, 'infinity'),
+          coalesce(newest_grant_ids.after_grant_id, '')
         )
-      order by g.granted_at desc, g.grant_id desc
+      order by g.grantee desc, g.granted_at desc, g.grant_id desc
       limit newest_grant_ids.max_entries
     ) g
     order by g.granted_at desc, g.grant_id desc
@@ -3694,12 +3704,15 @@ as $$
 declare
   -- The most that one page looks at.
   entries_per_page constant integer := inbox_entries.max_entries + 1000;
-  blocked text[] := artifacts.senders_blocked_by(inbox_entries.agent_id);
   grantees text[];
   gained text[];
+  blocked text[];
   ids text[];
 begin
-  select h.grantees, h.gained into grantees, gained
+  select h.grantees, h.gained, array(
+    select b.from_agent from artifacts.blocked_senders b where b.agent_id = inbox_entries.agent_id
+  )
+  into grantees, gained, blocked
   from artifacts.grantees_of(inbox_entries.agent_id, inbox_entries.since) h;
   -- Few agents have more live grants than that.
   if inbox_entries.since is not null then
@@ -3899,6 +3912,9 @@ create function artifacts.given_grants(
 language plpgsql
 stable
 set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   -- Each is a range of an index that has the live grants apart from those that ended.
@@ -8218,7 +8234,11 @@ comment on function public.list_events(jsonb, text, text[], integer, text) is
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
 language sql
 stable
-return (
+set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
   with later as (
     select l.*
     from artifacts.grantees_of(has_new_grant.agent_id, has_new_grant.since) h
@@ -8261,7 +8281,7 @@ return (
       and a.expires_at > now()
       and not artifacts.is_blocked(has_new_grant.agent_id, g.from_agent)
   )
-);
+$$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
   'Whether an inbox shows a grant that it did not show in a snapshot, or may show one after many '
   'grants that have ended.';
@@ -10267,20 +10287,8 @@ begin
       ) given
     ),
     'grants_received', (
-      select count(*)
-      from (
-        select
-        from artifacts.grantees_of(read_agent.agent_id, null) h
-        cross join unnest(h.grantees) as e (grantee)
-        cross join lateral (
-          select
-          from artifacts.grants g
-          where g.grantee = e.grantee and g.live_until > counted_at
-          order by g.grantee, g.live_until
-          limit 1000
-        ) g
-        limit 1000
-      ) received
+      select cardinality(artifacts.live_grant_ids(h.grantees, null, '{}', 1000))
+      from artifacts.grantees_of(read_agent.agent_id, null) h
     ),
     'keys', agents.newest_keys(read_agent.agent_id, with_revoked => true),
     'blocked_senders', (
@@ -10539,6 +10547,9 @@ create function artifacts.live_grants_after(
 language plpgsql
 stable
 set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   if live_grants_after.grantees is not null then

@@ -4,7 +4,11 @@
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
 language sql
 stable
-return (
+set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
   with later as (
     select l.*
     from artifacts.grantees_of(has_new_grant.agent_id, has_new_grant.since) h
@@ -47,7 +51,7 @@ return (
       and a.expires_at > now()
       and not artifacts.is_blocked(has_new_grant.agent_id, g.from_agent)
   )
-);
+$$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
   'Whether an inbox shows a grant that it did not show in a snapshot, or may show one after many '
   'grants that have ended.';

@@ -223,20 +223,8 @@ begin
       ) given
     ),
     'grants_received', (
-      select count(*)
-      from (
-        select
-        from artifacts.grantees_of(read_agent.agent_id, null) h
-        cross join unnest(h.grantees) as e (grantee)
-        cross join lateral (
-          select
-          from artifacts.grants g
-          where g.grantee = e.grantee and g.live_until > counted_at
-          order by g.grantee, g.live_until
-          limit 1000
-        ) g
-        limit 1000
-      ) received
+      select cardinality(artifacts.live_grant_ids(h.grantees, null, '{}', 1000))
+      from artifacts.grantees_of(read_agent.agent_id, null) h
     ),
     'keys', agents.newest_keys(read_agent.agent_id, with_revoked => true),
     'blocked_senders', (

@@ -9,6 +9,9 @@ create function artifacts.live_grants_after(
 language plpgsql
 stable
 set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   if live_grants_after.grantees is not null then

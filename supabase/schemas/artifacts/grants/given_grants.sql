@@ -11,6 +11,9 @@ create function artifacts.given_grants(
 language plpgsql
 stable
 set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   -- Each is a range of an index that has the live grants apart from those that ended.

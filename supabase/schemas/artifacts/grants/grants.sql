@@ -47,8 +47,8 @@ create index grants_by_artifact on artifacts.grants (artifact_id, live_until) in
 -- Those by grantee have nothing of what is for anyone with the token.
 create index grants_by_grantee on artifacts.grants (grantee, live_until, grant_id)
   where grantee is not null;
--- The order of /inbox.
-create index unrevoked_grants_by_grantee on artifacts.grants (grantee, granted_at desc, grant_id desc)
+-- The order of /inbox, backwards.
+create index unrevoked_grants_by_grantee on artifacts.grants (grantee, granted_at, grant_id)
   where revoked_at is null and grantee is not null;
 -- What was granted since an inbox was last read, and what one agent granted to another.
 create index grants_by_grantee_and_transaction on artifacts.grants (grantee, transaction_id)
@@ -66,7 +66,8 @@ comment on column artifacts.grants.transaction_id is
 
 create function artifacts.tag_of_grant(given artifacts.grants) returns jsonb
 language sql
-immutable
+stable
+-- Inlined.
 return case
   when given.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', given.to_tag)
 end;

@@ -47,6 +47,9 @@ $$;
 comment on function artifacts.shown_senders(text[], text[]) is
   'Who has granted something to each of these, except blocked agents.';
 
+-- Each of these reads, for each grantee, the beginning of one range of an index. The planner thinks
+-- that no agent has been granted much, and might read all of it, and sort that: so it may not.
+
 create function artifacts.grant_ids_since(
   grantees text[],
   gained text[],
@@ -56,6 +59,8 @@ create function artifacts.grant_ids_since(
 language sql
 stable
 set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
   select array(
     select g.grant_id
@@ -93,6 +98,8 @@ create function artifacts.live_grant_ids(
 language plpgsql
 stable
 set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   if live_grant_ids.from_agent is not null or live_grant_ids.blocked <> '{}' then
@@ -145,6 +152,8 @@ create function artifacts.newest_grant_ids(
 language sql
 stable
 set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
   select array(
     select g.grant_id
@@ -154,12 +163,12 @@ as $$
       from artifacts.grants g
       where g.grantee = e.grantee
         and g.revoked_at is null
-        and (
-          newest_grant_ids.after_grant_id is null
-          or (g.granted_at, g.grant_id)
-            < (newest_grant_ids.after_granted_at, newest_grant_ids.after_grant_id)
+        -- Where no page came before, everything is below this.
+        and (g.granted_at, g.grant_id) < (
+          coalesce(newest_grant_ids.after_granted_at, 'infinity'),
+          coalesce(newest_grant_ids.after_grant_id, '')
         )
-      order by g.granted_at desc, g.grant_id desc
+      order by g.grantee desc, g.granted_at desc, g.grant_id desc
       limit newest_grant_ids.max_entries
     ) g
     order by g.granted_at desc, g.grant_id desc
@@ -184,12 +193,15 @@ as $$
 declare
   -- The most that one page looks at.
   entries_per_page constant integer := inbox_entries.max_entries + 1000;
-  blocked text[] := artifacts.senders_blocked_by(inbox_entries.agent_id);
   grantees text[];
   gained text[];
+  blocked text[];
   ids text[];
 begin
-  select h.grantees, h.gained into grantees, gained
+  select h.grantees, h.gained, array(
+    select b.from_agent from artifacts.blocked_senders b where b.agent_id = inbox_entries.agent_id
+  )
+  into grantees, gained, blocked
   from artifacts.grantees_of(inbox_entries.agent_id, inbox_entries.since) h;
   -- Few agents have more live grants than that.
   if inbox_entries.since is not null then
