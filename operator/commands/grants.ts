@@ -1,3 +1,4 @@
+import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
 import { instantCell } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
 import { runTask } from "../../local/command/run_task.ts";
@@ -18,18 +19,24 @@ await runTask({
       value: "AGENT|ARTIFACT_ID",
       help: "that this agent gave, or of this artifact",
     },
-    to: { type: "string", value: "AGENT", help: "to this agent" },
+    to: { type: "string", value: "AGENT", help: "to this agent, or to a tag that it has" },
+    "to-tag": { type: "string", value: "TAG", help: "to this tag" },
     ...LIST_OPTIONS,
   },
   async run({ values }, output) {
-    const { of = null } = values;
+    const { of = null, to, "to-tag": tag } = values;
+    if (to !== undefined && tag !== undefined) {
+      throw new UsageError("Give --to or --to-tag, not both.");
+    }
     const isArtifact = of !== null && ARTIFACT_ID.test(of);
     await showList<GrantRow>(output, {
       functionName: "list_all_grants",
       parameters: {
         from_agent: isArtifact ? null : of,
         artifact_id: isArtifact ? of : null,
-        to_agent: values.to ?? null,
+        to_agent: to ?? null,
+        to_tag: tag ?? null,
+        by_tags: to !== undefined,
       },
       values,
     }, {
@@ -38,7 +45,7 @@ await runTask({
         grant.grant_id,
         grant.artifact_id,
         grant.from_agent,
-        grant.to_agent ?? "anyone with the link",
+        grant.to_agent ?? grant.to_tag ?? "anyone with the link",
         instantCell(grant.expires_at),
         grant.max_downloads === null
           ? String(grant.downloads)

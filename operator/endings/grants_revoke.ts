@@ -26,7 +26,9 @@ await runTask({
     for await (const grant of rowsOf<GrantRow>("list_all_grants", { parameters })) {
       if (since === null || Date.parse(grant.granted_at) >= Date.parse(since)) grants.push(grant);
     }
-    const readers = new Set(grants.map(({ to_agent }) => to_agent ?? "anyone with the link")).size;
+    const readers = new Set(grants.map(({ to_agent, to_tag }) =>
+      to_agent ?? to_tag ?? "anyone with the link"
+    )).size;
     const what = `${grants.length} live grants by ${values.by}, to ${readers} readers`;
     if (values["dry-run"]) {
       return await output.value(

@@ -74,6 +74,8 @@ export interface GrantRow {
   readonly key: string;
   readonly from_agent: string;
   readonly to_agent: string | null;
+  /** Of a grant to a tag, and of no other. */
+  readonly to_tag?: string;
   readonly granted_at: string;
   readonly expires_at: string;
   /** Null: any number. */

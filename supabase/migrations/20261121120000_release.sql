@@ -2024,21 +2024,32 @@ comment on function artifacts.judge_objects(text, text, integer) is
 
 -- schemas/artifacts/grants/grants.sql
 
--- Grants: access of one agent, or of anyone with the token, to one artifact, until the grant
--- expires or is revoked.
+-- Grants: access of one agent, of every agent with a tag, or of anyone with the token, to one
+-- artifact, until the grant expires or is revoked.
+
+create function artifacts.grantee(to_agent text, to_tag text) returns text
+language sql
+immutable
+-- No agent's identifier begins like this. An agent may be called tag:builder, too.
+return coalesce(to_agent, '#' || to_tag) collate "C";
+comment on function artifacts.grantee(text, text) is
+  'Under which name the indexes have the grants to an agent or to a tag; null: to neither.';
 
 create table artifacts.grants (
   grant_id text collate "C" primary key,
   artifact_id text collate "C" not null references artifacts.artifacts (artifact_id) on delete cascade,
   from_agent agents.agent_id not null,
   to_agent agents.agent_id,
+  to_tag agents.tag,
   token_hash text collate "C" not null,
   granted_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   revoked_at timestamptz,
   transaction_id xid8 not null default pg_current_xact_id(),
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
+  grantee text collate "C" generated always as (artifacts.grantee(to_agent, to_tag)) stored,
 
+  constraint a_grant_is_to_an_agent_or_to_a_tag check (to_agent is null or to_tag is null),
   constraint grant_id_is_well_formed check (
     length(grant_id) = 38 and grant_id ~ '^grant_[0-9a-f]*$'
   ),
@@ -2046,27 +2057,30 @@ create table artifacts.grants (
   constraint token_hash_is_unique unique (token_hash)
 );
 comment on table artifacts.grants is
-  'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
-  'stored.';
+  'Access of one agent, or of every agent with a tag, to one artifact until expires_at. Only the '
+  'SHA-256 of the grant token is stored.';
 comment on column artifacts.grants.to_agent is
-  'Null: anyone with the token; no agent has access with its agent key.';
+  'Null, and to_tag too: anyone with the token; no agent has access with its agent key.';
+comment on column artifacts.grants.to_tag is
+  'Every agent that has this tag at the moment of its request has access.';
+comment on column artifacts.grants.grantee is 'The agent or the tag, for the indexes.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
   'When it expires or was revoked. Rows of ended grants stay for 30 days; an index on this column '
   'skips them.';
 
-create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
+create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (grantee);
 -- Those by grantee have nothing of what is for anyone with the token.
-create index grants_by_grantee on artifacts.grants (to_agent, live_until, grant_id)
-  where to_agent is not null;
--- The order of /inbox.
-create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
-  where revoked_at is null and to_agent is not null;
+create index grants_by_grantee on artifacts.grants (grantee, live_until, grant_id)
+  where grantee is not null;
+-- The order of /inbox, backwards.
+create index unrevoked_grants_by_grantee on artifacts.grants (grantee, granted_at, grant_id)
+  where revoked_at is null and grantee is not null;
 -- What was granted since an inbox was last read, and what one agent granted to another.
-create index grants_by_grantee_and_transaction on artifacts.grants (to_agent, transaction_id)
-  where to_agent is not null;
-create index grants_by_grantee_and_granter on artifacts.grants (to_agent, from_agent, live_until)
-  where to_agent is not null;
+create index grants_by_grantee_and_transaction on artifacts.grants (grantee, transaction_id)
+  where grantee is not null;
+create index grants_by_grantee_and_granter on artifacts.grants (grantee, from_agent, live_until)
+  where grantee is not null;
 -- The order of /grants.
 create index grants_by_granter on artifacts.grants (from_agent, live_until, grant_id);
 -- Very many may end at one instant.
@@ -2076,12 +2090,22 @@ comment on column artifacts.grants.transaction_id is
   'Tells which grants were made since an earlier look: those that its snapshot did not see. Times '
   'cannot tell, because grants are not committed in the order of granted_at.';
 
+create function artifacts.tag_of_grant(given artifacts.grants) returns jsonb
+language sql
+stable
+-- Inlined.
+return case
+  when given.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', given.to_tag)
+end;
+comment on function artifacts.tag_of_grant(artifacts.grants) is
+  'What answers and events say of a grant to a tag, and of no other: {to_tag}.';
+
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
-returns table (grant_id text, to_agent agents.agent_id, live_until timestamptz)
+returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)
 language sql
 stable
 begin atomic
-  select g.grant_id, g.to_agent, g.live_until
+  select g.grant_id, g.grantee, g.to_tag::text, g.live_until
   from artifacts.grants g
   -- One range of grants_by_artifact, written so that no other index is searched for it: for
   -- live_until alone the planner might take grants_by_end, which has the grants of all artifacts.
@@ -2172,7 +2196,12 @@ begin
       where d.grant_id = g.grant_id
       limit 1
     ) d on true
-    where g.to_agent = use_grant.agent_id
+    where g.grantee = use_grant.agent_id
+      -- Where a grant is to a tag, and only there, the tags of the agent are read: now, under the
+      -- lock of its access, which a change of its tags waits for.
+      or g.to_tag is not null and g.to_tag in (
+        select t.tag from agents.agent_tags t where t.agent_id = use_grant.agent_id
+      )
     -- First what costs nothing, and the longest of it; then what ends first. In one order for
     -- everybody: a grant whose last download somebody else took stays locked.
     order by is_limited, case when d.max_downloads is null then g.live_until end desc,
@@ -2193,8 +2222,8 @@ begin
 end
 $$;
 comment on function artifacts.use_grant(text, text, timestamptz) is
-  'Chooses a grant of an artifact to an agent that is live after a given time. Returns when that '
-  'access ends and, if the grant has a download limit, the grant, with one more download counted. '
+  'Chooses a grant of an artifact to an agent, or to a tag of it, that is live after a given time. '
+  'Returns when that access ends and, if the grant has a download limit, the grant, with one more download counted. '
   'Raises artifact_not_found if there is no such grant, grant_used_up if none allows another '
   'download.';
 
@@ -2620,7 +2649,8 @@ create function public.grant_artifact(
   token_hash text,
   max_live_grants integer,
   max_ended_grants integer default 10000,
-  max_downloads integer default null
+  max_downloads integer default null,
+  to_tag text default null
 ) returns json
 language plpgsql
 volatile
@@ -2655,12 +2685,15 @@ begin
       detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
   end if;
 
-  insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at)
+  insert into artifacts.grants (
+    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at
+  )
   values (
     grant_artifact.grant_id,
     artifact.artifact_id,
     artifact.agent_id,
     grant_artifact.to_agent,
+    grant_artifact.to_tag,
     grant_artifact.token_hash,
     grant_artifact.expires_at
   )
@@ -2678,32 +2711,39 @@ begin
       'key', artifact.key,
       'expires_at', agents.iso_timestamp(granted.expires_at),
       'max_downloads', grant_artifact.max_downloads
-    )),
+    )) || artifacts.tag_of_grant(granted),
     granted.from_agent
   );
-  return json_build_object(
+  return jsonb_build_object(
     'grant_id', granted.grant_id,
     'artifact_id', granted.artifact_id,
     'to_agent', granted.to_agent,
     'expires_at', agents.iso_timestamp(granted.expires_at)
-  );
+  ) || artifacts.tag_of_grant(granted);
 end
 $$;
 comment on function public.grant_artifact(
-  jsonb, text, text, timestamptz, text, text, integer, integer, integer
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
 ) is
-  'Gives an agent (null: anyone with the token) access to an artifact until expires_at, for '
-  'max_downloads downloads (null: any number). Of the owner''s ended grants, the newest '
+  'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
+  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the owner''s ended grants, the newest '
   'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
   'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
 
-create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
+create function public.revoke_grants(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  grant_id text,
+  to_tag text default null
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
+  wanted_grantee constant text := artifacts.grantee(revoke_grants.to_agent, revoke_grants.to_tag);
   caller_agent text;
   checked_at timestamptz;
   live_ids text[];
@@ -2719,7 +2759,7 @@ begin
       where g.grant_id = revoke_grants.grant_id
         and (caller_agent is null or g.from_agent = caller_agent)
         and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
-        and (revoke_grants.to_agent is null or g.to_agent = revoke_grants.to_agent)
+        and (wanted_grantee is null or g.grantee = wanted_grantee)
     );
     if live_ids = '{}' then
       raise sqlstate 'PT404' using message = 'grant_not_found';
@@ -2731,7 +2771,7 @@ begin
     live_ids := array(
       select g.grant_id
       from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
-      where g.to_agent = revoke_grants.to_agent
+      where g.grantee = wanted_grantee
     );
   end if;
 
@@ -2743,7 +2783,7 @@ begin
   loop
     perform agents.record_event(
       revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_build_object('artifact_id', revoked.artifact_id), revoked.from_agent
+      jsonb_build_object('artifact_id', revoked.artifact_id) || artifacts.tag_of_grant(revoked), revoked.from_agent
     );
     revoked_ids := revoked_ids || revoked.grant_id;
   end loop;
@@ -2751,8 +2791,8 @@ begin
   return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
 end
 $$;
-comment on function public.revoke_grants(jsonb, text, text, text) is
-  'Revokes one grant by its id, or every live grant of an artifact to an agent. Idempotent. '
+comment on function public.revoke_grants(jsonb, text, text, text, text) is
+  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. Idempotent. '
   'Raises grant_not_found or artifact_not_found.';
 
 -- schemas/artifacts/agent_limits.sql
@@ -3467,63 +3507,129 @@ comment on function public.unblock_sender(jsonb, text, text) is
   'Shows a sender''s grants in an agent''s inbox again. Idempotent. Raises forbidden, '
   'invalid_request.';
 
--- schemas/artifacts/grants/inbox.sql
+-- schemas/artifacts/grants/inbox_entries.sql
 
--- Grants to an agent.
+-- Which grants an inbox has: those that name the agent, and those to a tag that it has now.
 
-create function artifacts.shown_senders(agent_id text, blocked text[]) returns text[]
+create function artifacts.grantees_of(agent_id text, since pg_snapshot)
+returns table (grantees text[], gained text[])
+language sql
+stable
+-- One row, whatever there is. An SQL-standard body is inlined.
+begin atomic
+  select
+    grantees_of.agent_id || coalesce(array_agg(artifacts.grantee(null, t.tag)), '{}'),
+    coalesce(
+      array_agg(artifacts.grantee(null, t.tag)) filter (
+        where not pg_visible_in_snapshot(t.transaction_id, grantees_of.since)
+      ),
+      '{}'
+    )
+  from agents.agent_tags t
+  where t.agent_id = grantees_of.agent_id;
+end;
+comment on function artifacts.grantees_of(text, pg_snapshot) is
+  'Under which names an agent has grants: its own, and its tags. gained: the tags that it did not '
+  'have in a snapshot, or was given again since (null: none).';
+
+create function artifacts.shown_senders(grantees text[], blocked text[])
+returns table (grantee text, from_agent text)
 language sql
 stable
 set search_path = ''
 as $$
   -- One look into the index per sender, however many grants each has made.
-  with recursive senders (from_agent) as (
-    select min(g.from_agent) from artifacts.grants g where g.to_agent = shown_senders.agent_id
+  with recursive senders (grantee, from_agent) as (
+    select e.grantee, (select min(g.from_agent) from artifacts.grants g where g.grantee = e.grantee)
+    from unnest(shown_senders.grantees) as e (grantee)
     union all
-    select (
+    select s.grantee, (
       select min(g.from_agent)
       from artifacts.grants g
-      where g.to_agent = shown_senders.agent_id and g.from_agent > s.from_agent
+      where g.grantee = s.grantee and g.from_agent > s.from_agent
     )
     from senders s
     where s.from_agent is not null
   )
-  select coalesce(array_agg(s.from_agent), '{}')
+  select s.grantee, s.from_agent
   from senders s
   where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked)
 $$;
-comment on function artifacts.shown_senders(text, text[]) is
-  'The agents that have granted something to an agent, except blocked ones.';
+comment on function artifacts.shown_senders(text[], text[]) is
+  'Who has granted something to each of these, except blocked agents.';
+
+-- Each of these reads, for each grantee, the beginning of one range of an index. The planner thinks
+-- that no agent has been granted much, and might read all of it, and sort that: so it may not.
+
+create function artifacts.grant_ids_since(
+  grantees text[],
+  gained text[],
+  since pg_snapshot,
+  max_entries integer
+) returns text[]
+language sql
+stable
+set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+  select array(
+    select g.grant_id
+    from unnest(grant_ids_since.grantees) as e (grantee)
+    cross join lateral (
+      select g.grant_id
+      from artifacts.grants g
+      where g.grantee = e.grantee and g.transaction_id >= pg_snapshot_xmin(grant_ids_since.since)
+      order by g.grantee, g.transaction_id
+      limit grant_ids_since.max_entries
+    ) g
+    union all
+    select g.grant_id
+    from unnest(grant_ids_since.gained) as e (grantee)
+    cross join lateral (
+      select g.grant_id
+      from artifacts.grants g
+      where g.grantee = e.grantee and g.live_until > now()
+      order by g.grantee, g.live_until
+      limit grant_ids_since.max_entries
+    ) g
+    limit grant_ids_since.max_entries
+  )
+$$;
+comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integer) is
+  'A bounded number of grants: those to these grantees made since a snapshot, which may have ended, '
+  'and the live ones to those gained since.';
 
 create function artifacts.live_grant_ids(
-  agent_id text,
-  senders text[],
-  since pg_snapshot,
+  grantees text[],
+  from_agent text,
+  blocked text[],
   max_entries integer
 ) returns text[]
 language plpgsql
 stable
 set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
-  if live_grant_ids.since is not null then
+  if live_grant_ids.from_agent is not null or live_grant_ids.blocked <> '{}' then
     return array(
       select g.grant_id
-      from artifacts.grants g
-      where g.to_agent = live_grant_ids.agent_id
-        and g.transaction_id >= pg_snapshot_xmin(live_grant_ids.since)
-      order by g.to_agent, g.transaction_id
-      limit live_grant_ids.max_entries
-    );
-  elsif live_grant_ids.senders is not null then
-    return array(
-      select g.grant_id
-      from unnest(live_grant_ids.senders) as s (from_agent)
+      from (
+        select e.grantee, live_grant_ids.from_agent as from_agent
+        from unnest(live_grant_ids.grantees) as e (grantee)
+        where live_grant_ids.from_agent is not null
+        union all
+        select s.grantee, s.from_agent
+        from artifacts.shown_senders(live_grant_ids.grantees, live_grant_ids.blocked) s
+        where live_grant_ids.from_agent is null
+      ) s
       cross join lateral (
         select g.grant_id
         from artifacts.grants g
-        where g.to_agent = live_grant_ids.agent_id and g.from_agent = s.from_agent and g.live_until > now()
-        order by g.to_agent, g.from_agent, g.live_until
+        where g.grantee = s.grantee and g.from_agent = s.from_agent and g.live_until > now()
+        order by g.grantee, g.from_agent, g.live_until
         limit live_grant_ids.max_entries
       ) g
       limit live_grant_ids.max_entries
@@ -3531,17 +3637,57 @@ begin
   end if;
   return array(
     select g.grant_id
-    from artifacts.grants g
-    where g.to_agent = live_grant_ids.agent_id and g.live_until > now()
-    order by g.to_agent, g.live_until
+    from unnest(live_grant_ids.grantees) as e (grantee)
+    cross join lateral (
+      select g.grant_id
+      from artifacts.grants g
+      where g.grantee = e.grantee and g.live_until > now()
+      order by g.grantee, g.live_until
+      limit live_grant_ids.max_entries
+    ) g
     limit live_grant_ids.max_entries
   );
 end
 $$;
-comment on function artifacts.live_grant_ids(text, text[], pg_snapshot, integer) is
-  'A bounded number of grants to an agent: those made since a snapshot, which may have ended; '
-  'otherwise the live ones of these senders; otherwise all live ones. Fewer than max_entries: '
-  'there are no more. An index skips ended grants, however many there are.';
+comment on function artifacts.live_grant_ids(text[], text, text[], integer) is
+  'A bounded number of live grants to these grantees: those of one sender; otherwise all but those '
+  'of blocked senders. Fewer than max_entries: there are no more. An index skips ended grants, '
+  'however many there are.';
+
+create function artifacts.newest_grant_ids(
+  grantees text[],
+  max_entries integer,
+  after_granted_at timestamptz,
+  after_grant_id text
+) returns text[]
+language sql
+stable
+set search_path = ''
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+  select array(
+    select g.grant_id
+    from unnest(newest_grant_ids.grantees) as e (grantee)
+    cross join lateral (
+      select g.grant_id, g.granted_at
+      from artifacts.grants g
+      where g.grantee = e.grantee
+        and g.revoked_at is null
+        -- Where no page came before, everything is below this.
+        and (g.granted_at, g.grant_id) < (
+          coalesce(newest_grant_ids.after_granted_at, 'infinity'),
+          coalesce(newest_grant_ids.after_grant_id, '')
+        )
+      order by g.grantee desc, g.granted_at desc, g.grant_id desc
+      limit newest_grant_ids.max_entries
+    ) g
+    order by g.granted_at desc, g.grant_id desc
+    limit newest_grant_ids.max_entries
+  )
+$$;
+comment on function artifacts.newest_grant_ids(text[], integer, timestamptz, text) is
+  'The newest grants to these grantees that were not revoked, after the last one of a page.';
 
 create function artifacts.inbox_entries(
   agent_id text,
@@ -3558,37 +3704,37 @@ as $$
 declare
   -- The most that one page looks at.
   entries_per_page constant integer := inbox_entries.max_entries + 1000;
-  blocked text[] := artifacts.senders_blocked_by(inbox_entries.agent_id);
-  senders text[] := case
-    when inbox_entries.from_agent is not null then array[inbox_entries.from_agent]
-    when inbox_entries.since is null and blocked <> '{}'
-      then artifacts.shown_senders(inbox_entries.agent_id, blocked)
-  end;
-  -- Few agents have more live grants than that.
-  ids text[] := artifacts.live_grant_ids(
-    inbox_entries.agent_id, senders, inbox_entries.since, entries_per_page
-  );
+  grantees text[];
+  gained text[];
+  blocked text[];
+  ids text[];
 begin
+  select h.grantees, h.gained, array(
+    select b.from_agent from artifacts.blocked_senders b where b.agent_id = inbox_entries.agent_id
+  )
+  into grantees, gained, blocked
+  from artifacts.grantees_of(inbox_entries.agent_id, inbox_entries.since) h;
+  -- Few agents have more live grants than that.
+  if inbox_entries.since is not null then
+    ids := artifacts.grant_ids_since(grantees, gained, inbox_entries.since, entries_per_page);
+  else
+    ids := artifacts.live_grant_ids(grantees, inbox_entries.from_agent, blocked, entries_per_page);
+  end if;
   if cardinality(ids) = entries_per_page then
-    ids := array(
-      select g.grant_id
-      from artifacts.grants g
-      where g.to_agent = inbox_entries.agent_id
-        and g.revoked_at is null
-        and (
-          inbox_entries.after_grant_id is null
-          or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
-        )
-      order by g.granted_at desc, g.grant_id desc
-      limit entries_per_page
+    ids := artifacts.newest_grant_ids(
+      grantees, entries_per_page, inbox_entries.after_granted_at, inbox_entries.after_grant_id
     );
   end if;
   return query
     select g.grant_id, g.granted_at,
       g.live_until > now()
-        and (senders is null or g.from_agent = any (senders))
+        and (inbox_entries.from_agent is null or g.from_agent = inbox_entries.from_agent)
         and g.from_agent <> all (blocked)
-        and (inbox_entries.since is null or not pg_visible_in_snapshot(g.transaction_id, inbox_entries.since))
+        and (
+          inbox_entries.since is null
+          or not pg_visible_in_snapshot(g.transaction_id, inbox_entries.since)
+          or g.grantee = any (gained)
+        )
     from artifacts.grants g
     where g.grant_id = any (ids)
       and (
@@ -3598,8 +3744,12 @@ begin
 end
 $$;
 comment on function artifacts.inbox_entries(text, text, pg_snapshot, integer, timestamptz, text) is
-  'A bounded number of grants to an agent, in no order; the next page is among them. If there may '
-  'be more, it returns max_entries + 1000, and the inbox may have to hide some.';
+  'A bounded number of grants to an agent and its tags, in no order; the next page is among them. '
+  'If there may be more, it returns max_entries + 1000, and the inbox may have to hide some.';
+
+-- schemas/artifacts/grants/inbox.sql
+
+-- Grants to an agent: those that name it, and those to a tag that it has now.
 
 create function artifacts.parse_inbox_position(position_text text) returns pg_snapshot
 language plpgsql
@@ -3657,7 +3807,9 @@ begin
   if list_inbox.after_grant_id is not null then
     select g.granted_at into after_granted_at
     from artifacts.grants g
-    where g.grant_id = list_inbox.after_grant_id and g.to_agent = subject;
+    where g.grant_id = list_inbox.after_grant_id
+      -- The agent may have lost the tag since the page before. Only the time is taken.
+      and (g.grantee = subject or g.to_tag is not null);
     -- A restore has lost the grant, or it was forgotten.
     if not found then
       perform agents.expire_position('cursor');
@@ -3739,9 +3891,10 @@ begin
 end
 $$;
 comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
-  'The live grants to an agent that allow another download, newest first, after the last grant of '
-  'an earlier page; never a token. from_agent: only those of one sender. after, the latest of an '
-  'earlier answer: only those made since. A page may be short or empty before the last. Raises '
+  'The live grants to an agent and its tags that allow another download, newest first, after the '
+  'last grant of an earlier page; never a token. from_agent: only those of one sender. after, the '
+  'latest of an earlier answer: only those made since, and those to a tag that the agent was given '
+  'since. A page may be short or empty before the last. Raises '
   'forbidden, invalid_request, position_expired.';
 
 -- schemas/artifacts/grants/given_grants.sql
@@ -3751,7 +3904,7 @@ comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
 create function artifacts.given_grants(
   agent_id text,
   artifact_id text,
-  to_agent text,
+  grantees text[],
   after_live_until timestamptz,
   after_grant_id text,
   max_entries integer
@@ -3759,6 +3912,9 @@ create function artifacts.given_grants(
 language plpgsql
 stable
 set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   -- Each is a range of an index that has the live grants apart from those that ended.
@@ -3770,18 +3926,24 @@ begin
         and g.live_until >= given_grants.after_live_until
         and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
         and g.from_agent = given_grants.agent_id
-        and (given_grants.to_agent is null or g.to_agent = given_grants.to_agent)
+        and (given_grants.grantees is null or g.grantee = any (given_grants.grantees))
       order by g.artifact_id, g.live_until, g.grant_id
       limit given_grants.max_entries;
-  elsif given_grants.to_agent is not null then
+  elsif given_grants.grantees is not null then
     return query
       select g.*
-      from artifacts.grants g
-      where g.to_agent = given_grants.to_agent
-        and g.from_agent = given_grants.agent_id
-        and g.live_until >= given_grants.after_live_until
-        and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
-      order by g.to_agent, g.from_agent, g.live_until, g.grant_id
+      from unnest(given_grants.grantees) as e (grantee)
+      cross join lateral (
+        select g.*
+        from artifacts.grants g
+        where g.grantee = e.grantee
+          and g.from_agent = given_grants.agent_id
+          and g.live_until >= given_grants.after_live_until
+          and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
+        order by g.grantee, g.from_agent, g.live_until, g.grant_id
+        limit given_grants.max_entries
+      ) g
+      order by g.live_until, g.grant_id
       limit given_grants.max_entries;
   else
     return query
@@ -3794,9 +3956,9 @@ begin
   end if;
 end
 $$;
-comment on function artifacts.given_grants(text, text, text, timestamptz, text, integer) is
+comment on function artifacts.given_grants(text, text, text[], timestamptz, text, integer) is
   'The next live grants that an agent gave, those that end first: all of them, those of one '
-  'artifact, or those to one agent.';
+  'artifact, or those to these agents and tags, a few.';
 
 create function artifacts.downloads_of(grant_id text)
 returns table (max_downloads integer, downloads bigint)
@@ -3827,7 +3989,7 @@ begin atomic
     'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
     'max_downloads', d.max_downloads,
     'downloads', d.downloads
-  )
+  ) || artifacts.tag_of_grant(describe_grant.given)
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i
@@ -3882,7 +4044,8 @@ create function public.list_grants(
   artifact_id text,
   to_agent text,
   max_entries integer,
-  cursor text
+  cursor text,
+  to_tag text default null
 ) returns json
 language plpgsql
 stable
@@ -3891,13 +4054,17 @@ set search_path = ''
 as $$
 declare
   subject text := agents.subject_of(list_grants.caller, list_grants.agent_id);
+  -- Null: to whomever.
+  grantees constant text[] := array_remove(
+    array[artifacts.grantee(list_grants.to_agent, list_grants.to_tag)], null
+  );
   answer json;
 begin
   with walked as (
     select g as given, row_number() over (order by g.live_until, g.grant_id) as number
     from artifacts.read_position(list_grants.cursor) p
     cross join artifacts.given_grants(
-      subject, list_grants.artifact_id, list_grants.to_agent, p.after_live_until, p.after_grant_id,
+      subject, list_grants.artifact_id, nullif(grantees, '{}'), p.after_live_until, p.after_grant_id,
       -- One more than asked for tells whether there is a next page.
       list_grants.max_entries + 1
     ) g
@@ -3919,9 +4086,9 @@ begin
   return answer;
 end
 $$;
-comment on function public.list_grants(jsonb, text, text, text, integer, text) is
+comment on function public.list_grants(jsonb, text, text, text, integer, text, text) is
   'The live grants that an agent has given, those that end first. Optionally only those of one '
-  'artifact or to one agent. A page may be short or empty before the last. Raises forbidden, '
+  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises forbidden, '
   'invalid_request.';
 
 -- schemas/artifacts/downloads.sql
@@ -7635,6 +7802,7 @@ as $$
         'artifact_id', (event_json.event).details -> 'artifact_id',
         'from_agent', (event_json.event).other_agent_id,
         'to_agent', (event_json.event).subject_agent_id,
+        'to_tag', (event_json.event).details -> 'to_tag',
         'expires_at', (event_json.event).details -> 'expires_at',
         'max_downloads', (event_json.event).details -> 'max_downloads'
       )
@@ -8066,13 +8234,38 @@ comment on function public.list_events(jsonb, text, text[], integer, text) is
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
 language sql
 stable
-return (
+set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
   with later as (
-    select g.to_agent, g.from_agent, g.artifact_id, g.live_until, g.transaction_id
-    from artifacts.grants g
-    where g.to_agent = has_new_grant.agent_id
-      and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
-    order by g.to_agent, g.transaction_id
+    select l.*
+    from artifacts.grantees_of(has_new_grant.agent_id, has_new_grant.since) h
+    cross join lateral (
+      select g.from_agent, g.artifact_id, g.live_until,
+        not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since) as is_new
+      from unnest(h.grantees) as e (grantee)
+      cross join lateral (
+        select g.from_agent, g.artifact_id, g.live_until, g.transaction_id
+        from artifacts.grants g
+        where g.grantee = e.grantee
+          and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
+        order by g.grantee, g.transaction_id
+        limit 1000
+      ) g
+      union all
+      -- A tag that the agent was given since brings all that is granted to it.
+      select g.from_agent, g.artifact_id, g.live_until, true
+      from unnest(h.gained) as e (grantee)
+      cross join lateral (
+        select g.from_agent, g.artifact_id, g.live_until
+        from artifacts.grants g
+        where g.grantee = e.grantee and g.live_until > now()
+        order by g.grantee, g.live_until
+        limit 1000
+      ) g
+    ) l
     limit 1000
   )
   select (select count(*) from later) = 1000 or exists (
@@ -8081,17 +8274,17 @@ return (
     cross join lateral (
       select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
     ) a
-    where not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since)
+    where g.is_new
       and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
       and g.live_until > now()
       and a.state in ('committed', 'superseded')
       and a.expires_at > now()
-      and not artifacts.is_blocked(g.to_agent, g.from_agent)
+      and not artifacts.is_blocked(has_new_grant.agent_id, g.from_agent)
   )
-);
+$$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant made after a snapshot, or may show one after many grants that have '
-  'ended.';
+  'Whether an inbox shows a grant that it did not show in a snapshot, or may show one after many '
+  'grants that have ended.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language sql
@@ -8693,7 +8886,7 @@ begin
   ), recorded as (
     select agents.record_event(
       '{"kind": "operator"}', null, 'grant.revoked', r.to_agent, r.grant_id,
-      jsonb_build_object('artifact_id', r.artifact_id), r.from_agent
+      jsonb_build_object('artifact_id', r.artifact_id) || artifacts.tag_of_grant(r), r.from_agent
     )
     from revoked r
   )
@@ -8718,8 +8911,8 @@ begin
     (
       select g.grant_id
       from artifacts.grants g
-      where g.to_agent = end_grants.agent_id and g.live_until > checked_at
-      order by g.to_agent, g.live_until
+      where g.grantee = end_grants.agent_id and g.live_until > checked_at
+      order by g.grantee, g.live_until
       limit end_grants.max_entries
     )
     union
@@ -9116,7 +9309,7 @@ as $$
       from (
         (select from artifacts.grants g where g.from_agent = name order by g.from_agent, g.live_until limit 10000)
         union all
-        (select from artifacts.grants g where g.to_agent = name order by g.to_agent, g.live_until limit 10000)
+        (select from artifacts.grants g where g.grantee = name order by g.grantee, g.live_until limit 10000)
       ) g
     ),
     'peer', (select count(*) from mesh.peers p where p.agent_id = name),
@@ -9217,8 +9410,8 @@ declare
     (select g.grant_id from artifacts.grants g where g.from_agent = name
       order by g.from_agent, g.live_until limit max_entries)
     union
-    (select g.grant_id from artifacts.grants g where g.to_agent = name
-      order by g.to_agent, g.live_until limit max_entries)
+    (select g.grant_id from artifacts.grants g where g.grantee = name
+      order by g.grantee, g.live_until limit max_entries)
   );
   erased integer;
   most integer := 0;
@@ -9885,7 +10078,12 @@ as $$
   select least(
     (select min(k.agent_id) from agents.keys k where k.agent_id > next_name.after),
     (select min(t.agent_id) from artifacts.totals t where t.agent_id > next_name.after),
-    (select min(g.to_agent) from artifacts.grants g where g.to_agent > next_name.after),
+    -- Every tag sorts before this, and every agent after it.
+    (
+      select min(g.grantee)
+      from artifacts.grants g
+      where g.grantee > greatest(next_name.after, '/' collate "C")
+    ),
     (select min(t.agent_id) from agents.agent_tags t where t.agent_id > next_name.after),
     -- Every agent that ever had a peer or a rule.
     (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
@@ -9912,7 +10110,7 @@ begin atomic
     )
     or exists (
       select from artifacts.grants g
-      where g.to_agent = holds_something.agent_id and g.live_until > now()
+      where g.grantee = holds_something.agent_id and g.live_until > now()
     )
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
@@ -10070,7 +10268,7 @@ begin
     agents.holds_something(read_agent.agent_id)
     or exists (select from agents.keys k where k.agent_id = read_agent.agent_id)
     or exists (select from artifacts.totals t where t.agent_id = read_agent.agent_id)
-    or exists (select from artifacts.grants g where g.to_agent = read_agent.agent_id)
+    or exists (select from artifacts.grants g where g.grantee = read_agent.agent_id)
     or exists (select from agents.agent_tags t where t.agent_id = read_agent.agent_id)
     or exists (select from mesh.config_versions v where v.agent_id = read_agent.agent_id)
     or exists (select from agents.usage u where u.agent_id = read_agent.agent_id)
@@ -10089,13 +10287,8 @@ begin
       ) given
     ),
     'grants_received', (
-      select count(*)
-      from (
-        select from artifacts.grants g
-        where g.to_agent = read_agent.agent_id and g.live_until > counted_at
-        order by g.to_agent, g.live_until
-        limit 1000
-      ) received
+      select cardinality(artifacts.live_grant_ids(h.grantees, null, '{}', 1000))
+      from artifacts.grantees_of(read_agent.agent_id, null) h
     ),
     'keys', agents.newest_keys(read_agent.agent_id, with_revoked => true),
     'blocked_senders', (
@@ -10123,7 +10316,8 @@ comment on function public.read_agent(text, integer, integer) is
   'One agent: the fields of list_agents except keys, and {grants_given, grants_received, keys: '
   '[{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
   'revoked_at | null, last_used_at | null}], blocked_senders: [agent_id], peer: in the form of '
-  'list_peers, with the same parameters | null}. Live grants are counted up to a thousand. keys '
+  'list_peers, with the same parameters | null}. Live grants are counted up to a thousand; those '
+  'received include grants to its tags. keys '
   'has at most a hundred, those not revoked first, and blocked_senders as many. Null: nothing '
   'names this agent.';
 
@@ -10345,7 +10539,7 @@ comment on function public.list_newest_refusals(integer, text) is
 -- Who may read what, as the operator sees it.
 
 create function artifacts.live_grants_after(
-  to_agent text,
+  grantees text[],
   after_live_until timestamptz,
   after_grant_id text,
   max_entries integer
@@ -10353,16 +10547,25 @@ create function artifacts.live_grants_after(
 language plpgsql
 stable
 set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
-  if live_grants_after.to_agent is not null then
+  if live_grants_after.grantees is not null then
     return query
       select g.*
-      from artifacts.grants g
-      where g.to_agent = live_grants_after.to_agent
-        and g.live_until >= live_grants_after.after_live_until
-        and (g.live_until, g.grant_id) > (live_grants_after.after_live_until, live_grants_after.after_grant_id)
-      order by g.to_agent, g.live_until, g.grant_id
+      from unnest(live_grants_after.grantees) as e (grantee)
+      cross join lateral (
+        select g.*
+        from artifacts.grants g
+        where g.grantee = e.grantee
+          and g.live_until >= live_grants_after.after_live_until
+          and (g.live_until, g.grant_id) > (live_grants_after.after_live_until, live_grants_after.after_grant_id)
+        order by g.grantee, g.live_until, g.grant_id
+        limit live_grants_after.max_entries
+      ) g
+      order by g.live_until, g.grant_id
       limit live_grants_after.max_entries;
   else
     return query
@@ -10375,15 +10578,17 @@ begin
   end if;
 end
 $$;
-comment on function artifacts.live_grants_after(text, timestamptz, text, integer) is
-  'Like given_grants, but from any agent: the next live grants, all or those to one agent.';
+comment on function artifacts.live_grants_after(text[], timestamptz, text, integer) is
+  'Like given_grants, but from any agent: the next live grants, all or those to these agents and tags.';
 
 create function public.list_all_grants(
   max_entries integer,
   after text default '',
   from_agent text default null,
   artifact_id text default null,
-  to_agent text default null
+  to_agent text default null,
+  to_tag text default null,
+  by_tags boolean default false
 ) returns json
 language plpgsql
 stable
@@ -10395,6 +10600,12 @@ declare
     list_all_grants.from_agent,
     (select a.agent_id from artifacts.artifacts a where a.artifact_id = list_all_grants.artifact_id)
   );
+  grantees constant text[] := case
+    when list_all_grants.to_agent is null and list_all_grants.to_tag is null then null
+    when list_all_grants.by_tags
+      then (select h.grantees from artifacts.grantees_of(list_all_grants.to_agent, null) h)
+    else array[artifacts.grantee(list_all_grants.to_agent, list_all_grants.to_tag)]
+  end;
   answer json;
 begin
   with page as (
@@ -10403,14 +10614,14 @@ begin
     cross join lateral (
       select g as given
       from artifacts.given_grants(
-        owner, list_all_grants.artifact_id, list_all_grants.to_agent,
+        owner, list_all_grants.artifact_id, grantees,
         p.after_live_until, p.after_grant_id, list_all_grants.max_entries
       ) g
       where owner is not null
       union all
       select g as given
       from artifacts.live_grants_after(
-        list_all_grants.to_agent, p.after_live_until, p.after_grant_id, list_all_grants.max_entries
+        grantees, p.after_live_until, p.after_grant_id, list_all_grants.max_entries
       ) g
       where owner is null and list_all_grants.artifact_id is null
     ) i
@@ -10434,10 +10645,11 @@ begin
   return answer;
 end
 $$;
-comment on function public.list_all_grants(integer, text, text, text, text) is
-  'The live grants from an agent, of an artifact, to an agent, or all, those that end first: '
-  '{found: [{grant_id, artifact_id, key, from_agent, to_agent | null, granted_at, expires_at, '
-  'max_downloads | null, downloads}], next: where the next page begins | null}.';
+comment on function public.list_all_grants(integer, text, text, text, text, text, boolean) is
+  'The live grants from an agent, of an artifact, to an agent (with by_tags: or to a tag that it '
+  'has now), to a tag, or all, those that end first: {found: [{grant_id, artifact_id, key, '
+  'from_agent, to_agent | null, to_tag, granted_at, expires_at, max_downloads | null, '
+  'downloads}], next: where the next page begins | null}. Only a grant to a tag has to_tag.';
 
 -- schemas/operator/deployment/structure.sql
 

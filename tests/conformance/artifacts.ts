@@ -39,6 +39,7 @@ export interface Grant {
   readonly token: string;
   readonly artifact_id: string;
   readonly to_agent: string | null;
+  readonly to_tag?: string;
   readonly expires_at: string;
 }
 
@@ -199,6 +200,7 @@ export async function publish(agent: Agent, publication: Publication = {}): Prom
  */
 interface GrantTerms {
   readonly to?: Agent;
+  readonly to_tag?: unknown;
   readonly expires_at?: unknown;
   readonly max_downloads?: unknown;
 }
@@ -218,9 +220,9 @@ export async function grant(
 export function tryGrant(
   as: Sender,
   { artifact_id }: Identified,
-  { to, expires_at = secondsFromNow(600), max_downloads }: GrantTerms,
+  { to, to_tag, expires_at = secondsFromNow(600), max_downloads }: GrantTerms,
 ): Promise<Answer<Grant>> {
-  const body = { artifact_id, to_agent: to?.id, expires_at, max_downloads };
+  const body = { artifact_id, to_agent: to?.id, to_tag, expires_at, max_downloads };
   return post<Grant>("/agent-artifacts/grant", { as, body });
 }
 

@@ -27,7 +27,7 @@ export const endGrant: Action = {
         "A download URL that was issued earlier works until it expires.",
       ],
       undo: offerAgain(grant) === null
-        ? "It cannot be undone: a link that has ended stays ended."
+        ? "It cannot be undone here: give the file again."
         : "It can be undone: the file can be granted again until the same time.",
       verb: "End the grant",
       isDangerous: true,
@@ -92,7 +92,9 @@ async function findGrant(
   );
   const grant = grants.find(({ grant_id }) => grant_id === grantId);
   if (grant === undefined) throw new CommandError("This grant has ended, or never was.");
-  const others = grants.filter(({ to_agent }) => to_agent === grant.to_agent).length - 1;
+  const others =
+    grants.filter(({ to_agent, to_tag }) => to_agent === grant.to_agent && to_tag === grant.to_tag)
+      .length - 1;
   return { grant, others };
 }
 
@@ -113,6 +115,7 @@ function offerAgain(grant: GrantRow): Offer | null {
   };
 }
 
-function granteeOf({ to_agent }: GrantRow): string {
+function granteeOf({ to_agent, to_tag }: GrantRow): string {
+  if (to_tag !== undefined) return `Every agent with ${to_tag}`;
   return to_agent ?? "Anyone with the link";
 }

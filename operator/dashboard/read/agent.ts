@@ -54,7 +54,7 @@ export async function readShownAgent(agent_id: string): Promise<ShownAgent | nul
   const [artifacts, given, received, rules, usage, refusals, { events }] = await Promise.all([
     readArtifacts(agent_id),
     rows<GrantRow>("list_all_grants", { parameters: { from_agent: agent_id }, limit: 1000 }),
-    rows<GrantRow>("list_all_grants", { parameters: { to_agent: agent_id } }),
+    rows<GrantRow>("list_all_grants", { parameters: { to_agent: agent_id, by_tags: true } }),
     rows<RuleRow>("list_mesh_rules", { parameters: { agent_id } }),
     rows<UsageRow>("list_usage", { parameters: { agent_id, since } }),
     firstOf<RefusalRow>("list_newest_refusals", { agent_id, max_entries: SHOWN_ROWS }),

@@ -115,8 +115,8 @@ function blocked({ described: { agent_id, blocked_senders } }: ShownAgent): Mark
   });
 }
 
-function reader({ to_agent }: GrantRow): Markup | string {
-  return to_agent === null ? "anyone with the link" : agent(to_agent);
+function reader({ to_agent, to_tag }: GrantRow): Markup | string {
+  return to_agent === null ? to_tag ?? "anyone with the link" : agent(to_agent);
 }
 
 function downloads({ downloads, max_downloads }: GrantRow): string {

@@ -1,6 +1,6 @@
 /** The field rules that both functions share. What these schemas let pass is trusted inside. */
 import * as z from "zod";
-import { AGENT_ID } from "./named_ids.ts";
+import { AGENT_ID, TAG } from "./named_ids.ts";
 
 /** Any text that can be stored and sent as UTF-8: a lone surrogate cannot. */
 export const wellFormedText = z.string().refine(
@@ -71,4 +71,5 @@ function normaliseTimestamp(text: string): string | null {
 }
 
 /** A tag of an agent, by which grants and the policy name many agents at once. */
-export const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;
+export const tag = z.string()
+  .regex(TAG, "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit.");

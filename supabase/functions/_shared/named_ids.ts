@@ -1,6 +1,9 @@
 /** An agent's identifier, as requests may spell it and configurations may name it. */
 export const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
 
+/** A tag of an agent. An agent may have a name like this, too. */
+export const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;
+
 /** Ids by the fields that name them. */
 export type NamedIds = Readonly<Record<string, string>>;
 
@@ -14,6 +17,7 @@ const FORMS: Readonly<Record<string, RegExp>> = {
   agent_id: AGENT_ID,
   from_agent: AGENT_ID,
   to_agent: AGENT_ID,
+  to_tag: TAG,
   a: AGENT_ID,
   b: AGENT_ID,
   artifact_id: ARTIFACT_OR_GRANT_ID,

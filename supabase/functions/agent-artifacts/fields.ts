@@ -1,6 +1,6 @@
 /** The field rules of artifacts and grants, and the shapes that several operations answer with. */
 import * as z from "zod";
-import { sentAgentId, sentTimestamp, wellFormedText } from "../_shared/fields.ts";
+import { sentAgentId, sentTimestamp, tag, wellFormedText } from "../_shared/fields.ts";
 
 const MAX_KEY_BYTES = 1024;
 
@@ -111,9 +111,29 @@ export const sentGrantId = z.string().regex(GRANT_ID).meta({
 export const sentGrantToken = z.string().regex(GRANT_TOKEN)
   .meta({ examples: [GRANT_TOKEN_EXAMPLE] });
 export const sentGrantee = sentAgentId.nullable().meta({
-  description: "The agent that has access; null: anyone with the token.",
+  description: "The agent that has access; null: every agent with `to_tag`, if that is there, " +
+    "otherwise anyone with the token.",
   examples: ["builder"],
 });
+/** Those who use no tags see the answers that they always saw. */
+export const sentTag = tag.optional().meta({
+  description: "The tag whose agents have access. Missing if the grant is not to a tag.",
+});
+/** Whether a request names an agent or a tag, or nobody. */
+export function namesOneGrantee(
+  { to_agent, to_tag }: {
+    to_agent?: string | null | undefined;
+    to_tag?: string | null | undefined;
+  },
+): boolean {
+  return (to_agent ?? null) === null || (to_tag ?? null) === null;
+}
+export const ONE_GRANTEE = {
+  path: ["to_tag"],
+  message: "Must not be sent with to_agent.",
+  // Also beside other bad fields: all are named at once.
+  when: () => true,
+};
 export const sentKey = z.string().regex(KEY)
   .meta({ description: "The file's name.", examples: ["reports/2026/july.pdf"] });
 export const sentMime = z.string().regex(MEDIA_TYPE)

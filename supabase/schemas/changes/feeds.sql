@@ -195,6 +195,7 @@ as $$
         'artifact_id', (event_json.event).details -> 'artifact_id',
         'from_agent', (event_json.event).other_agent_id,
         'to_agent', (event_json.event).subject_agent_id,
+        'to_tag', (event_json.event).details -> 'to_tag',
         'expires_at', (event_json.event).details -> 'expires_at',
         'max_downloads', (event_json.event).details -> 'max_downloads'
       )

@@ -4,13 +4,38 @@
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
 language sql
 stable
-return (
+set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
   with later as (
-    select g.to_agent, g.from_agent, g.artifact_id, g.live_until, g.transaction_id
-    from artifacts.grants g
-    where g.to_agent = has_new_grant.agent_id
-      and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
-    order by g.to_agent, g.transaction_id
+    select l.*
+    from artifacts.grantees_of(has_new_grant.agent_id, has_new_grant.since) h
+    cross join lateral (
+      select g.from_agent, g.artifact_id, g.live_until,
+        not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since) as is_new
+      from unnest(h.grantees) as e (grantee)
+      cross join lateral (
+        select g.from_agent, g.artifact_id, g.live_until, g.transaction_id
+        from artifacts.grants g
+        where g.grantee = e.grantee
+          and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
+        order by g.grantee, g.transaction_id
+        limit 1000
+      ) g
+      union all
+      -- A tag that the agent was given since brings all that is granted to it.
+      select g.from_agent, g.artifact_id, g.live_until, true
+      from unnest(h.gained) as e (grantee)
+      cross join lateral (
+        select g.from_agent, g.artifact_id, g.live_until
+        from artifacts.grants g
+        where g.grantee = e.grantee and g.live_until > now()
+        order by g.grantee, g.live_until
+        limit 1000
+      ) g
+    ) l
     limit 1000
   )
   select (select count(*) from later) = 1000 or exists (
@@ -19,17 +44,17 @@ return (
     cross join lateral (
       select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
     ) a
-    where not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since)
+    where g.is_new
       and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
       and g.live_until > now()
       and a.state in ('committed', 'superseded')
       and a.expires_at > now()
-      and not artifacts.is_blocked(g.to_agent, g.from_agent)
+      and not artifacts.is_blocked(has_new_grant.agent_id, g.from_agent)
   )
-);
+$$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
-  'Whether an inbox shows a grant made after a snapshot, or may show one after many grants that have '
-  'ended.';
+  'Whether an inbox shows a grant that it did not show in a snapshot, or may show one after many '
+  'grants that have ended.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
 language sql

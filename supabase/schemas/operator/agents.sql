@@ -14,7 +14,12 @@ as $$
   select least(
     (select min(k.agent_id) from agents.keys k where k.agent_id > next_name.after),
     (select min(t.agent_id) from artifacts.totals t where t.agent_id > next_name.after),
-    (select min(g.to_agent) from artifacts.grants g where g.to_agent > next_name.after),
+    -- Every tag sorts before this, and every agent after it.
+    (
+      select min(g.grantee)
+      from artifacts.grants g
+      where g.grantee > greatest(next_name.after, '/' collate "C")
+    ),
     (select min(t.agent_id) from agents.agent_tags t where t.agent_id > next_name.after),
     -- Every agent that ever had a peer or a rule.
     (select min(v.agent_id) from mesh.config_versions v where v.agent_id > next_name.after),
@@ -41,7 +46,7 @@ begin atomic
     )
     or exists (
       select from artifacts.grants g
-      where g.to_agent = holds_something.agent_id and g.live_until > now()
+      where g.grantee = holds_something.agent_id and g.live_until > now()
     )
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
@@ -199,7 +204,7 @@ begin
     agents.holds_something(read_agent.agent_id)
     or exists (select from agents.keys k where k.agent_id = read_agent.agent_id)
     or exists (select from artifacts.totals t where t.agent_id = read_agent.agent_id)
-    or exists (select from artifacts.grants g where g.to_agent = read_agent.agent_id)
+    or exists (select from artifacts.grants g where g.grantee = read_agent.agent_id)
     or exists (select from agents.agent_tags t where t.agent_id = read_agent.agent_id)
     or exists (select from mesh.config_versions v where v.agent_id = read_agent.agent_id)
     or exists (select from agents.usage u where u.agent_id = read_agent.agent_id)
@@ -218,13 +223,8 @@ begin
       ) given
     ),
     'grants_received', (
-      select count(*)
-      from (
-        select from artifacts.grants g
-        where g.to_agent = read_agent.agent_id and g.live_until > counted_at
-        order by g.to_agent, g.live_until
-        limit 1000
-      ) received
+      select cardinality(artifacts.live_grant_ids(h.grantees, null, '{}', 1000))
+      from artifacts.grantees_of(read_agent.agent_id, null) h
     ),
     'keys', agents.newest_keys(read_agent.agent_id, with_revoked => true),
     'blocked_senders', (
@@ -252,6 +252,7 @@ comment on function public.read_agent(text, integer, integer) is
   'One agent: the fields of list_agents except keys, and {grants_given, grants_received, keys: '
   '[{key_id, label | null, state: live | expired | revoked, created_at, expires_at | null, '
   'revoked_at | null, last_used_at | null}], blocked_senders: [agent_id], peer: in the form of '
-  'list_peers, with the same parameters | null}. Live grants are counted up to a thousand. keys '
+  'list_peers, with the same parameters | null}. Live grants are counted up to a thousand; those '
+  'received include grants to its tags. keys '
   'has at most a hundred, those not revoked first, and blocked_senders as many. Null: nothing '
   'names this agent.';

@@ -1,7 +1,7 @@
 -- Who may read what, as the operator sees it.
 
 create function artifacts.live_grants_after(
-  to_agent text,
+  grantees text[],
   after_live_until timestamptz,
   after_grant_id text,
   max_entries integer
@@ -9,16 +9,25 @@ create function artifacts.live_grants_after(
 language plpgsql
 stable
 set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
-  if live_grants_after.to_agent is not null then
+  if live_grants_after.grantees is not null then
     return query
       select g.*
-      from artifacts.grants g
-      where g.to_agent = live_grants_after.to_agent
-        and g.live_until >= live_grants_after.after_live_until
-        and (g.live_until, g.grant_id) > (live_grants_after.after_live_until, live_grants_after.after_grant_id)
-      order by g.to_agent, g.live_until, g.grant_id
+      from unnest(live_grants_after.grantees) as e (grantee)
+      cross join lateral (
+        select g.*
+        from artifacts.grants g
+        where g.grantee = e.grantee
+          and g.live_until >= live_grants_after.after_live_until
+          and (g.live_until, g.grant_id) > (live_grants_after.after_live_until, live_grants_after.after_grant_id)
+        order by g.grantee, g.live_until, g.grant_id
+        limit live_grants_after.max_entries
+      ) g
+      order by g.live_until, g.grant_id
       limit live_grants_after.max_entries;
   else
     return query
@@ -31,15 +40,17 @@ begin
   end if;
 end
 $$;
-comment on function artifacts.live_grants_after(text, timestamptz, text, integer) is
-  'Like given_grants, but from any agent: the next live grants, all or those to one agent.';
+comment on function artifacts.live_grants_after(text[], timestamptz, text, integer) is
+  'Like given_grants, but from any agent: the next live grants, all or those to these agents and tags.';
 
 create function public.list_all_grants(
   max_entries integer,
   after text default '',
   from_agent text default null,
   artifact_id text default null,
-  to_agent text default null
+  to_agent text default null,
+  to_tag text default null,
+  by_tags boolean default false
 ) returns json
 language plpgsql
 stable
@@ -51,6 +62,12 @@ declare
     list_all_grants.from_agent,
     (select a.agent_id from artifacts.artifacts a where a.artifact_id = list_all_grants.artifact_id)
   );
+  grantees constant text[] := case
+    when list_all_grants.to_agent is null and list_all_grants.to_tag is null then null
+    when list_all_grants.by_tags
+      then (select h.grantees from artifacts.grantees_of(list_all_grants.to_agent, null) h)
+    else array[artifacts.grantee(list_all_grants.to_agent, list_all_grants.to_tag)]
+  end;
   answer json;
 begin
   with page as (
@@ -59,14 +76,14 @@ begin
     cross join lateral (
       select g as given
       from artifacts.given_grants(
-        owner, list_all_grants.artifact_id, list_all_grants.to_agent,
+        owner, list_all_grants.artifact_id, grantees,
         p.after_live_until, p.after_grant_id, list_all_grants.max_entries
       ) g
       where owner is not null
       union all
       select g as given
       from artifacts.live_grants_after(
-        list_all_grants.to_agent, p.after_live_until, p.after_grant_id, list_all_grants.max_entries
+        grantees, p.after_live_until, p.after_grant_id, list_all_grants.max_entries
       ) g
       where owner is null and list_all_grants.artifact_id is null
     ) i
@@ -90,7 +107,8 @@ begin
   return answer;
 end
 $$;
-comment on function public.list_all_grants(integer, text, text, text, text) is
-  'The live grants from an agent, of an artifact, to an agent, or all, those that end first: '
-  '{found: [{grant_id, artifact_id, key, from_agent, to_agent | null, granted_at, expires_at, '
-  'max_downloads | null, downloads}], next: where the next page begins | null}.';
+comment on function public.list_all_grants(integer, text, text, text, text, text, boolean) is
+  'The live grants from an agent, of an artifact, to an agent (with by_tags: or to a tag that it '
+  'has now), to a tag, or all, those that end first: {found: [{grant_id, artifact_id, key, '
+  'from_agent, to_agent | null, to_tag, granted_at, expires_at, max_downloads | null, '
+  'downloads}], next: where the next page begins | null}. Only a grant to a tag has to_tag.';

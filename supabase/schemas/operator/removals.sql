@@ -22,7 +22,7 @@ begin
   ), recorded as (
     select agents.record_event(
       '{"kind": "operator"}', null, 'grant.revoked', r.to_agent, r.grant_id,
-      jsonb_build_object('artifact_id', r.artifact_id), r.from_agent
+      jsonb_build_object('artifact_id', r.artifact_id) || artifacts.tag_of_grant(r), r.from_agent
     )
     from revoked r
   )
@@ -47,8 +47,8 @@ begin
     (
       select g.grant_id
       from artifacts.grants g
-      where g.to_agent = end_grants.agent_id and g.live_until > checked_at
-      order by g.to_agent, g.live_until
+      where g.grantee = end_grants.agent_id and g.live_until > checked_at
+      order by g.grantee, g.live_until
       limit end_grants.max_entries
     )
     union

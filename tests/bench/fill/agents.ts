@@ -9,6 +9,8 @@ import {
   HOARDER,
   sha256,
   type Size,
+  TAGGED,
+  TAGS,
 } from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
 
@@ -47,6 +49,8 @@ export async function fillKeys(
       from generate_series(${from}::integer, ${to}::integer - 1) i
       cross join lateral (select 'peer-' || i) k (agent_id)`,
   );
+  await sql`
+    insert into agents.agent_tags (agent_id, tag) select ${TAGGED}, unnest(${TAGS}::text[])`;
   await fillEnrolled(sql, agents);
   for (const agentId of [...cast, ...hubs.map((hub) => hub.agentId)]) {
     await sql`

@@ -1,10 +1,21 @@
 /** Fills the tables of artifacts in bulk: what so many calls of the operations would leave. */
 import type postgres from "postgres";
-import { GRANTEE, HOARDER, LEASE, POPULAR, READER, REGISTRAR, RENAMER, type Size } from "./cast.ts";
+import {
+  GRANTEE,
+  HOARDER,
+  LEASE,
+  POPULAR,
+  READER,
+  REGISTRAR,
+  RENAMER,
+  type Size,
+  TAGS,
+} from "./cast.ts";
 import { fillInChunks } from "./chunks.ts";
 
 const LIVE_GRANTS = 10;
 const READER_GRANTS = 50;
+const GRANTS_PER_TAG = 40;
 
 /** Fills an empty database; `sql` is the superuser's. Triggers and foreign keys are passed over. */
 export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Promise<void> {
@@ -14,6 +25,7 @@ export async function fillArtifacts(sql: postgres.Sql, { artifacts }: Size): Pro
     fillEnded(sql, Math.ceil(artifacts / 10)),
     fillPending(sql, Math.ceil(artifacts / 20)),
     fillGrants(sql, artifacts),
+    fillGrantsToTags(sql, artifacts),
     fillBlockedSenders(sql, artifacts),
   ]);
   await fillDownloads(sql);
@@ -130,6 +142,23 @@ async function fillGrants(sql: postgres.Sql, ended: number): Promise<void> {
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 
+/** Live ones to each tag in turns, and as many as there are artifacts, which ended, to the first. */
+async function fillGrantsToTags(sql: postgres.Sql, ended: number): Promise<void> {
+  const live = TAGS.length * GRANTS_PER_TAG;
+  await fillInChunks(sql, ended + live, (transaction, { from, to }) =>
+    transaction`
+      insert into artifacts.grants (grant_id, artifact_id, from_agent, to_tag, token_hash,
+        granted_at, expires_at)
+      select 'grant_' || md5('tag ' || i), 'art_' || md5('artifact ' || 10 * (100 + i % ${live}::integer)),
+        'owner-' || (100 + i % ${live}::integer) / 10,
+        case when i < ${live}::integer then 'tag:crew-' || i % ${TAGS.length}::integer + 1 else ${TAGS[
+      0
+    ]!} end,
+        encode(sha256(convert_to('tag ' || i, 'UTF8')), 'hex'), now() - interval '8 days',
+        case when i < ${live}::integer then now() + interval '90 days' else now() - interval '1 day' end
+      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+}
+
 /** Of those that ended, and of every fourth live one, which gives five. */
 async function fillDownloads(sql: postgres.Sql): Promise<void> {
   await sql`
@@ -138,7 +167,7 @@ async function fillDownloads(sql: postgres.Sql): Promise<void> {
   await sql`
     insert into artifacts.grant_downloads (grant_id, max_downloads, downloads)
     select 'grant_' || md5('live ' || i), 5, 1
-    from generate_series(1, (select count(*) from artifacts.grants where live_until > now())::integer - 1, 4) i`;
+    from generate_series(1, (select count(*) from artifacts.grants where live_until > now() and to_tag is null)::integer - 1, 4) i`;
 }
 
 /** One of each peer, and one of the grantee, who never granted it anything. */

@@ -31,7 +31,23 @@ export const RENAMER = "renamer";
  */
 export const REGISTRAR = "registrar";
 
-export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR];
+/** Has as many tags as an agent can, each with live grants to it; more than one page looks at. */
+export const TAGGED = "tagged";
+
+export const CAST = [HOARDER, OWNER, GRANTEE, READER, RENAMER, REGISTRAR, TAGGED];
+
+/** The tags of that agent. Nearly all grants to the first one have ended. */
+export const TAGS = Array.from({ length: 32 }, (_, index) => `tag:crew-${index + 1}`);
+
+/** A live grant to a tag. */
+export function tagGrantIdOf(index: number): string {
+  return `grant_${md5(`tag ${index}`)}`;
+}
+
+/** The artifact that a live grant to a tag is of. */
+export function taggedArtifactIdOf(index: number): string {
+  return artifactIdOf(10 * (100 + index));
+}
 
 /** The hoarder's artifact that the grantee was given again and again. */
 export const POPULAR = 1;

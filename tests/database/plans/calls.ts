@@ -2,6 +2,7 @@
 import { MAINTENANCE_CALLS } from "./maintenance_calls.ts";
 import { MESH_CALLS } from "./mesh_calls.ts";
 import { OPERATOR_CALLS } from "./operator_calls.ts";
+import { TAG_CALLS } from "./tag_calls.ts";
 import { as, asUser, call, OPERATOR, PEER, type PlannedCall } from "./planned_call.ts";
 import {
   artifactIdOf,
@@ -298,6 +299,7 @@ export const CALLS: readonly PlannedCall[] = [
     bounds: { rows: 300, pages: 1000 },
   }),
   call("readmit_agent", { agent_id: HOARDER }),
+  ...TAG_CALLS,
   ...MAINTENANCE_CALLS,
   ...MESH_CALLS,
   ...OPERATOR_CALLS,

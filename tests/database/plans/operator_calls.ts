@@ -7,6 +7,8 @@ import {
   OWNER,
   POPULAR,
   RENAMER,
+  TAGGED,
+  TAGS,
 } from "../../bench/fill/cast.ts";
 import { call, HUB, PEER, type PlannedCall } from "./planned_call.ts";
 
@@ -99,6 +101,14 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
   call("list_all_grants", PAGE, { bounds: { rows: 1_000, pages: 2_000 } }),
   call("list_all_grants", { ...PAGE, to_agent: GRANTEE }, {
     circumstances: "to an agent beside those that ended",
+  }),
+  call("list_all_grants", { ...PAGE, to_tag: TAGS[0] }, {
+    circumstances: "to a tag beside grants that ended",
+    bounds: { rows: 1_000, pages: 2_000 },
+  }),
+  call("list_all_grants", { ...PAGE, to_agent: TAGGED, by_tags: true }, {
+    circumstances: "to an agent with 32 tags",
+    bounds: { rows: 2_500, pages: 5_000 },
   }),
   call("list_all_grants", { ...PAGE, from_agent: HOARDER }, {
     circumstances: "of an agent beside those that ended",

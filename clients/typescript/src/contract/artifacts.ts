@@ -10,11 +10,11 @@ export interface paths {
     post: operations["commit"];
   };
   "/grant": {
-    /** Give another agent, or anyone with the link, access to an artifact until a given time. */
+    /** Give another agent, every agent with a tag, or anyone with the link, access to an artifact until a given time. */
     post: operations["grant"];
   };
   "/revoke": {
-    /** End one grant, or every live grant of an artifact to an agent. */
+    /** End one grant, or every live grant of an artifact to an agent or to a tag. */
     post: operations["revoke"];
   };
   "/fetch": {
@@ -30,7 +30,7 @@ export interface paths {
     post: operations["grants"];
   };
   "/inbox": {
-    /** List the live grants to an agent, newest first. */
+    /** List the live grants to an agent and to its tags, newest first. */
     post: operations["inbox"];
   };
   "/inbox/block": {
@@ -253,8 +253,10 @@ export interface components {
       grant_id: string;
       /** @description Identifies the artifact. An artifact's content never changes. */
       artifact_id: string;
-      /** @description The agent that has access; null: anyone with the token. */
+      /** @description The agent that has access; null: every agent with `to_tag`, if that is there, otherwise anyone with the token. */
       to_agent: string | null;
+      /** @description The tag whose agents have access. Missing if the grant is not to a tag. */
+      to_tag?: string;
       /**
        * Format: date-time
        * @description When the grant expires.
@@ -292,8 +294,10 @@ export interface components {
       artifact_id: string;
       /** @description The file's name. */
       key: string;
-      /** @description The agent that has access; null: anyone with the token. */
+      /** @description The agent that has access; null: every agent with `to_tag`, if that is there, otherwise anyone with the token. */
       to_agent: string | null;
+      /** @description The tag whose agents have access. Missing if the grant is not to a tag. */
+      to_tag?: string;
       /**
        * Format: date-time
        * @description When it was granted.
@@ -411,8 +415,10 @@ export interface components {
       grant_id?: string;
       /** @description The agent that gave the grant. */
       from_agent?: string;
-      /** @description The agent that has access. Missing if the grant is for anyone with the token. */
+      /** @description The agent that has access. Missing if the grant is to a tag, or for anyone with the token. */
       to_agent?: string;
+      /** @description The tag whose agents have access. Only who gave the grant sees its events: the agents find it in their /inbox. */
+      to_tag?: string;
       /**
        * Format: date-time
        * @description When the grant expires.
@@ -518,12 +524,14 @@ export interface operations {
           artifact_id: string;
           /** @description The agent that gets access. Default: anyone with the token. */
           to_agent?: string;
+          /** @description In place of `to_agent`: every agent that has this tag gets access. */
+          to_tag?: string;
           /**
            * Format: date-time
            * @description When the grant expires.
            */
           expires_at: string;
-          /** @description How many downloads to allow; then 410 `grant_used_up`. Default: any number. */
+          /** @description How many downloads to allow, of all agents together; then 410 `grant_used_up`. Default: any number. */
           max_downloads?: number;
         };
       };
@@ -545,6 +553,8 @@ export interface operations {
           artifact_id?: string;
           /** @description The agent whose access ends. */
           to_agent?: string | null;
+          /** @description The tag whose agents lose this access. */
+          to_tag?: string | null;
           /** @description The grant's id, `grant_` and 32 hex digits. */
           grant_id?: string;
           /**
@@ -619,8 +629,10 @@ export interface operations {
           agent_id?: string;
           /** @description Only grants of this artifact. */
           artifact_id?: string;
-          /** @description Only grants to this agent. */
+          /** @description Only grants that name this agent. */
           to_agent?: string;
+          /** @description Only grants to this tag. */
+          to_tag?: string;
           /**
            * @description The page size.
            * @default 100

@@ -3,7 +3,7 @@ import { sentAgentId, sentTimestamp } from "../fields.ts";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 import { sha256Hex } from "../secrets.ts";
 import { enrol } from "./enrol.ts";
-import { agentName, enrolmentId, enrolmentKey, issuerToken, tag } from "./fields.ts";
+import { agentName, agentTag, enrolmentId, enrolmentKey, issuerToken } from "./fields.ts";
 
 const request = z.object({
   enrolment_key: enrolmentKey.optional(),
@@ -27,7 +27,10 @@ const response = z.object({
     examples: ["key_0c2d4e6f8a1b3c5d7e9f0a2b4c6d8e0f"],
   }),
   expires_at: sentTimestamp.meta({ description: "When the agent key ends." }),
-  tags: z.array(tag).meta({ description: "The tags of the agent.", examples: [["tag:builder"]] }),
+  tags: z.array(agentTag).meta({
+    description: "The tags of the agent.",
+    examples: [["tag:builder"]],
+  }),
   generation: z.int().min(1).max(2_147_483_647).meta({
     description: "How often the agent has enrolled. With the first use of the new key, the keys " +
       "of earlier generations end.",

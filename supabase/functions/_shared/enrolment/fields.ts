@@ -1,9 +1,8 @@
 /** The fields of enrolments, in requests and answers. */
 import * as z from "zod";
-import { agentId, isStorable, sentAgentId, sentTimestamp, TAG, timestamp } from "../fields.ts";
+import { agentId, isStorable, sentAgentId, sentTimestamp, tag, timestamp } from "../fields.ts";
 
-export const tag = z.string()
-  .regex(TAG, "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit.")
+export const agentTag = tag
   .meta({ description: "A tag of an agent.", examples: ["tag:builder"] });
 
 export const enrolmentId = z.string()
@@ -100,7 +99,7 @@ const RULES = {
   }),
 };
 
-const tags = z.array(tag).max(32, "Must be at most 32 tags.");
+const tags = z.array(agentTag).max(32, "Must be at most 32 tags.");
 
 /** What /enrolment/put takes. Whether a trust is safe to make, the verification's rules say. */
 export const newEnrolment = z.strictObject({

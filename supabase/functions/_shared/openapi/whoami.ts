@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { sentAgentId, sentTimestamp, TAG } from "../fields.ts";
+import { sentAgentId, sentTimestamp } from "../fields.ts";
+import { TAG } from "../named_ids.ts";
 import type { Components } from "./components.ts";
 import { errorResponses, jsonResponse } from "./responses.ts";
 

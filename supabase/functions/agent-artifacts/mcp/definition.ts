@@ -40,7 +40,8 @@ export const mcp: McpDefinition = {
     "/grant": grantTool,
     "/revoke": {
       name: "revoke",
-      summary: "End one grant (`grant_id`), or an agent's access (`artifact_id` and `to_agent`).",
+      summary:
+        "End one grant (`grant_id`), or an agent's access (`artifact_id` and `to_agent` or `to_tag`).",
       description: "A download URL that was issued earlier works until it expires.",
       // It may be sent, as a part of what /grant answered with, and is ignored.
       hidden: ["expires_at"],

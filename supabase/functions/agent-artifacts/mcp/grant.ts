@@ -32,7 +32,8 @@ function withEnd(given: object, expires_in_days: number | undefined): object {
 /** /grant, whose token is a secret that most conversations have no use for. */
 export const grantTool = defineTool({
   name: "grant",
-  summary: "Give another agent access to an artifact. It finds the grant in its inbox.",
+  summary: "Give another agent, or every agent with a tag, access to an artifact. They find the " +
+    "grant in their inboxes.",
   description: "",
   additions: z.object({
     expires_in_days: expiresInDays,
@@ -42,8 +43,8 @@ export const grantTool = defineTool({
   }),
   dispensable: ["expires_at"],
   async call({ run }, { given, added: { show_token, expires_in_days } }) {
-    if (!show_token && !("to_agent" in given)) {
-      const message = "Required, unless show_token is true.";
+    if (!show_token && !("to_agent" in given) && !("to_tag" in given)) {
+      const message = "Required, unless to_tag is sent or show_token is true.";
       throw new ServiceError("invalid_request", {
         details: { issues: [{ path: "to_agent", message }] },
       });
@@ -60,13 +61,12 @@ export const linkTool = defineTool({
   description: "Anyone who has the URL, or reads this conversation, has the file.",
   additions: z.object({ expires_in_days: expiresInDays }),
   dispensable: ["expires_at"],
-  hidden: ["to_agent"],
+  hidden: ["to_agent", "to_tag"],
   async call({ run, urlOf }, { given, added: { expires_in_days } }) {
-    if ("to_agent" in given) {
+    const path = ["to_agent", "to_tag"].find((field) => field in given);
+    if (path !== undefined) {
       const message = "A link is for a person. Use grant for an agent.";
-      throw new ServiceError("invalid_request", {
-        details: { issues: [{ path: "to_agent", message }] },
-      });
+      throw new ServiceError("invalid_request", { details: { issues: [{ path, message }] } });
     }
     const { token, grant_id, expires_at } = await run<Granted>(
       "/grant",

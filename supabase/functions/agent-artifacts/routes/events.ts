@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createEventsOperation } from "../../_shared/events.ts";
 import type { Operation, Platform } from "../../_shared/operations/operation.ts";
-import { sentAgentId, sentTimestamp } from "../../_shared/fields.ts";
+import { sentAgentId, sentTimestamp, tag } from "../../_shared/fields.ts";
 import {
   ARTIFACT_ID_EXAMPLE,
   sentArtifactId,
@@ -38,7 +38,11 @@ export function createOperation(platform: Platform): Operation {
       from_agent: sentAgentId.optional().meta({ description: "The agent that gave the grant." }),
       to_agent: sentAgentId.optional().meta({
         description:
-          "The agent that has access. Missing if the grant is for anyone with the token.",
+          "The agent that has access. Missing if the grant is to a tag, or for anyone with the token.",
+      }),
+      to_tag: tag.optional().meta({
+        description: "The tag whose agents have access. Only who gave the grant sees its events: " +
+          "the agents find it in their /inbox.",
       }),
       expires_at: sentExpiry.optional().meta({ description: "When the grant expires." }),
       max_downloads: z.int().min(1).optional()

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { agentId, timestamp } from "../../_shared/fields.ts";
+import { agentId, tag, timestamp } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -8,11 +8,14 @@ import {
 import { newGrantToken, newIdentifier, sha256Hex } from "../../_shared/secrets.ts";
 import {
   artifactId,
+  namesOneGrantee,
+  ONE_GRANTEE,
   sentArtifactId,
   sentExpiry,
   sentGrantee,
   sentGrantId,
   sentGrantToken,
+  sentTag,
 } from "../fields.ts";
 import type { ArtifactsSettings } from "../settings.ts";
 
@@ -20,6 +23,7 @@ const grantWithoutToken = z.object({
   grant_id: sentGrantId,
   artifact_id: sentArtifactId,
   to_agent: sentGrantee,
+  to_tag: sentTag,
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
 });
 
@@ -40,10 +44,13 @@ export function createOperation(
 ): Operation {
   return defineOperation({
     summary:
-      "Give another agent, or anyone with the link, access to an artifact until a given time.",
+      "Give another agent, every agent with a tag, or anyone with the link, access to an artifact " +
+      "until a given time.",
     description: "The agent finds the grant in its /inbox and opens it with its own agent key. " +
+      "With `to_tag`, so does every agent that has the tag at the moment of its request: an agent " +
+      "that gets the tag later has access from then on, and one that loses it has none any more. " +
       "The token gives access to somebody without an agent key: a program sends it to /fetch, a " +
-      "person opens the link /d/<token>. Without `to_agent`, the token is the only access.",
+      "person opens the link /d/<token>. Without `to_agent` and `to_tag`, the token is the only access.",
     tag: "Grants",
     callers: "the owner",
     effect: "adds",
@@ -54,11 +61,15 @@ export function createOperation(
         description: "The agent that gets access. Default: anyone with the token.",
         examples: ["builder"],
       }),
+      to_tag: tag.optional().meta({
+        description: "In place of `to_agent`: every agent that has this tag gets access.",
+      }),
       expires_at: timestamp.meta({ description: "When the grant expires." }),
       max_downloads: maxDownloads.optional().meta({
-        description: "How many downloads to allow; then 410 `grant_used_up`. Default: any number.",
+        description: "How many downloads to allow, of all agents together; then 410 " +
+          "`grant_used_up`. Default: any number.",
       }),
-    }),
+    }).refine(namesOneGrantee, ONE_GRANTEE),
     response,
     errors: ["artifact_not_found", "artifact_not_committed", "artifact_expired", "limit_exceeded"],
     async handle({ input, caller }) {
@@ -67,6 +78,7 @@ export function createOperation(
         caller,
         artifact_id: input.artifact_id,
         to_agent: input.to_agent ?? null,
+        to_tag: input.to_tag ?? null,
         expires_at: input.expires_at,
         max_downloads: input.max_downloads ?? null,
         grant_id: newIdentifier("grant_"),

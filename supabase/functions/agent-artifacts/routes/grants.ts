@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { agentId, limit, sentTimestamp, subject } from "../../_shared/fields.ts";
+import { agentId, limit, sentTimestamp, subject, tag } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
@@ -8,12 +8,15 @@ import {
 import {
   artifactId,
   CURSOR,
+  namesOneGrantee,
   nextCursor,
+  ONE_GRANTEE,
   sentArtifactId,
   sentExpiry,
   sentGrantee,
   sentGrantId,
   sentKey,
+  sentTag,
 } from "../fields.ts";
 
 const givenGrant = z.object({
@@ -21,6 +24,7 @@ const givenGrant = z.object({
   artifact_id: sentArtifactId,
   key: sentKey,
   to_agent: sentGrantee,
+  to_tag: sentTag,
   granted_at: sentTimestamp.meta({ description: "When it was granted." }),
   expires_at: sentExpiry.meta({ description: "When the grant expires." }),
   max_downloads: z.int().min(1).nullable()
@@ -48,13 +52,14 @@ export function createOperation({ relayDatabase }: Platform): Operation {
       artifact_id: artifactId.optional()
         .meta({ description: "Only grants of this artifact." }),
       to_agent: agentId.optional()
-        .meta({ description: "Only grants to this agent.", examples: ["builder"] }),
+        .meta({ description: "Only grants that name this agent.", examples: ["builder"] }),
+      to_tag: tag.optional().meta({ description: "Only grants to this tag." }),
       limit,
       cursor: z.string()
         // The end of the grant that the page before ended with, in microseconds, and its id.
         .regex(/^[0-9]{1,18}\.grant_[0-9a-f]{32}$/, "Must be the next_cursor of an earlier answer.")
         .optional().meta(CURSOR),
-    }),
+    }).refine(namesOneGrantee, ONE_GRANTEE),
     response,
     errors: [],
     handle({ input, caller }) {
@@ -63,6 +68,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
         agent_id: input.agent_id ?? null,
         artifact_id: input.artifact_id ?? null,
         to_agent: input.to_agent ?? null,
+        to_tag: input.to_tag ?? null,
         max_entries: input.limit,
         cursor: input.cursor ?? null,
       });

@@ -1,11 +1,18 @@
 import * as z from "zod";
-import { agentId, timestamp } from "../../_shared/fields.ts";
+import { agentId, tag, timestamp } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { ARTIFACT_ID_EXAMPLE, artifactId, grantId, sentGrantId } from "../fields.ts";
+import {
+  ARTIFACT_ID_EXAMPLE,
+  artifactId,
+  grantId,
+  namesOneGrantee,
+  ONE_GRANTEE,
+  sentGrantId,
+} from "../fields.ts";
 
 const REQUIRED_WITHOUT_GRANT_ID = {
   message: "Required, unless grant_id is given.",
@@ -17,6 +24,7 @@ const request = z.object({
   artifact_id: artifactId.optional(),
   // Null as in the answer of /grant, for anyone with the token.
   to_agent: agentId.nullish().meta({ description: "The agent whose access ends." }),
+  to_tag: tag.nullish().meta({ description: "The tag whose agents lose this access." }),
   grant_id: grantId.optional(),
   // Taken so that the request of /grant can be sent as it is; it narrows nothing.
   expires_at: timestamp.optional().meta({ description: "Ignored." }),
@@ -25,10 +33,11 @@ const request = z.object({
     path: ["artifact_id"],
     ...REQUIRED_WITHOUT_GRANT_ID,
   })
-  .refine((input) => input.grant_id !== undefined || (input.to_agent ?? null) !== null, {
-    path: ["to_agent"],
-    ...REQUIRED_WITHOUT_GRANT_ID,
-  });
+  .refine(
+    ({ grant_id, to_agent, to_tag }) => (grant_id ?? to_agent ?? to_tag ?? null) !== null,
+    { path: ["to_agent"], ...REQUIRED_WITHOUT_GRANT_ID },
+  )
+  .refine(namesOneGrantee, ONE_GRANTEE);
 
 const response = z.object({
   revoked: z.int().min(0).meta({ description: "How many grants this call ended.", examples: [1] }),
@@ -37,8 +46,9 @@ const response = z.object({
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
-    summary: "End one grant, or every live grant of an artifact to an agent.",
-    description: "Send `artifact_id` and `to_agent`, or `grant_id` alone. Later requests are " +
+    summary: "End one grant, or every live grant of an artifact to an agent or to a tag.",
+    description:
+      "Send `artifact_id` and `to_agent` or `to_tag`, or `grant_id` alone. Later requests are " +
       "refused. A download URL that was issued earlier works until it expires.",
     tag: "Grants",
     callers: "the owner",
@@ -53,6 +63,7 @@ export function createOperation({ relayDatabase }: Platform): Operation {
         caller,
         artifact_id: input.artifact_id ?? null,
         to_agent: input.to_agent ?? null,
+        to_tag: input.to_tag ?? null,
         grant_id: input.grant_id ?? null,
       });
     },

@@ -3,7 +3,7 @@
 create function artifacts.given_grants(
   agent_id text,
   artifact_id text,
-  to_agent text,
+  grantees text[],
   after_live_until timestamptz,
   after_grant_id text,
   max_entries integer
@@ -11,6 +11,9 @@ create function artifacts.given_grants(
 language plpgsql
 stable
 set search_path = ''
+-- As in grant_ids_since.
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
 begin
   -- Each is a range of an index that has the live grants apart from those that ended.
@@ -22,18 +25,24 @@ begin
         and g.live_until >= given_grants.after_live_until
         and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
         and g.from_agent = given_grants.agent_id
-        and (given_grants.to_agent is null or g.to_agent = given_grants.to_agent)
+        and (given_grants.grantees is null or g.grantee = any (given_grants.grantees))
       order by g.artifact_id, g.live_until, g.grant_id
       limit given_grants.max_entries;
-  elsif given_grants.to_agent is not null then
+  elsif given_grants.grantees is not null then
     return query
       select g.*
-      from artifacts.grants g
-      where g.to_agent = given_grants.to_agent
-        and g.from_agent = given_grants.agent_id
-        and g.live_until >= given_grants.after_live_until
-        and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
-      order by g.to_agent, g.from_agent, g.live_until, g.grant_id
+      from unnest(given_grants.grantees) as e (grantee)
+      cross join lateral (
+        select g.*
+        from artifacts.grants g
+        where g.grantee = e.grantee
+          and g.from_agent = given_grants.agent_id
+          and g.live_until >= given_grants.after_live_until
+          and (g.live_until, g.grant_id) > (given_grants.after_live_until, given_grants.after_grant_id)
+        order by g.grantee, g.from_agent, g.live_until, g.grant_id
+        limit given_grants.max_entries
+      ) g
+      order by g.live_until, g.grant_id
       limit given_grants.max_entries;
   else
     return query
@@ -46,9 +55,9 @@ begin
   end if;
 end
 $$;
-comment on function artifacts.given_grants(text, text, text, timestamptz, text, integer) is
+comment on function artifacts.given_grants(text, text, text[], timestamptz, text, integer) is
   'The next live grants that an agent gave, those that end first: all of them, those of one '
-  'artifact, or those to one agent.';
+  'artifact, or those to these agents and tags, a few.';
 
 create function artifacts.downloads_of(grant_id text)
 returns table (max_downloads integer, downloads bigint)
@@ -79,7 +88,7 @@ begin atomic
     'expires_at', agents.iso_timestamp((describe_grant.given).expires_at),
     'max_downloads', d.max_downloads,
     'downloads', d.downloads
-  )
+  ) || artifacts.tag_of_grant(describe_grant.given)
   from (
     select i.key, i.state, i.expires_at
     from artifacts.artifacts i
@@ -134,7 +143,8 @@ create function public.list_grants(
   artifact_id text,
   to_agent text,
   max_entries integer,
-  cursor text
+  cursor text,
+  to_tag text default null
 ) returns json
 language plpgsql
 stable
@@ -143,13 +153,17 @@ set search_path = ''
 as $$
 declare
   subject text := agents.subject_of(list_grants.caller, list_grants.agent_id);
+  -- Null: to whomever.
+  grantees constant text[] := array_remove(
+    array[artifacts.grantee(list_grants.to_agent, list_grants.to_tag)], null
+  );
   answer json;
 begin
   with walked as (
     select g as given, row_number() over (order by g.live_until, g.grant_id) as number
     from artifacts.read_position(list_grants.cursor) p
     cross join artifacts.given_grants(
-      subject, list_grants.artifact_id, list_grants.to_agent, p.after_live_until, p.after_grant_id,
+      subject, list_grants.artifact_id, nullif(grantees, '{}'), p.after_live_until, p.after_grant_id,
       -- One more than asked for tells whether there is a next page.
       list_grants.max_entries + 1
     ) g
@@ -171,7 +185,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.list_grants(jsonb, text, text, text, integer, text) is
+comment on function public.list_grants(jsonb, text, text, text, integer, text, text) is
   'The live grants that an agent has given, those that end first. Optionally only those of one '
-  'artifact or to one agent. A page may be short or empty before the last. Raises forbidden, '
+  'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises forbidden, '
   'invalid_request.';

@@ -74,7 +74,12 @@ begin
       where d.grant_id = g.grant_id
       limit 1
     ) d on true
-    where g.to_agent = use_grant.agent_id
+    where g.grantee = use_grant.agent_id
+      -- Where a grant is to a tag, and only there, the tags of the agent are read: now, under the
+      -- lock of its access, which a change of its tags waits for.
+      or g.to_tag is not null and g.to_tag in (
+        select t.tag from agents.agent_tags t where t.agent_id = use_grant.agent_id
+      )
     -- First what costs nothing, and the longest of it; then what ends first. In one order for
     -- everybody: a grant whose last download somebody else took stays locked.
     order by is_limited, case when d.max_downloads is null then g.live_until end desc,
@@ -95,8 +100,8 @@ begin
 end
 $$;
 comment on function artifacts.use_grant(text, text, timestamptz) is
-  'Chooses a grant of an artifact to an agent that is live after a given time. Returns when that '
-  'access ends and, if the grant has a download limit, the grant, with one more download counted. '
+  'Chooses a grant of an artifact to an agent, or to a tag of it, that is live after a given time. '
+  'Returns when that access ends and, if the grant has a download limit, the grant, with one more download counted. '
   'Raises artifact_not_found if there is no such grant, grant_used_up if none allows another '
   'download.';
 

@@ -58,7 +58,8 @@ create function public.grant_artifact(
   token_hash text,
   max_live_grants integer,
   max_ended_grants integer default 10000,
-  max_downloads integer default null
+  max_downloads integer default null,
+  to_tag text default null
 ) returns json
 language plpgsql
 volatile
@@ -93,12 +94,15 @@ begin
       detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
   end if;
 
-  insert into artifacts.grants (grant_id, artifact_id, from_agent, to_agent, token_hash, expires_at)
+  insert into artifacts.grants (
+    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at
+  )
   values (
     grant_artifact.grant_id,
     artifact.artifact_id,
     artifact.agent_id,
     grant_artifact.to_agent,
+    grant_artifact.to_tag,
     grant_artifact.token_hash,
     grant_artifact.expires_at
   )
@@ -116,32 +120,39 @@ begin
       'key', artifact.key,
       'expires_at', agents.iso_timestamp(granted.expires_at),
       'max_downloads', grant_artifact.max_downloads
-    )),
+    )) || artifacts.tag_of_grant(granted),
     granted.from_agent
   );
-  return json_build_object(
+  return jsonb_build_object(
     'grant_id', granted.grant_id,
     'artifact_id', granted.artifact_id,
     'to_agent', granted.to_agent,
     'expires_at', agents.iso_timestamp(granted.expires_at)
-  );
+  ) || artifacts.tag_of_grant(granted);
 end
 $$;
 comment on function public.grant_artifact(
-  jsonb, text, text, timestamptz, text, text, integer, integer, integer
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
 ) is
-  'Gives an agent (null: anyone with the token) access to an artifact until expires_at, for '
-  'max_downloads downloads (null: any number). Of the owner''s ended grants, the newest '
+  'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
+  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the owner''s ended grants, the newest '
   'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
   'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
 
-create function public.revoke_grants(caller jsonb, artifact_id text, to_agent text, grant_id text) returns json
+create function public.revoke_grants(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  grant_id text,
+  to_tag text default null
+) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
+  wanted_grantee constant text := artifacts.grantee(revoke_grants.to_agent, revoke_grants.to_tag);
   caller_agent text;
   checked_at timestamptz;
   live_ids text[];
@@ -157,7 +168,7 @@ begin
       where g.grant_id = revoke_grants.grant_id
         and (caller_agent is null or g.from_agent = caller_agent)
         and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
-        and (revoke_grants.to_agent is null or g.to_agent = revoke_grants.to_agent)
+        and (wanted_grantee is null or g.grantee = wanted_grantee)
     );
     if live_ids = '{}' then
       raise sqlstate 'PT404' using message = 'grant_not_found';
@@ -169,7 +180,7 @@ begin
     live_ids := array(
       select g.grant_id
       from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
-      where g.to_agent = revoke_grants.to_agent
+      where g.grantee = wanted_grantee
     );
   end if;
 
@@ -181,7 +192,7 @@ begin
   loop
     perform agents.record_event(
       revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_build_object('artifact_id', revoked.artifact_id), revoked.from_agent
+      jsonb_build_object('artifact_id', revoked.artifact_id) || artifacts.tag_of_grant(revoked), revoked.from_agent
     );
     revoked_ids := revoked_ids || revoked.grant_id;
   end loop;
@@ -189,6 +200,6 @@ begin
   return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
 end
 $$;
-comment on function public.revoke_grants(jsonb, text, text, text) is
-  'Revokes one grant by its id, or every live grant of an artifact to an agent. Idempotent. '
+comment on function public.revoke_grants(jsonb, text, text, text, text) is
+  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. Idempotent. '
   'Raises grant_not_found or artifact_not_found.';

@@ -1,18 +1,29 @@
--- Grants: access of one agent, or of anyone with the token, to one artifact, until the grant
--- expires or is revoked.
+-- Grants: access of one agent, of every agent with a tag, or of anyone with the token, to one
+-- artifact, until the grant expires or is revoked.
+
+create function artifacts.grantee(to_agent text, to_tag text) returns text
+language sql
+immutable
+-- No agent's identifier begins like this. An agent may be called tag:builder, too.
+return coalesce(to_agent, '#' || to_tag) collate "C";
+comment on function artifacts.grantee(text, text) is
+  'Under which name the indexes have the grants to an agent or to a tag; null: to neither.';
 
 create table artifacts.grants (
   grant_id text collate "C" primary key,
   artifact_id text collate "C" not null references artifacts.artifacts (artifact_id) on delete cascade,
   from_agent agents.agent_id not null,
   to_agent agents.agent_id,
+  to_tag agents.tag,
   token_hash text collate "C" not null,
   granted_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   revoked_at timestamptz,
   transaction_id xid8 not null default pg_current_xact_id(),
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
+  grantee text collate "C" generated always as (artifacts.grantee(to_agent, to_tag)) stored,
 
+  constraint a_grant_is_to_an_agent_or_to_a_tag check (to_agent is null or to_tag is null),
   constraint grant_id_is_well_formed check (
     length(grant_id) = 38 and grant_id ~ '^grant_[0-9a-f]*$'
   ),
@@ -20,27 +31,30 @@ create table artifacts.grants (
   constraint token_hash_is_unique unique (token_hash)
 );
 comment on table artifacts.grants is
-  'Access of one agent to one artifact until expires_at. Only the SHA-256 of the grant token is '
-  'stored.';
+  'Access of one agent, or of every agent with a tag, to one artifact until expires_at. Only the '
+  'SHA-256 of the grant token is stored.';
 comment on column artifacts.grants.to_agent is
-  'Null: anyone with the token; no agent has access with its agent key.';
+  'Null, and to_tag too: anyone with the token; no agent has access with its agent key.';
+comment on column artifacts.grants.to_tag is
+  'Every agent that has this tag at the moment of its request has access.';
+comment on column artifacts.grants.grantee is 'The agent or the tag, for the indexes.';
 comment on column artifacts.grants.from_agent is 'The owner of the artifact, which never changes.';
 comment on column artifacts.grants.live_until is
   'When it expires or was revoked. Rows of ended grants stay for 30 days; an index on this column '
   'skips them.';
 
-create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (to_agent);
+create index grants_by_artifact on artifacts.grants (artifact_id, live_until) include (grantee);
 -- Those by grantee have nothing of what is for anyone with the token.
-create index grants_by_grantee on artifacts.grants (to_agent, live_until, grant_id)
-  where to_agent is not null;
--- The order of /inbox.
-create index unrevoked_grants_by_grantee on artifacts.grants (to_agent, granted_at desc, grant_id desc)
-  where revoked_at is null and to_agent is not null;
+create index grants_by_grantee on artifacts.grants (grantee, live_until, grant_id)
+  where grantee is not null;
+-- The order of /inbox, backwards.
+create index unrevoked_grants_by_grantee on artifacts.grants (grantee, granted_at, grant_id)
+  where revoked_at is null and grantee is not null;
 -- What was granted since an inbox was last read, and what one agent granted to another.
-create index grants_by_grantee_and_transaction on artifacts.grants (to_agent, transaction_id)
-  where to_agent is not null;
-create index grants_by_grantee_and_granter on artifacts.grants (to_agent, from_agent, live_until)
-  where to_agent is not null;
+create index grants_by_grantee_and_transaction on artifacts.grants (grantee, transaction_id)
+  where grantee is not null;
+create index grants_by_grantee_and_granter on artifacts.grants (grantee, from_agent, live_until)
+  where grantee is not null;
 -- The order of /grants.
 create index grants_by_granter on artifacts.grants (from_agent, live_until, grant_id);
 -- Very many may end at one instant.
@@ -50,12 +64,22 @@ comment on column artifacts.grants.transaction_id is
   'Tells which grants were made since an earlier look: those that its snapshot did not see. Times '
   'cannot tell, because grants are not committed in the order of granted_at.';
 
+create function artifacts.tag_of_grant(given artifacts.grants) returns jsonb
+language sql
+stable
+-- Inlined.
+return case
+  when given.to_tag is null then jsonb '{}' else jsonb_build_object('to_tag', given.to_tag)
+end;
+comment on function artifacts.tag_of_grant(artifacts.grants) is
+  'What answers and events say of a grant to a tag, and of no other: {to_tag}.';
+
 create function artifacts.live_grants(artifact_id text, instant timestamptz)
-returns table (grant_id text, to_agent agents.agent_id, live_until timestamptz)
+returns table (grant_id text, grantee text, to_tag text, live_until timestamptz)
 language sql
 stable
 begin atomic
-  select g.grant_id, g.to_agent, g.live_until
+  select g.grant_id, g.grantee, g.to_tag::text, g.live_until
   from artifacts.grants g
   -- One range of grants_by_artifact, written so that no other index is searched for it: for
   -- live_until alone the planner might take grants_by_end, which has the grants of all artifacts.

@@ -1,134 +1,4 @@
--- Grants to an agent.
-
-create function artifacts.shown_senders(agent_id text, blocked text[]) returns text[]
-language sql
-stable
-set search_path = ''
-as $$
-  -- One look into the index per sender, however many grants each has made.
-  with recursive senders (from_agent) as (
-    select min(g.from_agent) from artifacts.grants g where g.to_agent = shown_senders.agent_id
-    union all
-    select (
-      select min(g.from_agent)
-      from artifacts.grants g
-      where g.to_agent = shown_senders.agent_id and g.from_agent > s.from_agent
-    )
-    from senders s
-    where s.from_agent is not null
-  )
-  select coalesce(array_agg(s.from_agent), '{}')
-  from senders s
-  where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked)
-$$;
-comment on function artifacts.shown_senders(text, text[]) is
-  'The agents that have granted something to an agent, except blocked ones.';
-
-create function artifacts.live_grant_ids(
-  agent_id text,
-  senders text[],
-  since pg_snapshot,
-  max_entries integer
-) returns text[]
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  if live_grant_ids.since is not null then
-    return array(
-      select g.grant_id
-      from artifacts.grants g
-      where g.to_agent = live_grant_ids.agent_id
-        and g.transaction_id >= pg_snapshot_xmin(live_grant_ids.since)
-      order by g.to_agent, g.transaction_id
-      limit live_grant_ids.max_entries
-    );
-  elsif live_grant_ids.senders is not null then
-    return array(
-      select g.grant_id
-      from unnest(live_grant_ids.senders) as s (from_agent)
-      cross join lateral (
-        select g.grant_id
-        from artifacts.grants g
-        where g.to_agent = live_grant_ids.agent_id and g.from_agent = s.from_agent and g.live_until > now()
-        order by g.to_agent, g.from_agent, g.live_until
-        limit live_grant_ids.max_entries
-      ) g
-      limit live_grant_ids.max_entries
-    );
-  end if;
-  return array(
-    select g.grant_id
-    from artifacts.grants g
-    where g.to_agent = live_grant_ids.agent_id and g.live_until > now()
-    order by g.to_agent, g.live_until
-    limit live_grant_ids.max_entries
-  );
-end
-$$;
-comment on function artifacts.live_grant_ids(text, text[], pg_snapshot, integer) is
-  'A bounded number of grants to an agent: those made since a snapshot, which may have ended; '
-  'otherwise the live ones of these senders; otherwise all live ones. Fewer than max_entries: '
-  'there are no more. An index skips ended grants, however many there are.';
-
-create function artifacts.inbox_entries(
-  agent_id text,
-  from_agent text,
-  since pg_snapshot,
-  max_entries integer,
-  after_granted_at timestamptz,
-  after_grant_id text
-) returns table (grant_id text, granted_at timestamptz, is_shown boolean)
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  -- The most that one page looks at.
-  entries_per_page constant integer := inbox_entries.max_entries + 1000;
-  blocked text[] := artifacts.senders_blocked_by(inbox_entries.agent_id);
-  senders text[] := case
-    when inbox_entries.from_agent is not null then array[inbox_entries.from_agent]
-    when inbox_entries.since is null and blocked <> '{}'
-      then artifacts.shown_senders(inbox_entries.agent_id, blocked)
-  end;
-  -- Few agents have more live grants than that.
-  ids text[] := artifacts.live_grant_ids(
-    inbox_entries.agent_id, senders, inbox_entries.since, entries_per_page
-  );
-begin
-  if cardinality(ids) = entries_per_page then
-    ids := array(
-      select g.grant_id
-      from artifacts.grants g
-      where g.to_agent = inbox_entries.agent_id
-        and g.revoked_at is null
-        and (
-          inbox_entries.after_grant_id is null
-          or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
-        )
-      order by g.granted_at desc, g.grant_id desc
-      limit entries_per_page
-    );
-  end if;
-  return query
-    select g.grant_id, g.granted_at,
-      g.live_until > now()
-        and (senders is null or g.from_agent = any (senders))
-        and g.from_agent <> all (blocked)
-        and (inbox_entries.since is null or not pg_visible_in_snapshot(g.transaction_id, inbox_entries.since))
-    from artifacts.grants g
-    where g.grant_id = any (ids)
-      and (
-        inbox_entries.after_grant_id is null
-        or (g.granted_at, g.grant_id) < (inbox_entries.after_granted_at, inbox_entries.after_grant_id)
-      );
-end
-$$;
-comment on function artifacts.inbox_entries(text, text, pg_snapshot, integer, timestamptz, text) is
-  'A bounded number of grants to an agent, in no order; the next page is among them. If there may '
-  'be more, it returns max_entries + 1000, and the inbox may have to hide some.';
+-- Grants to an agent: those that name it, and those to a tag that it has now.
 
 create function artifacts.parse_inbox_position(position_text text) returns pg_snapshot
 language plpgsql
@@ -186,7 +56,9 @@ begin
   if list_inbox.after_grant_id is not null then
     select g.granted_at into after_granted_at
     from artifacts.grants g
-    where g.grant_id = list_inbox.after_grant_id and g.to_agent = subject;
+    where g.grant_id = list_inbox.after_grant_id
+      -- The agent may have lost the tag since the page before. Only the time is taken.
+      and (g.grantee = subject or g.to_tag is not null);
     -- A restore has lost the grant, or it was forgotten.
     if not found then
       perform agents.expire_position('cursor');
@@ -268,7 +140,8 @@ begin
 end
 $$;
 comment on function public.list_inbox(jsonb, text, integer, text, text, text) is
-  'The live grants to an agent that allow another download, newest first, after the last grant of '
-  'an earlier page; never a token. from_agent: only those of one sender. after, the latest of an '
-  'earlier answer: only those made since. A page may be short or empty before the last. Raises '
+  'The live grants to an agent and its tags that allow another download, newest first, after the '
+  'last grant of an earlier page; never a token. from_agent: only those of one sender. after, the '
+  'latest of an earlier answer: only those made since, and those to a tag that the agent was given '
+  'since. A page may be short or empty before the last. Raises '
   'forbidden, invalid_request, position_expired.';

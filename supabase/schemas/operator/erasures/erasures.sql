@@ -41,7 +41,7 @@ as $$
       from (
         (select from artifacts.grants g where g.from_agent = name order by g.from_agent, g.live_until limit 10000)
         union all
-        (select from artifacts.grants g where g.to_agent = name order by g.to_agent, g.live_until limit 10000)
+        (select from artifacts.grants g where g.grantee = name order by g.grantee, g.live_until limit 10000)
       ) g
     ),
     'peer', (select count(*) from mesh.peers p where p.agent_id = name),
@@ -142,8 +142,8 @@ declare
     (select g.grant_id from artifacts.grants g where g.from_agent = name
       order by g.from_agent, g.live_until limit max_entries)
     union
-    (select g.grant_id from artifacts.grants g where g.to_agent = name
-      order by g.to_agent, g.live_until limit max_entries)
+    (select g.grant_id from artifacts.grants g where g.grantee = name
+      order by g.grantee, g.live_until limit max_entries)
   );
   erased integer;
   most integer := 0;

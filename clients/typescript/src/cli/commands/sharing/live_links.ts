@@ -11,7 +11,7 @@ export async function* liveLinks(
 ): AsyncGenerator<GivenGrant, void, undefined> {
   for await (const grant of files.grants()) {
     // A grant for nobody in particular is a link's.
-    if (grant.to_agent !== null) continue;
+    if (grant.to_agent !== null || grant.to_tag !== undefined) continue;
     const names = [grant.grant_id, grant.artifact_id, grant.key];
     if (named === undefined || names.includes(named)) yield grant;
   }

@@ -7,7 +7,7 @@ import {
   type Json,
   operatorRpc,
   send,
-} from "./client.ts";
+} from "../client.ts";
 
 Deno.test.afterEach(endCreatedAgents);
 
