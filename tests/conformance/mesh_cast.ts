@@ -15,6 +15,7 @@ import {
 
 export interface Peer {
   readonly agent_id: string;
+  readonly name: string;
   readonly pubkey: string;
   readonly endpoint: string | null;
   readonly addresses: readonly [string, string];

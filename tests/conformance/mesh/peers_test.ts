@@ -29,6 +29,7 @@ meshTest(
       "agent_id",
       "endpoint",
       "last_seen",
+      "name",
       "online",
       "pubkey",
       "registered_at",

@@ -68,6 +68,8 @@ export interface components {
     Peer: {
       /** @description The agent that this peer belongs to. */
       agent_id: string;
+      /** @description The peer's name in the mesh: a DNS label that no other peer has. */
+      name: string;
       /** @description The agent's WireGuard public key. */
       pubkey: string;
       /** @description Where the agent listens, as `<host>:<port>`; null: other hosts cannot reach it. */
@@ -174,6 +176,8 @@ export interface components {
     VisiblePeer: {
       /** @description The agent that this peer belongs to. */
       agent_id: string;
+      /** @description The peer's name in the mesh: a DNS label that no other peer has. */
+      name: string;
       /** @description The agent's WireGuard public key. */
       pubkey: string;
       /** @description Where the agent listens, as `<host>:<port>`; null: other hosts cannot reach it. */
