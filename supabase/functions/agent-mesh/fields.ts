@@ -102,6 +102,10 @@ export const peer = z.object({
   endpoint: sentEndpoint.nullable().meta({
     description: "Where the agent listens, as `<host>:<port>`; null: other hosts cannot reach it.",
   }),
+  endpoints: z.array(sentEndpoint).meta({
+    description: "Everywhere the agent listens, in the order in which to try them. The first is " +
+      "`endpoint`.",
+  }),
   addresses: z.array(z.string().meta({ pattern: "^[0-9a-f:.]{2,45}$" })).meta({
     description: "The peer's tunnel addresses: one IPv4, one IPv6.",
     examples: [["10.213.0.1", "fd5a:3c1e:94b7::1"]],

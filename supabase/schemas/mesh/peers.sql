@@ -39,7 +39,8 @@ create table mesh.peers (
   agent_id agents.agent_id primary key,
   dns_label text collate "C" not null generated always as (mesh.name_of(agent_id)) stored,
   pubkey text collate "C" not null,
-  endpoint text collate "C",
+  endpoint mesh.endpoint,
+  further_endpoints mesh.endpoint[] not null default '{}',
   listen_port integer,
   effective_listen_port integer generated always as (
     coalesce(listen_port, substring(endpoint from '[0-9]+$')::integer)
@@ -54,21 +55,28 @@ create table mesh.peers (
   constraint pubkey_is_unique unique (pubkey),
   constraint name_is_unique unique (dns_label),
   constraint name_is_a_dns_label check (dns_label ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'),
-  constraint endpoint_is_a_host_and_a_port check (
-    endpoint ~ '^(\[[0-9a-f:]+\]|[0-9a-z.-]{1,253}):[1-9][0-9]{0,4}$'
-  ),
+  constraint a_peer_has_at_most_four_endpoints check (cardinality(further_endpoints) <= 3),
+  constraint further_endpoints_follow_the_first check (endpoint is not null or further_endpoints = '{}'),
   constraint listen_port_is_a_port check (listen_port between 1 and 65535)
 );
 comment on table mesh.peers is 'An agent''s registration in the mesh.';
 comment on column mesh.peers.dns_label is
   'The peer''s name, under which its neighbours reach it.';
 comment on column mesh.peers.endpoint is
-  'host:port, as normalized by the function''s parser; null: not reachable from outside.';
+  'Where the peer listens; null: not reachable from outside.';
+comment on column mesh.peers.further_endpoints is
+  'Where it listens too, in the order in which others shall try them.';
 comment on column mesh.peers.effective_listen_port is
   'The port that the agent''s own configuration listens on; null: any port.';
 
 -- Peers that say the same endpoint.
 create index peers_by_endpoint on mesh.peers (endpoint, agent_id);
+
+create function mesh.endpoints_of(peer mesh.peers) returns text[]
+language sql
+immutable
+return array_remove((endpoints_of.peer).endpoint::text || (endpoints_of.peer).further_endpoints::text[], null);
+comment on function mesh.endpoints_of(mesh.peers) is 'Where a peer listens, the first one first.';
 
 create table mesh.liveness (
   agent_id agents.agent_id primary key,
@@ -115,6 +123,7 @@ create function mesh.map_entry(
   name text,
   pubkey text,
   endpoint text,
+  endpoints text[],
   addresses text[],
   last_seen text,
   online boolean,
@@ -131,6 +140,7 @@ begin atomic
     (map_entry.peer).dns_label,
     (map_entry.peer).pubkey,
     (map_entry.peer).endpoint,
+    mesh.endpoints_of(map_entry.peer),
     array[host((map_entry.lease).ipv4), host((map_entry.lease).ipv6)],
     agents.iso_timestamp((map_entry.liveness).last_seen),
     -- As mesh.is_online, written out for a map of thousands.

@@ -28,6 +28,7 @@ meshTest(
       "addresses",
       "agent_id",
       "endpoint",
+      "endpoints",
       "last_seen",
       "name",
       "online",
@@ -71,6 +72,7 @@ meshTest(
     assert.deepEqual(withoutEndpoint, {
       ...after,
       endpoint: null,
+      endpoints: [],
       updated_at: withoutEndpoint.updated_at,
     });
   },
