@@ -5701,14 +5701,113 @@ comment on function mesh.lease_addresses(text) is
   'Gives an agent its addresses: its previous ones; otherwise new ones; otherwise those unused '
   'for the longest time. The caller holds lock_addresses. Raises network_full.';
 
+-- schemas/mesh/endpoints.sql
+
+-- Where peers listen.
+
+create domain mesh.endpoint as text collate "C"
+  constraint endpoint_is_a_host_and_a_port check (
+    value ~ '^(\[[0-9a-f:]+\]|[0-9a-z.-]{1,253}):[1-9][0-9]{0,4}$'
+  );
+comment on domain mesh.endpoint is 'host:port, as normalized by the function''s parser.';
+
+create function mesh.is_inside_the_mesh(endpoint_ip inet) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  -- The last 32 bits of these are an IPv4 address, in which they end: mapped (RFC 4291, 2.5.5.2),
+  -- compatible (2.5.5.1), and for a translator (RFC 6052).
+  prefix inet := (
+    select p.prefix
+    from unnest(array['::ffff:0.0.0.0', '::', '64:ff9b::']::inet[]) as p (prefix)
+    where is_inside_the_mesh.endpoint_ip <<= set_masklen(p.prefix, 96)
+  );
+  host inet := case
+    when prefix is not null then inet '0.0.0.0' + (is_inside_the_mesh.endpoint_ip - prefix)
+    else is_inside_the_mesh.endpoint_ip
+  end;
+begin
+  return exists (select from mesh.settings s where host <<= s.ipv4_network or host <<= s.ipv6_network);
+end
+$$;
+comment on function mesh.is_inside_the_mesh(inet) is
+  'Whether an address, or the IPv4 address in it, is in the mesh''s own networks; false for null.';
+
+create function mesh.refuse_endpoints_inside_the_mesh(endpoint_ip inet, further_endpoint_ips inet[]) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  field text := case
+    when mesh.is_inside_the_mesh(refuse_endpoints_inside_the_mesh.endpoint_ip) then 'endpoint'
+    when exists (
+      select from unnest(refuse_endpoints_inside_the_mesh.further_endpoint_ips) as f (ip)
+      where mesh.is_inside_the_mesh(f.ip)
+    ) then 'endpoints'
+  end;
+begin
+  if field is not null then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = json_build_object('issues', json_build_array(json_build_object(
+        'path', field,
+        'message', 'Must be reachable from other hosts: it lies inside the mesh, which cannot carry itself.'
+      )));
+  end if;
+end
+$$;
+comment on function mesh.refuse_endpoints_inside_the_mesh(inet, inet[]) is
+  'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
+  'encrypt its own ciphertext in a loop. DNS names are allowed: their address is null.';
+
 -- schemas/mesh/peers.sql
 
--- Peers, and when each was last seen.
+-- Peers, their names, and when each was last seen.
+
+create function mesh.name_of(agent_id text) returns text
+language sql
+immutable
+set search_path = ''
+as $$
+  select case
+    -- Most identifiers are names already.
+    when r.reduced = name_of.agent_id and not r.is_taken then r.reduced
+    -- 64 bits: an agent that could choose its identifier still finds none that gets the name of
+    -- another one.
+    else rtrim(left(r.reduced, 46), '-') || '-'
+      || left(encode(sha256(name_of.agent_id::bytea), 'hex'), 16)
+  end
+  from (
+    select n.reduced,
+      length(n.reduced) > 63
+        -- Programs take these for an address (RFC 6943, 3.1.1), or look them up by themselves, and
+        -- would find a neighbour there.
+        or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
+        or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
+        -- What a suffix makes of another identifier.
+        or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
+    from (
+      -- One hyphen in the place of several: `xn--` begins an encoded name (RFC 5890).
+      select rtrim(
+        regexp_replace(lower(name_of.agent_id collate "C"), '[^a-z0-9]+', '-', 'g'), '-'
+      ) as reduced
+    ) n
+  ) r
+$$;
+comment on function mesh.name_of(text) is
+  'The name of an agent in the mesh: a DNS label (RFC 1123). It is the identifier, if that is one; '
+  'otherwise what a label can hold of it, with a suffix of its hash. So two agents never have the '
+  'same name, and an agent has the same name at any time.';
 
 create table mesh.peers (
   agent_id agents.agent_id primary key,
+  dns_label text collate "C" not null generated always as (mesh.name_of(agent_id)) stored,
   pubkey text collate "C" not null,
-  endpoint text collate "C",
+  endpoint mesh.endpoint,
+  further_endpoints mesh.endpoint[] not null default '{}',
   listen_port integer,
   effective_listen_port integer generated always as (
     coalesce(listen_port, substring(endpoint from '[0-9]+$')::integer)
@@ -5721,19 +5820,30 @@ create table mesh.peers (
     length(pubkey) = 44 and pubkey ~ '^[A-Za-z0-9+/]*[AEIMQUYcgkosw048]=$'
   ),
   constraint pubkey_is_unique unique (pubkey),
-  constraint endpoint_is_a_host_and_a_port check (
-    endpoint ~ '^(\[[0-9a-f:]+\]|[0-9a-z.-]{1,253}):[1-9][0-9]{0,4}$'
-  ),
+  constraint name_is_unique unique (dns_label),
+  constraint name_is_a_dns_label check (dns_label ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'),
+  constraint a_peer_has_at_most_four_endpoints check (cardinality(further_endpoints) <= 3),
+  constraint further_endpoints_follow_the_first check (endpoint is not null or further_endpoints = '{}'),
   constraint listen_port_is_a_port check (listen_port between 1 and 65535)
 );
 comment on table mesh.peers is 'An agent''s registration in the mesh.';
+comment on column mesh.peers.dns_label is
+  'The peer''s name, under which its neighbours reach it.';
 comment on column mesh.peers.endpoint is
-  'host:port, as normalized by the function''s parser; null: not reachable from outside.';
+  'Where the peer listens; null: not reachable from outside.';
+comment on column mesh.peers.further_endpoints is
+  'Where it listens too, in the order in which others shall try them.';
 comment on column mesh.peers.effective_listen_port is
   'The port that the agent''s own configuration listens on; null: any port.';
 
 -- Peers that say the same endpoint.
 create index peers_by_endpoint on mesh.peers (endpoint, agent_id);
+
+create function mesh.endpoints_of(peer mesh.peers) returns text[]
+language sql
+immutable
+return array_remove((endpoints_of.peer).endpoint::text || (endpoints_of.peer).further_endpoints::text[], null);
+comment on function mesh.endpoints_of(mesh.peers) is 'Where a peer listens, the first one first.';
 
 create table mesh.liveness (
   agent_id agents.agent_id primary key,
@@ -5777,8 +5887,10 @@ create function mesh.map_entry(
   version_of_psk integer
 ) returns table (
   agent_id text,
+  name text,
   pubkey text,
   endpoint text,
+  endpoints text[],
   addresses text[],
   last_seen text,
   online boolean,
@@ -5792,8 +5904,10 @@ language sql
 stable
 begin atomic
   select (map_entry.peer).agent_id,
+    (map_entry.peer).dns_label,
     (map_entry.peer).pubkey,
     (map_entry.peer).endpoint,
+    mesh.endpoints_of(map_entry.peer),
     array[host((map_entry.lease).ipv4), host((map_entry.lease).ipv6)],
     agents.iso_timestamp((map_entry.liveness).last_seen),
     -- As mesh.is_online, written out for a map of thousands.
@@ -6843,35 +6957,6 @@ comment on function public.revoke_rule(jsonb, text, text, integer, text) is
 
 -- Registering peers, for the first time or again with other values.
 
-create function mesh.refuse_endpoint_inside_the_mesh(endpoint_ip inet) returns void
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  -- The last 32 bits of these are an IPv4 address, in which they end: mapped (RFC 4291, 2.5.5.2),
-  -- compatible (2.5.5.1), and for a translator (RFC 6052).
-  prefix inet := (
-    select p.prefix
-    from unnest(array['::ffff:0.0.0.0', '::', '64:ff9b::']::inet[]) as p (prefix)
-    where refuse_endpoint_inside_the_mesh.endpoint_ip <<= set_masklen(p.prefix, 96)
-  );
-  host inet := case
-    when prefix is not null then inet '0.0.0.0' + (refuse_endpoint_inside_the_mesh.endpoint_ip - prefix)
-    else refuse_endpoint_inside_the_mesh.endpoint_ip
-  end;
-begin
-  if exists (select from mesh.settings s where host <<= s.ipv4_network or host <<= s.ipv6_network) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "endpoint", "message": "Must be reachable from other hosts: it lies inside the mesh, which cannot carry itself."}]}';
-  end if;
-end
-$$;
-comment on function mesh.refuse_endpoint_inside_the_mesh(inet) is
-  'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
-  'encrypt its own ciphertext in a loop. A DNS name is allowed: its endpoint_ip is null.';
-
 create function mesh.has_another_holder(pubkey text, agent_id text) returns boolean
 language sql
 stable
@@ -6893,16 +6978,24 @@ comment on function mesh.has_another_holder(text, text) is
   'Whether a public key belongs to another agent, or did until its peer was removed within the '
   'last day. So neighbours, who know the key, cannot keep its agent from coming back with it.';
 
-create function mesh.add_peer(agent_id text, pubkey text, endpoint text, listen_port integer, visible_peers text[])
-returns void
+create function mesh.add_peer(
+  agent_id text,
+  pubkey text,
+  endpoint text,
+  further_endpoints text[],
+  listen_port integer,
+  visible_peers text[]
+) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
 begin
   perform mesh.lease_addresses(add_peer.agent_id);
-  insert into mesh.peers (agent_id, pubkey, endpoint, listen_port)
-  values (add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.listen_port);
+  insert into mesh.peers (agent_id, pubkey, endpoint, further_endpoints, listen_port)
+  values (
+    add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.further_endpoints, add_peer.listen_port
+  );
   insert into mesh.liveness (agent_id) values (add_peer.agent_id);
 
   insert into mesh.pairs (low_agent, high_agent)
@@ -6913,13 +7006,14 @@ begin
   perform mesh.raise_config_versions(add_peer.visible_peers || add_peer.agent_id);
 end
 $$;
-comment on function mesh.add_peer(text, text, text, integer, text[]) is
+comment on function mesh.add_peer(text, text, text, text[], integer, text[]) is
   'The first registration of an agent, or its first after a removal. Raises network_full.';
 
 create function mesh.update_peer(
   before mesh.peers,
   pubkey text,
   endpoint text,
+  further_endpoints text[],
   listen_port integer,
   visible_peers text[]
 ) returns void
@@ -6935,6 +7029,7 @@ begin
   update mesh.peers p
   set pubkey = update_peer.pubkey,
       endpoint = update_peer.endpoint,
+      further_endpoints = update_peer.further_endpoints,
       listen_port = update_peer.listen_port,
       updated_at = clock_timestamp()
   where p.agent_id = (update_peer.before).agent_id
@@ -6961,7 +7056,7 @@ begin
       changed_texts := changed_texts || after.agent_id::text;
     end if;
   end if;
-  if after.endpoint is distinct from (update_peer.before).endpoint then
+  if mesh.endpoints_of(after) <> mesh.endpoints_of(update_peer.before) then
     changed_texts := changed_texts || update_peer.visible_peers;
   end if;
   if after.effective_listen_port is distinct from (update_peer.before).effective_listen_port then
@@ -6970,7 +7065,7 @@ begin
   perform mesh.raise_config_versions(changed_texts);
 end
 $$;
-comment on function mesh.update_peer(mesh.peers, text, text, integer, text[]) is
+comment on function mesh.update_peer(mesh.peers, text, text, text[], integer, text[]) is
   'A later registration, with values that differ from the previous one.';
 
 create function public.register_peer(
@@ -6980,7 +7075,9 @@ create function public.register_peer(
   endpoint text,
   endpoint_ip inet,
   listen_port integer,
-  online_seconds integer
+  online_seconds integer,
+  further_endpoints text[] default '{}',
+  further_endpoint_ips inet[] default '{}'
 ) returns json
 language plpgsql
 volatile
@@ -7007,13 +7104,15 @@ begin
     -- Before the networks are read: they may be about to change, as long as there is no peer.
     perform mesh.lock_addresses();
     action := 'peer.registered';
-  elsif (before.pubkey, before.endpoint, before.listen_port)
-    is distinct from (register_peer.pubkey, register_peer.endpoint, register_peer.listen_port)
+  elsif (before.pubkey, before.endpoint::text, before.further_endpoints::text[], before.listen_port)
+    is distinct from (
+      register_peer.pubkey, register_peer.endpoint, register_peer.further_endpoints, register_peer.listen_port
+    )
   then
     action := 'peer.updated';
   end if;
 
-  perform mesh.refuse_endpoint_inside_the_mesh(register_peer.endpoint_ip);
+  perform mesh.refuse_endpoints_inside_the_mesh(register_peer.endpoint_ip, register_peer.further_endpoint_ips);
   -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
   -- for each other.
   if mesh.has_another_holder(register_peer.pubkey, register_peer.agent_id) then
@@ -7023,11 +7122,13 @@ begin
   begin
     if action = 'peer.registered' then
       perform mesh.add_peer(
-        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint, register_peer.listen_port, visible_peers
+        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint,
+        register_peer.further_endpoints, register_peer.listen_port, visible_peers
       );
     elsif action = 'peer.updated' then
       perform mesh.update_peer(
-        before, register_peer.pubkey, register_peer.endpoint, register_peer.listen_port, visible_peers
+        before, register_peer.pubkey, register_peer.endpoint,
+        register_peer.further_endpoints, register_peer.listen_port, visible_peers
       );
     end if;
   exception when unique_violation then
@@ -7060,9 +7161,9 @@ begin
   return answer;
 end
 $$;
-comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer) is
-  'Registers an agent''s peer, or updates it, and returns the peer object. endpoint is in '
-  'canonical form; endpoint_ip is its host, null for a DNS name. Raises forbidden, '
+comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
+  'Registers an agent''s peer, or updates it, and returns the peer object. Endpoints are in '
+  'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. Raises forbidden, '
   'invalid_request, pubkey_in_use, network_full.';
 
 create function public.remove_peer(caller jsonb, agent_id text) returns json
@@ -7261,6 +7362,7 @@ begin
             'agent_id', p.agent_id,
             'pubkey', p.pubkey,
             'endpoint', p.endpoint,
+            'further_endpoints', p.further_endpoints,
             'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
             'inbound_rules', coalesce(inbound.rules, '[]'),
             'psk_version', pair.psk_version,

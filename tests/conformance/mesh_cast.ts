@@ -15,8 +15,10 @@ import {
 
 export interface Peer {
   readonly agent_id: string;
+  readonly name: string;
   readonly pubkey: string;
   readonly endpoint: string | null;
+  readonly endpoints: readonly string[];
   readonly addresses: readonly [string, string];
   readonly last_seen: string | null;
   readonly online: boolean;
@@ -84,6 +86,7 @@ export function newPubkey(): string {
 interface Registration {
   readonly pubkey?: unknown;
   readonly endpoint?: unknown;
+  readonly endpoints?: unknown;
   readonly listen_port?: unknown;
 }
 

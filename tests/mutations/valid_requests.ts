@@ -86,6 +86,7 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
   return [
     by("/peer/register", {
       ...{ agent_id, pubkey: newPubkey(), endpoint: "203.0.113.7:51820", listen_port: 51_820 },
+      endpoints: ["203.0.113.7:51820", "[2001:db8::7]:51820"],
     }),
     by("/peer/heartbeat", { agent_id, config_version: 1 }),
     by("/events", { ...await eventsOf(one), types: ["peer.registered"] }),

@@ -67,6 +67,10 @@ function registrations(directory: string): fc.Arbitrary<Registration> {
     agent_id: spoil(agentIds),
     pubkey: spoil(key.map(encodeBase64)),
     endpoint: fc.option(spoil(endpoints)),
+    further_endpoints: fc.oneof(
+      { weight: 9, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.array(spoil(endpoints), { maxLength: 3 }) },
+    ),
     inbound_rules: fc.array(fc.record({ proto: spoil(protocols), port: ports }), { maxLength: 2 }),
   });
 }

@@ -89,11 +89,22 @@ export const sentEndpoint = z.string().meta({
   examples: ["203.0.113.7:51820"],
 });
 
+export const sentName = z.string().meta({
+  description: "The peer's name in the mesh: a DNS label that no other peer has.",
+  pattern: "^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$",
+  examples: ["builder"],
+});
+
 export const peer = z.object({
   agent_id: sentAgentId.meta({ description: "The agent that this peer belongs to." }),
+  name: sentName,
   pubkey: sentPubkey,
   endpoint: sentEndpoint.nullable().meta({
     description: "Where the agent listens, as `<host>:<port>`; null: other hosts cannot reach it.",
+  }),
+  endpoints: z.array(sentEndpoint).meta({
+    description: "Everywhere the agent listens, in the order in which to try them. The first is " +
+      "`endpoint`.",
   }),
   addresses: z.array(z.string().meta({ pattern: "^[0-9a-f:.]{2,45}$" })).meta({
     description: "The peer's tunnel addresses: one IPv4, one IPv6.",

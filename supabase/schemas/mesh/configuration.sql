@@ -139,6 +139,7 @@ begin
             'agent_id', p.agent_id,
             'pubkey', p.pubkey,
             'endpoint', p.endpoint,
+            'further_endpoints', p.further_endpoints,
             'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
             'inbound_rules', coalesce(inbound.rules, '[]'),
             'psk_version', pair.psk_version,

@@ -1,9 +1,46 @@
--- Peers, and when each was last seen.
+-- Peers, their names, and when each was last seen.
+
+create function mesh.name_of(agent_id text) returns text
+language sql
+immutable
+set search_path = ''
+as $$
+  select case
+    -- Most identifiers are names already.
+    when r.reduced = name_of.agent_id and not r.is_taken then r.reduced
+    -- 64 bits: an agent that could choose its identifier still finds none that gets the name of
+    -- another one.
+    else rtrim(left(r.reduced, 46), '-') || '-'
+      || left(encode(sha256(name_of.agent_id::bytea), 'hex'), 16)
+  end
+  from (
+    select n.reduced,
+      length(n.reduced) > 63
+        -- Programs take these for an address (RFC 6943, 3.1.1), or look them up by themselves, and
+        -- would find a neighbour there.
+        or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
+        or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
+        -- What a suffix makes of another identifier.
+        or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
+    from (
+      -- One hyphen in the place of several: `xn--` begins an encoded name (RFC 5890).
+      select rtrim(
+        regexp_replace(lower(name_of.agent_id collate "C"), '[^a-z0-9]+', '-', 'g'), '-'
+      ) as reduced
+    ) n
+  ) r
+$$;
+comment on function mesh.name_of(text) is
+  'The name of an agent in the mesh: a DNS label (RFC 1123). It is the identifier, if that is one; '
+  'otherwise what a label can hold of it, with a suffix of its hash. So two agents never have the '
+  'same name, and an agent has the same name at any time.';
 
 create table mesh.peers (
   agent_id agents.agent_id primary key,
+  dns_label text collate "C" not null generated always as (mesh.name_of(agent_id)) stored,
   pubkey text collate "C" not null,
-  endpoint text collate "C",
+  endpoint mesh.endpoint,
+  further_endpoints mesh.endpoint[] not null default '{}',
   listen_port integer,
   effective_listen_port integer generated always as (
     coalesce(listen_port, substring(endpoint from '[0-9]+$')::integer)
@@ -16,19 +53,30 @@ create table mesh.peers (
     length(pubkey) = 44 and pubkey ~ '^[A-Za-z0-9+/]*[AEIMQUYcgkosw048]=$'
   ),
   constraint pubkey_is_unique unique (pubkey),
-  constraint endpoint_is_a_host_and_a_port check (
-    endpoint ~ '^(\[[0-9a-f:]+\]|[0-9a-z.-]{1,253}):[1-9][0-9]{0,4}$'
-  ),
+  constraint name_is_unique unique (dns_label),
+  constraint name_is_a_dns_label check (dns_label ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'),
+  constraint a_peer_has_at_most_four_endpoints check (cardinality(further_endpoints) <= 3),
+  constraint further_endpoints_follow_the_first check (endpoint is not null or further_endpoints = '{}'),
   constraint listen_port_is_a_port check (listen_port between 1 and 65535)
 );
 comment on table mesh.peers is 'An agent''s registration in the mesh.';
+comment on column mesh.peers.dns_label is
+  'The peer''s name, under which its neighbours reach it.';
 comment on column mesh.peers.endpoint is
-  'host:port, as normalized by the function''s parser; null: not reachable from outside.';
+  'Where the peer listens; null: not reachable from outside.';
+comment on column mesh.peers.further_endpoints is
+  'Where it listens too, in the order in which others shall try them.';
 comment on column mesh.peers.effective_listen_port is
   'The port that the agent''s own configuration listens on; null: any port.';
 
 -- Peers that say the same endpoint.
 create index peers_by_endpoint on mesh.peers (endpoint, agent_id);
+
+create function mesh.endpoints_of(peer mesh.peers) returns text[]
+language sql
+immutable
+return array_remove((endpoints_of.peer).endpoint::text || (endpoints_of.peer).further_endpoints::text[], null);
+comment on function mesh.endpoints_of(mesh.peers) is 'Where a peer listens, the first one first.';
 
 create table mesh.liveness (
   agent_id agents.agent_id primary key,
@@ -72,8 +120,10 @@ create function mesh.map_entry(
   version_of_psk integer
 ) returns table (
   agent_id text,
+  name text,
   pubkey text,
   endpoint text,
+  endpoints text[],
   addresses text[],
   last_seen text,
   online boolean,
@@ -87,8 +137,10 @@ language sql
 stable
 begin atomic
   select (map_entry.peer).agent_id,
+    (map_entry.peer).dns_label,
     (map_entry.peer).pubkey,
     (map_entry.peer).endpoint,
+    mesh.endpoints_of(map_entry.peer),
     array[host((map_entry.lease).ipv4), host((map_entry.lease).ipv6)],
     agents.iso_timestamp((map_entry.liveness).last_seen),
     -- As mesh.is_online, written out for a map of thousands.

@@ -1,34 +1,5 @@
 -- Registering peers, for the first time or again with other values.
 
-create function mesh.refuse_endpoint_inside_the_mesh(endpoint_ip inet) returns void
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  -- The last 32 bits of these are an IPv4 address, in which they end: mapped (RFC 4291, 2.5.5.2),
-  -- compatible (2.5.5.1), and for a translator (RFC 6052).
-  prefix inet := (
-    select p.prefix
-    from unnest(array['::ffff:0.0.0.0', '::', '64:ff9b::']::inet[]) as p (prefix)
-    where refuse_endpoint_inside_the_mesh.endpoint_ip <<= set_masklen(p.prefix, 96)
-  );
-  host inet := case
-    when prefix is not null then inet '0.0.0.0' + (refuse_endpoint_inside_the_mesh.endpoint_ip - prefix)
-    else refuse_endpoint_inside_the_mesh.endpoint_ip
-  end;
-begin
-  if exists (select from mesh.settings s where host <<= s.ipv4_network or host <<= s.ipv6_network) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "endpoint", "message": "Must be reachable from other hosts: it lies inside the mesh, which cannot carry itself."}]}';
-  end if;
-end
-$$;
-comment on function mesh.refuse_endpoint_inside_the_mesh(inet) is
-  'Raises invalid_request for an endpoint in the mesh''s own networks: every neighbour would '
-  'encrypt its own ciphertext in a loop. A DNS name is allowed: its endpoint_ip is null.';
-
 create function mesh.has_another_holder(pubkey text, agent_id text) returns boolean
 language sql
 stable
@@ -50,16 +21,24 @@ comment on function mesh.has_another_holder(text, text) is
   'Whether a public key belongs to another agent, or did until its peer was removed within the '
   'last day. So neighbours, who know the key, cannot keep its agent from coming back with it.';
 
-create function mesh.add_peer(agent_id text, pubkey text, endpoint text, listen_port integer, visible_peers text[])
-returns void
+create function mesh.add_peer(
+  agent_id text,
+  pubkey text,
+  endpoint text,
+  further_endpoints text[],
+  listen_port integer,
+  visible_peers text[]
+) returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
 begin
   perform mesh.lease_addresses(add_peer.agent_id);
-  insert into mesh.peers (agent_id, pubkey, endpoint, listen_port)
-  values (add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.listen_port);
+  insert into mesh.peers (agent_id, pubkey, endpoint, further_endpoints, listen_port)
+  values (
+    add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.further_endpoints, add_peer.listen_port
+  );
   insert into mesh.liveness (agent_id) values (add_peer.agent_id);
 
   insert into mesh.pairs (low_agent, high_agent)
@@ -70,13 +49,14 @@ begin
   perform mesh.raise_config_versions(add_peer.visible_peers || add_peer.agent_id);
 end
 $$;
-comment on function mesh.add_peer(text, text, text, integer, text[]) is
+comment on function mesh.add_peer(text, text, text, text[], integer, text[]) is
   'The first registration of an agent, or its first after a removal. Raises network_full.';
 
 create function mesh.update_peer(
   before mesh.peers,
   pubkey text,
   endpoint text,
+  further_endpoints text[],
   listen_port integer,
   visible_peers text[]
 ) returns void
@@ -92,6 +72,7 @@ begin
   update mesh.peers p
   set pubkey = update_peer.pubkey,
       endpoint = update_peer.endpoint,
+      further_endpoints = update_peer.further_endpoints,
       listen_port = update_peer.listen_port,
       updated_at = clock_timestamp()
   where p.agent_id = (update_peer.before).agent_id
@@ -118,7 +99,7 @@ begin
       changed_texts := changed_texts || after.agent_id::text;
     end if;
   end if;
-  if after.endpoint is distinct from (update_peer.before).endpoint then
+  if mesh.endpoints_of(after) <> mesh.endpoints_of(update_peer.before) then
     changed_texts := changed_texts || update_peer.visible_peers;
   end if;
   if after.effective_listen_port is distinct from (update_peer.before).effective_listen_port then
@@ -127,7 +108,7 @@ begin
   perform mesh.raise_config_versions(changed_texts);
 end
 $$;
-comment on function mesh.update_peer(mesh.peers, text, text, integer, text[]) is
+comment on function mesh.update_peer(mesh.peers, text, text, text[], integer, text[]) is
   'A later registration, with values that differ from the previous one.';
 
 create function public.register_peer(
@@ -137,7 +118,9 @@ create function public.register_peer(
   endpoint text,
   endpoint_ip inet,
   listen_port integer,
-  online_seconds integer
+  online_seconds integer,
+  further_endpoints text[] default '{}',
+  further_endpoint_ips inet[] default '{}'
 ) returns json
 language plpgsql
 volatile
@@ -164,13 +147,15 @@ begin
     -- Before the networks are read: they may be about to change, as long as there is no peer.
     perform mesh.lock_addresses();
     action := 'peer.registered';
-  elsif (before.pubkey, before.endpoint, before.listen_port)
-    is distinct from (register_peer.pubkey, register_peer.endpoint, register_peer.listen_port)
+  elsif (before.pubkey, before.endpoint::text, before.further_endpoints::text[], before.listen_port)
+    is distinct from (
+      register_peer.pubkey, register_peer.endpoint, register_peer.further_endpoints, register_peer.listen_port
+    )
   then
     action := 'peer.updated';
   end if;
 
-  perform mesh.refuse_endpoint_inside_the_mesh(register_peer.endpoint_ip);
+  perform mesh.refuse_endpoints_inside_the_mesh(register_peer.endpoint_ip, register_peer.further_endpoint_ips);
   -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
   -- for each other.
   if mesh.has_another_holder(register_peer.pubkey, register_peer.agent_id) then
@@ -180,11 +165,13 @@ begin
   begin
     if action = 'peer.registered' then
       perform mesh.add_peer(
-        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint, register_peer.listen_port, visible_peers
+        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint,
+        register_peer.further_endpoints, register_peer.listen_port, visible_peers
       );
     elsif action = 'peer.updated' then
       perform mesh.update_peer(
-        before, register_peer.pubkey, register_peer.endpoint, register_peer.listen_port, visible_peers
+        before, register_peer.pubkey, register_peer.endpoint,
+        register_peer.further_endpoints, register_peer.listen_port, visible_peers
       );
     end if;
   exception when unique_violation then
@@ -217,9 +204,9 @@ begin
   return answer;
 end
 $$;
-comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer) is
-  'Registers an agent''s peer, or updates it, and returns the peer object. endpoint is in '
-  'canonical form; endpoint_ip is its host, null for a DNS name. Raises forbidden, '
+comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
+  'Registers an agent''s peer, or updates it, and returns the peer object. Endpoints are in '
+  'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. Raises forbidden, '
   'invalid_request, pubkey_in_use, network_full.';
 
 create function public.remove_peer(caller jsonb, agent_id text) returns json

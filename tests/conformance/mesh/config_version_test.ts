@@ -40,6 +40,8 @@ meshTest(
     assert.deepEqual(await risesBy(), [0, 0, 1], "one of two rules, revoked");
     await agree(ruleBetween(bob, carol));
     assert.deepEqual(await risesBy(), [0, 0, 0], "a rule that is active already");
+    await join(alice, { pubkey, endpoints: ["203.0.113.7:51820", "203.0.113.7:51820"] });
+    assert.deepEqual(await risesBy(), [0, 0, 0], "the same endpoint, in a list");
     await join(alice, { pubkey, endpoint: "203.0.113.7:51820", listen_port: 51820 });
     assert.deepEqual(await risesBy(), [0, 0, 0], "a listen_port equal to the endpoint's port");
     await agree({ ...ruleBetween(alice, bob), to_agent: "nobody-has-this" });
@@ -70,6 +72,11 @@ meshTest(
     );
     await join(alice, { pubkey, endpoint: "203.0.113.8:51820" });
     assert.deepEqual(await risesBy(), [0, 1, 0], "another endpoint with the same port");
+    const endpoints = ["203.0.113.8:51820", "[2001:db8::8]:51820"];
+    await join(alice, { pubkey, endpoints });
+    assert.deepEqual(await risesBy(), [0, 1, 0], "a further endpoint");
+    await join(alice, { pubkey, endpoints: endpoints.slice(0, 1) });
+    assert.deepEqual(await risesBy(), [0, 1, 0], "one endpoint less");
     await join(alice, { pubkey, endpoint: "203.0.113.8:51820", listen_port: 7 });
     assert.deepEqual(await risesBy(), [1, 0, 0], "the agent's listen_port");
     const elsewhere = { endpoint: "203.0.113.8:51820", listen_port: 7 };

@@ -28,7 +28,9 @@ meshTest(
       "addresses",
       "agent_id",
       "endpoint",
+      "endpoints",
       "last_seen",
+      "name",
       "online",
       "pubkey",
       "registered_at",
@@ -70,6 +72,7 @@ meshTest(
     assert.deepEqual(withoutEndpoint, {
       ...after,
       endpoint: null,
+      endpoints: [],
       updated_at: withoutEndpoint.updated_at,
     });
   },

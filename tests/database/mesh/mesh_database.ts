@@ -35,6 +35,7 @@ export interface Registration {
   readonly pubkey?: string;
   readonly endpoint?: string | null;
   readonly endpoint_ip?: string | null;
+  readonly further_endpoints?: readonly string[];
   readonly listen_port?: number | null;
 }
 

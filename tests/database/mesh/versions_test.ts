@@ -23,8 +23,14 @@ const rule = fc.record({
 const registration = fc.record({
   keyNumber: fc.nat({ max: 1 }),
   endpoint: fc.constantFrom(null, "203.0.113.7:51820", "198.51.100.9:51820", "host.example:7"),
+  further_endpoints: fc.constantFrom([], ["[2001:db8::7]:51820"], [
+    "192.168.1.7:51820",
+    "host.example:7",
+  ]),
   listen_port: fc.constantFrom(null, 51820, 7),
-});
+}).map((registered) =>
+  registered.endpoint === null ? { ...registered, further_endpoints: [] } : registered
+);
 
 /** What happens to a mesh: a sentence for the report, and the doing. */
 interface Operation {

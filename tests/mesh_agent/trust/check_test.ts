@@ -132,6 +132,15 @@ Deno.test("check of an endpoint that leads back to the host or into the mesh →
   }
 });
 
+Deno.test("check of a peer with further endpoints → they are passed over", async () => {
+  const endpoint = "Endpoint = 203.0.113.2:51820";
+  const { output } = await check(SERVED);
+  const made = await check(
+    SERVED.replace(endpoint, `${endpoint}\n# endpoints [2001:db8::2]:51820 host.example:7`),
+  );
+  assert.deepEqual([made.success, made.output], [true, output]);
+});
+
 Deno.test("check of what is no configuration → refused, nothing is printed", async () => {
   const cut = SERVED.slice(0, SERVED.indexOf("#nft   chain into_tunnel"));
   const withoutPeerKey = SERVED.replace(/^PresharedKey = .*\n/m, "");

@@ -28,6 +28,8 @@ interface Registration {
   readonly pubkey: string;
   readonly endpoint: string | null;
   readonly endpoint_ip: string | null;
+  readonly further_endpoints: readonly string[];
+  readonly further_endpoint_ips: readonly (string | null)[];
   readonly listen_port: number | null;
 }
 
@@ -45,8 +47,13 @@ const hostileRegistrations = fc.record({
   agent_id: spoilt(agentIds),
   pubkey: spoilt(fc.uint8Array({ minLength: 32, maxLength: 32 }).map(encodeBase64)),
   endpoint: fc.option(spoilt(endpoints)),
+  further: fc.array(spoilt(endpoints), { maxLength: 3 }),
   listen_port: fc.option(hostilePorts(), { nil: undefined }),
-});
+}).map(({ endpoint, further, ...rest }) =>
+  endpoint === null || further.length === 0
+    ? { ...rest, endpoint }
+    : { ...rest, endpoints: [endpoint, ...further] }
+);
 
 const hostileRules = fc.record({
   from_agent: fc.constant("bob"),
@@ -63,10 +70,12 @@ Deno.test("whatever /peer/register and /acl/put accept → known lines in its ow
       if (registration === null || liesInsideTheMesh(registration)) return;
       accepted++;
       const rule = await passedOn<Rule>(createRulePut, hostileRule);
-      const { agent_id, pubkey, endpoint, listen_port } = registration;
+      const { agent_id, pubkey, endpoint, further_endpoints, listen_port } = registration;
       const inbound_rules = rule === null ? [] : [{ proto: rule.proto, port: rule.port }];
       const states = [
-        aliceState({ peers: [peerState(2, { agent_id, pubkey, endpoint, inbound_rules })] }),
+        aliceState({
+          peers: [peerState(2, { agent_id, pubkey, endpoint, further_endpoints, inbound_rules })],
+        }),
         aliceState({ agent_id, listen_port, peers: [peerState(2)] }),
       ];
       for (const state of states) {
@@ -118,7 +127,9 @@ async function passedOn<Passed>(
 }
 
 /** Only register_peer refuses these: only the database knows the networks. */
-function liesInsideTheMesh({ endpoint_ip }: Registration): boolean {
-  const address = parseIpv4(endpoint_ip ?? "") ?? parseIpv6(endpoint_ip ?? "");
-  return address !== null && meshNetworks.some((network) => isWithin(address, network));
+function liesInsideTheMesh({ endpoint_ip, further_endpoint_ips }: Registration): boolean {
+  return [endpoint_ip, ...further_endpoint_ips].some((ip) => {
+    const address = parseIpv4(ip ?? "") ?? parseIpv6(ip ?? "");
+    return address !== null && meshNetworks.some((network) => isWithin(address, network));
+  });
 }

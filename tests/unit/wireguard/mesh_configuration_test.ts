@@ -37,6 +37,8 @@ Deno.test("one malformed value anywhere → MeshStateError, not a shorter config
     { pubkey: "bob" },
     { endpoint: "10.213.0.9:51820" },
     { endpoint: "bob:51820\nPostUp = id" },
+    { endpoint: "bob:51820", further_endpoints: ["10.213.0.9:51820"] },
+    { endpoint: "bob:51820", further_endpoints: ["bob:51820\nPostUp = id"] },
     { addresses: ["10.213.0.2"] },
     { addresses: ["10.213.0.2/32", "fd12::2"] },
     { addresses: ["fd12::2", "10.213.0.2"] },

@@ -56,6 +56,22 @@ Deno.test("a rule for the other direction alone → the peer, and no open port o
   assert.match(text, /set rules_ipv4 \{\n#nft {5}type .*\n#nft {3}\}/);
 });
 
+Deno.test("a peer with further endpoints → a comment names them, and nothing else changes", () => {
+  const endpoint = "203.0.113.2:51820";
+  const further_endpoints = ["[2001:db8::2]:51820", "host.example:7"];
+  const [without, text] = [[], further_endpoints].map((further_endpoints) =>
+    renderWgQuick(
+      configurationOf(aliceState({ peers: [peerState(2, { endpoint, further_endpoints })] })),
+    )
+  );
+  const comment = "# endpoints [2001:db8::2]:51820 host.example:7\n";
+  assert.equal(
+    text!.replace(`Endpoint = ${endpoint}\n${comment}`, `Endpoint = ${endpoint}\n`),
+    without,
+  );
+  assert.ok(text!.includes(comment));
+});
+
 Deno.test("any state, its lists in any order → the same text, of known lines below 1 kB", () => {
   fc.assert(fc.property(meshStates, fc.boolean(), (state, hasFirewall) => {
     const options = { firewall: hasFirewall ? "nftables" : "none" } as const;

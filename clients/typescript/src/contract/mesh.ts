@@ -2,7 +2,7 @@
 
 export interface paths {
   "/peer/register": {
-    /** Join the mesh, or change the public key or the endpoint. */
+    /** Join the mesh, or change the public key or the endpoints. */
     post: operations["peerRegister"];
   };
   "/peer/heartbeat": {
@@ -68,10 +68,14 @@ export interface components {
     Peer: {
       /** @description The agent that this peer belongs to. */
       agent_id: string;
+      /** @description The peer's name in the mesh: a DNS label that no other peer has. */
+      name: string;
       /** @description The agent's WireGuard public key. */
       pubkey: string;
       /** @description Where the agent listens, as `<host>:<port>`; null: other hosts cannot reach it. */
       endpoint: string | null;
+      /** @description Everywhere the agent listens, in the order in which to try them. The first is `endpoint`. */
+      endpoints: string[];
       /** @description The peer's tunnel addresses: one IPv4, one IPv6. */
       addresses: string[];
       /** @description When its last heartbeat arrived; null: it has sent none. */
@@ -174,10 +178,14 @@ export interface components {
     VisiblePeer: {
       /** @description The agent that this peer belongs to. */
       agent_id: string;
+      /** @description The peer's name in the mesh: a DNS label that no other peer has. */
+      name: string;
       /** @description The agent's WireGuard public key. */
       pubkey: string;
       /** @description Where the agent listens, as `<host>:<port>`; null: other hosts cannot reach it. */
       endpoint: string | null;
+      /** @description Everywhere the agent listens, in the order in which to try them. The first is `endpoint`. */
+      endpoints: string[];
       /** @description The peer's tunnel addresses: one IPv4, one IPv6. */
       addresses: string[];
       /** @description When its last heartbeat arrived; null: it has sent none. */
@@ -329,6 +337,8 @@ export interface operations {
           pubkey: string;
           /** @description Where other hosts reach the agent. Null or left out: they cannot, for example because it is behind NAT. */
           endpoint?: string | null;
+          /** @description Everywhere other hosts reach the agent, in the order in which to try them: IPv4 and IPv6, or an address in its own network. The first is `endpoint`, which may be left out. */
+          endpoints?: string[];
           /** @description The port that WireGuard listens on, if it is not the endpoint's. */
           listen_port?: number;
         };

@@ -21,6 +21,8 @@ export interface PeerState {
   readonly agent_id: string;
   readonly pubkey: string;
   readonly endpoint: string | null;
+  /** In the order in which others shall try them. */
+  readonly further_endpoints: readonly string[];
   readonly addresses: readonly string[];
   /** The active rules from this peer to the agent: what the peer may reach. */
   readonly inbound_rules: readonly { readonly proto: string; readonly port: number }[];
@@ -42,6 +44,8 @@ export interface PeerConfiguration {
   readonly publicKey: PublicKey;
   readonly presharedKey: PresharedKey;
   readonly endpoint: Endpoint | null;
+  /** Present only with an endpoint. */
+  readonly furtherEndpoints: readonly Endpoint[];
   readonly addresses: AddressPair;
   /** Sorted by protocol, then by port. */
   readonly inboundRules: readonly InboundRule[];
@@ -84,7 +88,10 @@ export function parseMeshConfiguration<Peer extends PeerState>(
       agentId: agentIdOf(peer),
       publicKey: publicKeyOf(peer),
       presharedKey: presharedKeyOf(peer),
-      endpoint: endpointOf(peer, meshNetworks),
+      endpoint: peer.endpoint === null ? null : endpointOf(peer, peer.endpoint, meshNetworks),
+      furtherEndpoints: peer.further_endpoints.map((further) =>
+        endpointOf(peer, further, meshNetworks)
+      ),
       addresses: addressesOf(peer),
       inboundRules: inboundRulesOf(peer),
     })).sort((one, other) => one.agentId < other.agentId ? -1 : 1),
@@ -105,10 +112,10 @@ function publicKeyOf({ agent_id, pubkey }: PeerState): PublicKey {
 }
 
 function endpointOf(
-  { agent_id, endpoint }: PeerState,
+  { agent_id }: PeerState,
+  endpoint: string,
   meshNetworks: readonly Network[],
-): Endpoint | null {
-  if (endpoint === null) return null;
+): Endpoint {
   const parsed = parseEndpoint(endpoint, meshNetworks);
   if (!parsed.ok) throw new MeshStateError(`The endpoint of ${agent_id}: ${parsed.refusal}`);
   return parsed.value;

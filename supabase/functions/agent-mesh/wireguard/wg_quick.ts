@@ -102,7 +102,9 @@ export function renderWgQuick(
 }
 
 /** The keys are in the order of `wg showconf`. */
-function renderPeer({ agentId, publicKey, presharedKey, addresses, endpoint }: PeerConfiguration) {
+function renderPeer(
+  { agentId, publicKey, presharedKey, addresses, endpoint, furtherEndpoints }: PeerConfiguration,
+) {
   return [
     "",
     "[Peer]",
@@ -115,6 +117,11 @@ function renderPeer({ agentId, publicKey, presharedKey, addresses, endpoint }: P
         ? `#endpoint ${publicKey} endpoint ${formatEndpoint(endpoint)}`
         : `Endpoint = ${formatEndpoint(endpoint)}`,
     ]),
+    // A comment to wg, which takes one endpoint. The text must tell of all: config_version rises
+    // when it changes, and with it whoever takes the configuration as JSON learns of a new one.
+    ...(furtherEndpoints.length === 0
+      ? []
+      : [`# endpoints ${furtherEndpoints.map(formatEndpoint).join(" ")}`]),
     "PersistentKeepalive = 25",
   ];
 }

@@ -5,6 +5,7 @@ const KEY = "[A-Za-z0-9+/]{43}=";
 const AGENT = "[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}";
 const PORT = "[1-9][0-9]{0,4}";
 const NAME = "[a-z0-9.-]{1,253}";
+const ENDPOINT = `(?:${NAME}|\\[${IPV6}\\]):${PORT}`;
 const TUPLE = `(?:${IPV4}|${IPV6}) \\. (?:tcp|udp) \\. ${PORT}`;
 
 const LINES = [
@@ -29,6 +30,7 @@ const LINES = [
   `AllowedIPs = ${IPV4}/32, ${IPV6}/128`,
   `Endpoint = (?:${IPV4}|\\[${IPV6}\\]):${PORT}`,
   `#endpoint ${KEY} endpoint ${NAME}:${PORT}`,
+  `# endpoints ${ENDPOINT}(?: ${ENDPOINT}){0,2}`,
   "PersistentKeepalive = 25",
   "#nft (?:delete )?table inet <table>(?: \\{)?",
   "#nft   set (?:peers|rules)_ipv[46] \\{",

@@ -25,6 +25,7 @@ export function peerState(host: number, rest: Partial<PeerState> = {}): PeerStat
     agent_id: `agent-${host}`,
     pubkey: publicKeys[host - 2] ?? "",
     endpoint: null,
+    further_endpoints: [],
     addresses: [`10.213.0.${host}`, `fd12:3456:789a:1::${host.toString(16)}`],
     inbound_rules: [],
     ...rest,
