@@ -25,7 +25,7 @@ Deno.test("an enrolment key that was made on the page → works as it was filled
     const [enrolment_key = ""] = /ek_[0-9a-f]{64}/.exec(text) ?? [];
     const [enrolment_id = ""] = /enr_[0-9a-f]{32}/.exec(text) ?? [];
     const { tags } = await enrol({ enrolment_key, agent_name: newName("vm") });
-    assert.deepEqual(tags, ["tag:eu", "tag:builder"]);
+    assert.deepEqual(tags, ["tag:builder", "tag:eu"]);
     const list = (await forms.open("enrolments/")).text;
     assert.ok(list.includes(enrolment_id) && list.includes("&lt;b&gt;by hand&lt;/b&gt;"), list);
     for (const path of [result, "enrolments/"]) {

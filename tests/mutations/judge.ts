@@ -21,6 +21,7 @@ export async function assertKeepsContract(mutant: Mutant, response: Response): P
   if (status < 400 || headers.get("content-type")?.startsWith("text/html")) return;
 
   assert.equal(headers.get("content-type"), "application/json");
+  if (isTokenRequest(mutant)) return assertKeepsOAuth(text);
   const { error, ...others } = JSON.parse(text);
   assert.deepEqual(others, {});
   const { code, message, retryable, request_id, details: _, ...unknown } = error;
@@ -30,6 +31,18 @@ export async function assertKeepsContract(mutant: Mutant, response: Response): P
   assert.equal(retryable, errorEntry(code).retryAfterSeconds !== undefined);
   assert.match(message, /^[A-Z].*\.$/s);
   assert.equal(request_id, requestId);
+}
+
+function isTokenRequest({ method, path }: Mutant): boolean {
+  return method === "POST" && /\/token(?:\?|$)/.test(path);
+}
+
+/** Throws unless it is an error by RFC 6749, 5.2, and only the request's fault. */
+function assertKeepsOAuth(text: string): void {
+  const { error, error_description, ...unknown } = JSON.parse(text);
+  assert.deepEqual(unknown, {});
+  assert.match(error, /^(?:invalid_request|invalid_grant|unsupported_grant_type)$/);
+  assert.match(error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
 }
 
 /** Whether it is an answer of the Model Context Protocol, which has errors of its own. */

@@ -34,13 +34,29 @@ export function mutate(valid: ValidRequest, random: Random): Mutant {
   const method = around === 2
     ? random.pick(["GET", "PUT", "PATCH", "DELETE"])
     : valid.method ?? "POST";
-  const text = JSON.stringify(body);
+  const text = isForm(valid.headers) ? formOf(body) : JSON.stringify(body);
   return {
     method,
     path,
     headers,
     body: around === 3 || around === 4 ? mutateBytes(text, random) : encode(text),
   };
+}
+
+/** How a request that is no JSON says so. */
+export const FORM_HEADERS = { "content-type": "application/x-www-form-urlencoded" };
+
+export function isForm(headers: ValidRequest["headers"]): boolean {
+  return headers["content-type"] === FORM_HEADERS["content-type"];
+}
+
+/** The fields as a form has them, where a field that is no text is written as JSON. */
+export function formOf(fields: JsonObject): string {
+  const texts = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  return new URLSearchParams(texts).toString();
 }
 
 function mutateHeaders(

@@ -14,12 +14,15 @@ import {
 } from "../conformance/client.ts";
 import { newPubkey, pairUp, ruleBetween } from "../conformance/mesh_cast.ts";
 import { newName, put } from "../conformance/enrolment/enrolments.ts";
-import type { ValidRequest } from "./mutants.ts";
+import { Issuer } from "../conformance/enrolment/issuer.ts";
+import { FORM_HEADERS, type ValidRequest } from "./mutants.ts";
+
+const AUDIENCE = "https://agents.example.com";
 
 /** A trust in an issuer that signs nothing: the key is that of RFC 8037, A.2. */
 const ISSUER: JsonObject = {
   issuer: "https://mutated.example.com",
-  audience: "https://agents.example.com",
+  audience: AUDIENCE,
   jwks: {
     keys: [{ kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }],
   },
@@ -132,6 +135,7 @@ async function requestsOfBoth(agent: Agent, functionPath: string): Promise<Valid
       headers: {},
       body: { enrolment_key, agent_name: newName("enrolled") },
     },
+    { path: `${functionPath}/token`, headers: FORM_HEADERS, body: await tokenRequest() },
     requestOf(leaving, `${functionPath}/leave`, { agent_id: leaving.id }),
     byOperator("put", { kind: "key", label: "mutated", uses_left: 1, session_seconds: 60 }),
     byOperator("put", { kind: "trust", label: "mutated", ...ISSUER }),
@@ -150,6 +154,27 @@ async function requestsOfBoth(agent: Agent, functionPath: string): Promise<Valid
       body: { jsonrpc: "2.0", id: 1, method: "tools/call", params },
     },
   ];
+}
+
+/** Trusted once by this process: its keys take a while to make. */
+let trusted: Promise<Issuer> | undefined;
+
+async function trustIssuer(): Promise<Issuer> {
+  const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
+  await put({
+    ...{ kind: "trust", issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks as never },
+    ...{ conditions: [{ claim: "sub", prefix: "run" }], agent_template: "{sub}" },
+  });
+  return issuer;
+}
+
+/** What OAuth's token endpoint takes. */
+async function tokenRequest(): Promise<JsonObject> {
+  const issuer = await (trusted ??= trustIssuer());
+  return {
+    grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    assertion: await issuer.sign({ aud: AUDIENCE, sub: newName("run") }),
+  };
 }
 
 function requestOf(agent: Agent, path: string, body: JsonObject): ValidRequest {

@@ -3,7 +3,7 @@ import { type Agent, type Answer, send } from "../conformance/client.ts";
 import type { ValidRequest } from "../mutations/mutants.ts";
 
 /** They look at their grant token alone, or at a proof of origin. */
-const UNIDENTIFIED = /^\/agent-artifacts\/(?:fetch$|d\/)|\/enroll$/;
+const UNIDENTIFIED = /^\/agent-artifacts\/(?:fetch$|d\/)|\/(?:enroll|token)$/;
 
 export function isIdentified({ path }: ValidRequest): boolean {
   return !UNIDENTIFIED.test(path);

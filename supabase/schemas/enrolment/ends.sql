@@ -30,29 +30,6 @@ $$;
 comment on function agents.end_keys(jsonb, text, text) is
   'Revokes every key of an agent, under end_access(agent_id); returns how many.';
 
-create function agents.end_enrolled_tags(caller jsonb, agent_id text) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  came_by constant text := (
-    select a.enrolment_id
-    from agents.enrolled_agents a
-    where a.agent_id = end_enrolled_tags.agent_id
-  );
-begin
-  if came_by is not null then
-    perform agents.replace_tags(
-      jsonb_build_object('kind', 'enrolment', 'request_id', end_enrolled_tags.caller -> 'request_id'),
-      end_enrolled_tags.agent_id, '{}', came_by
-    );
-  end if;
-end
-$$;
-comment on function agents.end_enrolled_tags(jsonb, text) is
-  'Takes away the tags that an agent''s enrolment gave it. Those of the operator stay.';
-
 create function public.leave(caller jsonb, agent_id text default null) returns json
 language plpgsql
 volatile

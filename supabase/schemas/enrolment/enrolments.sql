@@ -122,3 +122,26 @@ as $$
 $$;
 comment on function public.list_trusts(text) is
   'The live enrolments that trust an issuer, oldest first.';
+
+create function agents.end_enrolled_tags(caller jsonb, agent_id text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  came_by constant text := (
+    select a.enrolment_id
+    from agents.enrolled_agents a
+    where a.agent_id = end_enrolled_tags.agent_id
+  );
+begin
+  if came_by is not null then
+    perform agents.replace_tags(
+      jsonb_build_object('kind', 'enrolment', 'request_id', end_enrolled_tags.caller -> 'request_id'),
+      end_enrolled_tags.agent_id, '{}', came_by
+    );
+  end if;
+end
+$$;
+comment on function agents.end_enrolled_tags(jsonb, text) is
+  'Takes away the tags that an agent''s enrolment gave it. Those of the operator stay.';

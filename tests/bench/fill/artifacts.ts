@@ -142,21 +142,23 @@ async function fillGrants(sql: postgres.Sql, ended: number): Promise<void> {
       from generate_series(${from}::integer, ${to}::integer - 1) i`);
 }
 
-/** Live ones to each tag in turns, and as many as there are artifacts, which ended, to the first. */
-async function fillGrantsToTags(sql: postgres.Sql, ended: number): Promise<void> {
+/** Live ones to each tag in turns; to the first one, as many ended ones as there are artifacts. */
+async function fillGrantsToTags(sql: postgres.Sql, artifacts: number): Promise<void> {
   const live = TAGS.length * GRANTS_PER_TAG;
-  await fillInChunks(sql, ended + live, (transaction, { from, to }) =>
+  await fillInChunks(sql, artifacts + live, (transaction, { from, to }) =>
     transaction`
       insert into artifacts.grants (grant_id, artifact_id, from_agent, to_tag, token_hash,
         granted_at, expires_at)
-      select 'grant_' || md5('tag ' || i), 'art_' || md5('artifact ' || 10 * (100 + i % ${live}::integer)),
-        'owner-' || (100 + i % ${live}::integer) / 10,
-        case when i < ${live}::integer then 'tag:crew-' || i % ${TAGS.length}::integer + 1 else ${TAGS[
-      0
-    ]!} end,
+      select 'grant_' || md5('tag ' || i), 'art_' || md5('artifact ' || 10 * n), 'owner-' || n / 10,
+        case when is_live then 'tag:crew-' || i % ${TAGS.length}::integer + 1 else ${TAGS[0]!} end,
         encode(sha256(convert_to('tag ' || i, 'UTF8')), 'hex'), now() - interval '8 days',
-        case when i < ${live}::integer then now() + interval '90 days' else now() - interval '1 day' end
-      from generate_series(${from}::integer, ${to}::integer - 1) i`);
+        now() + case when is_live then interval '90 days' else interval '-1 day' end
+      from generate_series(${from}::integer, ${to}::integer - 1) i
+      cross join lateral (
+        select i < ${live}::integer as is_live,
+          -- Every tenth artifact is granted, around again where there are few.
+          1 + (99 + i % ${live}::integer) % (${artifacts}::integer / 10 - 1) as n
+      ) numbered`);
 }
 
 /** Of those that ended, and of every fourth live one, which gives five. */

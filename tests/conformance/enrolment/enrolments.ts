@@ -116,11 +116,18 @@ export async function revokeAll(enrolment_id: string, more: JsonObject = {}): Pr
 
 /** The operator's events of a type, oldest first: of an agent, or the newest of all. */
 export async function eventsOf(type: string, question: { [field: string]: Json } = {}) {
-  const { body } = await operatorRpc<{ events: Event[] }>("find_events", {
-    max_entries: 1000,
-    types: [type],
-    since: new Date(Date.now() - 600_000).toISOString(),
-    ...question,
-  });
-  return body.events;
+  const events: Event[] = [];
+  let position: JsonObject = { since: new Date(Date.now() - 600_000).toISOString() };
+  let more = true;
+  // Beside many events of other tests, a page is short before the next one.
+  while (more) {
+    const { body } = await operatorRpc<{ events: Event[]; latest: string; more: boolean }>(
+      "find_events",
+      { max_entries: 1000, types: [type], ...position, ...question },
+    );
+    events.push(...body.events);
+    position = { after: body.latest };
+    more = body.more;
+  }
+  return events;
 }

@@ -12,8 +12,9 @@ const OWN_NAMES: Readonly<Record<string, string>> = { "/register": "put", "/open
 const HIDDEN: Readonly<Record<string, readonly string[]>> = {
   // There, it is another agent.
   "/open": [],
-  // Ignored by the operation, too.
-  "/revoke": ["expires_at"],
+  // A grant to a tag ends by its `grant_id`; the operation ignores `expires_at`, too.
+  "/grants": ["agent_id", "to_tag"],
+  "/revoke": ["to_tag", "expires_at"],
 };
 
 interface JsonSchema {

@@ -152,7 +152,11 @@ castTest(
     await Promise.all(acting);
     const receipt = JSON.parse(output) as Receipt;
     // What others began to write later names the agent again, and nothing else does.
-    const byOthers = ["agents.events.subject_agent_id", "artifacts.grants.to_agent"];
+    const byOthers = [
+      "agents.events.subject_agent_id",
+      "artifacts.grants.grantee",
+      "artifacts.grants.to_agent",
+    ];
     const left = (await columnsWith(agent.id)).filter((column) => !byOthers.includes(column));
     if (receipt.complete) assert.deepEqual(left, []);
     else assert.ok(Object.values(receipt.left).some((count) => count > 0), output);

@@ -33,6 +33,7 @@ const LISTS: readonly List[] = [
           union select to_agent from artifacts.grants union select agent_id from mesh.config_versions
           union select agent_id from agents.agent_tags
         ) named
+        where agent_id is not null
         order by 1`,
   },
   {

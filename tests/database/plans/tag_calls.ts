@@ -1,4 +1,4 @@
-/** Calls about grants to tags, with an agent that has as many tags as it can, and what they may read. */
+/** Calls about grants to tags by an agent that has as many tags as it can; what they may read. */
 import { as, call, OPERATOR, type PlannedCall } from "./planned_call.ts";
 import {
   EPOCH,

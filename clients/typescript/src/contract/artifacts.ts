@@ -524,14 +524,14 @@ export interface operations {
           artifact_id: string;
           /** @description The agent that gets access. Default: anyone with the token. */
           to_agent?: string;
-          /** @description In place of `to_agent`: every agent that has this tag gets access. */
+          /** @description In place of `to_agent`: all agents with this tag. */
           to_tag?: string;
           /**
            * Format: date-time
            * @description When the grant expires.
            */
           expires_at: string;
-          /** @description How many downloads to allow, of all agents together; then 410 `grant_used_up`. Default: any number. */
+          /** @description How many downloads to allow, of all together. Default: any number. */
           max_downloads?: number;
         };
       };

@@ -1,6 +1,6 @@
 /**
- * Lets so many pieces of work of one kind run at a time, in this process. In the database they would
- * wait for each other too, each with a connection that others need.
+ * Lets so many pieces of work of one kind run at a time, in this process. In the database they
+ * would wait for each other too, each with a connection that others need.
  */
 export class Turns {
   /** Who waits for a turn, by kind. Only those who have one. */

@@ -40,16 +40,16 @@ export const mcp: McpDefinition = {
     "/grant": grantTool,
     "/revoke": {
       name: "revoke",
-      summary:
-        "End one grant (`grant_id`), or an agent's access (`artifact_id` and `to_agent` or `to_tag`).",
+      summary: "End one grant (`grant_id`), or an agent's access (`artifact_id` and `to_agent`).",
       description: "A download URL that was issued earlier works until it expires.",
-      // It may be sent, as a part of what /grant answered with, and is ignored.
-      hidden: ["expires_at"],
+      // These may be sent, as a part of what /grant answered with.
+      hidden: ["expires_at", "to_tag"],
     },
     "/grants": {
       name: "grants",
       summary: "List the live grants that you gave, the first to expire first.",
       description: "",
+      hidden: ["to_tag"],
     },
     "/inbox/block": { name: "inbox_block", description: "The sender is not told." },
     "/list": {

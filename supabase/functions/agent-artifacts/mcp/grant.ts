@@ -32,8 +32,7 @@ function withEnd(given: object, expires_in_days: number | undefined): object {
 /** /grant, whose token is a secret that most conversations have no use for. */
 export const grantTool = defineTool({
   name: "grant",
-  summary: "Give another agent, or every agent with a tag, access to an artifact. They find the " +
-    "grant in their inboxes.",
+  summary: "Give another agent, or all with a tag, access to an artifact, by their inboxes.",
   description: "",
   additions: z.object({
     expires_in_days: expiresInDays,

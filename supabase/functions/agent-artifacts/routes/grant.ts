@@ -62,12 +62,11 @@ export function createOperation(
         examples: ["builder"],
       }),
       to_tag: tag.optional().meta({
-        description: "In place of `to_agent`: every agent that has this tag gets access.",
+        description: "In place of `to_agent`: all agents with this tag.",
       }),
       expires_at: timestamp.meta({ description: "When the grant expires." }),
       max_downloads: maxDownloads.optional().meta({
-        description: "How many downloads to allow, of all agents together; then 410 " +
-          "`grant_used_up`. Default: any number.",
+        description: "How many downloads to allow, of all together. Default: any number.",
       }),
     }).refine(namesOneGrantee, ONE_GRANTEE),
     response,
