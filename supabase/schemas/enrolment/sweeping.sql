@@ -139,6 +139,7 @@ begin
   if not agents.is_idle(end_idle_agent.agent_id) then
     return json_build_object('ended', 0);
   end if;
+  perform mesh.enter_policy(agents.tags_of(end_idle_agent.agent_id));
   perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
   perform agents.end_keys(end_idle_agent.caller, null, end_idle_agent.agent_id);
   perform agents.end_enrolled_tags(end_idle_agent.caller, end_idle_agent.agent_id);
