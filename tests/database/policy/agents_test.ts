@@ -22,12 +22,20 @@ Deno.test("an agent that gets and loses a tag → gets and loses the rules, and 
     "a hub tcp 443 policy active",
     "other other-2 tcp 443 policy active",
   ]);
-  assert.deepEqual(await versionsOf(mesh), { ...before, a: before["a"]! + 1, hub: before["hub"]! + 1 });
+  assert.deepEqual(await versionsOf(mesh), {
+    ...before,
+    a: before["a"]! + 1,
+    hub: before["hub"]! + 1,
+  });
   await setTags(mesh, "a", "tag:worker");
   assert.equal((await versionsOf(mesh))["a"], before["a"]! + 1);
   await setTags(mesh, "a");
   assert.deepEqual(await rulesOf(mesh), ["other other-2 tcp 443 policy active"]);
-  assert.deepEqual(await versionsOf(mesh), { ...before, a: before["a"]! + 2, hub: before["hub"]! + 2 });
+  assert.deepEqual(await versionsOf(mesh), {
+    ...before,
+    a: before["a"]! + 2,
+    hub: before["hub"]! + 2,
+  });
 });
 
 Deno.test("/peer/remove → the agents' own rules go, the policy's stay and hold for the next peer", async () => {

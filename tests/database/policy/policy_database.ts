@@ -100,5 +100,6 @@ export async function stateOf(mesh: MeshDatabase): Promise<unknown> {
 /** Forgets the mesh, every tag and the policy. */
 export async function startOver(mesh: MeshDatabase): Promise<void> {
   await mesh.startOver();
-  await mesh.owner`truncate mesh.policies, mesh.policy_lines, agents.agent_tags, agents.enrolled_agents`;
+  await mesh
+    .owner`truncate mesh.policies, mesh.policy_lines, agents.agent_tags, agents.enrolled_agents`;
 }

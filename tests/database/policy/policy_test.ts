@@ -78,11 +78,22 @@ Deno.test("plan, then apply → the versions of exactly the agents that the plan
   ]);
   const planned = await plan(mesh, policy);
   assert.deepEqual(planned.agents, ["b", "c"]);
-  assert.deepEqual([planned.gained, planned.lost], [{ rules: 4, pairs: 1 }, { rules: 0, pairs: 0 }]);
+  assert.deepEqual([planned.gained, planned.lost], [{ rules: 4, pairs: 1 }, {
+    rules: 0,
+    pairs: 0,
+  }]);
   await apply(mesh, { policy, expect: planned.fingerprint });
   const after = await versionsOf(mesh);
-  assert.deepEqual(after, { ...before, b: before["b"]! + 1, c: before["c"]! + 1, "not-registered": 0 });
-  assert.deepEqual((await mesh.configuration("b"))?.peers.map(({ agent_id }) => agent_id), ["a", "c"]);
+  assert.deepEqual(after, {
+    ...before,
+    b: before["b"]! + 1,
+    c: before["c"]! + 1,
+    "not-registered": 0,
+  });
+  assert.deepEqual((await mesh.configuration("b"))?.peers.map(({ agent_id }) => agent_id), [
+    "a",
+    "c",
+  ]);
 
   const undone = await plan(mesh, policyOf([]));
   assert.deepEqual(undone.agents, ["b", "c"]);
