@@ -134,8 +134,8 @@ begin
     around := mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id;
     begin
       perform mesh.lock_config_versions(around);
-      -- The policy may have brought neighbours while the rows were waited for. Then they are let go,
-      -- and all are locked in their order.
+      -- The policy may have added neighbours during the wait. Then the rows are released, and all
+      -- are locked in their order.
       if exists (
         select unnest(mesh.neighbours(lock_versions_around.agent_id))
         except

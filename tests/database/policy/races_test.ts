@@ -46,7 +46,7 @@ function someLines(): Line[] {
   }));
 }
 
-/** The rules of the policy are those that its lines and the tags give, and every text can be made. */
+/** The policy has exactly the rules that its lines and the tags give, and every pair is there. */
 async function checkMesh(mesh: MeshDatabase): Promise<void> {
   const [row] = await mesh.owner`
     select cardinality(mesh.changes_of_policy(mesh.policy_in_force())) as changes,

@@ -2,10 +2,10 @@
 -- of mesh.rules, one for each two agents: what reads rules need not know of it.
 --
 -- Locks, before step 1 of the order in config_versions.sql and after access locks:
---   - the policy: a change of tags shares it, apply_policy takes it alone. So tags and the policy do
---     not change past each other.
---   - its rules: a change of tags that the policy names takes it, alone. So of two agents that get
---     tags at the same time, the second finds the first.
+--   - the policy: a change of tags takes it in shared mode, apply_policy exclusively. So neither
+--     misses what the other changes.
+--   - its rules: a change of tags that the policy names takes it exclusively. So if two agents get
+--     tags at the same time, the second sees the tags of the first.
 
 create function mesh.is_name_in_policy(name text) returns boolean
 language sql
