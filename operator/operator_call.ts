@@ -66,8 +66,10 @@ export async function readConnection(): Promise<Connection> {
 
 function reasonOfRefusal(body: string): string {
   try {
-    const { message, details } = JSON.parse(body);
-    return describeRefusal(String(message), parseObject(details));
+    const { code, message, details, hint } = JSON.parse(body);
+    const described = describeRefusal(String(message), parseObject(details));
+    // Of this project's own errors: PostgreSQL's may quote a row here too.
+    return hint && /^PT[0-9]{3}$/.test(code) ? `${described}: ${hint}` : described;
   } catch {
     return body.slice(0, 200);
   }

@@ -41,13 +41,14 @@ function showRules(output: Output, { agent_id, values }: List): Promise<void> {
     parameters: { agent_id },
     values,
   }, {
-    heads: ["FROM", "TO", "PROTO", "PORT", "STATE"],
-    cells: ({ from_agent, to_agent, proto, port, waiting_for }) => [
+    heads: ["FROM", "TO", "PROTO", "PORT", "STATE", "ORIGIN"],
+    cells: ({ from_agent, to_agent, proto, port, waiting_for, origin }) => [
       from_agent,
       to_agent,
       proto,
       String(port),
       waiting_for === null ? "active" : `waits for ${waiting_for}`,
+      origin,
     ],
   });
 }

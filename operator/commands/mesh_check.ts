@@ -23,7 +23,9 @@ function inWords({ fault, ...facts }: FaultRow): string {
         instantCell(String(facts["last_seen"]))
       }: start its agent, or remove it`;
     case "rule_without_peer":
-      return `has no peer, and a rule with ${other_agent_id}: register it, or revoke the rule`;
+      return facts["origin"] === "policy"
+        ? `has no peer, and the policy has a rule with ${other_agent_id}: register it, or change the policy`
+        : `has no peer, and a rule with ${other_agent_id}: register it, or revoke the rule`;
     case "endpoint_shared":
       return `has the endpoint ${endpoint}, as ${other_agent_id} has: one of them is wrong`;
     default:

@@ -5,7 +5,8 @@ import { checkFunctions } from "./checks/functions.ts";
 import { checkLegacyKey } from "./checks/legacy_key.ts";
 import { checkLimits } from "./checks/limits.ts";
 import { checkPolicies } from "./checks/policies.ts";
-import { checkPskKeys } from "./checks/psk_keys.ts";
+import { checkPolicy } from "./checks/mesh/policy.ts";
+import { checkPskKeys } from "./checks/mesh/psk_keys.ts";
 import { checkRestore } from "./checks/restore.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
@@ -20,6 +21,7 @@ const CHECKS = [
   checkPolicies,
   checkRestore,
   checkPskKeys,
+  checkPolicy,
   checkSweep,
   checkEnrolments,
   checkLimits,

@@ -21,4 +21,5 @@ export const EVENT_TYPES: readonly string[] = [
   "key.created",
   "key.revoked",
   "key.superseded",
+  "policy.applied",
 ];

@@ -105,6 +105,8 @@ export interface RuleRow {
   readonly proto: "tcp" | "udp";
   readonly active: boolean;
   readonly waiting_for: string | null;
+  /** `policy`: the policy keeps it, and it cannot be revoked. */
+  readonly origin: "agents" | "policy";
 }
 
 export interface FaultRow {

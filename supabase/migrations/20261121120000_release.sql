@@ -5973,17 +5973,31 @@ create table mesh.rules (
   port integer not null,
   from_agreed_at timestamptz,
   to_agreed_at timestamptz,
-  active boolean not null generated always as (from_agreed_at is not null and to_agreed_at is not null) stored,
+  policy_since timestamptz,
+  active boolean not null generated always as (
+    from_agreed_at is not null and to_agreed_at is not null or policy_since is not null
+  ) stored,
+  origin text not null generated always as (
+    case when policy_since is null then 'agents' else 'policy' end
+  ) stored,
 
   constraint a_rule_is_put_once primary key (from_agent, to_agent, proto, port),
   constraint the_agents_of_a_rule_differ check (from_agent <> to_agent),
   constraint proto_is_tcp_or_udp check (proto in ('tcp', 'udp')),
   constraint port_is_a_port check (port between 1 and 65535),
-  constraint somebody_agreed_to_a_rule check (from_agreed_at is not null or to_agreed_at is not null)
+  constraint somebody_agreed_to_a_rule check (
+    from_agreed_at is not null or to_agreed_at is not null or policy_since is not null
+  )
 );
 comment on table mesh.rules is
-  'Access rules. A rule is active when both of its agents have agreed; before that it is a '
-  'request, which gives nobody access. It may name agents that are not registered.';
+  'Access rules. A rule is active when both of its agents have agreed, or when the policy has it; '
+  'otherwise it is a request, which gives nobody access. It may name agents that are not '
+  'registered.';
+comment on column mesh.rules.policy_since is
+  'Since when the policy has this rule; null: it does not. Separate from what the agents agreed '
+  'to, which stays when the policy no longer has the rule.';
+comment on column mesh.rules.origin is
+  'What keeps the rule: policy, or agents where they alone do.';
 
 create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port);
 
@@ -5991,6 +6005,12 @@ create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port)
 create index active_rules_by_from_agent on mesh.rules (from_agent, to_agent) where active;
 
 create index active_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port) where active;
+
+create index policy_rules_by_from_agent on mesh.rules (from_agent, to_agent, proto, port)
+  where policy_since is not null;
+
+create index policy_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port)
+  where policy_since is not null;
 
 create function mesh.neighbours(agent_id text) returns text[]
 language sql
@@ -6041,11 +6061,28 @@ create function mesh.waiting_for(rule mesh.rules) returns text
 language sql
 immutable
 return case
+  when rule.policy_since is not null then null
   when rule.from_agreed_at is null then rule.from_agent
   when rule.to_agreed_at is null then rule.to_agent
 end;
 comment on function mesh.waiting_for(mesh.rules) is
   'The agent that has not agreed to a rule yet; null: the rule is active.';
+
+create function mesh.is_in_policy(rule mesh.rules) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select from mesh.rules r
+    where r.from_agent = (is_in_policy.rule).from_agent
+      and r.to_agent = (is_in_policy.rule).to_agent
+      and r.proto = (is_in_policy.rule).proto
+      and r.port = (is_in_policy.rule).port
+      and r.policy_since is not null
+  )
+$$;
+comment on function mesh.is_in_policy(mesh.rules) is 'Whether the policy has this rule now.';
 
 create function mesh.record_rule_event(caller jsonb, caller_agent text, action text, rule mesh.rules) returns void
 language sql
@@ -6566,7 +6603,7 @@ create trigger deleted_psks_count after delete on mesh.pairs
 -- function that changes peers, rules or PSK versions must know for certain who sees whom. It takes
 -- its locks in this order:
 --   1. the agents that it names (lock_agents). Only the holder changes their peers and adds rules
---      that name them.
+--      that name them. The policy, which names very many, relies on step 2 alone.
 --   2. the config_versions of all agents whose text may change, in one statement
 --      (lock_config_versions). Two changes that affect the same text run one after the other here,
 --      so that the second sees what the first did. Neighbours that are not registered count, too:
@@ -6666,16 +6703,50 @@ comment on function mesh.start_config_versions(text[]) is
   'Gives agents with their first peer or rule a version that can be raised and locked. Runs '
   'between steps 1 and 2, so that step 2 finds every row.';
 
+create function mesh.start_and_lock_config_versions(agent_ids text[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into mesh.config_versions as v (agent_id, version)
+  select named.agent_id, e.first_config_version
+  from unnest(start_and_lock_config_versions.agent_ids) as named (agent_id)
+  cross join agents.epochs e
+  order by named.agent_id collate "C"
+  -- Also locks a row that is there. In two statements, a new row would be held while an earlier one
+  -- is waited for.
+  on conflict (agent_id) do update set version = v.version where false
+$$;
+comment on function mesh.start_and_lock_config_versions(text[]) is
+  'Like start_config_versions, and step 2 of the lock order, in one: for a change that gives rules '
+  'to agents that may have no version yet.';
+
 create function mesh.lock_versions_around(agent_id text) returns text[]
 language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  around text[];
 begin
-  perform mesh.lock_config_versions(
-    mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id
-  );
-  return mesh.visible_peers(lock_versions_around.agent_id);
+  loop
+    around := mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id;
+    begin
+      perform mesh.lock_config_versions(around);
+      -- The policy may have added neighbours during the wait. Then the rows are released, and all
+      -- are locked in their order.
+      if exists (
+        select unnest(mesh.neighbours(lock_versions_around.agent_id))
+        except
+        select unnest(around)
+      ) then
+        raise exception using errcode = 'MV001';
+      end if;
+      return mesh.visible_peers(lock_versions_around.agent_id);
+    exception when sqlstate 'MV001' then
+      continue;
+    end;
+  end loop;
 end
 $$;
 comment on function mesh.lock_versions_around(text) is
@@ -6816,6 +6887,7 @@ declare
   saw_each_other boolean;
   created boolean;
   was_active boolean;
+  has_policy boolean;
   rule mesh.rules;
 begin
   caller_agent := agents.require_one_of(
@@ -6827,16 +6899,21 @@ begin
   rule.to_agent := put_rule.to_agent;
   rule.proto := put_rule.proto;
   rule.port := put_rule.port;
+  -- What the policy has is active, whoever agrees to it.
+  has_policy := mesh.is_in_policy(rule);
   if mesh.is_declined(rule, caller_agent) then
     -- Answered like a request that waits, and kept nowhere: what was declined bothers nobody again.
     return mesh.put_rule_json(
       rule, created => false,
-      waiting_for => case when caller_agent = rule.from_agent then rule.to_agent else rule.from_agent end
+      waiting_for => case
+        when has_policy then null
+        when caller_agent = rule.from_agent then rule.to_agent
+        else rule.from_agent
+      end
     );
   end if;
 
-  perform mesh.start_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
-  perform mesh.lock_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
+  perform mesh.start_and_lock_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
   saw_each_other := mesh.see_each_other(put_rule.from_agent, put_rule.to_agent);
   select r.active into was_active
   from mesh.rules r
@@ -6865,6 +6942,8 @@ begin
     perform mesh.refuse_beyond_limits(
       rule, caller_agent, put_rule.max_rules, put_rule.max_requests, put_rule.max_requests_per_target
     );
+  end if;
+  if created or rule.active is distinct from was_active or rule.policy_since is not null then
     perform mesh.forget_declined(rule);
   end if;
 
@@ -6915,6 +6994,13 @@ begin
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[revoke_rule.from_agent, revoke_rule.to_agent]);
   perform mesh.lock_config_versions(array[revoke_rule.from_agent, revoke_rule.to_agent]);
+  rule.from_agent := revoke_rule.from_agent;
+  rule.to_agent := revoke_rule.to_agent;
+  rule.proto := revoke_rule.proto;
+  rule.port := revoke_rule.port;
+  if mesh.is_in_policy(rule) then
+    raise sqlstate 'PT409' using message = 'policy_rule';
+  end if;
 
   delete from mesh.rules r
   where r.from_agent = revoke_rule.from_agent
@@ -6951,7 +7037,916 @@ end
 $$;
 comment on function public.revoke_rule(jsonb, text, text, integer, text) is
   'Ends a rule, or a request for one, for both of its agents. If the agent that was asked calls '
-  'it, it declines the request for a day. Idempotent. Raises forbidden.';
+  'it, it declines the request for a day. Idempotent. Raises forbidden, and policy_rule for a '
+  'rule that the policy has.';
+
+-- schemas/mesh/policy/policies.sql
+
+-- The policy: rules that the operator keeps in a file, for agents and for tags. Its rules are rows
+-- of mesh.rules, one for each two agents: what reads rules need not know of it.
+--
+-- Locks, before step 1 of the order in config_versions.sql and after access locks:
+--   - the policy: a change of tags takes it in shared mode, apply_policy exclusively. So neither
+--     misses what the other changes.
+--   - its rules: a change of tags that the policy names takes it exclusively. So if two agents get
+--     tags at the same time, the second sees the tags of the first.
+
+create function mesh.is_name_in_policy(name text) returns boolean
+language sql
+immutable
+return case
+  when starts_with(name, 'tag:') then name ~ '^tag:[a-z0-9][a-z0-9-]{0,62}$'
+  else name ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
+end;
+comment on function mesh.is_name_in_policy(text) is
+  'Whether a policy may use this name: of a tag where it begins with tag:, else of an agent.';
+
+create table mesh.policies (
+  only_row boolean primary key default true,
+  source text not null,
+  fingerprint text collate "C" not null,
+  applied_at timestamptz not null default clock_timestamp(),
+  finished_at timestamptz,
+  rules integer not null default 0,
+
+  constraint there_is_one_policy check (only_row),
+  constraint source_is_a_file check (octet_length(source) <= 262144)
+)
+with (fillfactor = 10);
+comment on table mesh.policies is
+  'The policy that is in force: one row, or none before the first.';
+comment on column mesh.policies.source is 'The file as it was written, with its comments.';
+comment on column mesh.policies.fingerprint is 'That of the plan that was applied.';
+comment on column mesh.policies.finished_at is
+  'When the last of its rules was made; null: apply_policy has to be called again.';
+comment on column mesh.policies.rules is
+  'How many rules it has in mesh.rules. Changes under the lock of its rules.';
+
+create table mesh.policy_lines (
+  from_name text collate "C" not null,
+  to_name text collate "C" not null,
+  proto text collate "C" not null,
+  port integer not null,
+
+  constraint a_policy_has_a_line_once primary key (from_name, to_name, proto, port),
+  constraint from_name_is_a_tag_or_an_agent check (mesh.is_name_in_policy(from_name)),
+  constraint to_name_is_a_tag_or_an_agent check (mesh.is_name_in_policy(to_name)),
+  constraint proto_of_a_line_is_tcp_or_udp check (proto in ('tcp', 'udp')),
+  constraint port_of_a_line_is_a_port check (port between 1 and 65535)
+);
+comment on table mesh.policy_lines is
+  'The rules of the policy in force, one row for each name, protocol and port. A name that begins '
+  'with tag: is a tag, any other an agent.';
+
+create index policy_lines_by_to_name on mesh.policy_lines (to_name);
+
+create function mesh.policy_lock() returns bigint
+language sql
+immutable
+return hashtextextended('mesh policy', 0);
+comment on function mesh.policy_lock() is 'The advisory lock of the policy.';
+
+create function mesh.policy_names(names text[]) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (select from mesh.policy_lines l where l.from_name = any (policy_names.names))
+    or exists (select from mesh.policy_lines l where l.to_name = any (policy_names.names))
+$$;
+comment on function mesh.policy_names(text[]) is
+  'Whether the policy in force names any of these agents and tags.';
+
+create function mesh.enter_policy(names text[]) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform pg_advisory_xact_lock_shared(mesh.policy_lock());
+  if not mesh.policy_names(enter_policy.names) then
+    return false;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('mesh policy rules', 0));
+  return true;
+end
+$$;
+comment on function mesh.enter_policy(text[]) is
+  'Takes the locks under which the tags of an agent change, before its mesh is locked: names are '
+  'the tags, and the agent. Returns whether the policy names any.';
+
+-- schemas/mesh/policy/expansion.sql
+
+-- What a policy means for the agents there are: its rules between each two of them.
+
+create type mesh.policy_change as (
+  from_agent text collate "C",
+  to_agent text collate "C",
+  proto text collate "C",
+  port integer,
+  is_added boolean
+);
+comment on type mesh.policy_change is 'A rule that the policy gets, or no longer has.';
+
+create function mesh.lines_of(policy jsonb)
+returns table (from_name text, to_name text, proto text, port integer)
+language sql
+immutable
+set search_path = ''
+as $$
+  select distinct f.name collate "C", t.name collate "C", (r.rule ->> 'proto') collate "C", p.port::integer
+  from jsonb_array_elements(lines_of.policy -> 'rules') as r (rule)
+  cross join lateral jsonb_array_elements_text(r.rule -> 'from') as f (name)
+  cross join lateral jsonb_array_elements_text(r.rule -> 'to') as t (name)
+  cross join lateral jsonb_array_elements_text(r.rule -> 'ports') as p (port)
+$$;
+comment on function mesh.lines_of(jsonb) is
+  'The lines of a policy in the form of plan_policy.';
+
+create function mesh.agents_named(name text) returns table (agent_id text)
+language sql
+stable
+begin atomic
+  select t.agent_id::text from agents.agent_tags t where t.tag = agents_named.name
+  union all
+  select agents_named.name where not starts_with(agents_named.name, 'tag:');
+end;
+comment on function mesh.agents_named(text) is
+  'The agents that a name in a policy stands for: those with the tag, or the one agent.';
+
+create function mesh.max_policy_rules() returns integer
+language sql
+immutable
+return 100000;
+comment on function mesh.max_policy_rules() is
+  'How many rules between agents a policy may come to, so that planning it takes no longer than a '
+  'call may.';
+
+create function mesh.max_policy_rules_per_agent() returns integer
+language sql
+immutable
+return 10000;
+comment on function mesh.max_policy_rules_per_agent() is
+  'How many rules of the policy may name one agent, so that a change of its tags stays short.';
+
+create function mesh.refuse_crowded_agent(agent_id text) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  raise sqlstate 'PT409' using
+    message = 'limit_exceeded',
+    detail = json_build_object(
+      'limit', 'policy_rules_per_agent',
+      'maximum', mesh.max_policy_rules_per_agent(),
+      'agent_id', refuse_crowded_agent.agent_id
+    );
+end
+$$;
+comment on function mesh.refuse_crowded_agent(text) is
+  'Raises limit_exceeded: rules of the policy name this agent too often.';
+
+create function mesh.refuse_large_policy(policy jsonb) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  max_lines constant integer := 10000;
+  max_rules constant integer := mesh.max_policy_rules();
+  lines bigint;
+  rules numeric;
+begin
+  with sizes as (
+    select
+      jsonb_array_length(r.rule -> 'ports') as ports,
+      f.name as from_name,
+      t.name as to_name
+    from jsonb_array_elements(refuse_large_policy.policy -> 'rules') as r (rule)
+    cross join lateral jsonb_array_elements_text(r.rule -> 'from') as f (name)
+    cross join lateral jsonb_array_elements_text(r.rule -> 'to') as t (name)
+  ), members as (
+    select n.name, (select count(*) from mesh.agents_named(n.name)) as agents
+    from (select s.from_name as name from sizes s union select s.to_name from sizes s) n
+  )
+  select coalesce(sum(s.ports), 0), coalesce(sum(s.ports::numeric * f.agents * t.agents), 0)
+  into lines, rules
+  from sizes s
+  join members f on f.name = s.from_name
+  join members t on t.name = s.to_name;
+
+  if lines > max_lines then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'policy_lines', 'maximum', max_lines);
+  end if;
+  if rules > max_rules then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'policy_rules', 'maximum', max_rules);
+  end if;
+end
+$$;
+comment on function mesh.refuse_large_policy(jsonb) is
+  'Raises limit_exceeded for a policy of more than 10,000 lines, or of too many rules between the '
+  'agents that there are. Rules are counted line by line, before any is made.';
+
+create function mesh.changes_of_policy(policy jsonb, is_limited boolean default true)
+returns mesh.policy_change[]
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  crowded text;
+  changes mesh.policy_change[];
+begin
+  if changes_of_policy.is_limited then
+    perform mesh.refuse_large_policy(changes_of_policy.policy);
+  end if;
+  with members as materialized (
+    select n.name, a.agent_id collate "C" as agent_id
+    from (
+      select l.from_name as name from mesh.lines_of(changes_of_policy.policy) l
+      union
+      select l.to_name from mesh.lines_of(changes_of_policy.policy) l
+    ) n
+    cross join lateral mesh.agents_named(n.name) a
+  ), wanted as materialized (
+    select distinct f.agent_id as from_agent, t.agent_id as to_agent, l.proto, l.port
+    from mesh.lines_of(changes_of_policy.policy) l
+    join members f on f.name = l.from_name
+    join members t on t.name = l.to_name
+    where f.agent_id <> t.agent_id
+  ), present as materialized (
+    select r.from_agent::text as from_agent, r.to_agent::text as to_agent, r.proto, r.port
+    from mesh.rules r
+    where r.policy_since is not null
+  ), counted as (
+    select n.agent_id
+    from (select w.from_agent from wanted w union all select w.to_agent from wanted w) n (agent_id)
+    group by n.agent_id
+    having count(*) > mesh.max_policy_rules_per_agent()
+  )
+  select
+    (select min(c.agent_id) from counted c),
+    coalesce(
+      array_agg(
+        row(d.from_agent, d.to_agent, d.proto, d.port, d.is_added)::mesh.policy_change
+        -- What ends comes first: between two steps nobody may reach more than before and after.
+        order by d.is_added, d.from_agent, d.to_agent, d.proto, d.port
+      ),
+      '{}'
+    )
+  into crowded, changes
+  from (
+    select o.*, false as is_added from (table present except table wanted) o
+    union all
+    select n.*, true from (table wanted except table present) n
+  ) d;
+  if crowded is not null and changes_of_policy.is_limited then
+    perform mesh.refuse_crowded_agent(crowded);
+  end if;
+  return changes;
+end
+$$;
+comment on function mesh.changes_of_policy(jsonb, boolean) is
+  'The rules that the policy would get and lose if it were this one, those that it loses first. '
+  'Raises limit_exceeded where is_limited.';
+
+-- schemas/mesh/policy/effects.sql
+
+-- What a change of the policy does to who may reach whom. A rule that the agents have agreed to as
+-- well is not gained and not lost.
+
+create type mesh.policy_sight as (
+  low_agent text collate "C",
+  high_agent text collate "C",
+  is_gained boolean
+);
+comment on type mesh.policy_sight is 'Two registered peers that get to see each other, or cease to.';
+
+create type mesh.policy_effects as (
+  effective mesh.policy_change[],
+  sights mesh.policy_sight[],
+  changed_agents text[]
+);
+comment on type mesh.policy_effects is
+  'effective: the rules that become active, or cease to be. sights: the pairs of registered peers '
+  'for which that changes whether they see each other. changed_agents: those whose configuration '
+  'changes.';
+
+create function mesh.effects_of(changes mesh.policy_change[]) returns mesh.policy_effects
+language sql
+stable
+set search_path = ''
+as $$
+  with effective as materialized (
+    select c.from_agent, c.to_agent, c.proto, c.port, c.is_added
+    from unnest(effects_of.changes) as c
+    -- One look into each index per rule, per agent and per pair.
+    left join lateral (
+      select r.active, r.from_agreed_at is not null and r.to_agreed_at is not null as is_agreed
+      from mesh.rules r
+      where r.from_agent = c.from_agent
+        and r.to_agent = c.to_agent
+        and r.proto = c.proto
+        and r.port = c.port
+      limit 1
+    ) r on true
+    where case when c.is_added then r.active is not true else r.active and not r.is_agreed end
+  ), registered as materialized (
+    select n.agent_id
+    from (select e.from_agent from effective e union select e.to_agent from effective e) n (agent_id)
+    cross join lateral (select from mesh.peers p where p.agent_id = n.agent_id limit 1) p
+  ), between_peers as materialized (
+    select e.*, least(e.from_agent, e.to_agent) as low_agent, greatest(e.from_agent, e.to_agent) as high_agent
+    from effective e
+    join registered f on f.agent_id = e.from_agent
+    join registered t on t.agent_id = e.to_agent
+  ), pairs as materialized (
+    select b.low_agent, b.high_agent, n.before,
+      n.before + count(*) filter (where b.is_added) - count(*) filter (where not b.is_added) as after
+    from between_peers b
+    cross join lateral (
+      select (
+        select count(*) from mesh.rules r
+        where r.active and r.from_agent = b.low_agent and r.to_agent = b.high_agent
+      ) + (
+        select count(*) from mesh.rules r
+        where r.active and r.from_agent = b.high_agent and r.to_agent = b.low_agent
+      ) as before
+    ) n
+    group by b.low_agent, b.high_agent, n.before
+  ), sights as materialized (
+    select p.low_agent, p.high_agent, p.after > 0 as is_gained
+    from pairs p
+    where (p.before > 0) <> (p.after > 0)
+  )
+  select
+    coalesce(
+      (
+        select array_agg(
+          row(e.from_agent, e.to_agent, e.proto, e.port, e.is_added)::mesh.policy_change
+          order by e.is_added, e.from_agent, e.to_agent, e.proto, e.port
+        )
+        from effective e
+      ),
+      '{}'
+    ),
+    coalesce(
+      (
+        select array_agg(
+          row(s.low_agent, s.high_agent, s.is_gained)::mesh.policy_sight
+          order by s.is_gained, s.low_agent, s.high_agent
+        )
+        from sights s
+      ),
+      '{}'
+    ),
+    array(
+      -- The text of from_agent does not say what it may reach.
+      select b.to_agent from between_peers b
+      union
+      select s.low_agent from sights s
+      union
+      select s.high_agent from sights s
+      order by 1
+    )
+$$;
+comment on function mesh.effects_of(mesh.policy_change[]) is
+  'What these changes of the policy do. For a change that follows: under the locks of the '
+  'config_versions of all agents that it names.';
+
+-- schemas/mesh/policy/changes.sql
+
+-- Making the changes of the policy, to many agents in one transaction.
+
+create function mesh.record_policy_events(caller jsonb, effects mesh.policy_effects) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select agents.record_event(
+    record_policy_events.caller, null,
+    case when c.is_added then 'rule.activated' else 'rule.revoked' end,
+    c.from_agent, null,
+    jsonb_build_object('to_agent', c.to_agent, 'proto', c.proto, 'port', c.port, 'origin', 'policy'),
+    c.to_agent
+  )
+  from unnest((record_policy_events.effects).effective) as c;
+  select agents.record_event(
+    record_policy_events.caller, null,
+    case when s.is_gained then 'peer.appeared' else 'peer.vanished' end,
+    s.low_agent, other_agent_id => s.high_agent
+  )
+  from unnest((record_policy_events.effects).sights) as s;
+$$;
+comment on function mesh.record_policy_events(jsonb, mesh.policy_effects) is
+  'Appends to agents.events what the policy changed, as other changes of rules are told.';
+
+create function mesh.make_policy_changes(caller jsonb, changes mesh.policy_change[])
+returns mesh.policy_effects
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  effects mesh.policy_effects;
+begin
+  perform mesh.start_and_lock_config_versions(array(
+    select c.from_agent from unnest(make_policy_changes.changes) as c
+    union
+    select c.to_agent from unnest(make_policy_changes.changes) as c
+  ));
+  effects := mesh.effects_of(make_policy_changes.changes);
+
+  delete from mesh.rules r
+  using unnest(make_policy_changes.changes) as c
+  where not c.is_added
+    and r.from_agent = c.from_agent
+    and r.to_agent = c.to_agent
+    and r.proto = c.proto
+    and r.port = c.port
+    and r.from_agreed_at is null
+    and r.to_agreed_at is null;
+  -- What the agents have agreed to, or asked for, stays.
+  update mesh.rules r
+  set policy_since = null
+  from unnest(make_policy_changes.changes) as c
+  where not c.is_added
+    and r.from_agent = c.from_agent
+    and r.to_agent = c.to_agent
+    and r.proto = c.proto
+    and r.port = c.port;
+  insert into mesh.rules as r (from_agent, to_agent, proto, port, policy_since)
+  select c.from_agent, c.to_agent, c.proto, c.port, clock_timestamp()
+  from unnest(make_policy_changes.changes) as c
+  where c.is_added
+  order by c.from_agent, c.to_agent, c.proto, c.port
+  on conflict on constraint a_rule_is_put_once do update
+  set policy_since = coalesce(r.policy_since, excluded.policy_since);
+
+  insert into mesh.pairs (low_agent, high_agent)
+  select s.low_agent, s.high_agent
+  from unnest(effects.sights) as s
+  where s.is_gained
+  order by s.low_agent, s.high_agent
+  on conflict do nothing;
+  perform mesh.raise_config_versions(effects.changed_agents);
+  perform mesh.record_policy_events(make_policy_changes.caller, effects);
+
+  update mesh.policies p
+  set rules = p.rules + (
+    select count(*) filter (where c.is_added) - count(*) filter (where not c.is_added)
+    from unnest(make_policy_changes.changes) as c
+  )
+  where p.only_row;
+  return effects;
+end
+$$;
+comment on function mesh.make_policy_changes(jsonb, mesh.policy_change[]) is
+  'Gives the policy these rules and takes these from it, in the transaction''s one step 2. The '
+  'caller holds the lock of the policy, or of its rules.';
+
+-- schemas/mesh/policy/tags.sql
+
+-- An agent that gets or loses a tag gets and loses the rules of the policy that go with it, in the
+-- same transaction.
+
+create function mesh.policy_changes_of(agent_id text) returns mesh.policy_change[]
+language sql
+stable
+set search_path = ''
+as $$
+  with names as materialized (
+    select n.name
+    from unnest(
+      agents.tags_of(policy_changes_of.agent_id) || policy_changes_of.agent_id
+    ) as n (name)
+    -- An agent whose identifier looks like a tag has no line of its own.
+    where n.name <> policy_changes_of.agent_id or not starts_with(n.name, 'tag:')
+      or exists (
+        select from agents.agent_tags t
+        where t.agent_id = policy_changes_of.agent_id and t.tag = n.name
+      )
+  ), wanted as materialized (
+    select policy_changes_of.agent_id collate "C" as from_agent, o.agent_id collate "C" as to_agent,
+      l.proto, l.port
+    from names n
+    join mesh.policy_lines l on l.from_name = n.name
+    cross join lateral mesh.agents_named(l.to_name) o
+    where o.agent_id <> policy_changes_of.agent_id
+    union
+    select o.agent_id collate "C", policy_changes_of.agent_id collate "C", l.proto, l.port
+    from names n
+    join mesh.policy_lines l on l.to_name = n.name
+    cross join lateral mesh.agents_named(l.from_name) o
+    where o.agent_id <> policy_changes_of.agent_id
+  ), present as materialized (
+    select r.from_agent::text as from_agent, r.to_agent::text as to_agent, r.proto, r.port
+    from mesh.rules r
+    where r.policy_since is not null and r.from_agent = policy_changes_of.agent_id
+    union all
+    select r.from_agent::text, r.to_agent::text, r.proto, r.port
+    from mesh.rules r
+    where r.policy_since is not null and r.to_agent = policy_changes_of.agent_id
+  )
+  select coalesce(
+    array_agg(
+      row(d.from_agent, d.to_agent, d.proto, d.port, d.is_added)::mesh.policy_change
+      order by d.is_added, d.from_agent, d.to_agent, d.proto, d.port
+    ),
+    '{}'
+  )
+  from (
+    select o.*, false as is_added from (table present except table wanted) o
+    union all
+    select n.*, true from (table wanted except table present) n
+  ) d
+$$;
+comment on function mesh.policy_changes_of(text) is
+  'The rules of the policy that an agent has to get and to lose, by the tags that it has now.';
+
+create function mesh.refuse_beyond_policy_limits(changes mesh.policy_change[]) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  crowded text;
+  added integer;
+begin
+  select count(*) into added
+  from unnest(refuse_beyond_policy_limits.changes) as c
+  where c.is_added;
+  if added = 0 then
+    return;
+  end if;
+  if added + (select p.rules from mesh.policies p) > mesh.max_policy_rules() then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'policy_rules', 'maximum', mesh.max_policy_rules());
+  end if;
+  select n.agent_id into crowded
+  from (
+    select named.agent_id, count(*) as added
+    from unnest(refuse_beyond_policy_limits.changes) as c
+    cross join lateral (values (c.from_agent), (c.to_agent)) as named (agent_id)
+    where c.is_added
+    group by named.agent_id
+  ) n
+  where n.added + (
+      select count(*) from mesh.rules r
+      where r.policy_since is not null and r.from_agent = n.agent_id
+    ) + (
+      select count(*) from mesh.rules r
+      where r.policy_since is not null and r.to_agent = n.agent_id
+    ) > mesh.max_policy_rules_per_agent()
+  limit 1;
+  if found then
+    perform mesh.refuse_crowded_agent(crowded);
+  end if;
+end
+$$;
+comment on function mesh.refuse_beyond_policy_limits(mesh.policy_change[]) is
+  'Raises limit_exceeded if these changes give the policy, or an agent, too many rules of it.';
+
+create function mesh.follow_tags(caller jsonb, agent_id text, changed_tags text[]) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  changes mesh.policy_change[];
+begin
+  if not mesh.enter_policy(follow_tags.changed_tags) then
+    return;
+  end if;
+  -- A statement of its own, which sees what was committed while the locks were waited for.
+  changes := mesh.policy_changes_of(follow_tags.agent_id);
+  if cardinality(changes) > 0 then
+    perform mesh.refuse_beyond_policy_limits(changes);
+    perform mesh.make_policy_changes(follow_tags.caller, changes);
+  end if;
+end
+$$;
+comment on function mesh.follow_tags(jsonb, text, text[]) is
+  'Gives an agent, whose tags have just changed, its rules of the policy, and takes away those that '
+  'it no longer has. Raises limit_exceeded.';
+
+-- schemas/mesh/policy/planning.sql
+
+-- Looking at a policy before it is applied, and at the one that is.
+
+create function mesh.refuse_malformed_policy(policy jsonb) returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if jsonb_typeof(policy -> 'source') is distinct from 'string'
+    or octet_length(policy ->> 'source') > 262144
+    or not policy @? 'strict $.rules ? (@.type() == "array")'
+    or policy @? '$.rules[*] ? (!(
+      @.from.type() == "array" && @.to.type() == "array" && @.ports.type() == "array"
+      && (@.proto == "tcp" || @.proto == "udp")
+    ))'
+    or policy @? '$.rules[*].ports[*] ? (!(@.type() == "number" && @ >= 1 && @ <= 65535 && @ == @.floor()))'
+    or policy @? '$.rules[*].from[*] ? (@.type() != "string")'
+    or policy @? '$.rules[*].to[*] ? (@.type() != "string")'
+    or exists (
+      select
+      from jsonb_path_query(policy, '$.rules[*].*[*] ? (@.type() == "string")') as n (name)
+      where not mesh.is_name_in_policy(n.name #>> '{}') and n.name #>> '{}' not in ('tcp', 'udp')
+    )
+  then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "policy", "message": "Must be what `deno task policy:plan` makes of a file."}]}';
+  end if;
+end
+$$;
+comment on function mesh.refuse_malformed_policy(jsonb) is
+  'Raises invalid_request for what is not {source, rules: [{from: [name], to: [name], ports: '
+  '[number], proto}], agents?: [agent_id]}.';
+
+create function mesh.fingerprint_of(policy jsonb) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  with names as materialized (
+    select l.from_name as name from mesh.lines_of(fingerprint_of.policy) l
+    union
+    select l.to_name from mesh.lines_of(fingerprint_of.policy) l
+    union
+    select l.from_name from mesh.policy_lines l
+    union
+    select l.to_name from mesh.policy_lines l
+  ), looked_at as (
+    select t.agent_id::text as agent_id, t.tag::text as tag
+    from names n
+    join agents.agent_tags t on t.tag = n.name
+    union
+    select t.agent_id::text, t.tag::text
+    from jsonb_array_elements_text(coalesce(fingerprint_of.policy -> 'agents', '[]')) as a (agent_id)
+    join agents.agent_tags t on t.agent_id = a.agent_id
+  )
+  select encode(
+    sha256(convert_to(
+      jsonb_build_array(
+        fingerprint_of.policy,
+        (select jsonb_build_array(p.fingerprint, p.applied_at, p.rules) from mesh.policies p),
+        (
+          select string_agg(l.agent_id || ' ' || l.tag, ',' order by l.agent_id collate "C", l.tag collate "C")
+          from looked_at l
+        )
+      )::text,
+      'UTF8'
+    )),
+    'hex'
+  )
+$$;
+comment on function mesh.fingerprint_of(jsonb) is
+  'Stands for a policy and the state in which it was looked at: the policy in force, which agents '
+  'have the tags that either names, and the tags of the agents that the tests name.';
+
+create function public.plan_policy(policy jsonb, max_entries integer default 200) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  changes mesh.policy_change[];
+  effects mesh.policy_effects;
+begin
+  perform mesh.refuse_malformed_policy(plan_policy.policy);
+  changes := mesh.changes_of_policy(plan_policy.policy);
+  effects := mesh.effects_of(changes);
+  return json_build_object(
+    'fingerprint', mesh.fingerprint_of(plan_policy.policy),
+    'in_force', (
+      select json_build_object(
+        'fingerprint', p.fingerprint,
+        'applied_at', agents.iso_timestamp(p.applied_at),
+        'finished', p.finished_at is not null,
+        'rules', p.rules
+      )
+      from mesh.policies p
+    ),
+    'tags', (
+      select coalesce(json_object_agg(a.agent_id, agents.tags_of(a.agent_id)), '{}')
+      from jsonb_array_elements_text(coalesce(plan_policy.policy -> 'agents', '[]')) as a (agent_id)
+    ),
+    'rules', (
+      select json_build_object(
+        'added', count(*) filter (where c.is_added),
+        'removed', count(*) filter (where not c.is_added)
+      )
+      from unnest(changes) as c
+    ),
+    'gained', (
+      select json_build_object(
+        'rules', (select count(*) from unnest(effects.effective) as c where c.is_added),
+        'pairs', (select count(*) from unnest(effects.sights) as s where s.is_gained)
+      )
+    ),
+    'lost', (
+      select json_build_object(
+        'rules', (select count(*) from unnest(effects.effective) as c where not c.is_added),
+        'pairs', (select count(*) from unnest(effects.sights) as s where not s.is_gained)
+      )
+    ),
+    'changed_agents', cardinality(effects.changed_agents),
+    'gained_rules', mesh.policy_rules_json(effects.effective, true, plan_policy.max_entries),
+    'lost_rules', mesh.policy_rules_json(effects.effective, false, plan_policy.max_entries),
+    'gained_pairs', mesh.policy_pairs_json(effects.sights, true, plan_policy.max_entries),
+    'lost_pairs', mesh.policy_pairs_json(effects.sights, false, plan_policy.max_entries),
+    'agents', to_json((effects.changed_agents)[:plan_policy.max_entries])
+  );
+end
+$$;
+comment on function public.plan_policy(jsonb, integer) is
+  'What the project would gain and lose by a policy, {source, rules: [{from: [name], to: [name], '
+  'ports: [number], proto}], agents?: the agents that its tests name}: {fingerprint, in_force: '
+  '{fingerprint, applied_at, finished, rules} | null, tags: {agent_id: [tag]} of those agents, '
+  'rules: {added, removed} of the policy, gained and lost: {rules, pairs}, changed_agents, and at '
+  'most max_entries each of gained_rules, lost_rules, gained_pairs, lost_pairs, agents}. A rule '
+  'that its agents have agreed to is not gained and not lost. Raises invalid_request, '
+  'limit_exceeded.';
+
+create function mesh.policy_rules_json(changes mesh.policy_change[], is_added boolean, max_entries integer)
+returns json
+language sql
+immutable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'from_agent', l.from_agent, 'to_agent', l.to_agent, 'port', l.port, 'proto', l.proto
+      )
+      order by l.place
+    ),
+    '[]'
+  )
+  from (
+    select c.from_agent, c.to_agent, c.port, c.proto, c.place
+    from unnest(policy_rules_json.changes) with ordinality
+      as c (from_agent, to_agent, proto, port, is_added, place)
+    where c.is_added = policy_rules_json.is_added
+    order by c.place
+    limit policy_rules_json.max_entries
+  ) l
+$$;
+comment on function mesh.policy_rules_json(mesh.policy_change[], boolean, integer) is
+  'The first rules that are added, or removed.';
+
+create function mesh.policy_pairs_json(sights mesh.policy_sight[], is_gained boolean, max_entries integer)
+returns json
+language sql
+immutable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_array(l.low_agent, l.high_agent) order by l.place), '[]')
+  from (
+    select s.low_agent, s.high_agent, s.place
+    from unnest(policy_pairs_json.sights) with ordinality as s (low_agent, high_agent, is_gained, place)
+    where s.is_gained = policy_pairs_json.is_gained
+    order by s.place
+    limit policy_pairs_json.max_entries
+  ) l
+$$;
+comment on function mesh.policy_pairs_json(mesh.policy_sight[], boolean, integer) is
+  'The first pairs that get to see each other, or cease to.';
+
+create function public.read_policy() returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'source', p.source,
+    'fingerprint', p.fingerprint,
+    'applied_at', agents.iso_timestamp(p.applied_at),
+    'finished_at', agents.iso_timestamp(p.finished_at),
+    'rules', p.rules
+  )
+  from mesh.policies p
+$$;
+comment on function public.read_policy() is
+  'The policy in force: {source: the file as it was written, fingerprint, applied_at, finished_at: '
+  'null while apply_policy has to be called again, rules}. Null before the first.';
+
+-- schemas/mesh/policy/applying.sql
+
+-- Putting a policy into force.
+
+create function mesh.policy_in_force() returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'rules',
+    coalesce(
+      jsonb_agg(
+        jsonb_build_object(
+          'from', jsonb_build_array(l.from_name),
+          'to', jsonb_build_array(l.to_name),
+          'ports', jsonb_build_array(l.port),
+          'proto', l.proto
+        )
+      ),
+      '[]'
+    )
+  )
+  from mesh.policy_lines l
+$$;
+comment on function mesh.policy_in_force() is
+  'The rules of the policy in force, in the form of plan_policy.';
+
+create function public.apply_policy(policy jsonb, expect text, max_changes integer default 10000)
+returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  operator constant jsonb := jsonb_build_object('kind', 'operator');
+  in_force mesh.policies;
+  changes mesh.policy_change[];
+  effects mesh.policy_effects;
+  remaining integer;
+begin
+  perform mesh.refuse_malformed_policy(apply_policy.policy);
+  perform pg_advisory_xact_lock(mesh.policy_lock());
+  select p.* into in_force from mesh.policies p;
+
+  -- Otherwise it is this policy, begun by an earlier call: whoever repeats the call goes on.
+  if in_force.fingerprint is distinct from apply_policy.expect
+    or in_force.source is distinct from apply_policy.policy ->> 'source'
+  then
+    if mesh.fingerprint_of(apply_policy.policy) is distinct from apply_policy.expect then
+      raise sqlstate 'PT409' using
+        message = 'policy_changed',
+        hint = 'Look at it again with `deno task policy:plan`: the policy in force, or the tags of agents, are not those of this fingerprint.';
+    end if;
+    changes := mesh.changes_of_policy(apply_policy.policy);
+    insert into mesh.policies as p (source, fingerprint)
+    values (apply_policy.policy ->> 'source', apply_policy.expect)
+    on conflict on constraint policies_pkey do update
+    set source = excluded.source,
+      fingerprint = excluded.fingerprint,
+      applied_at = excluded.applied_at,
+      finished_at = null;
+    delete from mesh.policy_lines l where l.port > 0;
+    insert into mesh.policy_lines (from_name, to_name, proto, port)
+    select l.from_name, l.to_name, l.proto, l.port
+    from mesh.lines_of(apply_policy.policy) l;
+    perform agents.record_event(
+      operator, null, 'policy.applied', null, null,
+      (
+        select jsonb_build_object(
+          'fingerprint', apply_policy.expect,
+          'added', count(*) filter (where c.is_added),
+          'removed', count(*) filter (where not c.is_added)
+        )
+        from unnest(changes) as c
+      )
+    );
+  else
+    changes := mesh.changes_of_policy(mesh.policy_in_force(), is_limited => false);
+  end if;
+
+  remaining := greatest(cardinality(changes) - apply_policy.max_changes, 0);
+  effects := mesh.make_policy_changes(operator, changes[:apply_policy.max_changes]);
+  update mesh.policies p
+  set finished_at = coalesce(p.finished_at, clock_timestamp())
+  where p.only_row and remaining = 0;
+  return json_build_object(
+    'fingerprint', apply_policy.expect,
+    'added', (
+      select count(*) from unnest(changes[:apply_policy.max_changes]) as c where c.is_added
+    ),
+    'removed', (
+      select count(*) from unnest(changes[:apply_policy.max_changes]) as c where not c.is_added
+    ),
+    'changed_agents', cardinality(effects.changed_agents),
+    'remaining', remaining
+  );
+end
+$$;
+comment on function public.apply_policy(jsonb, text, integer) is
+  'Puts a policy, in the form of plan_policy, into force: expect is the fingerprint of the plan. '
+  'Makes up to max_changes changes, first those that end a rule: {fingerprint, added, removed, '
+  'changed_agents, remaining}. While remaining is not 0, call it again. Idempotent. Raises '
+  'policy_changed, invalid_request, limit_exceeded.';
 
 -- schemas/mesh/registrations.sql
 
@@ -7189,12 +8184,19 @@ begin
 
   with deleted as (
     delete from mesh.rules r
-    where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id
+    where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+      and r.policy_since is null
     returning r.*
   )
   select count(mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', d)) > 0
   into has_rules
   from deleted d;
+  -- The policy keeps its rules, without what the agents had agreed to themselves.
+  update mesh.rules r
+  set from_agreed_at = null, to_agreed_at = null
+  where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+    and r.policy_since is not null
+    and (r.from_agreed_at is not null or r.to_agreed_at is not null);
   if has_peer then
     perform mesh.lock_pairs(remove_peer.agent_id);
     delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
@@ -7216,7 +8218,7 @@ end
 $$;
 comment on function public.remove_peer(jsonb, text) is
   'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
-  'peer. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
+  'peer, except for those of the policy. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
   'invalid_request.';
 
 -- schemas/mesh/configuration.sql
@@ -8915,13 +9917,15 @@ begin
       replace_tags.caller, null, 'agent.tagged', replace_tags.agent_id, null,
       jsonb_build_object('tags', tags_after, 'added', added, 'removed', removed)
     );
+    perform mesh.follow_tags(replace_tags.caller, replace_tags.agent_id, added || removed);
   end if;
   return tags_after;
 end
 $$;
 comment on function agents.replace_tags(jsonb, text, text[], text) is
   'Makes these the tags of an agent; returns the tags that it has now. Of an enrolment: the tags '
-  'that came from it, beside those of the operator. Call it under end_access(agent_id). Raises '
+  'that came from it, beside those of the operator. The agent''s rules of the policy follow. Call '
+  'it under end_access(agent_id), and enter_policy if the mesh is locked before. Raises '
   'limit_exceeded.';
 
 create function public.set_agent_tags(agent_id text, tags text[]) returns json
@@ -9115,6 +10119,7 @@ declare
   deleted_artifacts integer;
 begin
   perform agents.end_access(remove_agent.agent_id);
+  perform mesh.enter_policy(agents.tags_of(remove_agent.agent_id));
   insert into agents.removed_agents (agent_id) values (remove_agent.agent_id) on conflict do nothing;
   is_newly_removed := found;
   revoked_keys := (public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked')::integer;
@@ -9614,6 +10619,14 @@ begin
   end if;
   -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
+  -- The file would keep the name, and only the operator can write it.
+  if not starts_with(erase_agent.agent_id, 'tag:')
+    and mesh.policy_names(array[erase_agent.agent_id])
+  then
+    raise sqlstate 'PT409' using
+      message = 'policy_rule',
+      hint = 'The policy names this agent. Apply one that does not, then erase it.';
+  end if;
   perform agents.erase_counted(erase_agent.agent_id);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
   perform agents.erase_few(erase_agent.agent_id, chosen);
@@ -9648,7 +10661,8 @@ comment on function public.erase_agent(text, text, integer) is
   'usage, refusals, addresses and the rows of its files, whose bytes the next sweeps remove, name a '
   'random pseudonym instead. At most max_entries of each per call: while remaining is true, call it '
   'again with the pseudonym of the answer. Once every transaction below ended_before has ended, '
-  'count_mentions says whether somebody named it meanwhile. Raises invalid_request.';
+  'count_mentions says whether somebody named it meanwhile. Raises invalid_request, and '
+  'policy_rule while the policy names the agent.';
 
 -- schemas/operator/traces.sql
 
@@ -9930,7 +10944,7 @@ begin
         json_agg(
           json_build_object(
             'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto,
-            'active', r.active, 'waiting_for', mesh.waiting_for(r)
+            'active', r.active, 'waiting_for', mesh.waiting_for(r), 'origin', r.origin
           )
           order by r.from_agent, r.to_agent, r.proto, r.port
         ),
@@ -9948,7 +10962,7 @@ $$;
 comment on function public.list_mesh_rules(integer, text, text) is
   'The rules and requests of the mesh, or those that name one agent, in byte order of from_agent, '
   'to_agent and proto, then by port: {found: [{from_agent, to_agent, port, proto, active, '
-  'waiting_for | null}], next: where the next page begins | null}.';
+  'waiting_for | null, origin: policy | agents}], next: where the next page begins | null}.';
 
 -- schemas/operator/mesh_check.sql
 
@@ -9968,29 +10982,32 @@ declare
   peer mesh.peers;
   liveness mesh.liveness;
   other text;
+  origin text;
 begin
   select p.* into peer from mesh.peers p where p.agent_id = find_faults.agent_id;
   if not found then
     -- Any of its rules shows that it is waited for.
-    select r.other into other
+    select r.other, r.origin into other, origin
     from (
       (
-        select r.to_agent from mesh.rules r
+        select r.to_agent, r.origin from mesh.rules r
         where r.active and r.from_agent = find_faults.agent_id
         order by r.from_agent, r.to_agent
         limit 1
       )
       union all
       (
-        select r.from_agent from mesh.rules r
+        select r.from_agent, r.origin from mesh.rules r
         where r.active and r.to_agent = find_faults.agent_id
         order by r.to_agent, r.from_agent
         limit 1
       )
-    ) r (other)
+    ) r (other, origin)
     limit 1;
     if found then
-      return next jsonb_build_object('fault', 'rule_without_peer', 'other_agent_id', other);
+      return next jsonb_build_object(
+        'fault', 'rule_without_peer', 'other_agent_id', other, 'origin', origin
+      );
     end if;
     return;
   end if;
@@ -10066,7 +11083,8 @@ comment on function public.check_mesh(integer, text, integer, integer) is
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
   'is online, and read_mesh_metrics counts it), offline_lags (the same for an offline peer), '
-  'rule_without_peer (other_agent_id; an active rule names the agent, and it has no peer), or '
+  'rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the policy, names '
+  'the agent, and it has no peer), or '
   'endpoint_shared (endpoint, other_agent_id; another peer has the same endpoint).';
 
 -- schemas/operator/keys.sql
@@ -10217,11 +11235,13 @@ begin atomic
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
     or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
-    or exists (select from mesh.rules r where r.to_agent = holds_something.agent_id);
+    or exists (select from mesh.rules r where r.to_agent = holds_something.agent_id)
+    or exists (select from mesh.policy_lines l where l.from_name = holds_something.agent_id)
+    or exists (select from mesh.policy_lines l where l.to_name = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
   'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or request '
-  'that names it. Otherwise it is only remembered.';
+  'that names it, or the policy names it. Otherwise it is only remembered.';
 
 create function agents.walk_names(
   after text,
@@ -11801,6 +12821,7 @@ begin
   perform agents.end_access(coalesce(agents.actor_of(leave.caller), leave.agent_id));
   caller_agent := agents.authenticate(leave.caller);
   leaving := agents.require_self(caller_agent, leave.agent_id);
+  perform mesh.enter_policy(agents.tags_of(leaving));
   perform public.remove_peer(leave.caller, leaving);
   perform agents.end_keys(leave.caller, caller_agent, leaving);
   perform agents.end_enrolled_tags(leave.caller, leaving);
@@ -11948,6 +12969,7 @@ begin
   ) then
     return json_build_object('peer', false, 'grants', 0);
   end if;
+  perform mesh.enter_policy(agents.tags_of(end_enrolled_agent.agent_id));
   has_peer := (
     public.remove_peer(end_enrolled_agent.caller, end_enrolled_agent.agent_id) ->> 'removed'
   )::boolean;
@@ -12138,6 +13160,7 @@ begin
   if not agents.is_idle(end_idle_agent.agent_id, end_idle_agent.use_written_seconds) then
     return json_build_object('ended', 0);
   end if;
+  perform mesh.enter_policy(agents.tags_of(end_idle_agent.agent_id));
   perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
   perform agents.end_keys(end_idle_agent.caller, null, end_idle_agent.agent_id);
   perform agents.end_enrolled_tags(end_idle_agent.caller, end_idle_agent.agent_id);
@@ -12197,6 +13220,8 @@ grant select, insert, update, delete on mesh.peers to service_role;
 grant select, insert, update on mesh.liveness to service_role;
 grant select, insert, update, delete on mesh.rules to service_role;
 grant select, insert, update, delete on mesh.declined_requests to service_role;
+grant select, insert, update on mesh.policies to service_role;
+grant select, insert, delete on mesh.policy_lines to service_role;
 grant select, insert, update, delete on mesh.pairs to service_role;
 grant select, insert, update, delete on mesh.config_versions to service_role;
 grant select, insert, update on mesh.counters to service_role;
@@ -12236,6 +13261,8 @@ alter table mesh.peers enable row level security;
 alter table mesh.liveness enable row level security;
 alter table mesh.rules enable row level security;
 alter table mesh.declined_requests enable row level security;
+alter table mesh.policies enable row level security;
+alter table mesh.policy_lines enable row level security;
 alter table mesh.pairs enable row level security;
 alter table mesh.config_versions enable row level security;
 alter table mesh.counters enable row level security;
@@ -12331,6 +13358,8 @@ declare
     'public.list_peers',
     'public.list_mesh_rules',
     'public.check_mesh',
+    'public.plan_policy',
+    'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
     'public.list_live_keys',
@@ -12360,6 +13389,7 @@ declare
     'public.reencrypt_psks',
     'public.set_agent_quota',
     'public.set_agent_tags',
+    'public.apply_policy',
     'public.put_enrolment',
     'public.revoke_enrolment',
     'public.end_enrolled_agent',

@@ -41,6 +41,8 @@ grant select, insert, update, delete on mesh.peers to service_role;
 grant select, insert, update on mesh.liveness to service_role;
 grant select, insert, update, delete on mesh.rules to service_role;
 grant select, insert, update, delete on mesh.declined_requests to service_role;
+grant select, insert, update on mesh.policies to service_role;
+grant select, insert, delete on mesh.policy_lines to service_role;
 grant select, insert, update, delete on mesh.pairs to service_role;
 grant select, insert, update, delete on mesh.config_versions to service_role;
 grant select, insert, update on mesh.counters to service_role;
@@ -80,6 +82,8 @@ alter table mesh.peers enable row level security;
 alter table mesh.liveness enable row level security;
 alter table mesh.rules enable row level security;
 alter table mesh.declined_requests enable row level security;
+alter table mesh.policies enable row level security;
+alter table mesh.policy_lines enable row level security;
 alter table mesh.pairs enable row level security;
 alter table mesh.config_versions enable row level security;
 alter table mesh.counters enable row level security;
@@ -175,6 +179,8 @@ declare
     'public.list_peers',
     'public.list_mesh_rules',
     'public.check_mesh',
+    'public.plan_policy',
+    'public.read_policy',
     'public.inspect_deployment',
     'public.find_restore_signs',
     'public.list_live_keys',
@@ -204,6 +210,7 @@ declare
     'public.reencrypt_psks',
     'public.set_agent_quota',
     'public.set_agent_tags',
+    'public.apply_policy',
     'public.put_enrolment',
     'public.revoke_enrolment',
     'public.end_enrolled_agent',

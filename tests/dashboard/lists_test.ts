@@ -88,7 +88,15 @@ function peers(stem: string, count: number): PeerRow[] {
 }
 
 function rule(from_agent: string, to_agent: string, port = 443): RuleRow {
-  return { from_agent, to_agent, port, proto: "tcp", active: true, waiting_for: null };
+  return {
+    from_agent,
+    to_agent,
+    port,
+    proto: "tcp",
+    active: true,
+    waiting_for: null,
+    origin: "agents",
+  };
 }
 
 Deno.test("a picture of 300 peers → one node per prefix, one edge per pair of them; opened: agent by agent", () => {

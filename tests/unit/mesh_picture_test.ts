@@ -23,7 +23,7 @@ function peer(agent_id: string, state: { online?: boolean; lags?: boolean | null
 
 function rule(from_agent: string, to_agent: string, port = 443, active = true): RuleRow {
   const waiting_for = active ? null : to_agent;
-  return { from_agent, to_agent, port, proto: "tcp", active, waiting_for };
+  return { from_agent, to_agent, port, proto: "tcp", active, waiting_for, origin: "agents" };
 }
 
 Deno.test("a picture of two peers, an agent without one, and a request → the active rules with their ports, in each one's state", () => {

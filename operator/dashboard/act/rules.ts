@@ -59,6 +59,11 @@ export const endRule: Action = {
     const { from_agent, to_agent, what } = describe(target);
     const rule = await findRule(target);
     if (rule === null) throw new CommandError(`There is no rule for ${what}.`);
+    if (rule.origin === "policy") {
+      throw new CommandError(
+        `The policy has the rule for ${what}: change its file, then run \`deno task policy:plan\`.`,
+      );
+    }
     const others = await countRules(target) - 1;
     return {
       title: rule.active

@@ -32,12 +32,19 @@ function rules({ rules }: ShownAgent): Markup {
       { head: "port", isNumber: true, cell: (row) => `${row.proto} ${row.port}` },
       {
         head: "state",
-        cell: (row) => row.active ? "active" : html`waits for ${agent(row.waiting_for)}`,
+        cell: (row) =>
+          row.origin === "policy"
+            ? "active by the policy"
+            : row.active
+            ? "active"
+            : html`waits for ${agent(row.waiting_for)}`,
       },
       {
         head: "",
         cell: (row) =>
-          row.active
+          row.origin === "policy"
+            ? "Ends with a change of the policy."
+            : row.active
             ? act("rule.end", targetOf(row), { label: "End …", about: inWords(row) })
             : html`${act("rule.put", targetOf(row), { label: "Agree …", about: inWords(row) })} ${
               act("rule.end", targetOf(row), { label: "End …", about: inWords(row) })

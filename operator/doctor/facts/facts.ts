@@ -67,6 +67,8 @@ export interface Facts {
   readonly pskKeys: Reply;
   /** POST /enrolment/list: the first thousand. */
   readonly enrolments: Reply;
+  /** Of `read_policy`. */
+  readonly policy: Reply;
   /** Of `list_psks_to_reencrypt`; null where the functions have no key. */
   readonly oldPsks: Reply | null;
   /** Of `find_restore_signs`. */
@@ -85,30 +87,32 @@ export type Connection = Awaited<ReturnType<typeof readConnection>>;
 /** Looks at a deployment, and changes nothing there. */
 export async function gatherFacts(connection: Connection): Promise<Facts> {
   const checkout = await readCheckout();
-  const [inspection, restoreSigns, functions, bucket, uploads, pskKeys, enrolments] = await Promise
-    .all([
-      callDatabase(connection, "inspect_deployment", { operations: checkout.operations }),
-      callDatabase(connection, "find_restore_signs", {
-        rendering_revision: RENDERING_REVISION,
-        max_entries: SIGNS,
-      }),
-      Promise.all(FUNCTION_NAMES.map((name) => lookAtFunction(connection, name))),
-      ask(at(connection, "/storage/v1/bucket/agent-artifacts"), {
-        headers: asOperator(connection),
-      }),
-      // Without an Origin, so that no gateway takes it for a browser's question.
-      ask(at(connection, "/storage/v1/upload/resumable"), { method: "OPTIONS" }),
-      ask(at(connection, "/functions/v1/agent-mesh/psk/keys"), {
-        method: "POST",
-        headers: asOperator(connection),
-        body: "{}",
-      }),
-      ask(at(connection, "/functions/v1/agent-artifacts/enrolment/list"), {
-        method: "POST",
-        headers: asOperator(connection),
-        body: '{"limit": 1000}',
-      }),
-    ]);
+  const [inspection, restoreSigns, functions, bucket, uploads, pskKeys, enrolments, policy] =
+    await Promise
+      .all([
+        callDatabase(connection, "inspect_deployment", { operations: checkout.operations }),
+        callDatabase(connection, "find_restore_signs", {
+          rendering_revision: RENDERING_REVISION,
+          max_entries: SIGNS,
+        }),
+        Promise.all(FUNCTION_NAMES.map((name) => lookAtFunction(connection, name))),
+        ask(at(connection, "/storage/v1/bucket/agent-artifacts"), {
+          headers: asOperator(connection),
+        }),
+        // Without an Origin, so that no gateway takes it for a browser's question.
+        ask(at(connection, "/storage/v1/upload/resumable"), { method: "OPTIONS" }),
+        ask(at(connection, "/functions/v1/agent-mesh/psk/keys"), {
+          method: "POST",
+          headers: asOperator(connection),
+          body: "{}",
+        }),
+        ask(at(connection, "/functions/v1/agent-artifacts/enrolment/list"), {
+          method: "POST",
+          headers: asOperator(connection),
+          body: '{"limit": 1000}',
+        }),
+        callDatabase(connection, "read_policy", {}),
+      ]);
   const [newest_key_id] = keyIdsOf(pskKeys);
   return {
     url: connection.SUPABASE_URL,
@@ -121,6 +125,7 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
     uploads,
     pskKeys,
     enrolments,
+    policy,
     oldPsks: newest_key_id === undefined
       ? null
       : await callDatabase(connection, "list_psks_to_reencrypt", {

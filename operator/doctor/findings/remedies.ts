@@ -35,6 +35,14 @@ export function runOwnTask(task: string): Paste {
   return shell(`npx -y deno@${Deno.version.deno} task ${task}`);
 }
 
+/** The file of the policy in force, applied again: what is there already stays. */
+export function resumePolicy(fingerprint: string): Paste {
+  const task = `npx -y deno@${Deno.version.deno} task`;
+  return shell(
+    `${task} policy:show | ${task} policy:apply - --expect ${fingerprint} --yes`,
+  );
+}
+
 /** For functions in `public`. */
 export function grantToService(names: readonly string[]): Paste {
   const functions = names.map((name) => `public.${name}`).join(", ");

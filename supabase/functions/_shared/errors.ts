@@ -60,6 +60,15 @@ const CATALOGUE = {
     status: 409,
     message: "This name belongs to another agent.",
   },
+  policy_changed: {
+    status: 409,
+    message: "The project has changed since the policy was planned. Plan it again, then apply it.",
+  },
+  policy_rule: {
+    status: 409,
+    message:
+      "The operator's policy has this rule, so it cannot be revoked. The operator can change the policy.",
+  },
   pubkey_in_use: {
     status: 409,
     message:

@@ -43,6 +43,7 @@ begin
   perform agents.end_access(coalesce(agents.actor_of(leave.caller), leave.agent_id));
   caller_agent := agents.authenticate(leave.caller);
   leaving := agents.require_self(caller_agent, leave.agent_id);
+  perform mesh.enter_policy(agents.tags_of(leaving));
   perform public.remove_peer(leave.caller, leaving);
   perform agents.end_keys(leave.caller, caller_agent, leaving);
   perform agents.end_enrolled_tags(leave.caller, leaving);
@@ -190,6 +191,7 @@ begin
   ) then
     return json_build_object('peer', false, 'grants', 0);
   end if;
+  perform mesh.enter_policy(agents.tags_of(end_enrolled_agent.agent_id));
   has_peer := (
     public.remove_peer(end_enrolled_agent.caller, end_enrolled_agent.agent_id) ->> 'removed'
   )::boolean;

@@ -163,6 +163,7 @@ begin
   if not agents.is_idle(end_idle_agent.agent_id, end_idle_agent.use_written_seconds) then
     return json_build_object('ended', 0);
   end if;
+  perform mesh.enter_policy(agents.tags_of(end_idle_agent.agent_id));
   perform public.remove_peer(end_idle_agent.caller, end_idle_agent.agent_id);
   perform agents.end_keys(end_idle_agent.caller, null, end_idle_agent.agent_id);
   perform agents.end_enrolled_tags(end_idle_agent.caller, end_idle_agent.agent_id);

@@ -4,7 +4,7 @@
 -- function that changes peers, rules or PSK versions must know for certain who sees whom. It takes
 -- its locks in this order:
 --   1. the agents that it names (lock_agents). Only the holder changes their peers and adds rules
---      that name them.
+--      that name them. The policy, which names very many, relies on step 2 alone.
 --   2. the config_versions of all agents whose text may change, in one statement
 --      (lock_config_versions). Two changes that affect the same text run one after the other here,
 --      so that the second sees what the first did. Neighbours that are not registered count, too:
@@ -104,16 +104,50 @@ comment on function mesh.start_config_versions(text[]) is
   'Gives agents with their first peer or rule a version that can be raised and locked. Runs '
   'between steps 1 and 2, so that step 2 finds every row.';
 
+create function mesh.start_and_lock_config_versions(agent_ids text[]) returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  insert into mesh.config_versions as v (agent_id, version)
+  select named.agent_id, e.first_config_version
+  from unnest(start_and_lock_config_versions.agent_ids) as named (agent_id)
+  cross join agents.epochs e
+  order by named.agent_id collate "C"
+  -- Also locks a row that is there. In two statements, a new row would be held while an earlier one
+  -- is waited for.
+  on conflict (agent_id) do update set version = v.version where false
+$$;
+comment on function mesh.start_and_lock_config_versions(text[]) is
+  'Like start_config_versions, and step 2 of the lock order, in one: for a change that gives rules '
+  'to agents that may have no version yet.';
+
 create function mesh.lock_versions_around(agent_id text) returns text[]
 language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  around text[];
 begin
-  perform mesh.lock_config_versions(
-    mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id
-  );
-  return mesh.visible_peers(lock_versions_around.agent_id);
+  loop
+    around := mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id;
+    begin
+      perform mesh.lock_config_versions(around);
+      -- The policy may have added neighbours during the wait. Then the rows are released, and all
+      -- are locked in their order.
+      if exists (
+        select unnest(mesh.neighbours(lock_versions_around.agent_id))
+        except
+        select unnest(around)
+      ) then
+        raise exception using errcode = 'MV001';
+      end if;
+      return mesh.visible_peers(lock_versions_around.agent_id);
+    exception when sqlstate 'MV001' then
+      continue;
+    end;
+  end loop;
 end
 $$;
 comment on function mesh.lock_versions_around(text) is

@@ -232,12 +232,19 @@ begin
 
   with deleted as (
     delete from mesh.rules r
-    where r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id
+    where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+      and r.policy_since is null
     returning r.*
   )
   select count(mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', d)) > 0
   into has_rules
   from deleted d;
+  -- The policy keeps its rules, without what the agents had agreed to themselves.
+  update mesh.rules r
+  set from_agreed_at = null, to_agreed_at = null
+  where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+    and r.policy_since is not null
+    and (r.from_agreed_at is not null or r.to_agreed_at is not null);
   if has_peer then
     perform mesh.lock_pairs(remove_peer.agent_id);
     delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
@@ -259,5 +266,5 @@ end
 $$;
 comment on function public.remove_peer(jsonb, text) is
   'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
-  'peer. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
+  'peer, except for those of the policy. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
   'invalid_request.';

@@ -51,11 +51,13 @@ begin atomic
     or exists (select from agents.agent_tags t where t.agent_id = holds_something.agent_id)
     or exists (select from mesh.peers p where p.agent_id = holds_something.agent_id)
     or exists (select from mesh.rules r where r.from_agent = holds_something.agent_id)
-    or exists (select from mesh.rules r where r.to_agent = holds_something.agent_id);
+    or exists (select from mesh.rules r where r.to_agent = holds_something.agent_id)
+    or exists (select from mesh.policy_lines l where l.from_name = holds_something.agent_id)
+    or exists (select from mesh.policy_lines l where l.to_name = holds_something.agent_id);
 end;
 comment on function agents.holds_something(text) is
   'Whether an agent has a live key, an artifact, a live grant to it, a tag, a peer, or a rule or request '
-  'that names it. Otherwise it is only remembered.';
+  'that names it, or the policy names it. Otherwise it is only remembered.';
 
 create function agents.walk_names(
   after text,

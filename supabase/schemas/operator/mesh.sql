@@ -184,7 +184,7 @@ begin
         json_agg(
           json_build_object(
             'from_agent', r.from_agent, 'to_agent', r.to_agent, 'port', r.port, 'proto', r.proto,
-            'active', r.active, 'waiting_for', mesh.waiting_for(r)
+            'active', r.active, 'waiting_for', mesh.waiting_for(r), 'origin', r.origin
           )
           order by r.from_agent, r.to_agent, r.proto, r.port
         ),
@@ -202,4 +202,4 @@ $$;
 comment on function public.list_mesh_rules(integer, text, text) is
   'The rules and requests of the mesh, or those that name one agent, in byte order of from_agent, '
   'to_agent and proto, then by port: {found: [{from_agent, to_agent, port, proto, active, '
-  'waiting_for | null}], next: where the next page begins | null}.';
+  'waiting_for | null, origin: policy | agents}], next: where the next page begins | null}.';

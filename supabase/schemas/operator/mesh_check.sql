@@ -14,29 +14,32 @@ declare
   peer mesh.peers;
   liveness mesh.liveness;
   other text;
+  origin text;
 begin
   select p.* into peer from mesh.peers p where p.agent_id = find_faults.agent_id;
   if not found then
     -- Any of its rules shows that it is waited for.
-    select r.other into other
+    select r.other, r.origin into other, origin
     from (
       (
-        select r.to_agent from mesh.rules r
+        select r.to_agent, r.origin from mesh.rules r
         where r.active and r.from_agent = find_faults.agent_id
         order by r.from_agent, r.to_agent
         limit 1
       )
       union all
       (
-        select r.from_agent from mesh.rules r
+        select r.from_agent, r.origin from mesh.rules r
         where r.active and r.to_agent = find_faults.agent_id
         order by r.to_agent, r.from_agent
         limit 1
       )
-    ) r (other)
+    ) r (other, origin)
     limit 1;
     if found then
-      return next jsonb_build_object('fault', 'rule_without_peer', 'other_agent_id', other);
+      return next jsonb_build_object(
+        'fault', 'rule_without_peer', 'other_agent_id', other, 'origin', origin
+      );
     end if;
     return;
   end if;
@@ -112,5 +115,6 @@ comment on function public.check_mesh(integer, text, integer, integer) is
   'fault, …}], next: where the next page begins | null}. fault is never_seen (registered_at; the '
   'peer never came up), version_lags (config_version, config_version_applied, last_seen; the peer '
   'is online, and read_mesh_metrics counts it), offline_lags (the same for an offline peer), '
-  'rule_without_peer (other_agent_id; an active rule names the agent, and it has no peer), or '
+  'rule_without_peer (other_agent_id, origin; an active rule, of the agents or of the policy, names '
+  'the agent, and it has no peer), or '
   'endpoint_shared (endpoint, other_agent_id; another peer has the same endpoint).';

@@ -149,6 +149,7 @@ declare
   deleted_artifacts integer;
 begin
   perform agents.end_access(remove_agent.agent_id);
+  perform mesh.enter_policy(agents.tags_of(remove_agent.agent_id));
   insert into agents.removed_agents (agent_id) values (remove_agent.agent_id) on conflict do nothing;
   is_newly_removed := found;
   revoked_keys := (public.revoke_agent_keys(remove_agent.agent_id) ->> 'revoked')::integer;

@@ -44,13 +44,15 @@ begin
       replace_tags.caller, null, 'agent.tagged', replace_tags.agent_id, null,
       jsonb_build_object('tags', tags_after, 'added', added, 'removed', removed)
     );
+    perform mesh.follow_tags(replace_tags.caller, replace_tags.agent_id, added || removed);
   end if;
   return tags_after;
 end
 $$;
 comment on function agents.replace_tags(jsonb, text, text[], text) is
   'Makes these the tags of an agent; returns the tags that it has now. Of an enrolment: the tags '
-  'that came from it, beside those of the operator. Call it under end_access(agent_id). Raises '
+  'that came from it, beside those of the operator. The agent''s rules of the policy follow. Call '
+  'it under end_access(agent_id), and enter_policy if the mesh is locked before. Raises '
   'limit_exceeded.';
 
 create function public.set_agent_tags(agent_id text, tags text[]) returns json

@@ -10,6 +10,17 @@ function missing(fault: string, put: string, part: string): MendedFault {
 }
 
 export const DATABASE_FAULTS: readonly MendedFault[] = [
+  {
+    fault: "applying a policy stopped midway",
+    put: `
+      insert into mesh.policies (source, fingerprint) values ('{ "rules": [] }', repeat('0', 64));
+      insert into mesh.rules (from_agent, to_agent, proto, port, policy_since)
+      values ('a', 'b', 'tcp', 443, now());
+      update mesh.policies set rules = 1 where only_row`,
+    check: "policy",
+    message: /^Applying the policy stopped before it was finished/,
+    cleanUp: "delete from mesh.policies; delete from mesh.config_versions",
+  },
   missing(
     "row level security of the agent keys is off",
     "alter table agents.keys disable row level security",

@@ -36,7 +36,11 @@ export async function mendAsPrinted(
   const { code, output, errors } = await runProgram("bash", {
     args: ["-c", paste.text],
     cwd: PROJECT,
-    env: { SUPABASE_SECRET_KEY: deployment.stack.secretKey, ...environment },
+    env: {
+      SUPABASE_URL: deployment.stack.url,
+      SUPABASE_SECRET_KEY: deployment.stack.secretKey,
+      ...environment,
+    },
   });
   assert.equal(code, 0, output + errors);
   return output;

@@ -158,6 +158,8 @@ export interface components {
           | "already_committed"
           | "commit_in_progress"
           | "agent_name_taken"
+          | "policy_changed"
+          | "policy_rule"
           | "pubkey_in_use"
           | "network_full"
           | "quota_exceeded"

@@ -15,14 +15,15 @@ const response = rule.extend({
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
     summary: "End an access rule, or a request for one, for both of its agents.",
-    description: "To restore the rule, both must agree again.",
+    description:
+      "To restore the rule, both must agree again. A rule of the operator's policy cannot be revoked.",
     tag: "Rules",
     callers: "either agent of the rule",
     effect: "replaces",
     identification: "required",
     request: ruleOfTwo,
     response,
-    errors: [],
+    errors: ["policy_rule"],
     handle({ input, caller }) {
       return inTurn(caller, () => relayDatabase("revoke_rule", { caller, ...input }));
     },

@@ -20,6 +20,7 @@ declare
   saw_each_other boolean;
   created boolean;
   was_active boolean;
+  has_policy boolean;
   rule mesh.rules;
 begin
   caller_agent := agents.require_one_of(
@@ -31,16 +32,21 @@ begin
   rule.to_agent := put_rule.to_agent;
   rule.proto := put_rule.proto;
   rule.port := put_rule.port;
+  -- What the policy has is active, whoever agrees to it.
+  has_policy := mesh.is_in_policy(rule);
   if mesh.is_declined(rule, caller_agent) then
     -- Answered like a request that waits, and kept nowhere: what was declined bothers nobody again.
     return mesh.put_rule_json(
       rule, created => false,
-      waiting_for => case when caller_agent = rule.from_agent then rule.to_agent else rule.from_agent end
+      waiting_for => case
+        when has_policy then null
+        when caller_agent = rule.from_agent then rule.to_agent
+        else rule.from_agent
+      end
     );
   end if;
 
-  perform mesh.start_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
-  perform mesh.lock_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
+  perform mesh.start_and_lock_config_versions(array[put_rule.from_agent, put_rule.to_agent]);
   saw_each_other := mesh.see_each_other(put_rule.from_agent, put_rule.to_agent);
   select r.active into was_active
   from mesh.rules r
@@ -69,6 +75,8 @@ begin
     perform mesh.refuse_beyond_limits(
       rule, caller_agent, put_rule.max_rules, put_rule.max_requests, put_rule.max_requests_per_target
     );
+  end if;
+  if created or rule.active is distinct from was_active or rule.policy_since is not null then
     perform mesh.forget_declined(rule);
   end if;
 
@@ -119,6 +127,13 @@ begin
   perform mesh.take_turn(caller_agent);
   perform mesh.lock_agents(array[revoke_rule.from_agent, revoke_rule.to_agent]);
   perform mesh.lock_config_versions(array[revoke_rule.from_agent, revoke_rule.to_agent]);
+  rule.from_agent := revoke_rule.from_agent;
+  rule.to_agent := revoke_rule.to_agent;
+  rule.proto := revoke_rule.proto;
+  rule.port := revoke_rule.port;
+  if mesh.is_in_policy(rule) then
+    raise sqlstate 'PT409' using message = 'policy_rule';
+  end if;
 
   delete from mesh.rules r
   where r.from_agent = revoke_rule.from_agent
@@ -155,4 +170,5 @@ end
 $$;
 comment on function public.revoke_rule(jsonb, text, text, integer, text) is
   'Ends a rule, or a request for one, for both of its agents. If the agent that was asked calls '
-  'it, it declines the request for a day. Idempotent. Raises forbidden.';
+  'it, it declines the request for a day. Idempotent. Raises forbidden, and policy_rule for a '
+  'rule that the policy has.';

@@ -7,17 +7,31 @@ create table mesh.rules (
   port integer not null,
   from_agreed_at timestamptz,
   to_agreed_at timestamptz,
-  active boolean not null generated always as (from_agreed_at is not null and to_agreed_at is not null) stored,
+  policy_since timestamptz,
+  active boolean not null generated always as (
+    from_agreed_at is not null and to_agreed_at is not null or policy_since is not null
+  ) stored,
+  origin text not null generated always as (
+    case when policy_since is null then 'agents' else 'policy' end
+  ) stored,
 
   constraint a_rule_is_put_once primary key (from_agent, to_agent, proto, port),
   constraint the_agents_of_a_rule_differ check (from_agent <> to_agent),
   constraint proto_is_tcp_or_udp check (proto in ('tcp', 'udp')),
   constraint port_is_a_port check (port between 1 and 65535),
-  constraint somebody_agreed_to_a_rule check (from_agreed_at is not null or to_agreed_at is not null)
+  constraint somebody_agreed_to_a_rule check (
+    from_agreed_at is not null or to_agreed_at is not null or policy_since is not null
+  )
 );
 comment on table mesh.rules is
-  'Access rules. A rule is active when both of its agents have agreed; before that it is a '
-  'request, which gives nobody access. It may name agents that are not registered.';
+  'Access rules. A rule is active when both of its agents have agreed, or when the policy has it; '
+  'otherwise it is a request, which gives nobody access. It may name agents that are not '
+  'registered.';
+comment on column mesh.rules.policy_since is
+  'Since when the policy has this rule; null: it does not. Separate from what the agents agreed '
+  'to, which stays when the policy no longer has the rule.';
+comment on column mesh.rules.origin is
+  'What keeps the rule: policy, or agents where they alone do.';
 
 create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port);
 
@@ -25,6 +39,12 @@ create index rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port)
 create index active_rules_by_from_agent on mesh.rules (from_agent, to_agent) where active;
 
 create index active_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port) where active;
+
+create index policy_rules_by_from_agent on mesh.rules (from_agent, to_agent, proto, port)
+  where policy_since is not null;
+
+create index policy_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto, port)
+  where policy_since is not null;
 
 create function mesh.neighbours(agent_id text) returns text[]
 language sql
@@ -75,11 +95,28 @@ create function mesh.waiting_for(rule mesh.rules) returns text
 language sql
 immutable
 return case
+  when rule.policy_since is not null then null
   when rule.from_agreed_at is null then rule.from_agent
   when rule.to_agreed_at is null then rule.to_agent
 end;
 comment on function mesh.waiting_for(mesh.rules) is
   'The agent that has not agreed to a rule yet; null: the rule is active.';
+
+create function mesh.is_in_policy(rule mesh.rules) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select from mesh.rules r
+    where r.from_agent = (is_in_policy.rule).from_agent
+      and r.to_agent = (is_in_policy.rule).to_agent
+      and r.proto = (is_in_policy.rule).proto
+      and r.port = (is_in_policy.rule).port
+      and r.policy_since is not null
+  )
+$$;
+comment on function mesh.is_in_policy(mesh.rules) is 'Whether the policy has this rule now.';
 
 create function mesh.record_rule_event(caller jsonb, caller_agent text, action text, rule mesh.rules) returns void
 language sql

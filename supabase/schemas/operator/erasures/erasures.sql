@@ -244,6 +244,14 @@ begin
   end if;
   -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
   perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
+  -- The file would keep the name, and only the operator can write it.
+  if not starts_with(erase_agent.agent_id, 'tag:')
+    and mesh.policy_names(array[erase_agent.agent_id])
+  then
+    raise sqlstate 'PT409' using
+      message = 'policy_rule',
+      hint = 'The policy names this agent. Apply one that does not, then erase it.';
+  end if;
   perform agents.erase_counted(erase_agent.agent_id);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
   perform agents.erase_few(erase_agent.agent_id, chosen);
@@ -278,4 +286,5 @@ comment on function public.erase_agent(text, text, integer) is
   'usage, refusals, addresses and the rows of its files, whose bytes the next sweeps remove, name a '
   'random pseudonym instead. At most max_entries of each per call: while remaining is true, call it '
   'again with the pseudonym of the answer. Once every transaction below ended_before has ended, '
-  'count_mentions says whether somebody named it meanwhile. Raises invalid_request.';
+  'count_mentions says whether somebody named it meanwhile. Raises invalid_request, and '
+  'policy_rule while the policy names the agent.';

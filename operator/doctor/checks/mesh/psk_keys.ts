@@ -1,8 +1,8 @@
-import { encryptionKeyIdOf } from "../../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
-import { MAKE_ENCRYPTION_KEY, runOwnTask } from "../findings/remedies.ts";
-import { type Facts, keyIdsOf } from "../facts/facts.ts";
-import { wordsOf } from "../facts/reply.ts";
-import { fault, type Finding, note, orOk } from "../findings/finding.ts";
+import { encryptionKeyIdOf } from "../../../../supabase/functions/agent-mesh/wireguard/psk_encryption.ts";
+import { MAKE_ENCRYPTION_KEY, runOwnTask } from "../../findings/remedies.ts";
+import { type Facts, keyIdsOf } from "../../facts/facts.ts";
+import { wordsOf } from "../../facts/reply.ts";
+import { fault, type Finding, note, orOk } from "../../findings/finding.ts";
 
 /** Whether the functions have keys for PSKs, and those that PSKs are encrypted under. */
 export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] {

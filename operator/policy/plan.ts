@@ -1,0 +1,102 @@
+import { instantCell } from "../output/cells.ts";
+import { callAsOperator } from "../operator_call.ts";
+import type { Policy } from "./policy_file.ts";
+import { agentsInTests, runTests, type TagsOfAgents, type TestResult } from "./policy_tests.ts";
+
+/** What `plan_policy` answers; its comment says what each field means. */
+export interface Plan {
+  readonly fingerprint: string;
+  readonly in_force: {
+    readonly fingerprint: string;
+    readonly applied_at: string;
+    readonly finished: boolean;
+    readonly rules: number;
+  } | null;
+  readonly tags: TagsOfAgents;
+  readonly rules: { readonly added: number; readonly removed: number };
+  readonly gained: Counts;
+  readonly lost: Counts;
+  readonly changed_agents: number;
+  readonly gained_rules: readonly PlannedRule[];
+  readonly lost_rules: readonly PlannedRule[];
+  readonly gained_pairs: readonly (readonly [string, string])[];
+  readonly lost_pairs: readonly (readonly [string, string])[];
+  readonly agents: readonly string[];
+}
+
+interface Counts {
+  readonly rules: number;
+  readonly pairs: number;
+}
+
+interface PlannedRule {
+  readonly from_agent: string;
+  readonly to_agent: string;
+  readonly port: number;
+  readonly proto: string;
+}
+
+/** A policy as the SQL functions take it. */
+export function asArgument(policy: Policy) {
+  return { source: policy.source, rules: policy.rules, agents: agentsInTests(policy) };
+}
+
+/** Looks at what a policy would do, and runs its tests in the same state. Throws CommandError. */
+export async function planPolicy(
+  policy: Policy,
+  mostEntries: number,
+): Promise<{ plan: Plan; tests: TestResult[] }> {
+  const plan = await callAsOperator("plan_policy", {
+    policy: asArgument(policy),
+    max_entries: mostEntries,
+  }) as Plan;
+  return { plan, tests: runTests(policy, plan.tags) };
+}
+
+/** `gains 3 rules and 1 pair of peers, loses …`: what agents may do afterwards, in a line. */
+export function summaryOf({ gained, lost, changed_agents }: Plan): string {
+  return `The project gains ${counted(gained)} and loses ${counted(lost)}. ` +
+    `Configurations that change: ${changed_agents}.`;
+}
+
+/** The whole plan for a person. */
+export function describePlan(plan: Plan, tests: readonly TestResult[]): string {
+  const { in_force, rules, gained, lost } = plan;
+  return [
+    in_force === null
+      ? "No policy is in force."
+      : `The policy in force has ${in_force.rules} rules, ` +
+        `applied at ${instantCell(in_force.applied_at)}${
+          in_force.finished ? "" : ", not finished"
+        }.`,
+    `Rules of the policy: ${rules.added} added, ${rules.removed} removed.`,
+    summaryOf(plan),
+    ...listed("+", plan.gained_rules.map(ruleInWords), gained.rules),
+    ...listed("-", plan.lost_rules.map(ruleInWords), lost.rules),
+    ...listed("+", plan.gained_pairs.map(pairInWords), gained.pairs),
+    ...listed("-", plan.lost_pairs.map(pairInWords), lost.pairs),
+    ...listed("~", plan.agents.map((agent) => `configuration of ${agent}`), plan.changed_agents),
+    `${tests.length} tests passed.`,
+    `Fingerprint: ${plan.fingerprint}`,
+  ].join("\n");
+}
+
+function counted({ rules, pairs }: Counts): string {
+  return `${rules} rules and ${pairs} pairs of peers`;
+}
+
+function listed(mark: string, lines: readonly string[], count: number): string[] {
+  const more = count - lines.length;
+  return [
+    ...lines.map((line) => `${mark} ${line}`),
+    ...more > 0 ? [`${mark} and ${more} more: --limit shows more of them`] : [],
+  ];
+}
+
+function ruleInWords({ from_agent, to_agent, port, proto }: PlannedRule): string {
+  return `${from_agent} → ${to_agent} ${proto} ${port}`;
+}
+
+function pairInWords([one, other]: readonly [string, string]): string {
+  return `${one} and ${other} see each other`;
+}

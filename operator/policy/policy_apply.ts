@@ -1,0 +1,76 @@
+import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { runTask } from "../../local/command/run_task.ts";
+import { confirm } from "../endings/confirmation.ts";
+import { callAsOperator } from "../operator_call.ts";
+import { asArgument, planPolicy, summaryOf } from "./plan.ts";
+import { type Policy, readPolicyFile } from "./policy_file.ts";
+import { refuseFailed } from "./policy_tests.ts";
+
+interface Applied {
+  readonly fingerprint: string;
+  readonly added: number;
+  readonly removed: number;
+  readonly remaining: number;
+}
+
+/** Applies a policy, step by step, until nothing remains. Throws CommandError. */
+async function applyWhole(policy: Policy, expect: string): Promise<Omit<Applied, "remaining">> {
+  const sums = { fingerprint: expect, added: 0, removed: 0 };
+  for (;;) {
+    const step = await callAsOperator("apply_policy", {
+      policy: asArgument(policy),
+      expect,
+    }) as Applied;
+    sums.added += step.added;
+    sums.removed += step.removed;
+    if (step.remaining === 0) return sums;
+    note(`${sums.removed} rules removed, ${sums.added} added, ${step.remaining} changes remain.`);
+  }
+}
+
+await runTask({
+  task: "policy:apply",
+  summary: "Put a policy into force, as its plan said. Run it again to go on where it stopped.",
+  positionals: {
+    usage: "FILE",
+    least: 1,
+    most: 1,
+    wrong: "Name the policy's file.",
+    completes: "file",
+  },
+  example: "deno task policy:apply policy.jsonc --expect FINGERPRINT --yes",
+  options: {
+    expect: {
+      type: "string",
+      value: "FINGERPRINT",
+      help: "the fingerprint that `deno task policy:plan` printed; required",
+    },
+    yes: { type: "boolean", help: "do not ask" },
+  },
+  async run({ positionals: [file], values }, output) {
+    const { expect } = values;
+    if (expect === undefined || !/^[0-9a-f]{64}$/.test(expect)) {
+      throw new UsageError(
+        "Give --expect with the fingerprint that `deno task policy:plan` prints.",
+      );
+    }
+    const policy = await readPolicyFile(file!);
+    const { plan, tests } = await planPolicy(policy, 0);
+    refuseFailed(tests);
+    // The database decides it again. Here, nobody is asked about what cannot be applied.
+    if (plan.fingerprint !== expect && plan.in_force?.fingerprint !== expect) {
+      throw new CommandError(
+        "policy_changed: nothing was changed. The file, the policy in force or the tags of agents " +
+          "are not those of this fingerprint: look at `deno task policy:plan` again.",
+      );
+    }
+    await confirm(summaryOf(plan), values);
+    const applied = await applyWhole(policy, expect);
+    await output.value(
+      applied,
+      ({ added, removed }) => `The policy is in force: ${added} rules added, ${removed} removed.`,
+    );
+  },
+});

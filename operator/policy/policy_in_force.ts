@@ -1,0 +1,9 @@
+/** What `read_policy` answers; its comment says what each field means. */
+export interface PolicyInForce {
+  readonly source: string;
+  readonly fingerprint: string;
+  readonly applied_at: string;
+  /** Null: `deno task policy:apply` has to be run again. */
+  readonly finished_at: string | null;
+  readonly rules: number;
+}

@@ -1,0 +1,36 @@
+import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
+import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { runTask } from "../../local/command/run_task.ts";
+import { describePlan, planPolicy } from "./plan.ts";
+import { readPolicyFile } from "./policy_file.ts";
+import { refuseFailed } from "./policy_tests.ts";
+
+await runTask({
+  task: "policy:plan",
+  summary: "Show what the project would gain and lose by a policy, run its tests, change nothing.",
+  positionals: {
+    usage: "FILE",
+    least: 1,
+    most: 1,
+    wrong: "Name the policy's file.",
+    completes: "file",
+  },
+  example: "deno task policy:plan policy.jsonc",
+  options: {
+    limit: {
+      type: "string",
+      value: "N",
+      help: "list at most N rules, pairs and agents each; default: 200",
+    },
+  },
+  async run({ positionals: [file], values }, output) {
+    const limit = values.limit ?? "200";
+    if (!/^(?:0|[1-9][0-9]{0,5})$/.test(limit)) {
+      throw new UsageError("--limit takes a whole number.");
+    }
+    const { plan, tests } = await planPolicy(await readPolicyFile(file!), Number(limit));
+    refuseFailed(tests);
+    await output.value({ ...plan, tests }, () => describePlan(plan, tests));
+    note(`Apply it with: deno task policy:apply ${file} --expect ${plan.fingerprint}`);
+  },
+});

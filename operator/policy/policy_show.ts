@@ -1,0 +1,24 @@
+import { note, write } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { CommandError } from "../../local/command/command_error.ts";
+import { runTask } from "../../local/command/run_task.ts";
+import { callAsOperator } from "../operator_call.ts";
+import type { PolicyInForce } from "./policy_in_force.ts";
+
+await runTask({
+  task: "policy:show",
+  summary: "Print the file of the policy in force as it was written, with its comments.",
+  example: "deno task policy:show > policy.jsonc",
+  async run(_arguments, output) {
+    const policy = await callAsOperator("read_policy", {}) as PolicyInForce | null;
+    if (policy === null) throw new CommandError("No policy was ever applied.");
+    // As it was written, without a line's end of its own: its fingerprint depends on each byte.
+    if (output.json) await output.value(policy, () => policy.source);
+    else await write(policy.source);
+    if (policy.finished_at === null) {
+      note(
+        "Some of its rules are not made yet: " +
+          `deno task policy:show | deno task policy:apply - --expect ${policy.fingerprint} --yes`,
+      );
+    }
+  },
+});

@@ -1,0 +1,203 @@
+-- Looking at a policy before it is applied, and at the one that is.
+
+create function mesh.refuse_malformed_policy(policy jsonb) returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if jsonb_typeof(policy -> 'source') is distinct from 'string'
+    or octet_length(policy ->> 'source') > 262144
+    or not policy @? 'strict $.rules ? (@.type() == "array")'
+    or policy @? '$.rules[*] ? (!(
+      @.from.type() == "array" && @.to.type() == "array" && @.ports.type() == "array"
+      && (@.proto == "tcp" || @.proto == "udp")
+    ))'
+    or policy @? '$.rules[*].ports[*] ? (!(@.type() == "number" && @ >= 1 && @ <= 65535 && @ == @.floor()))'
+    or policy @? '$.rules[*].from[*] ? (@.type() != "string")'
+    or policy @? '$.rules[*].to[*] ? (@.type() != "string")'
+    or exists (
+      select
+      from jsonb_path_query(policy, '$.rules[*].*[*] ? (@.type() == "string")') as n (name)
+      where not mesh.is_name_in_policy(n.name #>> '{}') and n.name #>> '{}' not in ('tcp', 'udp')
+    )
+  then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "policy", "message": "Must be what `deno task policy:plan` makes of a file."}]}';
+  end if;
+end
+$$;
+comment on function mesh.refuse_malformed_policy(jsonb) is
+  'Raises invalid_request for what is not {source, rules: [{from: [name], to: [name], ports: '
+  '[number], proto}], agents?: [agent_id]}.';
+
+create function mesh.fingerprint_of(policy jsonb) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  with names as materialized (
+    select l.from_name as name from mesh.lines_of(fingerprint_of.policy) l
+    union
+    select l.to_name from mesh.lines_of(fingerprint_of.policy) l
+    union
+    select l.from_name from mesh.policy_lines l
+    union
+    select l.to_name from mesh.policy_lines l
+  ), looked_at as (
+    select t.agent_id::text as agent_id, t.tag::text as tag
+    from names n
+    join agents.agent_tags t on t.tag = n.name
+    union
+    select t.agent_id::text, t.tag::text
+    from jsonb_array_elements_text(coalesce(fingerprint_of.policy -> 'agents', '[]')) as a (agent_id)
+    join agents.agent_tags t on t.agent_id = a.agent_id
+  )
+  select encode(
+    sha256(convert_to(
+      jsonb_build_array(
+        fingerprint_of.policy,
+        (select jsonb_build_array(p.fingerprint, p.applied_at, p.rules) from mesh.policies p),
+        (
+          select string_agg(l.agent_id || ' ' || l.tag, ',' order by l.agent_id collate "C", l.tag collate "C")
+          from looked_at l
+        )
+      )::text,
+      'UTF8'
+    )),
+    'hex'
+  )
+$$;
+comment on function mesh.fingerprint_of(jsonb) is
+  'Stands for a policy and the state in which it was looked at: the policy in force, which agents '
+  'have the tags that either names, and the tags of the agents that the tests name.';
+
+create function public.plan_policy(policy jsonb, max_entries integer default 200) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  changes mesh.policy_change[];
+  effects mesh.policy_effects;
+begin
+  perform mesh.refuse_malformed_policy(plan_policy.policy);
+  changes := mesh.changes_of_policy(plan_policy.policy);
+  effects := mesh.effects_of(changes);
+  return json_build_object(
+    'fingerprint', mesh.fingerprint_of(plan_policy.policy),
+    'in_force', (
+      select json_build_object(
+        'fingerprint', p.fingerprint,
+        'applied_at', agents.iso_timestamp(p.applied_at),
+        'finished', p.finished_at is not null,
+        'rules', p.rules
+      )
+      from mesh.policies p
+    ),
+    'tags', (
+      select coalesce(json_object_agg(a.agent_id, agents.tags_of(a.agent_id)), '{}')
+      from jsonb_array_elements_text(coalesce(plan_policy.policy -> 'agents', '[]')) as a (agent_id)
+    ),
+    'rules', (
+      select json_build_object(
+        'added', count(*) filter (where c.is_added),
+        'removed', count(*) filter (where not c.is_added)
+      )
+      from unnest(changes) as c
+    ),
+    'gained', (
+      select json_build_object(
+        'rules', (select count(*) from unnest(effects.effective) as c where c.is_added),
+        'pairs', (select count(*) from unnest(effects.sights) as s where s.is_gained)
+      )
+    ),
+    'lost', (
+      select json_build_object(
+        'rules', (select count(*) from unnest(effects.effective) as c where not c.is_added),
+        'pairs', (select count(*) from unnest(effects.sights) as s where not s.is_gained)
+      )
+    ),
+    'changed_agents', cardinality(effects.changed_agents),
+    'gained_rules', mesh.policy_rules_json(effects.effective, true, plan_policy.max_entries),
+    'lost_rules', mesh.policy_rules_json(effects.effective, false, plan_policy.max_entries),
+    'gained_pairs', mesh.policy_pairs_json(effects.sights, true, plan_policy.max_entries),
+    'lost_pairs', mesh.policy_pairs_json(effects.sights, false, plan_policy.max_entries),
+    'agents', to_json((effects.changed_agents)[:plan_policy.max_entries])
+  );
+end
+$$;
+comment on function public.plan_policy(jsonb, integer) is
+  'What the project would gain and lose by a policy, {source, rules: [{from: [name], to: [name], '
+  'ports: [number], proto}], agents?: the agents that its tests name}: {fingerprint, in_force: '
+  '{fingerprint, applied_at, finished, rules} | null, tags: {agent_id: [tag]} of those agents, '
+  'rules: {added, removed} of the policy, gained and lost: {rules, pairs}, changed_agents, and at '
+  'most max_entries each of gained_rules, lost_rules, gained_pairs, lost_pairs, agents}. A rule '
+  'that its agents have agreed to is not gained and not lost. Raises invalid_request, '
+  'limit_exceeded.';
+
+create function mesh.policy_rules_json(changes mesh.policy_change[], is_added boolean, max_entries integer)
+returns json
+language sql
+immutable
+set search_path = ''
+as $$
+  select coalesce(
+    json_agg(
+      json_build_object(
+        'from_agent', l.from_agent, 'to_agent', l.to_agent, 'port', l.port, 'proto', l.proto
+      )
+      order by l.place
+    ),
+    '[]'
+  )
+  from (
+    select c.from_agent, c.to_agent, c.port, c.proto, c.place
+    from unnest(policy_rules_json.changes) with ordinality
+      as c (from_agent, to_agent, proto, port, is_added, place)
+    where c.is_added = policy_rules_json.is_added
+    order by c.place
+    limit policy_rules_json.max_entries
+  ) l
+$$;
+comment on function mesh.policy_rules_json(mesh.policy_change[], boolean, integer) is
+  'The first rules that are added, or removed.';
+
+create function mesh.policy_pairs_json(sights mesh.policy_sight[], is_gained boolean, max_entries integer)
+returns json
+language sql
+immutable
+set search_path = ''
+as $$
+  select coalesce(json_agg(json_build_array(l.low_agent, l.high_agent) order by l.place), '[]')
+  from (
+    select s.low_agent, s.high_agent, s.place
+    from unnest(policy_pairs_json.sights) with ordinality as s (low_agent, high_agent, is_gained, place)
+    where s.is_gained = policy_pairs_json.is_gained
+    order by s.place
+    limit policy_pairs_json.max_entries
+  ) l
+$$;
+comment on function mesh.policy_pairs_json(mesh.policy_sight[], boolean, integer) is
+  'The first pairs that get to see each other, or cease to.';
+
+create function public.read_policy() returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'source', p.source,
+    'fingerprint', p.fingerprint,
+    'applied_at', agents.iso_timestamp(p.applied_at),
+    'finished_at', agents.iso_timestamp(p.finished_at),
+    'rules', p.rules
+  )
+  from mesh.policies p
+$$;
+comment on function public.read_policy() is
+  'The policy in force: {source: the file as it was written, fingerprint, applied_at, finished_at: '
+  'null while apply_policy has to be called again, rules}. Null before the first.';
