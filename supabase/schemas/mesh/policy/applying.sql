@@ -24,7 +24,7 @@ $$;
 comment on function mesh.policy_in_force() is
   'The rules of the policy in force, in the form of plan_policy.';
 
-create function public.apply_policy(policy jsonb, expect text, max_changes integer default 10000)
+create function public.apply_policy(policy jsonb, expect text, max_changes integer default 5000)
 returns json
 language plpgsql
 volatile
