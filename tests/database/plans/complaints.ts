@@ -18,6 +18,8 @@ const BOUNDED = new Set([
   "artifacts.walks",
   "mesh.censuses",
   "mesh.counters",
+  // The lines of one policy, which the operator writes.
+  "mesh.policy_lines",
   "mesh.settings",
 ]);
 
