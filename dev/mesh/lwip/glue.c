@@ -215,6 +215,7 @@ EXPORT(listen) struct tcp_pcb *listen_on(u32_t id, u32_t port, u32_t backlog) {
   if (pcb == NULL) {
     return NULL;
   }
+  ip_set_option(pcb, SOF_REUSEADDR);
   if (tcp_bind(pcb, IP_ANY_TYPE, (u16_t)port) != ERR_OK ||
       (listener = tcp_listen_with_backlog(pcb, (u8_t)backlog)) == NULL) {
     tcp_abort(pcb);

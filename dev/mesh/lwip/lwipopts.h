@@ -62,6 +62,8 @@
 /* A peer that sends single bytes out of order cannot fill the memory with their headers. */
 #define TCP_OOSEQ_MAX_PBUFS 4096
 #define TCP_LISTEN_BACKLOG 1
+/* A port can be listened on again while connections of the listener before are open. */
+#define SO_REUSE 1
 /* The unit of TCP's clock is two of these. */
 #define TCP_TMR_INTERVAL 50
 /* A minute in TIME-WAIT, as Linux has it. */
