@@ -4,7 +4,7 @@ import type { TcpConnection } from "./tcp_connection.ts";
 
 /**
  * A connection as Node's kind of stream, which may end each direction on its own. Destroying it
- * resets the connection, unless both directions have ended. Throws where Node's modules are missing.
+ * resets the connection, unless both directions have ended. Throws where there are none.
  */
 export async function toDuplex(connection: TcpConnection): Promise<Duplex> {
   const stream = await nodeModule<typeof import("node:stream")>("node:stream");

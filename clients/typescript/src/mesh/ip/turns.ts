@@ -6,7 +6,7 @@ interface Globals {
 
 const { setImmediate } = globalThis as Globals;
 
-/** Runs a function at the end of this turn of the event loop, or as soon after as there is a way. */
+/** Runs a function at the end of this turn of the event loop, or soon after. */
 export function atEndOfTurn(run: () => void): void {
   if (setImmediate === undefined) queueMicrotask(run);
   else setImmediate(run);

@@ -127,7 +127,7 @@ export function hex(bytes: Uint8Array, from = 0, to: number = bytes.length): str
   return text;
 }
 
-/** The internet checksum's sum (RFC 1071), not complemented; an odd last byte has a zero behind it. */
+/** The internet checksum's sum (RFC 1071), not complemented. An odd last byte is padded. */
 export function sum(bytes: Uint8Array, from: number, to: number): number {
   let total = 0;
   for (let at = from; at + 1 < to; at += 2) total += (bytes[at]! << 8) | bytes[at + 1]!;
