@@ -8,6 +8,6 @@ await runTask({
   options: { new: { type: "boolean", help: "write the digest instead of comparing it" } },
   run: async ({ values }) => {
     await buildLwip({ isNew: values.new === true });
-    console.log("lwip.wasm is in clients/typescript/src/mesh/ip/");
+    console.log("lwip.wasm is in clients/typescript/src/mesh/ip/built/");
   },
 });

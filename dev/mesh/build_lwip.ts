@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
@@ -12,7 +12,7 @@ const LWIP = { name: "lwip", version: "2.1.3+dfsg1-2" } as const;
 const OWN = join(PROJECT, "dev/mesh/lwip");
 
 /** Where the package looks for it. Neither is in the tree. */
-export const TARGET: string = join(PROJECT, "clients/typescript/src/mesh/ip");
+export const TARGET: string = join(PROJECT, "clients/typescript/src/mesh/ip/built");
 
 const DIGEST_FILE = join(PROJECT, "dev/mesh/lwip.wasm.sha256");
 
@@ -43,7 +43,7 @@ const FLAGS = [
 ];
 
 /**
- * Compiles lwIP to `lwip.wasm` in the client's sources, beside lwIP's licence. The same tree gives
+ * Compiles lwIP to a file among the client's sources, beside lwIP's licence. The same tree gives
  * the same bytes on every machine. Throws CommandError, also if the bytes are others than the
  * digest in the tree says, unless `isNew`: then the digest is written.
  */
@@ -59,6 +59,7 @@ export async function buildLwip({ isNew }: { readonly isNew: boolean }): Promise
     await run("clang-14", [...FLAGS, ...own, ...SOURCES, "-o", "lwip.wasm"], source);
     const bytes = await readFile(join(source, "lwip.wasm"));
     await compareDigest(bytes, isNew);
+    await mkdir(TARGET, { recursive: true });
     await writeFile(join(TARGET, "lwip.wasm"), bytes);
     await copyLicence(source, join(TARGET, "lwip.LICENSE.txt"));
   } finally {

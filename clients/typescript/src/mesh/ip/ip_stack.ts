@@ -1,8 +1,17 @@
 import { formatAddress, parseAddress } from "./addresses.ts";
-import { type Block, type Host, instantiate, type Lwip, SCRATCH_BYTES } from "./lwip.ts";
-import { TcpConnection } from "./tcp_connection.ts";
+import type { ConnectOptions, IpStackOptions } from "./ip_stack_options.ts";
+import {
+  type Block,
+  type Host,
+  instantiate,
+  type Lwip,
+  readRemote,
+  SCRATCH_BYTES,
+  splitPackets,
+} from "./lwip.ts";
+import { type ConnectionFacts, TcpConnection } from "./tcp_connection.ts";
 import { errorOfNumber, TcpError } from "./tcp_error.ts";
-import { type Accept, TcpListener } from "./tcp_listener.ts";
+import { type Accept, accept, TcpListener } from "./tcp_listener.ts";
 import { atEndOfTurn, randomNumbers } from "./turns.ts";
 
 /** What lwIP's clock counts, in milliseconds: TCP_TMR_INTERVAL in lwipopts.h. */
@@ -10,28 +19,6 @@ const TICK_MS = 50;
 
 /** The connections that a listener has not been asked about yet; lwIP counts to 255. */
 const BACKLOG = 255;
-
-export interface IpStackOptions {
-  /** lwIP: see `readLwip`. */
-  readonly wasm: BufferSource | WebAssembly.Module;
-  /** The stack's own addresses: at most one of IPv4 and one of IPv6. */
-  readonly addresses: readonly string[];
-  /** Sends packets, some at a time. They are the receiver's to keep. */
-  readonly onOutput: (packets: readonly Uint8Array[]) => void;
-  /** The stack broke, and all of its connections with it. Default: the error is thrown. */
-  readonly onFailure?: (error: Error) => void;
-  /** The largest packet. Default: 1280. */
-  readonly mtu?: number;
-  /** More connections than this are reset. Default: 4096. */
-  readonly maxConnections?: number;
-}
-
-export interface ConnectOptions {
-  readonly address: string;
-  readonly port: number;
-  /** Gives up, with a reset. */
-  readonly signal?: AbortSignal;
-}
 
 /**
  * TCP/IP in this process: packets go in and out, connections are made and accepted. It enforces no
@@ -94,13 +81,7 @@ export class IpStack {
       this.#lwip.input();
     });
     // Answers to packets that came in together go out together, and acknowledgements as one.
-    if (!this.#willFlush) {
-      this.#willFlush = true;
-      atEndOfTurn(() => {
-        this.#willFlush = false;
-        this.#flush();
-      });
-    }
+    this.#flushLater(atEndOfTurn);
   }
 
   /** Throws TcpError, or what the signal was aborted with. */
@@ -174,12 +155,9 @@ export class IpStack {
     this.#listeners.clear();
   }
 
-  #add(
-    id: number,
-    block: Block,
-    facts: ConstructorParameters<typeof TcpConnection>[1],
-  ): TcpConnection {
-    const forget = () => {
+  #add(id: number, block: Block, facts: ConnectionFacts): TcpConnection {
+    const leave = (how: "close" | "abort") => {
+      this.#call(id, (block) => this.#lwip[how](block));
       this.#blocks.delete(id);
       this.#connections.delete(id);
     };
@@ -187,14 +165,8 @@ export class IpStack {
       write: (bytes) => this.#call(id, (block) => this.#write(block, bytes)) ?? 0,
       taken: (length) => void this.#call(id, (block) => this.#lwip.taken(block, length)),
       end: () => void this.#call(id, (block) => this.#lwip.end(block)),
-      close: () => {
-        this.#call(id, (block) => this.#lwip.close(block));
-        forget();
-      },
-      abort: () => {
-        this.#call(id, (block) => this.#lwip.abort(block));
-        forget();
-      },
+      close: () => leave("close"),
+      abort: () => leave("abort"),
     }, facts);
     this.#connections.set(id, connection);
     this.#blocks.set(id, block);
@@ -212,14 +184,17 @@ export class IpStack {
     const block = this.#blocks.get(id);
     if (block === undefined || this.#isClosed) return undefined;
     const result = this.#enter(() => run(block));
-    if (!this.#willFlush) {
-      this.#willFlush = true;
-      queueMicrotask(() => {
-        this.#willFlush = false;
-        this.#flush();
-      });
-    }
+    this.#flushLater(queueMicrotask);
     return result;
+  }
+
+  #flushLater(schedule: (run: () => void) => void): void {
+    if (this.#willFlush) return;
+    this.#willFlush = true;
+    schedule(() => {
+      this.#willFlush = false;
+      this.#flush();
+    });
   }
 
   /** Calls lwIP. Afterwards, those hear of it whom lwIP told something. */
@@ -232,7 +207,7 @@ export class IpStack {
       return undefined;
     }
     this.#timer ??= setTimeout(() => this.#tick(), TICK_MS);
-    for (const [connection, accept] of this.#accepted.splice(0)) void call(connection, accept);
+    for (const [connection, take] of this.#accepted.splice(0)) void accept(connection, take);
     for (const connection of this.#touched) {
       this.#touched.delete(connection);
       connection.pump();
@@ -313,35 +288,14 @@ export class IpStack {
   }
 
   #accept(listenerId: number, block: Block): number {
-    const accept = this.#listeners.get(listenerId);
+    const take = this.#listeners.get(listenerId);
     const most = this.#options.maxConnections ?? 4096;
-    if (accept === undefined || this.#connections.size >= most) return 0;
+    if (take === undefined || this.#connections.size >= most) return 0;
     const id = this.#nextId++;
-    const scratch = this.#bytes(this.#lwip.scratch(), 19);
-    const length = scratch[0]!;
-    const connection = this.#add(id, block, {
-      remoteAddress: formatAddress(scratch.subarray(1, 1 + length)),
-      remotePort: scratch[1 + length]! | (scratch[2 + length]! << 8),
-      localPort: this.#lwip.local_port(block),
-    });
-    this.#accepted.push([connection, accept]);
+    const remote = readRemote(this.#bytes(this.#lwip.scratch(), 19));
+    const facts = { ...remote, localPort: this.#lwip.local_port(block) };
+    const connection = this.#add(id, block, facts);
+    this.#accepted.push([connection, take]);
     return id;
-  }
-}
-
-async function call(connection: TcpConnection, accept: Accept): Promise<void> {
-  try {
-    await accept(connection);
-  } catch {
-    connection.abort();
-  }
-}
-
-/** Adds the packets of a batch, each after its length in two bytes, to a list. */
-function splitPackets(batch: Uint8Array, packets: Uint8Array[]): void {
-  for (let at = 0; at < batch.length;) {
-    const length = (batch[at]! << 8) | batch[at + 1]!;
-    packets.push(batch.subarray(at + 2, at + 2 + length));
-    at += 2 + length;
   }
 }

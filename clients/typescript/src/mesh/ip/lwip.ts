@@ -1,4 +1,5 @@
 /** lwIP, compiled to WebAssembly by `deno task mesh:build`: what it exports and what it calls. */
+import { formatAddress } from "./addresses.ts";
 
 /** A connection's or listener's control block in lwIP's memory. 0 is none. */
 export type Block = number;
@@ -25,7 +26,7 @@ export interface Lwip {
   abort(block: Block): void;
 }
 
-/** What lwIP calls while one of its exports runs. None of these may call an export. */
+/** What lwIP calls while one of its exports runs. None may call an export that changes anything. */
 export interface Host extends WebAssembly.ModuleImports {
   random(): number;
   /** Milliseconds that never go back. */
@@ -53,4 +54,24 @@ export async function instantiate(
   const module = wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
   const instance = await WebAssembly.instantiate(module, { host });
   return instance.exports as unknown as Lwip;
+}
+
+/** Adds the packets of a batch, each after its length in two bytes, to a list. */
+export function splitPackets(batch: Uint8Array, packets: Uint8Array[]): void {
+  for (let at = 0; at < batch.length;) {
+    const length = (batch[at]! << 8) | batch[at + 1]!;
+    packets.push(batch.subarray(at + 2, at + 2 + length));
+    at += 2 + length;
+  }
+}
+
+/** What the scratch has for `accepted`: the length of an address, the address, and a port. */
+export function readRemote(
+  scratch: Uint8Array,
+): { readonly remoteAddress: string; readonly remotePort: number } {
+  const end = 1 + scratch[0]!;
+  return {
+    remoteAddress: formatAddress(scratch.subarray(1, end)),
+    remotePort: scratch[end]! | (scratch[end + 1]! << 8),
+  };
 }

@@ -1,7 +1,7 @@
 import { nodeModule } from "../../platform/node_module.ts";
 
-/** Beside this module, as `deno task mesh:build` leaves it. */
-const FILE = new URL("./lwip.wasm", import.meta.url);
+/** Below this module, where `deno task mesh:build` puts it. */
+const FILE = new URL("./built/lwip.wasm", import.meta.url);
 
 /** lwIP for `IpStack`. Throws an error that says how to make it, if it is not there. */
 export async function readLwip(): Promise<WebAssembly.Module> {

@@ -23,3 +23,12 @@ export class TcpListener {
     this.close();
   }
 }
+
+/** For the stack: hands a new connection to who accepts it. */
+export async function accept(connection: TcpConnection, take: Accept): Promise<void> {
+  try {
+    await take(connection);
+  } catch {
+    connection.abort();
+  }
+}
