@@ -226,10 +226,8 @@ export class IpStack {
   #flush(): void {
     if (this.#isClosed) return;
     this.#enter(() => this.#lwip.flush());
-    const packets = this.#packets;
-    if (packets.length === 0) return;
-    this.#packets = [];
-    this.#options.onOutput(packets);
+    const packets = this.#packets.splice(0);
+    if (packets.length > 0) this.#options.onOutput(packets);
   }
 
   #tick(): void {
