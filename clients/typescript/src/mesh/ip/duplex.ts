@@ -1,0 +1,30 @@
+import type { Duplex } from "node:stream";
+import { nodeModule } from "../../platform/node_module.ts";
+import type { TcpConnection } from "./tcp_connection.ts";
+
+/**
+ * A connection as Node's kind of stream, which may end each direction on its own. Destroying it
+ * resets the connection, unless both directions have ended. Throws where there are none.
+ */
+export async function toDuplex(connection: TcpConnection): Promise<Duplex> {
+  const stream = await nodeModule<typeof import("node:stream")>("node:stream");
+  if (stream === null) throw new Error("This platform has no streams of Node's kind.");
+  const duplex = new stream.Duplex({
+    allowHalfOpen: true,
+    read: () => {
+      connection.read().then((bytes) => duplex.push(bytes), (error) => duplex.destroy(error));
+    },
+    write: (bytes: Uint8Array, _encoding, callback) => {
+      connection.write(bytes).then(() => callback(), callback);
+    },
+    final: (callback) => {
+      connection.end().then(() => callback(), callback);
+    },
+    destroy: (error, callback) => {
+      if (error === null && duplex.readableEnded && duplex.writableFinished) connection.close();
+      else connection.abort();
+      callback(error);
+    },
+  });
+  return duplex;
+}

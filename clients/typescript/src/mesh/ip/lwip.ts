@@ -1,0 +1,77 @@
+/** lwIP, compiled to WebAssembly by `deno task mesh:build`: what it exports and what it calls. */
+import { formatAddress } from "./addresses.ts";
+
+/** A connection's or listener's control block in lwIP's memory. 0 is none. */
+export type Block = number;
+
+/** What glue.c exports. Lengths and positions are in bytes. */
+export interface Lwip {
+  readonly memory: WebAssembly.Memory;
+  start(mtu: number): void;
+  /** Where to put the bytes for a call, or to find those of an answer. */
+  scratch(): number;
+  set_address(length: number): void;
+  input_buffer(length: number): number;
+  input(): void;
+  flush(): void;
+  tick(): number;
+  connect(id: number, addressLength: number, port: number): Block;
+  listen(id: number, port: number, backlog: number): Block;
+  unlisten(listener: Block): void;
+  local_port(block: Block): number;
+  write(block: Block, length: number): number;
+  taken(block: Block, length: number): void;
+  end(block: Block): void;
+  close(block: Block): void;
+  abort(block: Block): void;
+}
+
+/** What lwIP calls while one of its exports runs. None may call an export that changes anything. */
+export interface Host extends WebAssembly.ModuleImports {
+  random(): number;
+  /** Milliseconds that never go back. */
+  clock(): number;
+  /** Packets, each after its length in two bytes. */
+  output(position: number, length: number): void;
+  connected(id: number): void;
+  /** The scratch has the remote address. Returns the connection's id, or 0 to refuse it. */
+  accepted(listenerId: number, block: Block): number;
+  received(id: number, position: number, length: number): void;
+  /** The other side has ended its direction. `isOver`: both have, and lwIP keeps the block. */
+  ended(id: number, isOver: number): void;
+  sent(id: number, length: number): void;
+  /** The connection is over, and its block is free. */
+  failed(id: number, error: number): void;
+}
+
+/** The size of the scratch. */
+export const SCRATCH_BYTES = 65536;
+
+export async function instantiate(
+  wasm: BufferSource | WebAssembly.Module,
+  host: Host,
+): Promise<Lwip> {
+  const module = wasm instanceof WebAssembly.Module ? wasm : await WebAssembly.compile(wasm);
+  const instance = await WebAssembly.instantiate(module, { host });
+  return instance.exports as unknown as Lwip;
+}
+
+/** Adds the packets of a batch, each after its length in two bytes, to a list. */
+export function splitPackets(batch: Uint8Array, packets: Uint8Array[]): void {
+  for (let at = 0; at < batch.length;) {
+    const length = (batch[at]! << 8) | batch[at + 1]!;
+    packets.push(batch.subarray(at + 2, at + 2 + length));
+    at += 2 + length;
+  }
+}
+
+/** What the scratch has for `accepted`: the length of an address, the address, and a port. */
+export function readRemote(
+  scratch: Uint8Array,
+): { readonly remoteAddress: string; readonly remotePort: number } {
+  const end = 1 + scratch[0]!;
+  return {
+    remoteAddress: formatAddress(scratch.subarray(1, end)),
+    remotePort: scratch[end]! | (scratch[end + 1]! << 8),
+  };
+}

@@ -1,0 +1,21 @@
+import { nodeModule } from "../../platform/node_module.ts";
+
+/** Below this module, where `deno task mesh:build` puts it. */
+const FILE = new URL("./built/lwip.wasm", import.meta.url);
+
+/** lwIP for `IpStack`. Throws an error that says how to make it, if it is not there. */
+export async function readLwip(): Promise<WebAssembly.Module> {
+  const files = await nodeModule<typeof import("node:fs/promises")>("node:fs/promises");
+  let bytes: BufferSource;
+  try {
+    if (files === null) throw new Error("This platform has no files.");
+    bytes = new Uint8Array(await files.readFile(FILE));
+  } catch (cause) {
+    throw new Error(
+      "The TCP/IP stack of the mesh has not been built: on Debian 12, install clang-14, lld-14, " +
+        "wasi-libc, libclang-rt-14-dev-wasm32 and dpkg-dev, and run `deno task mesh:build`.",
+      { cause },
+    );
+  }
+  return await WebAssembly.compile(bytes);
+}

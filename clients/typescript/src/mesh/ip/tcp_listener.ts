@@ -1,0 +1,34 @@
+import type { TcpConnection } from "./tcp_connection.ts";
+
+/** Called with each new connection. If it throws, the connection is reset. */
+export type Accept = (connection: TcpConnection) => void | Promise<void>;
+
+/** Listens on one port of all addresses of its stack. */
+export class TcpListener {
+  readonly port: number;
+  #close: () => void;
+
+  /** Listeners are made by `IpStack`. */
+  constructor(port: number, close: () => void) {
+    this.port = port;
+    this.#close = close;
+  }
+
+  /** Accepts no more connections. Those that were accepted stay. */
+  close(): void {
+    this.#close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** For the stack: hands a new connection to who accepts it. */
+export async function accept(connection: TcpConnection, take: Accept): Promise<void> {
+  try {
+    await take(connection);
+  } catch {
+    connection.abort();
+  }
+}

@@ -1,0 +1,229 @@
+/*
+ * How much may be in flight, and what is sent again. lwIP repairs one loss a round trip and halves
+ * its window at each. Here, a sender knows by SACK what is lost (RFC 6675), and after a loss it
+ * keeps as much in flight as the path was seen to deliver in the shortest round trip, but never
+ * less than Reno would (Westwood+: Mascolo et al., 2001).
+ */
+#include "hooks.h"
+
+#include "lwip/priv/tcp_priv.h"
+
+/* As many later segments must have arrived before one counts as lost (RFC 5681). */
+#define LATER_SEGMENTS 3
+
+/* A path may change to a longer one: an older shortest round trip is forgotten. */
+#define PERIOD_US 10000000U
+
+/* A path may become slower: an older rate is forgotten after this many round trips. */
+#define PERIOD_ROUNDS 10
+
+static u32_t begin_of(const struct tcp_seg *seg) {
+  return lwip_ntohl(seg->tcphdr->seqno);
+}
+
+static u32_t end_of(const struct tcp_seg *seg) {
+  return begin_of(seg) + TCP_TCPLEN(seg);
+}
+
+static u32_t delivered(const struct tcp_pcb *pcb) {
+  return pcb->lastack + pcb->congestion.sacked;
+}
+
+void mesh_sack_block(struct tcp_pcb *pcb, u32_t left, u32_t right) {
+  struct mesh_congestion *state = &pcb->congestion;
+  struct tcp_seg *seg;
+  /* A block outside of what is in flight is a duplicate's (RFC 2883), or nonsense. */
+  if (TCP_SEQ_LEQ(left, pcb->lastack) || TCP_SEQ_GEQ(left, right) ||
+      TCP_SEQ_GT(right, pcb->snd_nxt)) {
+    return;
+  }
+  for (seg = pcb->unacked; seg != NULL && TCP_SEQ_LT(begin_of(seg), right); seg = seg->next) {
+    if (TCP_SEQ_GEQ(begin_of(seg), left) && TCP_SEQ_LEQ(end_of(seg), right) &&
+        !(seg->flags & TF_SEG_SACKED)) {
+      seg->flags |= TF_SEG_SACKED;
+      state->sacked += TCP_TCPLEN(seg);
+      state->newly_sacked += TCP_TCPLEN(seg);
+      if (state->sacked == TCP_TCPLEN(seg) || TCP_SEQ_GT(end_of(seg), state->highest_sacked)) {
+        state->highest_sacked = end_of(seg);
+      }
+    }
+  }
+}
+
+u32_t mesh_take_newly_sacked(struct tcp_pcb *pcb) {
+  u32_t bytes = pcb->congestion.newly_sacked;
+  pcb->congestion.newly_sacked = 0;
+  return bytes;
+}
+
+void mesh_segment_acked(struct tcp_pcb *pcb, const struct tcp_seg *seg) {
+  if (seg->flags & TF_SEG_SACKED) {
+    pcb->congestion.sacked -= TCP_TCPLEN(seg);
+  }
+}
+
+void mesh_sent_new(struct tcp_pcb *pcb, u32_t end) {
+  struct mesh_congestion *state = &pcb->congestion;
+  if (!state->timing) {
+    state->timing = 1;
+    state->timed_end = end;
+    state->timed_at = mesh_microseconds();
+    state->timed_delivered = delivered(pcb);
+  }
+}
+
+/* Ends a measurement when what it measures has been acknowledged. */
+static void measure(struct tcp_pcb *pcb) {
+  struct mesh_congestion *state = &pcb->congestion;
+  u32_t now = mesh_microseconds();
+  u32_t elapsed = now - state->timed_at;
+  u32_t rate;
+  if (!state->timing || TCP_SEQ_LT(pcb->lastack, state->timed_end)) {
+    return;
+  }
+  state->timing = 0;
+  elapsed = elapsed == 0 ? 1 : elapsed;
+  rate = (u32_t)LWIP_MIN((u64_t)(delivered(pcb) - state->timed_delivered) * 1000000U / elapsed,
+                         0xffffffffU);
+  if (now - state->shortest_began > PERIOD_US) {
+    state->shortest_began = now;
+    state->shortest_before = state->shortest;
+    state->shortest = 0;
+  }
+  if (state->shortest == 0 || elapsed < state->shortest) {
+    state->shortest = elapsed;
+  }
+  if (++state->rates > PERIOD_ROUNDS) {
+    state->rates = 1;
+    state->highest_rate_before = state->highest_rate;
+    state->highest_rate = 0;
+  }
+  state->highest_rate = LWIP_MAX(state->highest_rate, rate);
+}
+
+/* What may be in flight after a loss. */
+static tcpwnd_size_t window_after_loss(const struct tcp_pcb *pcb) {
+  const struct mesh_congestion *state = &pcb->congestion;
+  tcpwnd_size_t flight = LWIP_MIN(LWIP_MIN(pcb->cwnd, pcb->snd_wnd), pcb->snd_nxt - pcb->lastack);
+  u32_t shortest = state->shortest;
+  u32_t rate = LWIP_MAX(state->highest_rate, state->highest_rate_before);
+  tcpwnd_size_t window;
+  if (state->shortest_before != 0 && (shortest == 0 || state->shortest_before < shortest)) {
+    shortest = state->shortest_before;
+  }
+  window = (tcpwnd_size_t)LWIP_MIN((u64_t)rate * shortest / 1000000U, flight);
+  window = LWIP_MAX(window, flight / 2);
+  return LWIP_MAX(window, 2U * pcb->mss);
+}
+
+/*
+ * Sends again what is lost, as far as the window allows, and lets new data be sent if there is room
+ * beyond. lwIP counts everything since pcb->lastack as in flight, so pcb->cwnd has what is not.
+ */
+static void repair(struct tcp_pcb *pcb, int first) {
+  const struct mesh_congestion *state = &pcb->congestion;
+  int has_sack = (pcb->flags & TF_SACK) != 0;
+  u32_t flight = pcb->snd_nxt - pcb->lastack;
+  u32_t gone = has_sack ? state->sacked : (u32_t)pcb->dupacks * pcb->mss;
+  u32_t later = gone;
+  struct tcp_seg *seg;
+  for (seg = pcb->unacked; seg != NULL; seg = seg->next) {
+    int is_lost;
+    if (seg->flags & TF_SEG_SACKED) {
+      later -= TCP_TCPLEN(seg);
+      continue;
+    }
+    if (later == 0 && seg != pcb->unacked) {
+      break;
+    }
+    if (seg->flags & TF_SEG_RESENT) {
+      is_lost = has_sack && state->sacked > 0 &&
+                TCP_SEQ_GEQ(state->highest_sacked, seg->resent_at + LATER_SEGMENTS * pcb->mss);
+    } else {
+      is_lost = seg == pcb->unacked || (has_sack && later >= (u32_t)LATER_SEGMENTS * pcb->mss);
+    }
+    if (!is_lost) {
+      continue;
+    }
+    gone += TCP_TCPLEN(seg);
+    if (first || flight - LWIP_MIN(gone, flight) + TCP_TCPLEN(seg) <= pcb->ssthresh) {
+      first = 0;
+      if (mesh_resend(pcb, seg) != ERR_OK) {
+        break;
+      }
+      seg->flags |= TF_SEG_RESENT;
+      seg->resent_at = pcb->snd_nxt;
+      gone -= TCP_TCPLEN(seg);
+    }
+  }
+  pcb->cwnd = pcb->ssthresh + LWIP_MIN(gone, flight);
+}
+
+void mesh_duplicate_ack(struct tcp_pcb *pcb) {
+  struct mesh_congestion *state = &pcb->congestion;
+  if (pcb->flags & TF_INFR) {
+    repair(pcb, 0);
+    return;
+  }
+  /* What was sent before a time-out may still arrive, and tells nothing of a new loss. */
+  if (pcb->dupacks < LATER_SEGMENTS || pcb->unacked == NULL || (pcb->flags & TF_RTO) ||
+      (state->recovered_once && TCP_SEQ_LT(pcb->lastack, state->recover))) {
+    return;
+  }
+  pcb->ssthresh = window_after_loss(pcb);
+  state->recover = pcb->snd_nxt;
+  state->recovered_once = 1;
+  state->timing = 0;
+  pcb->rttest = 0;
+  pcb->rtime = 0;
+  tcp_set_flags(pcb, TF_INFR);
+  repair(pcb, 1);
+}
+
+/* A larger window is earned by filling the one there is. */
+static void grow(struct tcp_pcb *pcb, u32_t acked) {
+  u32_t flight = pcb->snd_nxt - pcb->lastack + acked;
+  if (flight + 2U * pcb->mss < pcb->cwnd || pcb->cwnd >= TCP_SND_BUF) {
+    return;
+  }
+  if (pcb->cwnd < pcb->ssthresh) {
+    /* By bytes, not by acknowledgements: the other side may send one for many segments. */
+    pcb->cwnd += LWIP_MIN(acked, pcb->cwnd);
+  } else {
+    pcb->bytes_acked += acked;
+    if (pcb->bytes_acked >= pcb->cwnd) {
+      pcb->bytes_acked -= pcb->cwnd;
+      pcb->cwnd += pcb->mss;
+    }
+  }
+}
+
+void mesh_acknowledged(struct tcp_pcb *pcb, u32_t acked) {
+  measure(pcb);
+  if (!(pcb->flags & TF_INFR)) {
+    grow(pcb, acked);
+  } else if (TCP_SEQ_LT(pcb->lastack, pcb->congestion.recover)) {
+    repair(pcb, 1);
+  } else {
+    tcp_clear_flags(pcb, TF_INFR);
+    pcb->cwnd = pcb->ssthresh;
+    pcb->bytes_acked = 0;
+  }
+}
+
+void mesh_timed_out(struct tcp_pcb *pcb) {
+  struct mesh_congestion *state = &pcb->congestion;
+  struct tcp_seg *seg;
+  /* Of several time-outs for the same data, the first decides (RFC 5681). */
+  if (pcb->nrtx == 0) {
+    pcb->ssthresh = window_after_loss(pcb);
+  }
+  state->recover = pcb->snd_nxt;
+  state->recovered_once = 1;
+  state->timing = 0;
+  state->sacked = 0;
+  tcp_clear_flags(pcb, TF_INFR);
+  for (seg = pcb->unsent; seg != NULL; seg = seg->next) {
+    seg->flags &= (u8_t) ~(TF_SEG_SACKED | TF_SEG_RESENT);
+  }
+}

@@ -1,0 +1,32 @@
+/* What a connection's control block holds for congestion.c. */
+#ifndef MESH_CONGESTION_H
+#define MESH_CONGESTION_H
+
+#include "lwip/arch.h"
+
+struct mesh_congestion {
+  /* Loss recovery ends when everything up to here is acknowledged (RFC 6582). */
+  u32_t recover;
+  /* The bytes of segments that are reported by SACK and not acknowledged. */
+  u32_t sacked;
+  /* The part of them that the segment in hand reported first. */
+  u32_t newly_sacked;
+  /* The end of what SACK reported. */
+  u32_t highest_sacked;
+  /* One measurement of the round trip at a time: of what, since when, and what had arrived then. */
+  u32_t timed_end;
+  u32_t timed_at;
+  u32_t timed_delivered;
+  /* The highest rate of this period and of the one before, in bytes a second. */
+  u32_t highest_rate;
+  u32_t highest_rate_before;
+  /* The shortest round trip of this period and of the one before, in microseconds; 0: none. */
+  u32_t shortest;
+  u32_t shortest_before;
+  u32_t shortest_began;
+  u8_t rates;
+  u8_t timing;
+  u8_t recovered_once;
+};
+
+#endif
