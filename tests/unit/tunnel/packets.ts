@@ -31,6 +31,19 @@ export function echoRequest(
   return ipv4Packet(message, { ...addresses, protocol: 1 });
 }
 
+/** The answer to an ICMP echo request; null to other packets. */
+export function echoReply(packet: Uint8Array): Uint8Array | null {
+  if (packet[9] !== 1 || packet[20] !== 8) return null;
+  const message = new Uint8Array(packet.subarray(20));
+  message.set([0, 0, 0, 0]);
+  writeChecksum(message, 2);
+  const [source, destination] = [
+    packet.subarray(16, 20).join("."),
+    packet.subarray(12, 16).join("."),
+  ];
+  return ipv4Packet(message, { source, destination, protocol: 1 });
+}
+
 /** Of an ICMP echo reply; null for other packets. */
 export function replySequence(packet: Uint8Array): number | null {
   if (packet[9] !== 1 || packet[20] !== 0) return null;
@@ -50,11 +63,11 @@ export function ipv6Packet(
   return packet;
 }
 
-/** RFC 1071, over an even number of bytes. */
+/** RFC 1071. */
 function writeChecksum(bytes: Uint8Array, at: number): void {
   let sum = 0;
   for (let index = 0; index < bytes.length; index += 2) {
-    sum += bytes[index]! << 8 | bytes[index + 1]!;
+    sum += bytes[index]! << 8 | (bytes[index + 1] ?? 0);
   }
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
   bytes[at] = ~sum >> 8 & 0xff;
