@@ -51,16 +51,30 @@ tunnelTest(
     const { sandbox, attacker, kernel } = await startThree(internet, stack);
     const { publicKey } = kernel.keys;
     const cookies = `3 ${kernel.host.address}`;
-    const handshake = { do: "tryEndpoints", publicKey, endpoints: [kernel.endpoint] } as const;
+    const handshake = {
+      do: "tryEndpoints",
+      publicKey,
+      endpoints: [kernel.endpoint],
+    } as const;
     let received = 0;
     for (let round = 0; round < 60 && received === 0; round++) {
-      const flood = attacker.tell({ do: "flood", count: 2000, publicKey, to: kernel.endpoint });
+      const flood = attacker.tell({
+        do: "flood",
+        count: 2000,
+        publicKey,
+        to: kernel.endpoint,
+      });
       await sandbox.tell(handshake);
       await flood;
       received = (await sandbox.state()).counts.received[cookies] ?? 0;
     }
     assert.ok(received > 0, "WireGuard was never busy");
-    const flood = attacker.tell({ do: "flood", count: 2000, publicKey, to: kernel.endpoint });
+    const flood = attacker.tell({
+      do: "flood",
+      count: 2000,
+      publicKey,
+      to: kernel.endpoint,
+    });
     assert.equal(await sandbox.ping(KERNEL), 1);
     await flood;
   },

@@ -16,15 +16,27 @@ export class KernelPeer {
   /** `interfaceName` is unique on this machine: namespaces share the sockets of wireguard-go. */
   static async start(
     host: Host,
-    { interfaceName, inner }: { readonly interfaceName: string; readonly inner: string },
+    { interfaceName, inner }: {
+      readonly interfaceName: string;
+      readonly inner: string;
+    },
   ): Promise<KernelPeer> {
     const keys = await newKeyPair();
     const link = ["ip", "link", "add", interfaceName, "type", "wireguard"];
-    if (!(await host.runAnyhow(link)).success) await host.run(["wireguard-go", interfaceName]);
+    if (!(await host.runAnyhow(link)).success) {
+      await host.run(["wireguard-go", interfaceName]);
+    }
     const peer = new KernelPeer(host, interfaceName, inner, keys);
     await peer.set("private-key", await peer.#file("key", keys.privateKey));
     await peer.set("listen-port", String(PORT));
-    await host.run(["ip", "address", "add", `${inner}/24`, "dev", interfaceName]);
+    await host.run([
+      "ip",
+      "address",
+      "add",
+      `${inner}/24`,
+      "dev",
+      interfaceName,
+    ]);
     await host.run(["ip", "link", "set", interfaceName, "mtu", "1280", "up"]);
     return peer;
   }
@@ -38,13 +50,17 @@ export class KernelPeer {
     { presharedKey = null }: { readonly presharedKey?: string | null } = {},
   ): Promise<void> {
     // wg takes an empty file for no PSK.
-    const file = presharedKey === null ? "/dev/null" : await this.#file("psk", presharedKey);
+    const file = presharedKey === null
+      ? "/dev/null"
+      : await this.#file("psk", presharedKey);
     const options = ["preshared-key", file, "allowed-ips", `${inner}/32`];
     await this.set("peer", keys.publicKey, ...options);
   }
 
   /** As the other side configures it. */
-  asPeer({ presharedKey = null }: { readonly presharedKey?: string | null } = {}) {
+  asPeer(
+    { presharedKey = null }: { readonly presharedKey?: string | null } = {},
+  ) {
     return {
       publicKey: this.keys.publicKey,
       presharedKey,
@@ -59,12 +75,23 @@ export class KernelPeer {
 
   /** The outer endpoint of its only peer, as `wg` shows it. */
   async peerEndpoint(): Promise<string> {
-    const text = await this.host.run(["wg", "show", this.interfaceName, "endpoints"]);
+    const text = await this.host.run([
+      "wg",
+      "show",
+      this.interfaceName,
+      "endpoints",
+    ]);
     return text.trim().split("\t").at(-1) ?? "";
   }
 
   async pings(address: string, ...options: string[]): Promise<boolean> {
-    return (await this.host.runAnyhow(["ping", "-c1", "-W1", ...options, address])).success;
+    return (await this.host.runAnyhow([
+      "ping",
+      "-c1",
+      "-W1",
+      ...options,
+      address,
+    ])).success;
   }
 
   untilPings(address: string): Promise<void> {

@@ -9,9 +9,16 @@ import {
   type UdpSocket,
 } from "../../../clients/typescript/src/mesh/wireguard/sockets/udp_socket.ts";
 import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
-import { type Endpoint, Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import {
+  type Endpoint,
+  Tunnel,
+} from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
 import { parseKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
-import { echoReply, echoRequest, replySequence } from "../../unit/tunnel/packets.ts";
+import {
+  echoReply,
+  echoRequest,
+  replySequence,
+} from "../../unit/tunnel/packets.ts";
 import type { Command, Counts } from "./commands.ts";
 
 const [privateKey = "", inner = ""] = process.argv.slice(2);
@@ -20,8 +27,10 @@ const counts: Counts = { sent: {}, received: {}, sources: {} };
 const arrived: { readonly bytes: Uint8Array; readonly from: Endpoint }[] = [];
 const replies = new Set<number>();
 let [offset, sequence] = [0, 0];
-let pings: { readonly timer: ReturnType<typeof setInterval>; readonly sequences: number[] } | null =
-  null;
+let pings: {
+  readonly timer: ReturnType<typeof setInterval>;
+  readonly sequences: number[];
+} | null = null;
 let socket: UdpSocket = await open(0);
 
 const surroundings = { ...system, now: () => system.now() + offset };
@@ -60,7 +69,9 @@ function count(table: Record<string, number>, key: string): void {
 
 function ping(destination: string, source = inner): number {
   sequence += 1;
-  tunnel.sendPacket(echoRequest({ source, destination, sequence, size: 32 + sequence % 900 }));
+  tunnel.sendPacket(
+    echoRequest({ source, destination, sequence, size: 32 + sequence % 900 }),
+  );
   return sequence;
 }
 
@@ -74,7 +85,9 @@ async function answered(sequences: readonly number[]): Promise<number> {
 }
 
 /** Initiations with a right first MAC, by keys that nobody knows. */
-function flood({ count, publicKey, to }: { count: number; publicKey: string; to: Endpoint }): void {
+function flood(
+  { count, publicKey, to }: { count: number; publicKey: string; to: Endpoint },
+): void {
   const peer = { publicKey, presharedKey: null, allowedIps: [], endpoints: [] };
   for (let number = 0; number < count; number++) {
     const stranger = new Tunnel({
@@ -102,13 +115,19 @@ async function run(command: Command): Promise<unknown> {
     }
     case "startPings": {
       const sequences: number[] = [];
-      const timer = setInterval(() => sequences.push(ping(command.to)), command.everyMs);
+      const timer = setInterval(
+        () => sequences.push(ping(command.to)),
+        command.everyMs,
+      );
       pings = { timer, sequences };
       return;
     }
     case "stopPings":
       clearInterval(pings!.timer);
-      return { sent: pings!.sequences.length, answered: await answered(pings!.sequences) };
+      return {
+        sent: pings!.sequences.length,
+        answered: await answered(pings!.sequences),
+      };
     case "jump":
       offset += command.milliseconds;
       return;
@@ -131,6 +150,8 @@ async function run(command: Command): Promise<unknown> {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await run(JSON.parse(line)) ?? {})}\n`);
+  process.stdout.write(
+    `${JSON.stringify(await run(JSON.parse(line)) ?? {})}\n`,
+  );
 }
 process.exit(0);

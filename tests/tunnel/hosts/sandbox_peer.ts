@@ -34,14 +34,23 @@ export class SandboxPeer implements AsyncDisposable {
     readonly keys: KeyPair,
     command: readonly string[],
   ) {
-    const unprivileged = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    const unprivileged = [
+      "setpriv",
+      "--reuid=65534",
+      "--regid=65534",
+      "--clear-groups",
+    ];
     const limits = ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"];
     this.#child = spawn(
       "ip",
       ["netns", "exec", host.namespace, ...unprivileged, ...limits, ...command],
-      { stdio: ["pipe", "pipe", "inherit"], env: { PATH: Deno.env.get("PATH") ?? "" } },
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+        env: { PATH: Deno.env.get("PATH") ?? "" },
+      },
     );
-    this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
+    this.#lines = createInterface({ input: this.#child.stdout! })
+      [Symbol.asyncIterator]();
     this.#ended = new Promise((resolve) => this.#child.on("close", resolve));
   }
 
@@ -55,8 +64,14 @@ export class SandboxPeer implements AsyncDisposable {
   ): Promise<SandboxPeer> {
     const ownKeys = keys ?? await newKeyPair();
     const program = await bundledProgram();
-    const command = runtime === "deno" ? await denoCommand(program) : ["node", program];
-    const peer = new SandboxPeer(host, inner, ownKeys, [...command, ownKeys.privateKey, inner]);
+    const command = runtime === "deno"
+      ? await denoCommand(program)
+      : ["node", program];
+    const peer = new SandboxPeer(host, inner, ownKeys, [
+      ...command,
+      ownKeys.privateKey,
+      inner,
+    ]);
     await peer.state();
     return peer;
   }
@@ -75,9 +90,17 @@ export class SandboxPeer implements AsyncDisposable {
   /** How many of so many pings are answered. */
   async ping(
     to: string,
-    { count = 1, source }: { readonly count?: number; readonly source?: string } = {},
+    { count = 1, source }: {
+      readonly count?: number;
+      readonly source?: string;
+    } = {},
   ): Promise<number> {
-    const command = { do: "ping", to, count, ...(source && { source }) } as const;
+    const command = {
+      do: "ping",
+      to,
+      count,
+      ...(source && { source }),
+    } as const;
     return (await this.tell<{ answered: number }>(command)).answered;
   }
 
@@ -102,7 +125,10 @@ function bundledProgram(): Promise<string> {
 async function bundle(): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "peer-program-" });
   await Deno.chmod(folder, 0o755);
-  globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+  globalThis.addEventListener(
+    "unload",
+    () => Deno.removeSync(folder, { recursive: true }),
+  );
   const file = `${folder}/peer.mjs`;
   const options = ["--quiet", "--config", CONFIG, "--output", file];
   await run([Deno.execPath(), "bundle", ...options, PROGRAM]);
@@ -114,5 +140,12 @@ async function bundle(): Promise<string> {
 /** Deno lies where another user may not go. */
 function denoCommand(program: string): Promise<string[]> {
   const deno = program.replace(/peer\.mjs$/, "deno");
-  return Promise.resolve([deno, "run", "--allow-all", "--unstable-net", "--no-config", program]);
+  return Promise.resolve([
+    deno,
+    "run",
+    "--allow-all",
+    "--unstable-net",
+    "--no-config",
+    program,
+  ]);
 }

@@ -17,7 +17,10 @@ interface NetAddress {
 interface DatagramConnection {
   readonly addr: NetAddress;
   receive(buffer?: Uint8Array): Promise<[Uint8Array, NetAddress]>;
-  send(datagram: Uint8Array, to: NetAddress & { transport: "udp" }): Promise<number>;
+  send(
+    datagram: Uint8Array,
+    to: NetAddress & { transport: "udp" },
+  ): Promise<number>;
   close(): void;
 }
 
@@ -26,7 +29,9 @@ const LARGEST_DATAGRAM = 65_535;
 /** How one socket for both families writes IPv4 addresses (RFC 4291, 2.5.5.2). */
 const MAPPED = "::ffff:";
 
-export function openDenoSocket({ port, via, onDatagram }: UdpOptions): UdpSocket {
+export function openDenoSocket(
+  { port, via, onDatagram }: UdpOptions,
+): UdpSocket {
   const { socket, isDual } = listen(port);
   let isClosed = false;
 
@@ -51,7 +56,9 @@ export function openDenoSocket({ port, via, onDatagram }: UdpOptions): UdpSocket
       const isIpv6 = address.includes(":");
       if (isClosed || (isIpv6 && !isDual)) return;
       const hostname = isDual && !isIpv6 ? `${MAPPED}${address}` : address;
-      socket.send(datagram, { transport: "udp", hostname, port }).catch(afterError);
+      socket.send(datagram, { transport: "udp", hostname, port }).catch(
+        afterError,
+      );
     },
     close() {
       isClosed = true;
@@ -63,14 +70,22 @@ export function openDenoSocket({ port, via, onDatagram }: UdpOptions): UdpSocket
 function listen(port: number): { socket: DatagramConnection; isDual: boolean } {
   const { listenDatagram } = (globalThis as unknown as { Deno: DenoNet }).Deno;
   if (listenDatagram === undefined) {
-    throw new Error("Under Deno, WireGuard needs UDP: run deno with --unstable-net.");
+    throw new Error(
+      "Under Deno, WireGuard needs UDP: run deno with --unstable-net.",
+    );
   }
   try {
-    return { socket: listenDatagram({ transport: "udp", hostname: "::", port }), isDual: true };
+    return {
+      socket: listenDatagram({ transport: "udp", hostname: "::", port }),
+      isDual: true,
+    };
   } catch {
     // A machine without IPv6; a port that is taken fails once more.
     const hostname = "0.0.0.0";
-    return { socket: listenDatagram({ transport: "udp", hostname, port }), isDual: false };
+    return {
+      socket: listenDatagram({ transport: "udp", hostname, port }),
+      isDual: false,
+    };
   }
 }
 

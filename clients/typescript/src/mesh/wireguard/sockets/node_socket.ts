@@ -6,7 +6,9 @@ import type { UdpOptions, UdpSocket } from "./udp_socket.ts";
 const BUFFER_BYTES = 4 * 1024 * 1024;
 
 /** One socket a family: an IPv6 socket for both would show IPv4 addresses as mapped ones. */
-export async function openNodeSocket({ port, via, onDatagram }: UdpOptions): Promise<UdpSocket> {
+export async function openNodeSocket(
+  { port, via, onDatagram }: UdpOptions,
+): Promise<UdpSocket> {
   const ipv4 = await bind("udp4", port);
   const ownPort = ipv4.address().port;
   // A machine without IPv6, or another program on that port: IPv4 alone will do.
@@ -15,7 +17,8 @@ export async function openNodeSocket({ port, via, onDatagram }: UdpOptions): Pro
   for (const socket of sockets) {
     socket.on(
       "message",
-      (datagram, { address, port }) => onDatagram(datagram, { address, port, via }),
+      (datagram, { address, port }) =>
+        onDatagram(datagram, { address, port, via }),
     );
     // An ICMP error about an earlier datagram.
     socket.on("error", () => {});
@@ -25,7 +28,12 @@ export async function openNodeSocket({ port, via, onDatagram }: UdpOptions): Pro
     port: ownPort,
     families: ipv6 === null ? ["ipv4"] : ["ipv4", "ipv6"],
     send(datagram, { address, port }) {
-      (isIPv6(address) ? ipv6 : ipv4)?.send(datagram, port, address, ignoreErrors);
+      (isIPv6(address) ? ipv6 : ipv4)?.send(
+        datagram,
+        port,
+        address,
+        ignoreErrors,
+      );
     },
     close() {
       for (const socket of sockets) socket.close();

@@ -4,7 +4,10 @@ import type { Endpoint } from "../surroundings.ts";
 export interface DatagramSocket {
   readonly via: string;
   /** A datagram that cannot be sent is lost, as any other. */
-  send(datagram: Uint8Array, to: { readonly address: string; readonly port: number }): void;
+  send(
+    datagram: Uint8Array,
+    to: { readonly address: string; readonly port: number },
+  ): void;
   close(): void;
 }
 
