@@ -1,0 +1,52 @@
+import type { Surroundings } from "../../wireguard/surroundings.ts";
+import { type Address, readAddress } from "./address.ts";
+import { ATTRIBUTE, CLASS, METHOD, parseStun } from "./message.ts";
+import { Transactions } from "./transactions.ts";
+
+/**
+ * Asks STUN servers where they see a socket: the tunnel's own, or the answer is of no use. So the
+ * socket's datagrams come here first.
+ */
+export class StunBinding {
+  readonly #surroundings: Surroundings;
+  readonly #send: (datagram: Uint8Array, to: Address) => void;
+  /** By server: another one may not answer for it. */
+  readonly #asked = new Map<string, Transactions>();
+
+  constructor(
+    surroundings: Surroundings,
+    send: (datagram: Uint8Array, to: Address) => void,
+  ) {
+    this.#surroundings = surroundings;
+    this.#send = send;
+  }
+
+  /** Null if the server does not answer: UDP is blocked, or the server is down. */
+  async ask(server: Address): Promise<Address | null> {
+    const key = `${server.address} ${server.port}`;
+    const transactions = this.#asked.get(key) ??
+      new Transactions(this.#surroundings, {
+        send: (bytes) => this.#send(bytes, server),
+        isReliable: false,
+      });
+    this.#asked.set(key, transactions);
+    const options = { attributes: () => new Map(), key: null };
+    const answer = await transactions.request(METHOD.binding, options);
+    if (answer?.kind !== CLASS.success) return null;
+    return readAddress(
+      answer.attributes.get(ATTRIBUTE.xorMappedAddress),
+      answer.transaction,
+    );
+  }
+
+  /** Whether the datagram is an answer to this, and not for the tunnel. */
+  take(datagram: Uint8Array, from: Address): boolean {
+    const transactions = this.#asked.get(`${from.address} ${from.port}`);
+    const message = transactions && parseStun(datagram);
+    return message ? transactions.take(message) : false;
+  }
+
+  close(): void {
+    for (const transactions of this.#asked.values()) transactions.close();
+  }
+}

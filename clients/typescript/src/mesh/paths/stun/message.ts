@@ -1,0 +1,137 @@
+import { createHmac } from "node:crypto";
+
+/** STUN messages (RFC 8489), with what TURN (RFC 8656) adds. */
+
+export const METHOD = {
+  binding: 0x001,
+  allocate: 0x003,
+  refresh: 0x004,
+  send: 0x006,
+  data: 0x007,
+  createPermission: 0x008,
+  channelBind: 0x009,
+} as const;
+
+export const CLASS = {
+  request: 0x000,
+  indication: 0x010,
+  success: 0x100,
+  error: 0x110,
+} as const;
+
+export const ATTRIBUTE = {
+  username: 0x0006,
+  messageIntegrity: 0x0008,
+  errorCode: 0x0009,
+  channelNumber: 0x000c,
+  lifetime: 0x000d,
+  xorPeerAddress: 0x0012,
+  data: 0x0013,
+  realm: 0x0014,
+  nonce: 0x0015,
+  xorRelayedAddress: 0x0016,
+  requestedTransport: 0x0019,
+  xorMappedAddress: 0x0020,
+} as const;
+
+const MAGIC_COOKIE = 0x2112a442;
+const HEADER_BYTES = 20;
+const INTEGRITY_BYTES = 24;
+
+export type Attributes = ReadonlyMap<number, Uint8Array>;
+
+export interface StunMessage {
+  readonly method: number;
+  readonly kind: number;
+  /** 12 bytes, as hexadecimal digits. */
+  readonly transaction: string;
+  readonly attributes: Attributes;
+}
+
+/** With MESSAGE-INTEGRITY if there is a key. */
+export function writeStun(
+  { method, kind, transaction, attributes }: StunMessage,
+  key: Uint8Array | null = null,
+): Uint8Array {
+  const parts = [...attributes].map(([type, value]) =>
+    writeAttribute(type, value)
+  );
+  const body = parts.reduce((sum, { length }) => sum + length, 0);
+  const length = body + (key === null ? 0 : INTEGRITY_BYTES);
+  const message = new Uint8Array(HEADER_BYTES + length);
+  const view = new DataView(message.buffer);
+  view.setUint16(0, method | kind);
+  // The length counts the integrity that the digest does not cover.
+  view.setUint16(2, length);
+  view.setUint32(4, MAGIC_COOKIE);
+  message.set(bytesOfHex(transaction), 8);
+  let at = HEADER_BYTES;
+  for (const part of parts) {
+    message.set(part, at);
+    at += part.length;
+  }
+  if (key !== null) {
+    const digest = createHmac("sha1", key).update(message.subarray(0, at))
+      .digest();
+    message.set(writeAttribute(ATTRIBUTE.messageIntegrity, digest), at);
+  }
+  return message;
+}
+
+/** Null for what is no STUN message. */
+export function parseStun(bytes: Uint8Array): StunMessage | null {
+  if (bytes.length < HEADER_BYTES || bytes[0]! > 0x3f) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = view.getUint16(2);
+  if (
+    view.getUint32(4) !== MAGIC_COOKIE || HEADER_BYTES + length !== bytes.length
+  ) return null;
+  const attributes = new Map<number, Uint8Array>();
+  let at = HEADER_BYTES;
+  while (at < bytes.length) {
+    if (at + 4 > bytes.length) return null;
+    const [type, size] = [view.getUint16(at), view.getUint16(at + 2)];
+    if (at + 4 + size > bytes.length) return null;
+    // Of two attributes of one type, the first counts.
+    if (!attributes.has(type)) {
+      attributes.set(type, bytes.subarray(at + 4, at + 4 + size));
+    }
+    at += 4 + padded(size);
+  }
+  const type = view.getUint16(0);
+  return {
+    method: type & ~CLASS.error,
+    kind: type & CLASS.error,
+    transaction: hexOf(bytes.subarray(8, HEADER_BYTES)),
+    attributes,
+  };
+}
+
+/** The code of an error response, 300 to 699; 0 if it has none. */
+export function errorCodeOf({ attributes }: StunMessage): number {
+  const value = attributes.get(ATTRIBUTE.errorCode);
+  return value === undefined || value.length < 4
+    ? 0
+    : (value[2]! & 7) * 100 + value[3]!;
+}
+
+export function padded(length: number): number {
+  return Math.ceil(length / 4) * 4;
+}
+
+function writeAttribute(type: number, value: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(4 + padded(value.length));
+  bytes.set([type >> 8, type & 0xff, value.length >> 8, value.length & 0xff]);
+  bytes.set(value, 4);
+  return bytes;
+}
+
+export function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
+}
+
+export function bytesOfHex(text: string): Uint8Array {
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}

@@ -1,0 +1,160 @@
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { Buffer } from "node:buffer";
+import { padded } from "../stun/message.ts";
+
+/** A way to a TURN server that keeps the order and the bounds of messages, if it is a stream. */
+export interface TurnTransport {
+  readonly isReliable: boolean;
+  send(message: Uint8Array): void;
+  close(): void;
+}
+
+export interface StreamOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+  /** Of an HTTP proxy that is asked to CONNECT. It may have a user and a password. */
+  readonly proxy?: URL | null;
+  /** PEM, in the place of the system's certificates. */
+  readonly ca?: string;
+  readonly onMessage: (message: Uint8Array) => void;
+  readonly onClose: () => void;
+}
+
+const CONNECT_TIMEOUT = 10_000;
+const LONGEST_ANSWER = 16_384;
+
+/** TURN over TCP or TLS, directly or through a proxy. Rejects if there is no connection. */
+export async function openTurnStream(
+  options: StreamOptions,
+): Promise<TurnTransport> {
+  const { host, port, isTls, proxy, ca, onMessage, onClose } = options;
+  let socket = proxy
+    ? await throughProxy(
+      proxy,
+      `${host.includes(":") ? `[${host}]` : host}:${port}`,
+    )
+    : await whenConnected(connectTcp({ host, port }), "connect");
+  if (isTls) {
+    const secure = connectTls({
+      socket,
+      ...(/[a-z]/i.test(host) && { servername: host }),
+      ...(ca && { ca }),
+      host,
+    });
+    socket = await whenConnected(secure, "secureConnect");
+  }
+  socket.setNoDelay(true);
+  let rest: Uint8Array = new Uint8Array();
+  socket.on("data", (chunk: Uint8Array) => {
+    const { messages, rest: left } = splitMessages(
+      Buffer.concat([rest, chunk]),
+    );
+    rest = left;
+    for (const message of messages) onMessage(message);
+  });
+  socket.on("error", () => {});
+  socket.on("close", onClose);
+  return {
+    isReliable: true,
+    send(message) {
+      if (!socket.writable) return;
+      const whole = padded(message.length);
+      socket.write(message);
+      if (whole > message.length) {
+        socket.write(new Uint8Array(whole - message.length));
+      }
+    },
+    close: () => void socket.end(),
+  };
+}
+
+/** STUN messages and channel data, one after another (RFC 8656, 12.5: padded in a stream). */
+export function splitMessages(
+  bytes: Uint8Array,
+): { readonly messages: Uint8Array[]; readonly rest: Uint8Array } {
+  const messages: Uint8Array[] = [];
+  let at = 0;
+  while (at + 4 <= bytes.length) {
+    const isChannel = (bytes[at]! & 0xc0) === 0x40;
+    const length = (isChannel ? 4 : 20) +
+      (bytes[at + 2]! << 8 | bytes[at + 3]!);
+    if (at + padded(length) > bytes.length) break;
+    messages.push(bytes.subarray(at, at + length));
+    at += padded(length);
+  }
+  return { messages, rest: bytes.subarray(at) };
+}
+
+async function throughProxy(proxy: URL, target: string): Promise<Socket> {
+  const isTls = proxy.protocol === "https:";
+  const host = proxy.hostname.replace(/^\[|\]$/g, "");
+  const address = { host, port: Number(proxy.port) || (isTls ? 443 : 80) };
+  const socket = isTls
+    ? await whenConnected(
+      connectTls({ ...address, servername: host }),
+      "secureConnect",
+    )
+    : await whenConnected(connectTcp(address), "connect");
+  const user = `${decodeURIComponent(proxy.username)}:${
+    decodeURIComponent(proxy.password)
+  }`;
+  const authorization = proxy.username
+    ? `Proxy-Authorization: Basic ${Buffer.from(user).toString("base64")}\r\n`
+    : "";
+  socket.write(
+    `CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`,
+  );
+  const answer = await readAnswer(socket);
+  if (/^HTTP\/1\.[01] 2\d\d/.test(answer)) return socket;
+  socket.destroy();
+  // Neither the proxy's address nor its password: errors are shown to others.
+  throw new Error(`The HTTP proxy refuses CONNECT: ${answer.slice(0, 12)}.`);
+}
+
+/** The head of the proxy's answer; what stands behind it stays in the socket. */
+function readAnswer(socket: Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let head = Buffer.alloc(0);
+    const timer = setTimeout(() => fail(), CONNECT_TIMEOUT);
+    const fail = () => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(new Error("The HTTP proxy does not answer CONNECT."));
+    };
+    const onReadable = () => {
+      for (let chunk; (chunk = socket.read()) !== null;) {
+        head = Buffer.concat([head, chunk]);
+        const end = head.indexOf("\r\n\r\n");
+        if (end < 0 && head.length < LONGEST_ANSWER) continue;
+        if (end < 0) return fail();
+        clearTimeout(timer);
+        socket.off("readable", onReadable).off("close", fail);
+        if (head.length > end + 4) socket.unshift(head.subarray(end + 4));
+        return resolve(head.subarray(0, end).toString("latin1"));
+      }
+    };
+    socket.on("readable", onReadable).on("close", fail);
+  });
+}
+
+function whenConnected<Stream extends Socket>(
+  socket: Stream,
+  event: "connect" | "secureConnect",
+): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    const fail = (error?: Error) => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(error ?? new Error("The TURN server does not answer."));
+    };
+    const timer = setTimeout(fail, CONNECT_TIMEOUT);
+    socket.once("error", fail).once(event, () => {
+      clearTimeout(timer);
+      socket.off("error", fail);
+      socket.on("error", () => {});
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,41 @@
+import type { Keypair } from "../crypto/x25519.ts";
+import type { Timestamps } from "../handshake/timestamp.ts";
+import type { Session } from "../session/session.ts";
+import type { Endpoint, Surroundings } from "../surroundings.ts";
+
+/** What all peers of a tunnel share. */
+export interface PeerContext {
+  readonly own: Keypair;
+  readonly surroundings: Surroundings;
+  readonly timestamps: Timestamps;
+  readonly send: (datagram: Uint8Array, to: Endpoint) => void;
+  readonly mayMove: MayMove;
+  readonly wakeBy: (at: number) => void;
+}
+
+/**
+ * Whether a peer is from now on reached at `from`, where an authentic message of it came from.
+ * `isHandshake`: it is the answer to an initiation.
+ */
+export type MayMove = (
+  publicKey: string,
+  move: {
+    readonly from: Endpoint;
+    readonly current: Endpoint | null;
+    readonly isHandshake: boolean;
+  },
+) => boolean;
+
+/** Numbers by which the other side names our handshakes and sessions. */
+export interface Indices {
+  claim(): number;
+  assign(index: number, session: Session): void;
+  release(index: number): void;
+}
+
+/** A message, the size of its datagram, and where that came from. */
+export interface Arrived<Message> {
+  readonly message: Message;
+  readonly size: number;
+  readonly from: Endpoint;
+}

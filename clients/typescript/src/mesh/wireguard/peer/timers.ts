@@ -1,0 +1,143 @@
+import {
+  KEEPALIVE_TIMEOUT,
+  LARGEST_JITTER,
+  REJECT_AFTER_TIME,
+  REKEY_ATTEMPT_TIME,
+  REKEY_TIMEOUT,
+} from "../handshake/limits.ts";
+import { readUint32 } from "../handshake/messages.ts";
+import type { PeerContext } from "./context.ts";
+import { Deadlines } from "./deadlines.ts";
+
+const MOST_ATTEMPTS = REKEY_ATTEMPT_TIME / REKEY_TIMEOUT;
+
+/** What the timers of one peer tell it to do. */
+export interface TimerActions {
+  sendKeepalive(): void;
+  /** The peer does not answer: its endpoint, too, is in doubt. */
+  beginHandshake(options: { readonly isRetry: boolean }): void;
+  /** Nobody answered for REKEY_ATTEMPT_TIME. */
+  giveUp(): void;
+  forgetKeys(): void;
+}
+
+/** Who has to speak when (section 6 of the paper). Events go in, and actions come out. */
+export class PeerTimers {
+  readonly #context: PeerContext;
+  readonly #actions: TimerActions;
+  readonly #deadlines: Deadlines;
+  #attempts = 0;
+  #needsAnotherKeepalive = false;
+  #persistentKeepalive: number | null = null;
+
+  constructor(context: PeerContext, actions: TimerActions) {
+    this.#context = context;
+    this.#actions = actions;
+    this.#deadlines = new Deadlines(context.wakeBy);
+  }
+
+  /** Milliseconds, or null for none. Speaks at once when it is new. */
+  setPersistentKeepalive(interval: number | null): void {
+    if (interval === this.#persistentKeepalive) return;
+    this.#persistentKeepalive = interval;
+    if (interval === null) this.#deadlines.cancel("persistentKeepalive");
+    else this.#deadlines.set("persistentKeepalive", this.#now);
+  }
+
+  initiationSent({ isRetry }: { readonly isRetry: boolean }): void {
+    if (!isRetry) this.#attempts = 0;
+    this.#deadlines.set(
+      "retransmit",
+      this.#now + REKEY_TIMEOUT + this.#jitter(),
+    );
+    this.authenticSent();
+  }
+
+  sessionBegun(): void {
+    this.#deadlines.set("forgetKeys", this.#now + 3 * REJECT_AFTER_TIME);
+  }
+
+  handshakeComplete(): void {
+    this.#deadlines.cancel("retransmit");
+    this.#attempts = 0;
+  }
+
+  authenticSent(): void {
+    this.#deadlines.cancel("keepalive");
+    this.#traversed();
+  }
+
+  authenticReceived(): void {
+    this.#deadlines.cancel("newHandshake");
+    this.#traversed();
+  }
+
+  dataSent(): void {
+    if (this.#deadlines.has("newHandshake")) return;
+    const wait = KEEPALIVE_TIMEOUT + REKEY_TIMEOUT + this.#jitter();
+    this.#deadlines.set("newHandshake", this.#now + wait);
+  }
+
+  dataReceived(): void {
+    if (this.#deadlines.has("keepalive")) this.#needsAnotherKeepalive = true;
+    else this.#deadlines.set("keepalive", this.#now + KEEPALIVE_TIMEOUT);
+  }
+
+  run(): void {
+    for (const duty of this.#deadlines.takeDue(this.#now)) {
+      if (duty === "retransmit") this.#retransmit();
+      if (duty === "keepalive") this.#keepalive();
+      if (duty === "newHandshake") {
+        this.#actions.beginHandshake({ isRetry: false });
+      }
+      if (duty === "persistentKeepalive") this.#actions.sendKeepalive();
+      if (duty === "forgetKeys") this.#actions.forgetKeys();
+    }
+  }
+
+  earliest(): number {
+    return this.#deadlines.earliest();
+  }
+
+  destroy(): void {
+    this.#deadlines.clear();
+  }
+
+  get #now(): number {
+    return this.#context.surroundings.now();
+  }
+
+  #traversed(): void {
+    if (this.#persistentKeepalive === null) return;
+    this.#deadlines.set(
+      "persistentKeepalive",
+      this.#now + this.#persistentKeepalive,
+    );
+  }
+
+  #retransmit(): void {
+    if (this.#attempts < MOST_ATTEMPTS) {
+      this.#attempts += 1;
+      this.#actions.beginHandshake({ isRetry: true });
+      return;
+    }
+    this.#deadlines.cancel("keepalive");
+    this.#deadlines.setUnlessSet(
+      "forgetKeys",
+      this.#now + 3 * REJECT_AFTER_TIME,
+    );
+    this.#actions.giveUp();
+  }
+
+  #keepalive(): void {
+    this.#actions.sendKeepalive();
+    if (!this.#needsAnotherKeepalive) return;
+    this.#needsAnotherKeepalive = false;
+    this.#deadlines.set("keepalive", this.#now + KEEPALIVE_TIMEOUT);
+  }
+
+  #jitter(): number {
+    return readUint32(this.#context.surroundings.randomBytes(4), 0) %
+      (LARGEST_JITTER + 1);
+  }
+}

@@ -1,0 +1,64 @@
+import { createSocket, type Socket } from "node:dgram";
+import { isIPv6 } from "node:net";
+import type { UdpOptions, UdpSocket } from "./udp_socket.ts";
+
+/** More than an encrypted stream has under way in one turn of the event loop. */
+const BUFFER_BYTES = 4 * 1024 * 1024;
+
+/** One socket a family: an IPv6 socket for both would show IPv4 addresses as mapped ones. */
+export async function openNodeSocket(
+  { port, via, onDatagram }: UdpOptions,
+): Promise<UdpSocket> {
+  const ipv4 = await bind("udp4", port);
+  const ownPort = ipv4.address().port;
+  // A machine without IPv6, or another program on that port: IPv4 alone will do.
+  const ipv6 = await bind("udp6", ownPort).catch(() => null);
+  const sockets = ipv6 === null ? [ipv4] : [ipv4, ipv6];
+  for (const socket of sockets) {
+    socket.on(
+      "message",
+      (datagram, { address, port }) =>
+        onDatagram(datagram, { address, port, via }),
+    );
+    // An ICMP error about an earlier datagram.
+    socket.on("error", () => {});
+  }
+  return {
+    via,
+    port: ownPort,
+    families: ipv6 === null ? ["ipv4"] : ["ipv4", "ipv6"],
+    send(datagram, { address, port }) {
+      (isIPv6(address) ? ipv6 : ipv4)?.send(
+        datagram,
+        port,
+        address,
+        ignoreErrors,
+      );
+    },
+    close() {
+      for (const socket of sockets) socket.close();
+    },
+  };
+}
+
+function bind(type: "udp4" | "udp6", port: number): Promise<Socket> {
+  const socket = createSocket({ type, ipv6Only: type === "udp6" });
+  return new Promise((resolve, reject) => {
+    socket.once("error", (error) => {
+      socket.close();
+      reject(error);
+    });
+    socket.bind(port, () => {
+      socket.removeAllListeners("error");
+      try {
+        socket.setRecvBufferSize(BUFFER_BYTES);
+        socket.setSendBufferSize(BUFFER_BYTES);
+      } catch {
+        // The system's own sizes: slower, not wrong.
+      }
+      resolve(socket);
+    });
+  });
+}
+
+function ignoreErrors(): void {}

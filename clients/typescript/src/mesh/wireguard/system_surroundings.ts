@@ -1,0 +1,38 @@
+import { randomBytes } from "node:crypto";
+import type { Surroundings } from "./surroundings.ts";
+
+/** The clocks, timers and random numbers of this machine. */
+export function systemSurroundings(): Surroundings {
+  return {
+    now: sleepProofClock({
+      steady: () => performance.now(),
+      wall: () => Date.now(),
+    }),
+    unixTime: () => Date.now(),
+    randomBytes: (length) => new Uint8Array(randomBytes(length)),
+    after(milliseconds, action) {
+      const timer = setTimeout(action, milliseconds);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+/**
+ * A clock that never goes back, and goes on while the machine sleeps. A steady clock may stand
+ * still then; the wall clock does not, but may be set back. So time passes as the faster of the two
+ * says. When the wall clock is set forward, sessions seem old, and are replaced: no harm is done.
+ */
+export function sleepProofClock(
+  { steady, wall }: {
+    readonly steady: () => number;
+    readonly wall: () => number;
+  },
+): () => number {
+  let [time, lastSteady, lastWall] = [0, steady(), wall()];
+  return () => {
+    const [nowSteady, nowWall] = [steady(), wall()];
+    time += Math.max(0, nowSteady - lastSteady, nowWall - lastWall);
+    [lastSteady, lastWall] = [nowSteady, nowWall];
+    return time;
+  };
+}

@@ -1,0 +1,170 @@
+/** Tunnels in one process, on a network and a clock that a test moves. */
+import { randomBytes } from "node:crypto";
+import { formatKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
+import {
+  type Endpoint,
+  type PeerConfiguration,
+  type Surroundings,
+  Tunnel,
+  type TunnelOptions,
+} from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import { ipv4Packet } from "./packets.ts";
+
+export interface Datagram {
+  readonly bytes: Uint8Array;
+  readonly from: Endpoint;
+  readonly to: Endpoint;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly action: () => void;
+}
+
+/** Later than the epoch, so that a clock that is set back stays positive. */
+const START = Date.UTC(2030, 0, 1);
+
+export class World {
+  now = 0;
+  /** Everything that was sent, whether it arrived or not. */
+  readonly sent: Datagram[] = [];
+  /** Whether a datagram arrives. */
+  passes: (datagram: Datagram) => boolean = () => true;
+  readonly #hosts = new Map<string, SimulatedHost>();
+  readonly #timers = new Set<Timer>();
+  readonly #underWay: Datagram[] = [];
+
+  readonly surroundings: Surroundings = {
+    now: () => this.now,
+    unixTime: () => START + this.now,
+    randomBytes: (length) => randomBytes(length),
+    after: (milliseconds, action) => {
+      const timer = { at: this.now + milliseconds, action };
+      this.#timers.add(timer);
+      return () => this.#timers.delete(timer);
+    },
+  };
+
+  /** The host number `n` has the endpoint 192.0.2.n, and 10.0.0.n inside. */
+  addHost(
+    number: number,
+    options: Partial<TunnelOptions> = {},
+  ): SimulatedHost {
+    const host = new SimulatedHost(this, number, options);
+    this.#hosts.set(host.endpoint.address, host);
+    return host;
+  }
+
+  send(datagram: Datagram): void {
+    this.sent.push(datagram);
+    if (this.passes(datagram)) this.#underWay.push(datagram);
+  }
+
+  /** Delivers what is under way, and what is sent because of it. */
+  settle(): void {
+    for (let datagram; (datagram = this.#underWay.shift()) !== undefined;) {
+      this.#hosts.get(datagram.to.address)?.tunnel.receiveDatagram(datagram.bytes, datagram.from);
+    }
+  }
+
+  /** Lets time pass, with everything that is due in it. */
+  advance(milliseconds: number): void {
+    const end = this.now + milliseconds;
+    this.settle();
+    for (let timer; (timer = this.#nextTimer(end)) !== undefined;) {
+      this.#timers.delete(timer);
+      this.now = Math.max(this.now, timer.at);
+      timer.action();
+      this.settle();
+    }
+    this.now = end;
+  }
+
+  /** Time passes, and nobody notices: every timer is late. */
+  sleep(milliseconds: number): void {
+    this.now += milliseconds;
+  }
+
+  #nextTimer(end: number): Timer | undefined {
+    const due = [...this.#timers].filter(({ at }) => at <= end);
+    return due.sort((left, right) => left.at - right.at)[0];
+  }
+}
+
+export class SimulatedHost {
+  readonly privateKey: Uint8Array;
+  endpoint: Endpoint;
+  readonly inner: string;
+  tunnel: Tunnel;
+  readonly received: { readonly packet: Uint8Array; readonly peer: string }[] = [];
+  readonly #world: World;
+  readonly #options: Partial<TunnelOptions>;
+
+  constructor(world: World, number: number, options: Partial<TunnelOptions>) {
+    this.#world = world;
+    this.#options = options;
+    this.privateKey = options.privateKey ?? randomBytes(32);
+    this.endpoint = { address: `192.0.2.${number}`, port: 51820, via: "udp" };
+    this.inner = `10.0.0.${number}`;
+    this.tunnel = this.#newTunnel();
+  }
+
+  get publicKey(): string {
+    return this.tunnel.publicKey;
+  }
+
+  /** As another host configures this one. */
+  asPeer(changes: Partial<PeerConfiguration> = {}): PeerConfiguration {
+    return {
+      publicKey: this.publicKey,
+      presharedKey: null,
+      allowedIps: [`${this.inner}/32`],
+      endpoints: [this.endpoint],
+      ...changes,
+    };
+  }
+
+  /** Loses all state but the private key. */
+  restart(): void {
+    this.tunnel.close();
+    this.tunnel = this.#newTunnel();
+  }
+
+  sendTo(other: SimulatedHost, text = "hello"): boolean {
+    const options = { source: this.inner, destination: other.inner };
+    return this.tunnel.sendPacket(ipv4Packet(new TextEncoder().encode(text), options));
+  }
+
+  /** What arrived since the last call. */
+  takeTexts(): string[] {
+    const texts = this.received.map(({ packet }) => new TextDecoder().decode(packet.subarray(20)));
+    this.received.length = 0;
+    return texts;
+  }
+
+  handshakeAt(): number | null {
+    return this.tunnel.stats()[0]?.lastHandshakeAt ?? null;
+  }
+
+  #newTunnel(): Tunnel {
+    return new Tunnel({
+      surroundings: this.#world.surroundings,
+      send: (bytes, to) => this.#world.send({ bytes, to, from: this.endpoint }),
+      onPacket: (packet, peer) => this.received.push({ packet, peer }),
+      ...this.#options,
+      privateKey: this.privateKey,
+    });
+  }
+}
+
+/** Two hosts that know each other, with a PSK. */
+export function pairOf(world: World, presharedKey: string | null = newKey()) {
+  const [left, right] = [world.addHost(1), world.addHost(2)];
+  left.tunnel.setPeers([right.asPeer({ presharedKey })]);
+  right.tunnel.setPeers([left.asPeer({ presharedKey })]);
+  return { left, right };
+}
+
+export function newKey(): string {
+  return formatKey(randomBytes(32));
+}
