@@ -18,7 +18,8 @@ const BOUNDED = new Set([
   "artifacts.walks",
   "mesh.censuses",
   "mesh.counters",
-  // The lines of one policy, which the operator writes.
+  // One policy, which the operator writes, and its lines.
+  "mesh.policies",
   "mesh.policy_lines",
   "mesh.settings",
 ]);

@@ -10,7 +10,7 @@ import {
   TAGGED,
   TAGS,
 } from "../../bench/fill/cast.ts";
-import { call, HUB, PEER, type PlannedCall } from "./planned_call.ts";
+import { call, HUB, PEER, type PlannedCall, STRANGER } from "./planned_call.ts";
 
 const PAGE = { max_entries: 100 };
 /** A position behind all events. */
@@ -21,7 +21,15 @@ const A_FEW_EACH = { rows: 3_000, pages: 5_000 };
 /** What a page of events may walk, and a second look at each. */
 const ONE_WALK = { rows: 6_000, pages: 9_000 };
 
+const POLICY = {
+  source: "",
+  rules: [{ from: [PEER], to: [STRANGER], ports: [443], proto: "tcp" }],
+};
+
 export const OPERATOR_CALLS: readonly PlannedCall[] = [
+  call("plan_policy", { policy: POLICY }),
+  call("apply_policy", { policy: POLICY, expect: "another" }, { refused: true }),
+  call("read_policy", {}),
   call("list_agents", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
   call("list_agents", { ...PAGE, tag: "tag:fleet-1" }, {
     circumstances: "with a tag",
