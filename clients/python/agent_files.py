@@ -105,6 +105,8 @@ _GRANT_TOKEN = re.compile(r"g_[A-Za-z0-9_-]{43}")
 _MOST_KEY_BYTES = 1024
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _AGENT_ID_RULE = "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."
+_TAG = re.compile(r"tag:[a-z0-9][a-z0-9-]{0,62}")
+_TAG_RULE = "Must be tag: and 1 to 63 of a-z 0-9 - that begin with a letter or digit."
 # The parameter tells a folder that `put_folder` packed from other tars.
 _PACKED_FOLDER = "application/x-tar; agent-files=folder"
 _IS_PACKED_FOLDER = re.compile(
@@ -175,18 +177,20 @@ class AgentFiles:
         path: Optional[Path] = None,
         text: Optional[str] = None,
         to: Sequence[str] = (),
+        to_tags: Sequence[str] = (),
         ttl_days: int = 7,
         mime: str = "application/octet-stream",
         on_progress: Optional[Progress] = None,
     ) -> Json:
-        """Uploads a file under the name `key`, and grants it to the agents in `to`. The content is
+        """Uploads a file under the name `key`, and grants it to the agents in `to`, and to every
+        agent that has one of the tags in `to_tags`, such as `tag:builder`. The content is
         `source` (bytes, a path object, or a seekable file object), the file at `path`, or `text`,
         sent as UTF-8. Returns the artifact, with its `grants`.
 
             files.put("plans/house.txt", path="house.txt", to=["builder"])
             files.put("notes.txt", text="The cellar is done.")
         """
-        _check_names(key, to)
+        _check_names(key, to, to_tags)
         with _opened(source, path, text) as file:
             size = file.seek(0, os.SEEK_END) or file.tell()
             registered = self.call("register", {
@@ -195,6 +199,8 @@ class AgentFiles:
             artifact = self._send(registered, file, on_progress or _nobody)
         grants = [self.share(artifact["artifact_id"], agent, expires_at=artifact["expires_at"])
                   for agent in to]
+        grants += [self.share(artifact["artifact_id"], None, to_tag=tag,
+                              expires_at=artifact["expires_at"]) for tag in to_tags]
         return {**artifact, "grants": grants}
 
     def put_folder(
@@ -203,6 +209,7 @@ class AgentFiles:
         folder: Path,
         *,
         to: Sequence[str] = (),
+        to_tags: Sequence[str] = (),
         ttl_days: int = 7,
         on_progress: Optional[Progress] = None,
     ) -> Json:
@@ -213,11 +220,12 @@ class AgentFiles:
             left_out = files.put_folder("drawings.tar", "drawings", to=["builder"])["left_out"]
         """
         # Before the folder is read, which may take long.
-        _check_names(key, to)
+        _check_names(key, to, to_tags)
         tar = _FolderTar(folder)
         with io.BufferedReader(tar, _CHUNK_BYTES) as file:
             artifact = self.put(
-                key, file, to=to, ttl_days=ttl_days, mime=_PACKED_FOLDER, on_progress=on_progress
+                key, file, to=to, to_tags=to_tags, ttl_days=ttl_days, mime=_PACKED_FOLDER,
+                on_progress=on_progress,
             )
         entries = [{"name": entry.name, "size": entry.size} for entry in tar.entries]
         return {**artifact, "entries": entries, "left_out": tar.left_out}
@@ -335,10 +343,14 @@ class AgentFiles:
             return
 
     def grants(
-        self, *, artifact_id: Optional[str] = None, to_agent: Optional[str] = None
+        self,
+        *,
+        artifact_id: Optional[str] = None,
+        to_agent: Optional[str] = None,
+        to_tag: Optional[str] = None,
     ) -> Iterator[Json]:
         """Yields the live grants that the agent has given."""
-        filters = {"artifact_id": artifact_id, "to_agent": to_agent}
+        filters = {"artifact_id": artifact_id, "to_agent": to_agent, "to_tag": to_tag}
         request = {name: value for name, value in filters.items() if value is not None}
         for page in self._pages("grants", {**self._own, **request}):
             yield from page["grants"]
@@ -393,12 +405,14 @@ class AgentFiles:
         target: str,
         to_agent: Optional[str],
         *,
+        to_tag: Optional[str] = None,
         expires_at: Optional[str] = None,
         max_downloads: Optional[int] = None,
     ) -> Json:
-        """Gives an agent access to one of your artifacts. `to_agent=None` makes a grant for anyone
+        """Gives an agent access to one of your artifacts, or with `to_agent=None` and a `to_tag`
+        such as `tag:builder` every agent that has the tag. With neither, the grant is for anyone
         who has its token."""
-        terms = {"to_agent": to_agent, "max_downloads": max_downloads}
+        terms = {"to_agent": to_agent, "to_tag": to_tag, "max_downloads": max_downloads}
         return self.call("grant", {
             "artifact_id": self._own_artifact(target),
             "expires_at": expires_at or _AS_LONG_AS_THE_ARTIFACT,
@@ -417,10 +431,15 @@ class AgentFiles:
         grant = self.share(target, None, expires_at=expires_at, max_downloads=max_downloads)
         return {**grant, "url": f"{self._base}/d/{grant['token']}"}
 
-    def unshare(self, target: str, agent: str) -> Json:
-        """Ends all live grants of an artifact to an agent."""
-        artifact_id = self._own_artifact(target)
-        return self.call("revoke", {"artifact_id": artifact_id, "to_agent": agent})
+    def unshare(
+        self, target: str, agent: Optional[str], *, to_tag: Optional[str] = None
+    ) -> Json:
+        """Ends all live grants of an artifact to an agent, or with `agent=None` to a tag."""
+        grantee = {"to_agent": agent, "to_tag": to_tag}
+        return self.call("revoke", {
+            "artifact_id": self._own_artifact(target),
+            **{name: value for name, value in grantee.items() if value is not None},
+        })
 
     def remove(self, target: str) -> Json:
         """Deletes an artifact and ends its grants."""
@@ -1061,15 +1080,19 @@ def _exchange(
             ) from None
 
 
-def _check_names(key: str, to: Sequence[str]) -> None:
+def _check_names(key: str, to: Sequence[str], to_tags: Sequence[str]) -> None:
     """Before anything is sent: a file that was sent for nobody counts against limits."""
     rule = _broken_key_rule(key)
     issues = [] if rule is None else [{"path": "key", "message": rule}]
-    if isinstance(to, str):
-        issues.append({"path": "to", "message": "Must be a list of agents."})
-    else:
-        issues += [{"path": f"to.{index}", "message": _AGENT_ID_RULE}
-                   for index, name in enumerate(to) if not _AGENT_ID.fullmatch(name)]
+    for field, names, form, rule in (
+        ("to", to, _AGENT_ID, _AGENT_ID_RULE), ("to_tags", to_tags, _TAG, _TAG_RULE)
+    ):
+        if isinstance(names, str):
+            what = "agents" if field == "to" else "tags"
+            issues.append({"path": field, "message": f"Must be a list of {what}."})
+        else:
+            issues += [{"path": f"{field}.{index}", "message": rule}
+                       for index, name in enumerate(names) if not form.fullmatch(name)]
     if issues:
         said = " ".join(f"{issue['path']}: {issue['message']}" for issue in issues)
         raise AgentError("invalid_request", said, details={"issues": issues})

@@ -17,18 +17,9 @@ import { everyPage } from "./http/pages.ts";
 import { ArtifactOperations } from "./operations/artifact_operations.ts";
 import { get, type GetOptions, type Got } from "./transfer/get.ts";
 import { put, type PutArtifact, type PutOptions } from "./transfer/put.ts";
+import { type Grantee, granteeOf, type ShareLink, type ShareOptions } from "./transfer/sharing.ts";
 import type { Source } from "./transfer/source.ts";
 import { ownArtifactId, type Target } from "./transfer/target.ts";
-
-export interface ShareOptions extends CallOptions {
-  /** How long the access lasts. Default: as long as the artifact. */
-  readonly expiresAt?: Date | string;
-  /** How many downloads it gives, from 1 to 1000. Default: any number. */
-  readonly maxDownloads?: number;
-}
-
-/** A grant for anyone with its URL. */
-export type ShareLink = Grant & { readonly url: string };
 
 export type GetFolderOptions = GetOptions & ExtractFolderOptions;
 
@@ -40,6 +31,7 @@ export interface ListOptions extends CallOptions {
 export interface GrantsOptions extends CallOptions {
   readonly artifactId?: string;
   readonly toAgent?: string;
+  readonly toTag?: string;
 }
 
 /** A grant ends with its artifact, if not before. */
@@ -63,7 +55,11 @@ export class AgentFiles extends ArtifactOperations {
    * await files.put("plans/house.txt", { path: "house.txt" }, { to: ["builder"], ttlDays: 7 });
    * ```
    */
-  put(key: string, source: Source, options: PutOptions = {}): Promise<PutArtifact> {
+  put(
+    key: string,
+    source: Source,
+    options: PutOptions = {},
+  ): Promise<PutArtifact> {
     return put(this.connection, key, source, options);
   }
 
@@ -120,20 +116,25 @@ export class AgentFiles extends ArtifactOperations {
   }
 
   /**
-   * Gives an agent access to an artifact of the caller. If `toAgent` is null, anyone who has the
-   * token of the grant has access.
+   * Gives an agent, or every agent that has a tag, access to an artifact of the caller. If `to` is
+   * null, anyone who has the token of the grant has access.
    *
    * @example
    * ```ts
    * await files.share("plans/house.txt", "builder", { maxDownloads: 1 });
+   * await files.share("plans/house.txt", { tag: "tag:builder" });
    * ```
    */
-  async share(target: Target, toAgent: string | null, options: ShareOptions = {}): Promise<Grant> {
+  async share(
+    target: Target,
+    to: Grantee | null,
+    options: ShareOptions = {},
+  ): Promise<Grant> {
     const { expiresAt: until = AS_LONG_AS_THE_ARTIFACT, maxDownloads } = options;
     return await this.grant({
       artifact_id: await ownArtifactId(this.connection, target, options),
       expires_at: typeof until === "string" ? until : until.toISOString(),
-      ...(toAgent !== null && { to_agent: toAgent }),
+      ...(to !== null && granteeOf(to)),
       ...(maxDownloads !== undefined && { max_downloads: maxDownloads }),
     }, options);
   }
@@ -152,7 +153,7 @@ export class AgentFiles extends ArtifactOperations {
   }
 
   /**
-   * Ends every live grant of an artifact to an agent.
+   * Ends every live grant of an artifact to an agent, or to a tag.
    *
    * @example
    * ```ts
@@ -161,11 +162,11 @@ export class AgentFiles extends ArtifactOperations {
    */
   async unshare(
     target: Target,
-    agent: string,
+    from: Grantee,
     options: CallOptions = {},
   ): Promise<ArtifactsAnswer<"/revoke">> {
     const artifact_id = await ownArtifactId(this.connection, target, options);
-    return await this.revoke({ artifact_id, to_agent: agent }, options);
+    return await this.revoke({ artifact_id, ...granteeOf(from) }, options);
   }
 
   /**
@@ -189,10 +190,16 @@ export class AgentFiles extends ArtifactOperations {
    * for await (const { key, size } of files.list({ prefix: "plans/" })) console.log(key, size);
    * ```
    */
-  async *list(options: ListOptions = {}): AsyncGenerator<Artifact, void, undefined> {
+  async *list(
+    options: ListOptions = {},
+  ): AsyncGenerator<Artifact, void, undefined> {
     const { prefix = "" } = options;
     const pages = everyPage((cursor) =>
-      this.post<"/list">("/list", this.own({ prefix, limit: 1000, ...cursor }), options)
+      this.post<"/list">(
+        "/list",
+        this.own({ prefix, limit: 1000, ...cursor }),
+        options,
+      )
     );
     for await (const page of pages) yield* page.artifacts;
   }
@@ -208,7 +215,9 @@ export class AgentFiles extends ArtifactOperations {
    * }
    * ```
    */
-  inbox(options: InboxOptions = {}): AsyncGenerator<InboxEntry, void, undefined> {
+  inbox(
+    options: InboxOptions = {},
+  ): AsyncGenerator<InboxEntry, void, undefined> {
     return followInbox(this.connection, options);
   }
 
@@ -235,15 +244,22 @@ export class AgentFiles extends ArtifactOperations {
    * for await (const { to_agent, key } of files.grants()) console.log(key, to_agent);
    * ```
    */
-  async *grants(options: GrantsOptions = {}): AsyncGenerator<GivenGrant, void, undefined> {
-    const { artifactId, toAgent } = options;
+  async *grants(
+    options: GrantsOptions = {},
+  ): AsyncGenerator<GivenGrant, void, undefined> {
+    const { artifactId, toAgent, toTag } = options;
     const request = {
       limit: 1000,
       ...(artifactId !== undefined && { artifact_id: artifactId }),
       ...(toAgent !== undefined && { to_agent: toAgent }),
+      ...(toTag !== undefined && { to_tag: toTag }),
     };
     const pages = everyPage((cursor) =>
-      this.post<"/grants">("/grants", this.own({ ...request, ...cursor }), options)
+      this.post<"/grants">(
+        "/grants",
+        this.own({ ...request, ...cursor }),
+        options,
+      )
     );
     for await (const page of pages) yield* page.grants;
   }
@@ -256,7 +272,9 @@ export class AgentFiles extends ArtifactOperations {
    * for await (const { type, at } of files.events({ wait: true })) console.log(at, type);
    * ```
    */
-  events(options: EventsOptions = {}): AsyncGenerator<ArtifactsEvent, void, undefined> {
+  events(
+    options: EventsOptions = {},
+  ): AsyncGenerator<ArtifactsEvent, void, undefined> {
     return followEvents<ArtifactsAnswer<"/events">>(this.connection, options);
   }
 

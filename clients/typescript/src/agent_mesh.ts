@@ -35,8 +35,15 @@ export class AgentMesh {
    * const { addresses } = await mesh.register({ pubkey, endpoint: "203.0.113.7:51820" });
    * ```
    */
-  register(request: MeshRequest<"/peer/register">, options: CallOptions = {}): Promise<Peer> {
-    return this.#post<"/peer/register">("/peer/register", this.#own(request), options);
+  register(
+    request: MeshRequest<"/peer/register">,
+    options: CallOptions = {},
+  ): Promise<Peer> {
+    return this.#post<"/peer/register">(
+      "/peer/register",
+      this.#own(request),
+      options,
+    );
   }
 
   /**
@@ -51,7 +58,11 @@ export class AgentMesh {
     request: MeshRequest<"/peer/heartbeat"> = {},
     options: CallOptions = {},
   ): Promise<MeshAnswer<"/peer/heartbeat">> {
-    return this.#post<"/peer/heartbeat">("/peer/heartbeat", this.#own(request), options);
+    return this.#post<"/peer/heartbeat">(
+      "/peer/heartbeat",
+      this.#own(request),
+      options,
+    );
   }
 
   /**
@@ -166,7 +177,9 @@ export class AgentMesh {
    * for await (const { type, at } of mesh.events({ wait: true })) console.log(at, type);
    * ```
    */
-  events(options: EventsOptions = {}): AsyncGenerator<MeshEvent, void, undefined> {
+  events(
+    options: EventsOptions = {},
+  ): AsyncGenerator<MeshEvent, void, undefined> {
     return followEvents<MeshAnswer<"/events">>(this.#connection, options);
   }
 
@@ -215,11 +228,17 @@ export class AgentMesh {
     request: MeshRequest<Path>,
     options: CallOptions,
   ): Promise<MeshAnswer<Path>> {
-    return this.#connection.post<MeshAnswer<Path>>(path, request as object, options);
+    return this.#connection.post<MeshAnswer<Path>>(
+      path,
+      request as object,
+      options,
+    );
   }
 
   /** A request that names the agent, where the connection knows which it is. */
-  #own<Request extends object>(request: Request): Request & { agent_id?: string } {
+  #own<Request extends object>(
+    request: Request,
+  ): Request & { agent_id?: string } {
     const { agentId } = this.#connection;
     return agentId === undefined ? request : { agent_id: agentId, ...request };
   }

@@ -3,9 +3,8 @@ export {
   type GetFolderOptions,
   type GrantsOptions,
   type ListOptions,
-  type ShareLink,
-  type ShareOptions,
 } from "./agent_files.ts";
+export type { Grantee, ShareLink, ShareOptions } from "./transfer/sharing.ts";
 export { AgentMesh } from "./agent_mesh.ts";
 export { AgentError, type LocalErrorCode } from "./http/agent_error.ts";
 export type {

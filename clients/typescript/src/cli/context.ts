@@ -49,14 +49,23 @@ export class Context {
     const { AGENT_URL, AGENT_KEY, AGENT_ID } = process.env;
     const { url, key, agentId, enrolled }: Login = AGENT_URL && AGENT_KEY
       ? { url: AGENT_URL, key: AGENT_KEY }
-      : { ...await readLogin(), ...(AGENT_KEY && { key: AGENT_KEY, agentId: undefined }) };
-    if (AGENT_URL && !URL.canParse(AGENT_URL)) throw new UsageError("AGENT_URL is not a URL.");
+      : {
+        ...await readLogin(),
+        ...(AGENT_KEY && { key: AGENT_KEY, agentId: undefined }),
+      };
+    if (AGENT_URL && !URL.canParse(AGENT_URL)) {
+      throw new UsageError("AGENT_URL is not a URL.");
+    }
     if (AGENT_URL && new URL(AGENT_URL).origin !== new URL(url).origin) {
       throw new NotLoggedInError(
         "The login is for another address than AGENT_URL. Set AGENT_KEY, too.",
       );
     }
-    const options = { url, agentId: AGENT_ID || agentId, ...await this.network() };
+    const options = {
+      url,
+      agentId: AGENT_ID || agentId,
+      ...await this.network(),
+    };
     if (AGENT_KEY || enrolled === undefined) return { ...options, key };
     const { storedKey } = await import("./enrolment/enrolled_login.ts");
     return { ...options, key: storedKey(options) };
@@ -68,7 +77,8 @@ export class Context {
     return {
       signal: this.signal,
       onRetry: retryNotice(this.output),
-      ...(this.#retrySeconds !== undefined && { retrySeconds: this.#retrySeconds }),
+      ...(this.#retrySeconds !== undefined &&
+        { retrySeconds: this.#retrySeconds }),
       ...(fetch !== undefined && { fetch }),
     };
   }

@@ -5,10 +5,17 @@ import { NotLoggedInError } from "./exit_codes.ts";
 /** What went wrong, for a program: in the form of the service's errors. */
 export function errorJson(error: unknown): object {
   if (!(error instanceof AgentError)) {
-    return { error: { code: codeOf(error), message: String((error as Error)?.message ?? error) } };
+    return {
+      error: {
+        code: codeOf(error),
+        message: String((error as Error)?.message ?? error),
+      },
+    };
   }
   const { code, message, status, retryable, requestId, details } = error;
-  return { error: { code, message, status, retryable, request_id: requestId, details } };
+  return {
+    error: { code, message, status, retryable, request_id: requestId, details },
+  };
 }
 
 function codeOf(error: unknown): string {

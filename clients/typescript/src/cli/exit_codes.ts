@@ -39,8 +39,12 @@ export function exitCodeOf(error: unknown): number {
   if (error.code === "target_exists") return EXIT.usage;
   if (WRONG_BYTES.has(error.code)) return EXIT.wrongBytes;
   if (error.code === "invalid_request") return EXIT.refusedRequest;
-  if (error.code === "source_unreadable" || error.code === "key_unavailable") return EXIT.failed;
-  if (error.retryable || error.status === 0 || error.status >= 500) return EXIT.unavailable;
+  if (error.code === "source_unreadable" || error.code === "key_unavailable") {
+    return EXIT.failed;
+  }
+  if (error.retryable || error.status === 0 || error.status >= 500) {
+    return EXIT.unavailable;
+  }
   if (error.status === 401 || error.status === 403) return EXIT.refusedCaller;
   return error.status === 404 || error.status === 410 ? EXIT.notThere : EXIT.refusedRequest;
 }

@@ -93,7 +93,9 @@ async function readLoginFrom(file: string): Promise<Login | null> {
   }
   const login = parseLogin(text);
   if (login === null) {
-    throw new Error(`${file} is damaged. Remove it, and run \`agentfiles login\`.`);
+    throw new Error(
+      `${file} is damaged. Remove it, and run \`agentfiles login\`.`,
+    );
   }
   return login;
 }
@@ -112,7 +114,9 @@ export async function writeLogin(login: Login): Promise<void> {
   const file = loginFile();
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const written = `${file}.${process.pid}`;
-  await writeFile(written, JSON.stringify(login, null, 2) + "\n", { mode: 0o600 });
+  await writeFile(written, JSON.stringify(login, null, 2) + "\n", {
+    mode: 0o600,
+  });
   // `mode` above applies only to a new file.
   await chmod(written, 0o600);
   await rename(written, file);
@@ -121,7 +125,10 @@ export async function writeLogin(login: Login): Promise<void> {
 
 /** Removes the login, and an old one. Returns whether there was any. */
 export async function removeLogin(): Promise<boolean> {
-  const removed = [await removeFile(loginFile()), await removeFile(oldLoginFile())];
+  const removed = [
+    await removeFile(loginFile()),
+    await removeFile(oldLoginFile()),
+  ];
   return removed.includes(true);
 }
 

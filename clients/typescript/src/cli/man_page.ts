@@ -3,7 +3,10 @@ import { optionsOf, optionWithValue, usageOf } from "./command/help.ts";
 import { EXIT_CODES, NAME, NOTES, SUMMARY } from "./help.ts";
 
 /** The manual page, as man(7) has them: what the help texts say, verb by verb. */
-export function manPage(verbs: Readonly<Record<string, Described>>, version: string): string {
+export function manPage(
+  verbs: Readonly<Record<string, Described>>,
+  version: string,
+): string {
   return [
     `.TH ${NAME.toUpperCase()} 1 "" "agent-files ${version}" "User Commands"`,
     ".SH NAME",
@@ -20,11 +23,17 @@ export function manPage(verbs: Readonly<Record<string, Described>>, version: str
     ...termsOf([
       ["AGENT_URL", "the project's origin, instead of the stored one"],
       ["AGENT_KEY", "the agent key, instead of the stored one"],
-      ["AGENT_ID", "the agent's identifier, if the credential does not tell it"],
+      [
+        "AGENT_ID",
+        "the agent's identifier, if the credential does not tell it",
+      ],
       ["XDG_CONFIG_HOME", "the folder for settings; default: ~/.config"],
     ]),
     ".SH FILES",
-    ...termsOf([["~/.config/agentfiles/login.json", "what `agentfiles login` stores"]]),
+    ...termsOf([[
+      "~/.config/agentfiles/login.json",
+      "what `agentfiles login` stores",
+    ]]),
     ".SH EXIT STATUS",
     ...termsOf(EXIT_CODES),
     "",
@@ -38,7 +47,9 @@ function sectionOf(name: string, command: Described): string[] {
     ...(command.parts === undefined
       ? termsOf(
         optionsOf(command).filter(([option]) => !["json", "help"].includes(option))
-          .map(([option, declared]) => [optionWithValue(option, declared), declared.help]),
+          .map((
+            [option, declared],
+          ) => [optionWithValue(option, declared), declared.help]),
       )
       : []),
     ".PP",
@@ -54,12 +65,17 @@ function sectionOf(name: string, command: Described): string[] {
   ];
 }
 
-function termsOf(terms: readonly (readonly [term: string, meaning: string])[]): string[] {
-  return terms.flatMap(([term, meaning]) => [".TP", `.B ${text(term)}`, text(meaning)]);
+function termsOf(
+  terms: readonly (readonly [term: string, meaning: string])[],
+): string[] {
+  return terms.flatMap((
+    [term, meaning],
+  ) => [".TP", `.B ${text(term)}`, text(meaning)]);
 }
 
 /** Text that roff shows as it is: a dash stays one that can be copied. */
 function text(plain: string): string {
-  const escaped = plain.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll("…", "...");
+  const escaped = plain.replaceAll("\\", "\\e").replaceAll("-", "\\-")
+    .replaceAll("…", "...");
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
 }

@@ -28,13 +28,21 @@ export async function runAgentFiles(args: readonly string[]): Promise<number> {
   const [first, ...rest] = common.rest;
   // `agentfiles help put` is `agentfiles put --help`.
   if (first === "help" && rest.length > 0) {
-    return await runVerb(rest[0]!, { ...common, help: true, rest: rest.slice(1) });
+    return await runVerb(rest[0]!, {
+      ...common,
+      help: true,
+      rest: rest.slice(1),
+    });
   }
-  if (first === "--version") return print(process.stdout, `${NAME} ${VERSION}\n`, 0);
+  if (first === "--version") {
+    return print(process.stdout, `${NAME} ${VERSION}\n`, 0);
+  }
   if (first === "help" || (first === undefined && common.help)) {
     return print(process.stdout, await helpOf(process.stdout), 0);
   }
-  if (first === undefined) return print(process.stderr, await helpOf(process.stderr), EXIT.usage);
+  if (first === undefined) {
+    return print(process.stderr, await helpOf(process.stderr), EXIT.usage);
+  }
   return await runVerb(first, { ...common, rest });
 }
 
@@ -50,7 +58,9 @@ function print(stream: NodeJS.WriteStream, text: string, code: number): number {
 async function runVerb(verb: string, common: Common): Promise<number> {
   const interruption = new AbortController();
   const interrupt = () => interruption.abort(new Error("Interrupted."));
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupt);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, interrupt);
+  }
   const program = programOf(interruption.signal, common);
   try {
     const load = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
@@ -58,11 +68,17 @@ async function runVerb(verb: string, common: Common): Promise<number> {
       const error = await unknownVerb(verb);
       return reportError(error, { name: NAME, json: common.json }, program);
     }
-    const named = { name: `${NAME} ${verb}`, command: await load(), args: common.rest };
+    const named = {
+      name: `${NAME} ${verb}`,
+      command: await load(),
+      args: common.rest,
+    };
     const code = await runCommand(named, common, program);
     return code !== 0 && interruption.signal.aborted ? EXIT.interrupted : code;
   } finally {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.off(signal, interrupt);
+    }
   }
 }
 
@@ -82,11 +98,15 @@ function programOf(
 async function unknownVerb(word: string): Promise<UsageError> {
   const kind = word.startsWith("-") ? "option" : "verb";
   const known = kind === "verb" ? Object.keys(COMMANDS) : ["--help", "--json", "--version"];
-  return new UsageError(`unknown ${kind}: ${word}.${await suggestionFor(word, known)}`);
+  return new UsageError(
+    `unknown ${kind}: ${word}.${await suggestionFor(word, known)}`,
+  );
 }
 
 async function readVerbs(): Promise<Readonly<Record<string, Described>>> {
-  const loaded = Object.entries(COMMANDS).map(async ([verb, load]) => [verb, await load()]);
+  const loaded = Object.entries(COMMANDS).map(async (
+    [verb, load],
+  ) => [verb, await load()]);
   return Object.fromEntries(await Promise.all(loaded));
 }
 

@@ -5,13 +5,17 @@ import type { components as MeshComponents, paths as MeshPaths } from "./mesh.ts
 type JsonOf<Content> = Content extends { content: { "application/json": infer Body } } ? Body
   : never;
 
-type Taken<Operation> = Operation extends { requestBody: infer Content } ? JsonOf<Content> : never;
+type Taken<Operation> = Operation extends { requestBody: infer Content } ? JsonOf<Content>
+  : never;
 
 type Answered<Operation> = Operation extends { responses: { 200: infer Content } } ? JsonOf<Content>
   : never;
 
-type OperationOf<Paths, Path extends keyof Paths, Method extends "get" | "post"> =
-  Paths[Path] extends Record<Method, infer Operation> ? Operation : never;
+type OperationOf<
+  Paths,
+  Path extends keyof Paths,
+  Method extends "get" | "post",
+> = Paths[Path] extends Record<Method, infer Operation> ? Operation : never;
 
 export type ArtifactsPath = keyof ArtifactPaths;
 export type ArtifactsRequest<Path extends ArtifactsPath> = Taken<
@@ -22,8 +26,12 @@ export type ArtifactsAnswer<Path extends ArtifactsPath> = Answered<
 >;
 
 export type MeshPath = keyof MeshPaths;
-export type MeshRequest<Path extends MeshPath> = Taken<OperationOf<MeshPaths, Path, "post">>;
-export type MeshAnswer<Path extends MeshPath> = Answered<OperationOf<MeshPaths, Path, "post">>;
+export type MeshRequest<Path extends MeshPath> = Taken<
+  OperationOf<MeshPaths, Path, "post">
+>;
+export type MeshAnswer<Path extends MeshPath> = Answered<
+  OperationOf<MeshPaths, Path, "post">
+>;
 
 export type Artifact = ArtifactComponents["schemas"]["Artifact"];
 export type Grant = ArtifactComponents["schemas"]["Grant"];

@@ -22,12 +22,16 @@ const UNFIT_ON_WINDOWS = /[\x00-\x1f\\:*?"<>|]|[. ]$/;
 export function segmentsOf(name: string, platform: Platform): string[] {
   if (name.includes("\0")) throw refusal(name, "has a NUL in its name");
   if (name.startsWith("/")) throw refusal(name, "has an absolute name");
-  if (bytesIn(name) > LONGEST_PATH_BYTES) throw refusal(name, "has too long a name");
+  if (bytesIn(name) > LONGEST_PATH_BYTES) {
+    throw refusal(name, "has too long a name");
+  }
   const segments = name.split("/").filter((segment) => segment !== "" && segment !== ".");
   if (segments.length > DEEPEST) throw refusal(name, "lies too deep");
   for (const segment of segments) {
     if (segment === "..") throw refusal(name, "leads out of the folder");
-    if (bytesIn(segment) > LONGEST_SEGMENT_BYTES) throw refusal(name, "has too long a name");
+    if (bytesIn(segment) > LONGEST_SEGMENT_BYTES) {
+      throw refusal(name, "has too long a name");
+    }
     if (platform !== "win32") continue;
     if (UNFIT_ON_WINDOWS.test(segment) || RESERVED_ON_WINDOWS.test(segment)) {
       throw refusal(name, "has a name that Windows does not allow");

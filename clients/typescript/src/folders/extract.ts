@@ -36,7 +36,9 @@ export async function extractTar(
   const node = await nodeModules();
   const { fs, path } = node;
   await assertFree(node, target);
-  const temporary = await fs.mkdtemp(path.join(path.dirname(target), ".agent-"));
+  const temporary = await fs.mkdtemp(
+    path.join(path.dirname(target), ".agent-"),
+  );
   try {
     const count = await extractInto(node, stream, temporary, options);
     await publish(node, temporary, target);
@@ -48,8 +50,13 @@ export async function extractTar(
 }
 
 /** Throws `target_exists` where there is anything at the path, such as a link to nowhere. */
-export async function assertFree({ fs }: NodeModules, target: string): Promise<void> {
-  if (await fs.lstat(target).then(() => true, isMissing)) throw targetExists(target);
+export async function assertFree(
+  { fs }: NodeModules,
+  target: string,
+): Promise<void> {
+  if (await fs.lstat(target).then(() => true, isMissing)) {
+    throw targetExists(target);
+  }
 }
 
 function isMissing(error: NodeJS.ErrnoException): boolean {
@@ -70,14 +77,20 @@ async function extractInto(
   const tree = new Tree({ platform: platformOf(platform), maxEntries: most });
   const layout = isPacked ? new PackedLayout() : null;
   for await (const entry of readTar(stream)) {
-    if (entry.size > size) throw refusal(entry.name, "is larger than the archive");
+    if (entry.size > size) {
+      throw refusal(entry.name, "is larger than the archive");
+    }
     const all = segmentsOf(entry.name, platformOf(platform));
     const segments = layout === null ? all : layout.below(entry, all);
     if (segments === null) continue;
     const place = tree.add(entry.name, segments, entry.isDirectory);
-    for (const made of place.folders) await makeFolder(node, folder, made, entry.name);
+    for (const made of place.folders) {
+      await makeFolder(node, folder, made, entry.name);
+    }
     if (!entry.isDirectory) await writeFile(node, folder, place.path, entry);
-    else if (!place.isThere) await makeFolder(node, folder, place.path, entry.name);
+    else if (!place.isThere) {
+      await makeFolder(node, folder, place.path, entry.name);
+    }
   }
   layout?.assertComplete();
   return tree.size;
@@ -93,14 +106,20 @@ class PackedLayout {
   #folder: string | null = null;
 
   /** The names below the folder; null for the listing. */
-  below({ name, isDirectory }: TarEntry, [first = "", ...rest]: readonly string[]) {
+  below(
+    { name, isDirectory }: TarEntry,
+    [first = "", ...rest]: readonly string[],
+  ) {
     if (this.#first === null) {
       this.#first = first;
-      if (isDirectory || rest.length > 0) throw refusal(name, "is not a packed folder's listing");
+      if (isDirectory || rest.length > 0) {
+        throw refusal(name, "is not a packed folder's listing");
+      }
       return null;
     }
     if (this.#folder === null) {
-      const fits = isDirectory && rest.length === 0 && listingName(first) === this.#first;
+      const fits = isDirectory && rest.length === 0 &&
+        listingName(first) === this.#first;
       if (!fits) throw refusal(name, "is not the packed folder");
       this.#folder = first;
     } else if (first !== this.#folder || rest.length === 0) {
@@ -133,13 +152,15 @@ async function writeFile(
 ): Promise<void> {
   const mode = isExecutable ? 0o777 : 0o666;
   // Never one that is there, and through no link: the folder is new, and no link is made in it.
-  const file = await fs.open(path.join(folder, ...name.split("/")), "wx", mode).catch((error) => {
-    throw refusedByDisk(error, entry);
-  });
+  const file = await fs.open(path.join(folder, ...name.split("/")), "wx", mode)
+    .catch((error) => {
+      throw refusedByDisk(error, entry);
+    });
   try {
     for await (const bytes of body) {
       for (let written = 0; written < bytes.byteLength;) {
-        written += (await file.write(bytes, written, bytes.byteLength - written)).bytesWritten;
+        written += (await file.write(bytes, written, bytes.byteLength - written))
+          .bytesWritten;
       }
     }
   } finally {
@@ -149,13 +170,21 @@ async function writeFile(
 
 /** A file system may take two names for one, whatever the platform. */
 function refusedByDisk(error: NodeJS.ErrnoException, entry: string): unknown {
-  if (error.code === "EEXIST") return refusal(entry, "has the name of another entry here");
-  if (error.code === "ENAMETOOLONG") return refusal(entry, "has too long a name");
+  if (error.code === "EEXIST") {
+    return refusal(entry, "has the name of another entry here");
+  }
+  if (error.code === "ENAMETOOLONG") {
+    return refusal(entry, "has too long a name");
+  }
   return error;
 }
 
 /** Gives the folder its name. An empty one takes the name first, which fails where it is taken. */
-async function publish({ fs, process }: NodeModules, temporary: string, target: string) {
+async function publish(
+  { fs, process }: NodeModules,
+  temporary: string,
+  target: string,
+) {
   await fs.mkdir(target).catch((error) => {
     throw error.code === "EEXIST" ? targetExists(target) : error;
   });

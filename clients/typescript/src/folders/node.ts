@@ -16,7 +16,9 @@ export async function nodeModules(): Promise<NodeModules> {
     nodeModule<typeof import("node:process")>("node:process"),
   ]);
   if (fs === null || files === null || path === null || process === null) {
-    throw new TypeError("There are no folders on this platform: put or get the tar itself.");
+    throw new TypeError(
+      "There are no folders on this platform: put or get the tar itself.",
+    );
   }
   return { fs, constants: files.constants, path, process };
 }

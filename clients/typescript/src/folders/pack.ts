@@ -23,7 +23,9 @@ export interface PackedFolder {
 
 export interface PackOptions {
   /** Looks at each open file before its first byte is read, and throws where it is not to be. */
-  readonly check?: ((file: FileHandle, path: string) => Promise<void>) | undefined;
+  readonly check?:
+    | ((file: FileHandle, path: string) => Promise<void>)
+    | undefined;
 }
 
 const BLOCK_BYTES = 512;
@@ -33,11 +35,18 @@ const CHUNK_BYTES = 64 * 1024;
  * A folder as a tar. The listing of what is in it stands first, beside the folder: who reads the
  * beginning knows what follows. Only files and folders are packed.
  */
-export async function packFolder(folder: string, options: PackOptions = {}): Promise<PackedFolder> {
+export async function packFolder(
+  folder: string,
+  options: PackOptions = {},
+): Promise<PackedFolder> {
   const node = await nodeModules();
   const name = node.path.basename(node.path.resolve(folder)) || "root";
   // The folder itself may be named by a link.
-  const { found, leftOut } = await walk(node, await node.fs.realpath(folder), name);
+  const { found, leftOut } = await walk(
+    node,
+    await node.fs.realpath(folder),
+    name,
+  );
   const entries = found.map(({ name, size }) => ({ name, size }));
   const text = entries.map(({ size, name }) => `${size}\t${name}\n`).join("");
   const listing: Listing = {
@@ -60,15 +69,23 @@ interface Listing extends Pick<FoundEntry, "name" | "mode" | "modifiedAt"> {
   readonly bytes: Uint8Array;
 }
 
-type Named = Pick<FoundEntry, "name" | "mode" | "modifiedAt"> & { readonly isDirectory?: boolean };
+type Named = Pick<FoundEntry, "name" | "mode" | "modifiedAt"> & {
+  readonly isDirectory?: boolean;
+};
 
-function headerOf({ name, isDirectory = false, mode, modifiedAt }: Named, size: number) {
+function headerOf(
+  { name, isDirectory = false, mode, modifiedAt }: Named,
+  size: number,
+) {
   const type = isDirectory ? "directory" as const : "file" as const;
   return { name, size, type, mode, mtime: modifiedAt };
 }
 
 /** How long the archive is: its headers are written for empty files, and the bytes are added. */
-async function sizeOf(listing: Listing, found: readonly FoundEntry[]): Promise<number> {
+async function sizeOf(
+  listing: Listing,
+  found: readonly FoundEntry[],
+): Promise<number> {
   const { readable, controller } = createTarPacker();
   const packing = (async () => {
     await controller.add(headerOf(listing, 0)).close();
@@ -94,7 +111,11 @@ function pack(
   options: PackOptions,
 ): ReadableStream<Uint8Array> {
   const { readable, controller } = createTarPacker();
-  const add = async (entry: Named, size: number, bytes: AsyncIterable<Uint8Array>) => {
+  const add = async (
+    entry: Named,
+    size: number,
+    bytes: AsyncIterable<Uint8Array>,
+  ) => {
     const writer = controller.add(headerOf(entry, size)).getWriter();
     for await (const chunk of bytes) {
       await writer.ready;
@@ -105,7 +126,11 @@ function pack(
   const packing = (async () => {
     await add(listing, listing.bytes.byteLength, only(listing.bytes));
     for (const entry of found) {
-      await add(entry, entry.size, entry.isDirectory ? only() : bytesOf(node, entry, options));
+      await add(
+        entry,
+        entry.size,
+        entry.isDirectory ? only() : bytesOf(node, entry, options),
+      );
     }
     controller.finalize();
   })();

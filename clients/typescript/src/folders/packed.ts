@@ -6,7 +6,8 @@ export const PACKED_FOLDER = "application/x-tar; agent-files=folder";
 
 /** Whether `put` has packed a folder, as far as the sender says: any sender can claim it. */
 export function isPackedFolder({ mime }: { readonly mime: string }): boolean {
-  return /^application\/x-tar *;(?:.*;)? *agent-files="?folder"? *(?:;|$)/i.test(mime);
+  return /^application\/x-tar *;(?:.*;)? *agent-files="?folder"? *(?:;|$)/i
+    .test(mime);
 }
 
 /** What a packed folder has in front of the folder itself. */

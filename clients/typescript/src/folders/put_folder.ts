@@ -20,8 +20,11 @@ export async function putFolder(
   options: Omit<PutOptions, "mime"> = {},
 ): Promise<PutFolder> {
   // Before the folder is read, which may take long.
-  assertNames({ key, to: options.to });
+  assertNames({ key, to: options.to, toTags: options.toTags });
   const { source, entries, leftOut } = await packFolder(folder);
-  const artifact = await put(connection, key, source, { ...options, mime: PACKED_FOLDER });
+  const artifact = await put(connection, key, source, {
+    ...options,
+    mime: PACKED_FOLDER,
+  });
   return { ...artifact, entries, leftOut };
 }

@@ -49,17 +49,24 @@ export class Tree {
       const above = segments.slice(0, depth).join("/");
       const known = this.#at(above);
       if (known === undefined) {
-        this.#remember(name, { path: above, isDirectory: true, isListed: false });
+        this.#remember(name, {
+          path: above,
+          isDirectory: true,
+          isListed: false,
+        });
         folders.push(above);
       } else if (!known.isDirectory) throw refusal(name, "lies below a file");
-      else if (known.path !== above) throw refusal(name, `is in a folder also named ${known.path}`);
+      else if (known.path !== above) {
+        throw refusal(name, `is in a folder also named ${known.path}`);
+      }
     }
     const known = this.#at(path);
     if (known === undefined) {
       this.#remember(name, { path, isDirectory, isListed: true });
       return { folders, path, isThere: false };
     }
-    const isSame = known.path === path && known.isDirectory && isDirectory && !known.isListed;
+    const isSame = known.path === path && known.isDirectory && isDirectory &&
+      !known.isListed;
     if (!isSame) throw refusal(name, "comes twice");
     known.isListed = true;
     return { folders, path, isThere: true };

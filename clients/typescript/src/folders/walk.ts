@@ -26,13 +26,22 @@ export interface Found {
 }
 
 /** A folder and all below it, in the order of their names. No link is followed. */
-export async function walk(node: NodeModules, folder: string, name: string): Promise<Found> {
+export async function walk(
+  node: NodeModules,
+  folder: string,
+  name: string,
+): Promise<Found> {
   const all: Found = { found: [], leftOut: [] };
   await look(node, folder, name, all);
   return all;
 }
 
-async function look(node: NodeModules, path: string, name: string, all: Found): Promise<void> {
+async function look(
+  node: NodeModules,
+  path: string,
+  name: string,
+  all: Found,
+): Promise<void> {
   const { fs } = node;
   const state = await fs.lstat(path);
   const isDirectory = state.isDirectory();
@@ -56,7 +65,11 @@ async function look(node: NodeModules, path: string, name: string, all: Found): 
 }
 
 /** What is in a folder. Throws if another folder, or a link to one, has taken its place. */
-async function childrenOf({ fs }: NodeModules, path: string, state: Stats): Promise<string[]> {
+async function childrenOf(
+  { fs }: NodeModules,
+  path: string,
+  state: Stats,
+): Promise<string[]> {
   const children = await fs.readdir(path);
   const { ino, dev } = await fs.lstat(path);
   if (ino !== state.ino || dev !== state.dev) throw changedFolder(path);

@@ -36,7 +36,10 @@ export async function* andAgain<Item>(
   }
 }
 
-function settlesWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+function settlesWithin(
+  promise: Promise<unknown>,
+  milliseconds: number,
+): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), milliseconds);
     const settle = () => {

@@ -31,12 +31,19 @@ export async function* followConfigurations(
     );
     yield configuration;
     const applied = configuration.config_version;
-    if (await waitForNews(connection, "config_version", applied, options)) continue;
+    if (await waitForNews(connection, "config_version", applied, options)) {
+      continue;
+    }
     let heartbeat: Heartbeat;
     do {
       const sentAt = performance.now();
       const body = { ...self, config_version: applied };
-      heartbeat = await postAndWait<Heartbeat>(connection, "/peer/heartbeat", body, options);
+      heartbeat = await postAndWait<Heartbeat>(
+        connection,
+        "/peer/heartbeat",
+        body,
+        options,
+      );
       const isUnchanged = heartbeat.config_version === applied;
       if (isUnchanged && performance.now() - sentAt < 1000) {
         // This deployment does not support waiting.

@@ -35,7 +35,8 @@ export async function* followEvents<ItsPage extends Page>(
         await waitForNews(connection, "events_after", after!, options);
       isWaiting = !isBehind && !isTold;
       const body = {
-        ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
+        ...(connection.agentId !== undefined &&
+          { agent_id: connection.agentId }),
         ...(options.types !== undefined && { types: options.types }),
         ...(after !== undefined && { after }),
       };
@@ -54,6 +55,8 @@ export async function* followEvents<ItsPage extends Page>(
     options.onPosition?.(after);
     if (!options.wait && !page.more) return;
     isBehind = page.more;
-    if (isWaiting && page.events.length === 0) await restAfterWait(sentAt, connection, options);
+    if (isWaiting && page.events.length === 0) {
+      await restAfterWait(sentAt, connection, options);
+    }
   }
 }

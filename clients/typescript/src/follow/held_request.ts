@@ -37,7 +37,8 @@ export function waitForNews<Its extends Field>(
   if (!connection.hasWait) return Promise.resolve(false);
   const signal = connection.signalOf(options);
   if (signal?.aborted) return Promise.reject(signal.reason);
-  const own = held.find((request) => request.hasRoom(connection, field)) ?? new HeldRequest();
+  const own = held.find((request) => request.hasRoom(connection, field)) ??
+    new HeldRequest();
   return new Promise((resolve, reject) => {
     const onAbort = () => own.leave(field, signal!.reason);
     const settle = <Value>(end: (value: Value) => void) => (value: Value) => {
@@ -98,14 +99,20 @@ class HeldRequest {
     const sentAt = performance.now();
     const answer = await postAndWait<Answer>(connection, "/wait", {
       ...(agentId !== undefined && { agent_id: agentId }),
-      ...Object.fromEntries(asked.map(([field, { position }]) => [field, position])),
+      ...Object.fromEntries(
+        asked.map(([field, { position }]) => [field, position]),
+      ),
     }, { ...options, signal });
     const told = asked.filter(([field, waiter]) => {
-      if (this.#waiters.get(field) !== waiter || !moveOn(field, waiter, answer)) return false;
+      if (
+        this.#waiters.get(field) !== waiter || !moveOn(field, waiter, answer)
+      ) return false;
       this.#take(field)?.resolve(true);
       return true;
     });
-    if (told.length === 0) await restAfterWait(sentAt, connection, { ...options, signal });
+    if (told.length === 0) {
+      await restAfterWait(sentAt, connection, { ...options, signal });
+    }
     return told.length > 0;
   }
 
@@ -123,14 +130,18 @@ class HeldRequest {
   #take(field: Field): Waiter | undefined {
     const waiter = this.#waiters.get(field);
     this.#waiters.delete(field);
-    if (this.#waiters.size === 0 && held.includes(this)) held.splice(held.indexOf(this), 1);
+    if (this.#waiters.size === 0 && held.includes(this)) {
+      held.splice(held.indexOf(this), 1);
+    }
     return waiter;
   }
 }
 
 /** Whether an answer has news for a waiter. If not, its next request asks from there on. */
 function moveOn(field: Field, waiter: Waiter, answer: Answer): boolean {
-  if (field === "config_version") return answer.config_version !== waiter.position;
+  if (field === "config_version") {
+    return answer.config_version !== waiter.position;
+  }
   const news = field === "inbox_after" ? answer.inbox : answer.events;
   if (news === undefined || news.changed) return true;
   waiter.position = news.latest;

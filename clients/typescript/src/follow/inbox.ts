@@ -45,17 +45,27 @@ export async function* followInbox(
     const seen = new Set<string>();
     try {
       // What is new of one sender, only /inbox tells.
-      const isTold = !isFirst && after !== undefined && options.fromAgent === undefined &&
+      const isTold = !isFirst && after !== undefined &&
+        options.fromAgent === undefined &&
         await waitForNews(connection, "inbox_after", after, options);
       isWaiting = !isFirst && after !== undefined && !isTold;
-      for await (const page of readRound(connection, { request, after, isWaiting }, options)) {
+      for await (
+        const page of readRound(
+          connection,
+          { request, after, isWaiting },
+          options,
+        )
+      ) {
         // The first page's: grants that arrive while the other pages are read are newer.
         position ??= page.latest;
         for (const grant of page.grants) {
           seen.add(grant.grant_id);
           if (shown.has(grant.grant_id)) continue;
           // An old deployment ignores `from_agent`.
-          if (options.fromAgent !== undefined && grant.from_agent !== options.fromAgent) continue;
+          if (
+            options.fromAgent !== undefined &&
+            grant.from_agent !== options.fromAgent
+          ) continue;
           yield grant;
         }
       }

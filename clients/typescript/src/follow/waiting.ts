@@ -17,7 +17,8 @@ export interface FollowOptions extends CallOptions {
 
 /** Whether to go on without a position after this error: the service was restored. */
 export function startsOver(error: unknown, options: FollowOptions): boolean {
-  const hasExpired = error instanceof AgentError && error.code === "position_expired";
+  const hasExpired = error instanceof AgentError &&
+    error.code === "position_expired";
   if (!options.wait || !hasExpired) return false;
   options.onStartOver?.();
   return true;
@@ -32,11 +33,17 @@ export async function postAndWait<Answer>(
 ): Promise<Answer> {
   const { waitLength } = connection;
   const post = () =>
-    connection.post<Answer>(path, { ...body, wait_seconds: waitLength.seconds }, options);
+    connection.post<Answer>(
+      path,
+      { ...body, wait_seconds: waitLength.seconds },
+      options,
+    );
   try {
     return await post();
   } catch (error) {
-    if (!(error instanceof AgentError) || !waitLength.isTooLong(error)) throw error;
+    if (!(error instanceof AgentError) || !waitLength.isTooLong(error)) {
+      throw error;
+    }
     return await post();
   }
 }
@@ -50,10 +57,16 @@ export async function restAfterWait(
   connection: Connection,
   options: CallOptions,
 ): Promise<void> {
-  if (performance.now() - sentAt > Math.min(1000, connection.waitLength.seconds * 900)) return;
+  if (
+    performance.now() - sentAt >
+      Math.min(1000, connection.waitLength.seconds * 900)
+  ) return;
   await pause(1000 * (1 + Math.random()), connection.signalOf(options));
 }
 
-export function pollPause(connection: Connection, options: CallOptions): Promise<void> {
+export function pollPause(
+  connection: Connection,
+  options: CallOptions,
+): Promise<void> {
   return pause(POLL_SECONDS * 1000, connection.signalOf(options));
 }

@@ -1,5 +1,8 @@
 /** Settles as the promise does. Rejects with the signal's reason when that is aborted before. */
-export function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+export function abortable<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();

@@ -135,7 +135,9 @@ function parseEnvelope(text: string): Envelope | null {
 
 /** The message, with each field that broke a rule where the service names them. */
 function withIssues({ message, details }: Envelope): string {
-  const { issues } = (details ?? {}) as { readonly issues?: readonly FieldIssue[] };
+  const { issues } = (details ?? {}) as {
+    readonly issues?: readonly FieldIssue[];
+  };
   return Array.isArray(issues) && issues.length > 0 ? sentenceOf(issues) : message;
 }
 

@@ -119,14 +119,18 @@ export class Connection {
   }
 
   /** As the global `fetch`, but its error is an AgentError with the URL's origin and the reason. */
-  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
+  readonly fetch = async (
+    url: string,
+    init: RequestInit,
+  ): Promise<Response> => {
     try {
       const response = await this.#fetch(url, init);
       this.#answered.add(new URL(url).origin);
       return response;
     } catch (cause) {
       if (init.signal?.aborted || cause instanceof AgentError) throw cause;
-      const wasAnswered = URL.canParse(url) && this.#answered.has(new URL(url).origin);
+      const wasAnswered = URL.canParse(url) &&
+        this.#answered.has(new URL(url).origin);
       throw networkError(cause, { url, wasAnswered });
     }
   };
@@ -144,12 +148,18 @@ export class Connection {
 
   /** The connection's signal and a call's own, as one. */
   signalOf({ signal }: CallOptions): AbortSignal | undefined {
-    if (this.#signal === undefined || signal === undefined) return signal ?? this.#signal;
+    if (this.#signal === undefined || signal === undefined) {
+      return signal ?? this.#signal;
+    }
     return AbortSignal.any([this.#signal, signal]);
   }
 
   /** POSTs to an operation, retries temporary errors, and returns the answer's JSON. */
-  async post<Answer>(path: string, body: object, options: CallOptions = {}): Promise<Answer> {
+  async post<Answer>(
+    path: string,
+    body: object,
+    options: CallOptions = {},
+  ): Promise<Answer> {
     return (await this.postOnce<Answer>(path, body, options)).answer;
   }
 
@@ -163,14 +173,21 @@ export class Connection {
     body: object,
     options: CallOptions = {},
   ): Promise<Answered<Answer>> {
-    const { wait_seconds, ...rest } = body as { readonly wait_seconds?: number };
+    const { wait_seconds, ...rest } = body as {
+      readonly wait_seconds?: number;
+    };
     let isFirst = true;
     return this.#repeat(options, async (signal) => {
       const [asked, seconds] = isFirst ? [body, wait_seconds] : [rest, undefined];
       isFirst = false;
       const headers = { "content-type": "application/json" };
       const request = { method: "POST", headers, body: JSON.stringify(asked) };
-      const { text, ...answered } = await this.#sendToWait(path, request, signal, seconds);
+      const { text, ...answered } = await this.#sendToWait(
+        path,
+        request,
+        signal,
+        seconds,
+      );
       return { ...answered, answer: parse<Answer>(answered.status, text) };
     });
   }
@@ -182,7 +199,9 @@ export class Connection {
     signal: AbortSignal | undefined,
     waitSeconds: number | undefined,
   ): Promise<Omit<Answered<never>, "answer"> & { readonly text: string }> {
-    if (!waitSeconds) return await this.#send(path, request, signal, waitSeconds);
+    if (!waitSeconds) {
+      return await this.#send(path, request, signal, waitSeconds);
+    }
     const sentAt = performance.now();
     const elapsedSeconds = () => (performance.now() - sentAt) / 1000;
     try {
@@ -190,15 +209,24 @@ export class Connection {
       this.waitLength.answered(elapsedSeconds());
       return answered;
     } catch (error) {
-      if (error instanceof AgentError) this.waitLength.failed(elapsedSeconds(), error);
+      if (error instanceof AgentError) {
+        this.waitLength.failed(elapsedSeconds(), error);
+      }
       throw error;
     }
   }
 
   /** As `post`, for an operation that can answer with text. */
-  postForText(path: string, body: object, options: CallOptions = {}): Promise<string> {
+  postForText(
+    path: string,
+    body: object,
+    options: CallOptions = {},
+  ): Promise<string> {
     return this.#repeat(options, async (signal) => {
-      const headers = { "content-type": "application/json", accept: "text/plain" };
+      const headers = {
+        "content-type": "application/json",
+        accept: "text/plain",
+      };
       const request = { method: "POST", headers, body: JSON.stringify(body) };
       return (await this.#send(path, request, signal)).text;
     });
@@ -206,7 +234,10 @@ export class Connection {
 
   get<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
     return this.#repeat(options, async (signal) => {
-      const { status, text } = await this.#send(path, { method: "GET", headers: {} }, signal);
+      const { status, text } = await this.#send(path, {
+        method: "GET",
+        headers: {},
+      }, signal);
       return parse<Answer>(status, text);
     });
   }
@@ -217,7 +248,11 @@ export class Connection {
   ): Promise<Result> {
     const signal = this.signalOf(options);
     const seconds = options.retrySeconds ?? this.retrySeconds;
-    return withRetries(() => attempt(signal), { seconds, signal, onRetry: this.onRetry });
+    return withRetries(() => attempt(signal), {
+      seconds,
+      signal,
+      onRetry: this.onRetry,
+    });
   }
 
   async #send(
@@ -233,7 +268,10 @@ export class Connection {
     const timeout = idleTimeout(seconds, signal);
     const url = this.urlOf(path);
     try {
-      const response = await this.#sendAsCaller(url, { ...request, signal: timeout.signal });
+      const response = await this.#sendAsCaller(url, {
+        ...request,
+        signal: timeout.signal,
+      });
       const text = await response.text();
       if (!response.ok) throw errorOfAnswer(response, text);
       const retryAfterSeconds = retryAfterOf(response) ?? 0;
@@ -260,7 +298,10 @@ export class Connection {
     if (response.status !== 401) return response;
     const text = await response.text();
     const refusal = errorOfAnswer(response, text);
-    const renewed = await abortable(this.#credential.renewed(credential, refusal), signal);
+    const renewed = await abortable(
+      this.#credential.renewed(credential, refusal),
+      signal,
+    );
     if (renewed === null) throw refusal;
     return await send(renewed);
   }
@@ -271,15 +312,25 @@ interface CallerRequest extends RequestInit {
   readonly signal: AbortSignal;
 }
 
-function credentialOf(functionName: FunctionName, options: CallerOptions): Credential {
+function credentialOf(
+  functionName: FunctionName,
+  options: CallerOptions,
+): Credential {
   const { key, enrol, ...others } = options;
   if ((key === undefined) === (enrol === undefined)) {
-    throw invalidFields([{ path: "key", message: "Give either key or enrol." }]);
+    throw invalidFields([{
+      path: "key",
+      message: "Give either key or enrol.",
+    }]);
   }
   if (enrol === undefined) return new GivenCredential(key);
   // Without the signal: what one caller aborts, another one waits for.
   const { signal: _, ...unending } = others;
-  const connection = new Connection(functionName, { ...unending, enrol }, NO_CREDENTIAL);
+  const connection = new Connection(
+    functionName,
+    { ...unending, enrol },
+    NO_CREDENTIAL,
+  );
   return enrolledCredential({
     enroll: () => enrollBy(connection, enrol, { retrySeconds: 0 }),
     origin: originOf(options.url),

@@ -13,7 +13,9 @@ export interface ExpiringKey {
  */
 export type Key =
   | string
-  | ((refusal?: AgentError) => string | ExpiringKey | Promise<string | ExpiringKey>);
+  | ((
+    refusal?: AgentError,
+  ) => string | ExpiringKey | Promise<string | ExpiringKey>);
 
 /** The headers that say who is calling. */
 export type CredentialHeaders = Readonly<Record<string, string>>;
@@ -22,7 +24,10 @@ export type CredentialHeaders = Readonly<Record<string, string>>;
 export interface Credential {
   headers(): Promise<CredentialHeaders>;
   /** The headers to try after `refused` got a 401; null if there are no others. */
-  renewed(refused: CredentialHeaders, refusal: AgentError): Promise<CredentialHeaders | null>;
+  renewed(
+    refused: CredentialHeaders,
+    refusal: AgentError,
+  ): Promise<CredentialHeaders | null>;
 }
 
 /** Of requests whose body is the proof. */
@@ -78,7 +83,9 @@ export class GivenCredential implements Credential {
     if (!this.#canChange) return null;
     const present = this.#given;
     const given = await present;
-    if (this.#given === present && (given === null || given.headers === refused)) {
+    if (
+      this.#given === present && (given === null || given.headers === refused)
+    ) {
       this.#given = this.#askOnce(refusal);
     }
     const { headers } = await (this.#given ??= this.#askOnce(refusal));
@@ -117,7 +124,9 @@ async function askFor(
 }
 
 function givenBy(key: string | ExpiringKey): Given {
-  if (typeof key === "string") return { headers: headersOf(key), renewAt: Infinity };
+  if (typeof key === "string") {
+    return { headers: headersOf(key), renewAt: Infinity };
+  }
   return { headers: headersOf(key.key), renewAt: renewalOf(key.expiresAt) };
 }
 
@@ -140,5 +149,6 @@ function headersOf(text: string): CredentialHeaders {
 }
 
 function isSame(one: CredentialHeaders, other: CredentialHeaders): boolean {
-  return one["apikey"] === other["apikey"] && one["authorization"] === other["authorization"];
+  return one["apikey"] === other["apikey"] &&
+    one["authorization"] === other["authorization"];
 }

@@ -24,13 +24,20 @@ export type Enrolled = ArtifactsAnswer<"/enroll">;
 
 /** A connection that sends no key: the proof is in the request. */
 interface Sender {
-  post<Answer>(path: string, body: object, options?: { retrySeconds?: number }): Promise<Answer>;
+  post<Answer>(
+    path: string,
+    body: object,
+    options?: { retrySeconds?: number },
+  ): Promise<Answer>;
 }
 
 /** Throws AgentError `invalid_request` unless there is exactly one proof. */
 export function checkEnrol({ enrolmentKey, token }: Enrol): void {
   if ((enrolmentKey === undefined) === (token === undefined)) {
-    throw invalidFields([{ path: "enrol", message: "Give either enrolmentKey or token." }]);
+    throw invalidFields([{
+      path: "enrol",
+      message: "Give either enrolmentKey or token.",
+    }]);
   }
 }
 
@@ -49,7 +56,9 @@ export async function enrollBy(
   return await sender.post<Enrolled>("/enroll", request, options);
 }
 
-async function proofOf({ enrolmentKey, token }: Enrol): Promise<ArtifactsRequest<"/enroll">> {
+async function proofOf(
+  { enrolmentKey, token }: Enrol,
+): Promise<ArtifactsRequest<"/enroll">> {
   const ask = async (proof: Proof) => (typeof proof === "string" ? proof : await proof()).trim();
   try {
     return enrolmentKey === undefined

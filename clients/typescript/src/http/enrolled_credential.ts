@@ -45,7 +45,9 @@ let functionCount = 0;
  * The credential of whoever has the proof: one per service and proof in a process. Throws
  * AgentError `invalid_request` unless there is exactly one proof.
  */
-export function enrolledCredential(options: EnrolledCredentialOptions): Credential {
+export function enrolledCredential(
+  options: EnrolledCredentialOptions,
+): Credential {
   const { origin, enrol, enroll } = options;
   checkEnrol(enrol);
   const { enrolmentKey, token, agentName = null, enrolmentId = null } = enrol;
@@ -53,7 +55,9 @@ export function enrolledCredential(options: EnrolledCredentialOptions): Credenti
   const name = JSON.stringify([origin, ...proofs, agentName, enrolmentId]);
   let enrolment = known.get(name);
   if (enrolment === undefined) {
-    for (const [other, { hasEnded }] of known) if (hasEnded) known.delete(other);
+    for (const [other, { hasEnded }] of known) {
+      if (hasEnded) known.delete(other);
+    }
     known.set(name, enrolment = new Enrolment(enroll));
   }
   return enrolment.credential;

@@ -10,7 +10,10 @@ export interface IdleTimeout {
   end(): void;
 }
 
-export function idleTimeout(seconds: number, signal: AbortSignal | undefined): IdleTimeout {
+export function idleTimeout(
+  seconds: number,
+  signal: AbortSignal | undefined,
+): IdleTimeout {
   const controller = new AbortController();
   const expire = () => controller.abort(new Error(`no data for ${seconds} seconds`));
   const follow = () => controller.abort(signal?.reason);

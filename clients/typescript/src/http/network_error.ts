@@ -15,7 +15,10 @@ const FINAL_REASONS: readonly (readonly [RegExp, (match: RegExpMatchArray) => st
     /\bERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)\b|InvalidContentType|TLS handshake failed/,
     () => "it does not answer in TLS. Check the port, and whether the URL begins with http://",
   ],
-  [/\bbad port\b|Requests to port \d+ are blocked/, () => "fetch refuses to use this port"],
+  [
+    /\bbad port\b|Requests to port \d+ are blocked/,
+    () => "fetch refuses to use this port",
+  ],
   [
     /Proxy response \((403|407)\)/,
     ([, status]) => `the proxy refused with HTTP ${status}. Check its settings and its password`,
@@ -24,12 +27,18 @@ const FINAL_REASONS: readonly (readonly [RegExp, (match: RegExpMatchArray) => st
 
 /** What may pass, in words. */
 const PASSING_REASONS: readonly (readonly [RegExp, string])[] = [
-  [/\bEAI_AGAIN\b|Temporary failure in name/i, "its name cannot be looked up at the moment"],
+  [
+    /\bEAI_AGAIN\b|Temporary failure in name/i,
+    "its name cannot be looked up at the moment",
+  ],
   [/\bECONNREFUSED\b|Connection refused/i, "connection refused"],
   [/\bECONNRESET\b|Connection reset/i, "connection reset"],
   [/\bEHOSTUNREACH\b|No route to host/i, "no route to the host"],
   [/\bENETUNREACH\b|Network is unreachable/i, "no route to the network"],
-  [/\b(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)\b|timed out/i, "connection timed out"],
+  [
+    /\b(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)\b|timed out/i,
+    "connection timed out",
+  ],
 ];
 
 export interface FailedRequest {
@@ -43,7 +52,10 @@ export interface FailedRequest {
 }
 
 /** The error for what `fetch` threw. It names the origin alone: some paths have a token. */
-export function networkError(cause: unknown, { url, wasAnswered }: FailedRequest): AgentError {
+export function networkError(
+  cause: unknown,
+  { url, wasAnswered }: FailedRequest,
+): AgentError {
   if (!URL.canParse(url)) {
     const message = "The service answered with a URL that cannot be one.";
     return new AgentError({ code: "unexpected_answer", message, cause });
@@ -64,14 +76,22 @@ export function networkError(cause: unknown, { url, wasAnswered }: FailedRequest
  */
 export function errorOfFetch(
   cause: unknown,
-  { url, signal }: { readonly url: string; readonly signal: AbortSignal | undefined },
+  { url, signal }: {
+    readonly url: string;
+    readonly signal: AbortSignal | undefined;
+  },
 ): unknown {
   if (signal?.aborted) return signal.reason;
   if (cause instanceof AgentError) return cause;
   const message = `The connection to ${new URL(url).origin} broke: ${
     passingReason(factsOf(cause))
   }.`;
-  return new AgentError({ code: "network_error", message, retryable: true, cause });
+  return new AgentError({
+    code: "network_error",
+    message,
+    retryable: true,
+    cause,
+  });
 }
 
 function finalReason(facts: readonly string[]): string | null {
@@ -102,7 +122,9 @@ function factsOf(cause: unknown): string[] {
   const facts: string[] = [];
   for (let error = cause, depth = 0; error && depth < 5; depth++) {
     // Where a name has several addresses, each attempt failed for itself.
-    if (error instanceof AggregateError && error.errors.length > 0) [error] = error.errors;
+    if (error instanceof AggregateError && error.errors.length > 0) {
+      [error] = error.errors;
+    }
     const { code, message, cause: deeper } = error as Thrown;
     if (typeof message === "string" && message !== "") facts.push(message);
     if (typeof code === "string") facts.push(code);

@@ -1,5 +1,7 @@
 /** Everything that a list answers page by page. A page may be empty before the last. */
-export async function* everyPage<Page extends { readonly next_cursor: string | null }>(
+export async function* everyPage<
+  Page extends { readonly next_cursor: string | null },
+>(
   readPage: (cursor: { readonly cursor?: string }) => Promise<Page>,
 ): AsyncGenerator<Page, void, undefined> {
   let page = await readPage({});

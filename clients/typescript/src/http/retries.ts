@@ -58,20 +58,33 @@ export class Failures {
     const wait = pauseMilliseconds(this.#count++, error.retryAfterSeconds);
     const failing = now - this.#firstAt;
     if (failing + wait > seconds * 1000) throw error;
-    onRetry?.({ error, failingSeconds: failing / 1000, pauseSeconds: wait / 1000 });
+    onRetry?.({
+      error,
+      failingSeconds: failing / 1000,
+      pauseSeconds: wait / 1000,
+    });
     await pause(wait, signal);
   }
 }
 
 /** At least as long as the service asks. Random, so that callers who failed together spread. */
-export function pauseMilliseconds(failures: number, retryAfterSeconds: number | null): number {
-  const longest = Math.min(LONGEST_PAUSE_MILLISECONDS, FIRST_PAUSE_MILLISECONDS * 2 ** failures);
+export function pauseMilliseconds(
+  failures: number,
+  retryAfterSeconds: number | null,
+): number {
+  const longest = Math.min(
+    LONGEST_PAUSE_MILLISECONDS,
+    FIRST_PAUSE_MILLISECONDS * 2 ** failures,
+  );
   const random = longest * (0.5 + Math.random() / 2);
   return Math.max(random, (retryAfterSeconds ?? 0) * 1000);
 }
 
 /** Resolves after a time. Rejects with the signal's reason if that is aborted first. */
-export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+export function pause(
+  milliseconds: number,
+  signal?: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const abort = () => {

@@ -35,14 +35,18 @@ export class WaitLength {
 
   /** A request has waited this long and was answered. */
   answered(elapsedSeconds: number): void {
-    if (elapsedSeconds < this.#seconds || ++this.#held < WAITS_BEFORE_LONGER) return;
+    if (elapsedSeconds < this.#seconds || ++this.#held < WAITS_BEFORE_LONGER) {
+      return;
+    }
     this.#held = 0;
     this.#seconds = Math.min(this.#longest, Math.ceil(this.#seconds * 1.5));
   }
 
   /** Whether a refusal says that the deployment takes only shorter waits. Then they are. */
   isTooLong({ code, details }: AgentError): boolean {
-    if (code !== "invalid_request" || this.#seconds <= LONGEST_OF_OLDER_SECONDS) return false;
+    if (
+      code !== "invalid_request" || this.#seconds <= LONGEST_OF_OLDER_SECONDS
+    ) return false;
     const { issues } = (details ?? {}) as {
       readonly issues?: readonly { readonly path?: string }[];
     };

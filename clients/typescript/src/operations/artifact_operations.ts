@@ -64,7 +64,10 @@ export class ArtifactOperations {
    * });
    * ```
    */
-  grant(request: ArtifactsRequest<"/grant">, options: CallOptions = {}): Promise<Grant> {
+  grant(
+    request: ArtifactsRequest<"/grant">,
+    options: CallOptions = {},
+  ): Promise<Grant> {
     return this.post<"/grant">("/grant", request, options);
   }
 
@@ -91,7 +94,10 @@ export class ArtifactOperations {
    * const { url } = await files.fetch({ grant_token: token });
    * ```
    */
-  fetch(request: ArtifactsRequest<"/fetch">, options: CallOptions = {}): Promise<Download> {
+  fetch(
+    request: ArtifactsRequest<"/fetch">,
+    options: CallOptions = {},
+  ): Promise<Download> {
     return this.post<"/fetch">("/fetch", request, options);
   }
 
@@ -103,7 +109,10 @@ export class ArtifactOperations {
    * const { url, sha256 } = await files.open({ artifact_id });
    * ```
    */
-  open(request: ArtifactsRequest<"/open">, options: CallOptions = {}): Promise<Download> {
+  open(
+    request: ArtifactsRequest<"/open">,
+    options: CallOptions = {},
+  ): Promise<Download> {
     return this.post<"/open">("/open", request, options);
   }
 
@@ -115,7 +124,10 @@ export class ArtifactOperations {
    * await files.delete({ artifact_id });
    * ```
    */
-  delete(request: ArtifactsRequest<"/delete">, options: CallOptions = {}): Promise<Artifact> {
+  delete(
+    request: ArtifactsRequest<"/delete">,
+    options: CallOptions = {},
+  ): Promise<Artifact> {
     return this.post<"/delete">("/delete", request, options);
   }
 
@@ -131,7 +143,11 @@ export class ArtifactOperations {
     request: ArtifactsRequest<"/inbox/block">,
     options: CallOptions = {},
   ): Promise<ArtifactsAnswer<"/inbox/block">> {
-    return this.post<"/inbox/block">("/inbox/block", this.own(request), options);
+    return this.post<"/inbox/block">(
+      "/inbox/block",
+      this.own(request),
+      options,
+    );
   }
 
   /**
@@ -146,7 +162,11 @@ export class ArtifactOperations {
     request: ArtifactsRequest<"/inbox/unblock">,
     options: CallOptions = {},
   ): Promise<ArtifactsAnswer<"/inbox/unblock">> {
-    return this.post<"/inbox/unblock">("/inbox/unblock", this.own(request), options);
+    return this.post<"/inbox/unblock">(
+      "/inbox/unblock",
+      this.own(request),
+      options,
+    );
   }
 
   /**
@@ -199,11 +219,17 @@ export class ArtifactOperations {
     request: ArtifactsRequest<Path>,
     options: CallOptions,
   ): Promise<ArtifactsAnswer<Path>> {
-    return this.connection.post<ArtifactsAnswer<Path>>(path, request as object, options);
+    return this.connection.post<ArtifactsAnswer<Path>>(
+      path,
+      request as object,
+      options,
+    );
   }
 
   /** A request that names the agent, if the connection knows which it is. */
-  protected own<Request extends object>(request: Request): Request & { agent_id?: string } {
+  protected own<Request extends object>(
+    request: Request,
+  ): Request & { agent_id?: string } {
     const { agentId } = this.connection;
     return agentId === undefined ? request : { agent_id: agentId, ...request };
   }

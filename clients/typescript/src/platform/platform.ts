@@ -17,4 +17,5 @@ export const mayHaveNodeModules: boolean = Deno !== undefined || isWorkerd ||
   process?.versions?.node !== undefined;
 
 /** A page or a worker of a browser. Browsers send streams over HTTP/2 only, some not at all. */
-export const isBrowser: boolean = !mayHaveNodeModules && userAgent.startsWith("Mozilla/");
+export const isBrowser: boolean = !mayHaveNodeModules &&
+  userAgent.startsWith("Mozilla/");

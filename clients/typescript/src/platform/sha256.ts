@@ -26,6 +26,8 @@ export async function portableSha256(): Promise<Sha256> {
   const hash = sha256.create();
   return {
     update: (bytes) => void hash.update(bytes),
-    digest: () => Array.from(hash.digest(), (byte) => byte.toString(16).padStart(2, "0")).join(""),
+    digest: () =>
+      Array.from(hash.digest(), (byte) => byte.toString(16).padStart(2, "0"))
+        .join(""),
   };
 }

@@ -61,7 +61,9 @@ async function* receive(
         options.onBytes?.(received);
         yield chunk;
       }
-      if (received < size) throw broken("The download ended before its last byte.");
+      if (received < size) {
+        throw broken("The download ended before its last byte.");
+      }
     } catch (error) {
       await failures.pauseAfter(error);
       // Only an expired URL is replaced: a new one may count as another download.
@@ -72,7 +74,8 @@ async function* receive(
 }
 
 function isExpiredUrl(error: unknown): boolean {
-  return error instanceof AgentError && error.code === "download_broken" && error.status === 400;
+  return error instanceof AgentError && error.code === "download_broken" &&
+    error.status === 400;
 }
 
 /** The bytes of a URL, from the byte `start` on. */
@@ -87,7 +90,10 @@ async function* readFrom(
   try {
     const response = await fetch(url, {
       // Bytes are counted as they are stored, so they must not be compressed.
-      headers: { "accept-encoding": "identity", ...(start > 0 && { range: `bytes=${start}-` }) },
+      headers: {
+        "accept-encoding": "identity",
+        ...(start > 0 && { range: `bytes=${start}-` }),
+      },
       signal: timeout.signal,
     });
     if (!response.ok) {
@@ -130,11 +136,18 @@ function broken(message: string): AgentError {
   return new AgentError({ code: "download_broken", message, retryable: true });
 }
 
-function mismatch(opened: Download, { received }: { readonly received: number }): AgentError {
+function mismatch(
+  opened: Download,
+  { received }: { readonly received: number },
+): AgentError {
   return new AgentError({
     code: "download_mismatch",
     message:
       "The downloaded bytes are not those that were committed. Discard them, and download again.",
-    details: { expected_size: opened.size, expected_sha256: opened.sha256, received },
+    details: {
+      expected_size: opened.size,
+      expected_sha256: opened.sha256,
+      received,
+    },
   });
 }

@@ -17,7 +17,10 @@ export interface GetOptions extends CallOptions {
 }
 
 /** What the service tells the reader of an artifact. */
-export type GotArtifact = Pick<Download, "artifact_id" | "key" | "mime" | "size" | "sha256">;
+export type GotArtifact = Pick<
+  Download,
+  "artifact_id" | "key" | "mime" | "size" | "sha256"
+>;
 
 export interface Got {
   /** The bytes. The stream ends with an error if they do not have the digest `artifact.sha256`. */
@@ -36,13 +39,18 @@ export async function get(
   const { onProgress } = options;
   // By its id, because the key may name a newer artifact by then.
   const again = "grantToken" in parseTarget(target) ? target : { artifactId: artifact_id };
-  const body = verifiedBytes(opened, () => openTarget(connection, again, options), {
-    fetch: connection.fetch,
-    retrySeconds: options.retrySeconds ?? connection.retrySeconds,
-    onRetry: connection.onRetry,
-    onBytes: onProgress && ((bytes) => onProgress({ phase: "download", bytes, size })),
-    signal: connection.signalOf(options),
-  });
+  const body = verifiedBytes(
+    opened,
+    () => openTarget(connection, again, options),
+    {
+      fetch: connection.fetch,
+      retrySeconds: options.retrySeconds ?? connection.retrySeconds,
+      onRetry: connection.onRetry,
+      onBytes: onProgress &&
+        ((bytes) => onProgress({ phase: "download", bytes, size })),
+      signal: connection.signalOf(options),
+    },
+  );
   return { body, artifact: { artifact_id, key, mime, size, sha256 } };
 }
 
@@ -54,10 +62,14 @@ async function openTarget(
 ): Promise<Download> {
   const named = parseTarget(target);
   if ("grantToken" in named) {
-    return await connection.post<Download>("/fetch", { grant_token: named.grantToken }, options);
+    return await connection.post<Download>("/fetch", {
+      grant_token: named.grantToken,
+    }, options);
   }
   if ("artifactId" in named) {
-    return await connection.post<Download>("/open", { artifact_id: named.artifactId }, options);
+    return await connection.post<Download>("/open", {
+      artifact_id: named.artifactId,
+    }, options);
   }
   const { key, agentId = connection.agentId } = named;
   const owner = agentId === undefined ? {} : { agent_id: agentId };
@@ -74,20 +86,31 @@ async function openTarget(
 
 /** Whether the deployment is too old to open an artifact by its key. */
 function isFromBeforeKeys(error: unknown): boolean {
-  if (!(error instanceof AgentError) || error.code !== "invalid_request") return false;
-  const { issues = [] } = (error.details ?? {}) as { issues?: { path: string }[] };
+  if (!(error instanceof AgentError) || error.code !== "invalid_request") {
+    return false;
+  }
+  const { issues = [] } = (error.details ?? {}) as {
+    issues?: { path: string }[];
+  };
   return issues.some(({ path }) => path === "artifact_id");
 }
 
 /** The newest artifact of a key that its owner granted to the caller. */
 async function grantedArtifactId(
   connection: Connection,
-  { key, agentId }: { readonly key: string; readonly agentId: string | undefined },
+  { key, agentId }: {
+    readonly key: string;
+    readonly agentId: string | undefined;
+  },
   options: CallOptions,
 ): Promise<string> {
   const self = connection.agentId === undefined ? {} : { agent_id: connection.agentId };
   const pages = everyPage((cursor) =>
-    connection.post<ArtifactsAnswer<"/inbox">>("/inbox", { ...self, ...cursor }, options)
+    connection.post<ArtifactsAnswer<"/inbox">>(
+      "/inbox",
+      { ...self, ...cursor },
+      options,
+    )
   );
   for await (const { grants } of pages) {
     const grant = grants.find((entry) => entry.from_agent === agentId && entry.key === key);

@@ -32,7 +32,12 @@ export class HashedBytes {
     source: OpenedSource,
     onBytes: (passed: number) => void = () => {},
   ): Promise<HashedBytes> {
-    return new HashedBytes(source.size, await source.read(), await createSha256(), onBytes);
+    return new HashedBytes(
+      source.size,
+      await source.read(),
+      await createSha256(),
+      onBytes,
+    );
   }
 
   /** For a request's body. It is read only as fast as it is sent. */

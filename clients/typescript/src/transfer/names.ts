@@ -2,26 +2,33 @@ import { type FieldIssue, invalidFields } from "../http/agent_error.ts";
 
 /** The service's rule for identifiers of agents. */
 const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
+/** The service's rule for tags. */
+const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;
 const MOST_KEY_BYTES = 1024;
 
-/**
- * Checks the key and the agents of an upload by the service's rules, before anything is sent.
- * Throws AgentError `invalid_request`.
- */
-export function assertNames(
-  { key, to = [] }: { readonly key: string; readonly to?: readonly string[] | undefined },
-): void {
-  throwIssues([...keyIssues("key", key), ...agentIssues(to)]);
+/** Who is to get access. */
+export interface Grantees {
+  readonly to?: readonly string[] | undefined;
+  readonly toTags?: readonly string[] | undefined;
 }
 
 /**
- * The same for several uploads to the same agents: `keys` has what each was made of, and its key.
+ * Checks the key, the agents and the tags of an upload by the service's rules, before anything is
+ * sent. Throws AgentError `invalid_request`.
+ */
+export function assertNames(
+  { key, ...grantees }: Grantees & { readonly key: string },
+): void {
+  throwIssues([...keyIssues("key", key), ...granteeIssues(grantees)]);
+}
+
+/**
+ * The same for several uploads to the same grantees: `keys` has what each was made of, and its key.
  * Throws also where two have the same key, because the second would replace the first.
  */
 export function assertAllNames(
-  { keys, to = [] }: {
+  { keys, ...grantees }: Grantees & {
     readonly keys: readonly (readonly [source: string, key: string])[];
-    readonly to?: readonly string[] | undefined;
   },
 ): void {
   const sources = new Map<string, string>();
@@ -30,15 +37,18 @@ export function assertAllNames(
     const path = keys.length === 1 ? "key" : `key of ${JSON.stringify(source)}`;
     const other = sources.get(key);
     if (other === undefined) sources.set(key, source);
-    else issues.push({ path, message: `Is also that of ${JSON.stringify(other)}.` });
+    else {issues.push({
+        path,
+        message: `Is also that of ${JSON.stringify(other)}.`,
+      });}
     issues.push(...keyIssues(path, key));
   }
-  throwIssues([...issues, ...agentIssues(to)]);
+  throwIssues([...issues, ...granteeIssues(grantees)]);
 }
 
-/** Checks the agents that are to get access, all of them before the first one gets it. */
-export function assertAgents(to: readonly string[]): void {
-  throwIssues(agentIssues(to));
+/** Checks who is to get access, all of them before the first one gets it. */
+export function assertGrantees(grantees: Grantees): void {
+  throwIssues(granteeIssues(grantees));
 }
 
 function throwIssues(issues: readonly FieldIssue[]): void {
@@ -50,14 +60,22 @@ function keyIssues(path: string, key: string): FieldIssue[] {
   return message === null ? [] : [{ path, message }];
 }
 
-function agentIssues(to: readonly string[]): FieldIssue[] {
-  return to.flatMap((agent, index) =>
+function granteeIssues({ to = [], toTags = [] }: Grantees): FieldIssue[] {
+  const ofAgents = to.flatMap((agent, index) =>
     AGENT_ID.test(agent) ? [] : [{
       path: `to[${index}]`,
       message: `${JSON.stringify(agent)} cannot be an agent: use 1 to 128 letters, digits or ` +
         "characters of . _ : @ -, and begin with a letter or digit.",
     }]
   );
+  const ofTags = toTags.flatMap((tag, index) =>
+    TAG.test(tag) ? [] : [{
+      path: `toTags[${index}]`,
+      message: `${JSON.stringify(tag)} cannot be a tag: use tag: and 1 to 63 of a-z 0-9 -, and ` +
+        "begin them with a letter or digit.",
+    }]
+  );
+  return [...ofAgents, ...ofTags];
 }
 
 /** The rule that a key breaks, as a sentence; null if it breaks none. */

@@ -19,6 +19,8 @@ export interface Progress {
 export interface PutOptions extends CallOptions {
   /** The agents that get access. */
   readonly to?: readonly string[];
+  /** Tags, such as `tag:builder`: every agent that has one of them gets access. */
+  readonly toTags?: readonly string[];
   /** How long the access lasts. Default: as long as the artifact. */
   readonly grantExpiresAt?: Date | string;
   /** How long the artifact lasts. Default: 7. */
@@ -49,15 +51,19 @@ export async function put(
   const signal = connection.signalOf(options);
   const call = { ...unsignaled, signal };
   signal?.throwIfAborted();
-  assertNames({ key, to: options.to });
+  assertNames({ key, to: options.to, toTags: options.toTags });
   const opened = await openSource(source);
-  const registered = await connection.post<ArtifactsAnswer<"/register">>("/register", {
-    ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
-    key,
-    mime: options.mime ?? mimeOf(source),
-    size: opened.size,
-    ttl_days: options.ttlDays ?? DEFAULT_TTL_DAYS,
-  }, call);
+  const registered = await connection.post<ArtifactsAnswer<"/register">>(
+    "/register",
+    {
+      ...(connection.agentId !== undefined && { agent_id: connection.agentId }),
+      key,
+      mime: options.mime ?? mimeOf(source),
+      size: opened.size,
+      ttl_days: options.ttlDays ?? DEFAULT_TTL_DAYS,
+    },
+    call,
+  );
   const artifact = await send(connection, opened, registered, call);
   return { ...artifact, grants: await grantTo(connection, artifact, call) };
 }
@@ -76,7 +82,12 @@ async function send(
   const { artifact_id } = registered;
   const { size } = source;
   for (let attempt = 1;; attempt++) {
-    const sha256 = await uploadWithRetries(connection, source, registered, options)
+    const sha256 = await uploadWithRetries(
+      connection,
+      source,
+      registered,
+      options,
+    )
       .catch(async (error) => {
         await giveUp(connection, registered);
         throw error;
@@ -115,7 +126,9 @@ function uploadWithRetries(
 /** Whether the upload was incomplete or damaged. Its URL then accepts another one. */
 function isLostOnTheWay(error: unknown): boolean {
   return error instanceof AgentError &&
-    ["upload_missing", "size_mismatch", "checksum_mismatch"].includes(error.code);
+    ["upload_missing", "size_mismatch", "checksum_mismatch"].includes(
+      error.code,
+    );
 }
 
 async function grantTo(
@@ -124,11 +137,14 @@ async function grantTo(
   options: PutOptions,
 ): Promise<Grant[]> {
   const grants: Grant[] = [];
-  for (const to_agent of options.to ?? []) {
+  const grantees = [
+    ...(options.to ?? []).map((to_agent) => ({ to_agent })),
+    ...(options.toTags ?? []).map((to_tag) => ({ to_tag })),
+  ];
+  for (const grantee of grantees) {
     const until = options.grantExpiresAt ?? expires_at;
-    grants.push(
-      await connection.post<Grant>("/grant", { artifact_id, to_agent, expires_at: until }, options),
-    );
+    const request = { artifact_id, ...grantee, expires_at: until };
+    grants.push(await connection.post<Grant>("/grant", request, options));
   }
   return grants;
 }
@@ -141,6 +157,8 @@ async function giveUp(
   connection: Connection,
   { artifact_id }: ArtifactsAnswer<"/register">,
 ): Promise<void> {
-  await connection.withoutSignal().post("/delete", { artifact_id }, { retrySeconds: 0 })
+  await connection.withoutSignal().post("/delete", { artifact_id }, {
+    retrySeconds: 0,
+  })
     .catch(() => {});
 }

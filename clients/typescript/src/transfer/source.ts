@@ -17,7 +17,13 @@ export interface PathSource {
 }
 
 /** What can be put. A string is sent as UTF-8 text. */
-export type Source = string | Uint8Array | ArrayBuffer | Blob | StreamSource | PathSource;
+export type Source =
+  | string
+  | Uint8Array
+  | ArrayBuffer
+  | Blob
+  | StreamSource
+  | PathSource;
 
 export type ByteStream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
@@ -36,10 +42,14 @@ const CHUNK_BYTES = 32 * 1024;
 
 /** Throws AgentError `source_unreadable`, `source_size_mismatch` or `invalid_request`. */
 export async function openSource(source: Source): Promise<OpenedSource> {
-  if (typeof source === "string") return ofBlob(new TextEncoder().encode(source));
+  if (typeof source === "string") {
+    return ofBlob(new TextEncoder().encode(source));
+  }
   if (source instanceof Blob) return ofBlob(source);
   if (source instanceof ArrayBuffer) return ofBlob(new Uint8Array(source));
-  if (source instanceof Uint8Array) return ofBlob(source as Uint8Array<ArrayBuffer>);
+  if (source instanceof Uint8Array) {
+    return ofBlob(source as Uint8Array<ArrayBuffer>);
+  }
   if ("path" in source) return await ofFile(source.path);
   if (!Number.isSafeInteger(source.size) || source.size < 0) {
     const message = "A stream needs its size in bytes, a whole number.";
@@ -53,7 +63,10 @@ function ofBlob(whole: Blob | Uint8Array<ArrayBuffer>): OpenedSource {
     size: whole instanceof Blob ? whole.size : whole.byteLength,
     isRepeatable: true,
     whole,
-    read: () => Promise.resolve(whole instanceof Blob ? iterate(whole.stream()) : slices(whole)),
+    read: () =>
+      Promise.resolve(
+        whole instanceof Blob ? iterate(whole.stream()) : slices(whole),
+      ),
   };
 }
 
@@ -76,7 +89,11 @@ function ofStream({ stream, size }: StreamSource): OpenedSource {
 async function blobOf({ stream, size }: StreamSource): Promise<Blob> {
   const parts: BlobPart[] = [];
   let actual = 0;
-  for await (const bytes of iterate(typeof stream === "function" ? await stream() : stream)) {
+  for await (
+    const bytes of iterate(
+      typeof stream === "function" ? await stream() : stream,
+    )
+  ) {
     actual += bytes.byteLength;
     if (actual > size) break;
     // Of a Blob, the browser decides where it is kept.
@@ -98,29 +115,48 @@ export function sizeMismatch(
 }
 
 async function ofFile(path: string | URL): Promise<OpenedSource> {
-  const fs = await nodeModule<typeof import("node:fs/promises")>("node:fs/promises");
+  const fs = await nodeModule<typeof import("node:fs/promises")>(
+    "node:fs/promises",
+  );
   if (fs === null) {
     const message = "There are no files on this platform. Pass bytes, a Blob or a stream.";
     throw invalidFields([{ path: "path", message }]);
   }
   const stats = await fs.stat(path).catch((cause) => {
-    throw new AgentError({ code: "source_unreadable", message: cause.message, cause });
+    throw new AgentError({
+      code: "source_unreadable",
+      message: cause.message,
+      cause,
+    });
   });
   if (stats.isDirectory()) {
     const message = `${path} is a folder, not a file.`;
     throw new AgentError({ code: "source_unreadable", message });
   }
   const { size } = stats;
-  return { size, isRepeatable: true, whole: null, read: () => Promise.resolve(fileBytes()) };
+  return {
+    size,
+    isRepeatable: true,
+    whole: null,
+    read: () => Promise.resolve(fileBytes()),
+  };
 
   async function* fileBytes(): AsyncGenerator<Uint8Array> {
     const file = await fs!.open(path).catch((cause) => {
-      throw new AgentError({ code: "source_unreadable", message: cause.message, cause });
+      throw new AgentError({
+        code: "source_unreadable",
+        message: cause.message,
+        cause,
+      });
     });
     try {
       while (true) {
         // A new array each time: the last one may still be on its way to the network.
-        const { bytesRead, buffer } = await file.read(new Uint8Array(CHUNK_BYTES), 0, CHUNK_BYTES);
+        const { bytesRead, buffer } = await file.read(
+          new Uint8Array(CHUNK_BYTES),
+          0,
+          CHUNK_BYTES,
+        );
         if (bytesRead === 0) return;
         yield buffer.subarray(0, bytesRead);
       }

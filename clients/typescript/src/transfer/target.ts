@@ -48,7 +48,9 @@ export async function ownArtifactId(
     throw invalidFields([{ path: "target", message }]);
   }
   const agentId = named.agentId ?? connection.agentId;
-  const { artifacts: [first] } = await connection.post<ArtifactsAnswer<"/list">>("/list", {
+  const { artifacts: [first] } = await connection.post<
+    ArtifactsAnswer<"/list">
+  >("/list", {
     ...(agentId !== undefined && { agent_id: agentId }),
     prefix: named.key,
     limit: 1,

@@ -58,14 +58,18 @@ export async function upload(
         : { body: source.whole as BodyInit }),
     } as RequestInit);
     const text = await response.text();
-    if (!response.ok && !isThereAlready(text)) throw refusal(response.status, text);
+    if (!response.ok && !isThereAlready(text)) {
+      throw refusal(response.status, text);
+    }
     const digest = await bytes.digest();
     onBytes(source.size);
     return digest;
   } catch (cause) {
     const error = await bytes.failure() ?? errorOfFetch(cause, { url, signal });
     const isLost = error instanceof AgentError && error.retryable;
-    if (isLost && source.whole === null && bytes.isComplete) return await bytes.digest();
+    if (isLost && source.whole === null && bytes.isComplete) {
+      return await bytes.digest();
+    }
     throw error;
   } finally {
     timeout.end();

@@ -65,13 +65,19 @@ export interface Command<Context> extends Described {
   /**
    * Throws UsageError before it does anything. Resolves to an exit code, if that is not 0.
    */
-  readonly run: (parsed: Parsed<Options>, context: Context) => Promise<number | void>;
+  readonly run: (
+    parsed: Parsed<Options>,
+    context: Context,
+  ) => Promise<number | void>;
 }
 
 export interface Definition<Own extends Options, Context>
   extends Omit<Command<Context>, "options" | "run" | "parts" | "defaultPart"> {
   readonly options: Own;
-  readonly run: (parsed: Parsed<Own>, context: Context) => Promise<number | void>;
+  readonly run: (
+    parsed: Parsed<Own>,
+    context: Context,
+  ) => Promise<number | void>;
 }
 
 export type DefineCommand<Context> = <const Own extends Options>(

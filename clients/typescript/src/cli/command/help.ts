@@ -7,26 +7,42 @@ const COMMON: Options = {
 };
 
 /** Every option of a command: its own, and those that all commands take. */
-export function optionsOf({ options }: Described): [name: string, option: Option][] {
+export function optionsOf(
+  { options }: Described,
+): [name: string, option: Option][] {
   return Object.entries({ ...options, ...COMMON });
 }
 
 /** `--out FILE`; `--follow` for an option without a value. */
-export function optionWithValue(name: string, { type, value = "VALUE" }: Option): string {
+export function optionWithValue(
+  name: string,
+  { type, value = "VALUE" }: Option,
+): string {
   return type === "boolean" ? `--${name}` : `--${name} ${value}`;
 }
 
 /** How a command is written, such as `agentfiles put FILE… [--key KEY]`. */
-export function usageOf(name: string, { options, positionals, parts }: Described): string {
+export function usageOf(
+  name: string,
+  { options, positionals, parts }: Described,
+): string {
   if (parts !== undefined) return `${name} ${Object.keys(parts).join("|")} …`;
   const shown = Object.entries(options).map(([option, declared]) =>
     `[${optionWithValue(option, declared)}]${declared.multiple ? "…" : ""}`
   );
-  return [name, ...(positionals === undefined ? [] : [positionals.usage]), ...shown].join(" ");
+  return [
+    name,
+    ...(positionals === undefined ? [] : [positionals.usage]),
+    ...shown,
+  ].join(" ");
 }
 
 /** What `<name> --help` prints, in lines of at most so many columns where its words allow it. */
-export function helpOf(name: string, command: Described, columns: number): string {
+export function helpOf(
+  name: string,
+  command: Described,
+  columns: number,
+): string {
   const options = optionsOf(command).map(([option, declared]) =>
     [
       `${declared.short === undefined ? "    " : `-${declared.short}, `}${

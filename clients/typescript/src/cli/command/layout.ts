@@ -4,7 +4,10 @@ export function wrapped(text: string, columns: number, indent = ""): string {
   let line = "";
   for (const word of text.split(" ")) {
     const longer = line === "" ? word : `${line} ${word}`;
-    if (line === "" || longer.length <= columns - (lines.length > 0 ? indent.length : 0)) {
+    if (
+      line === "" ||
+      longer.length <= columns - (lines.length > 0 ? indent.length : 0)
+    ) {
       line = longer;
     } else {
       lines.push(line);
@@ -25,7 +28,10 @@ export function definitions(
   return pairs.map(([term, meaning]) => {
     const indent = " ".repeat(isNarrow ? 6 : left);
     // The text is indented in its first line, too.
-    const text = wrapped(meaning, columns - indent.length).replaceAll("\n", `\n${indent}`);
+    const text = wrapped(meaning, columns - indent.length).replaceAll(
+      "\n",
+      `\n${indent}`,
+    );
     const head = `  ${term}`;
     return isNarrow || head.length > left - 2
       ? `${head}\n${indent}${text}\n`

@@ -7,7 +7,10 @@ export async function suggestionFor(
   return nearest === undefined ? "" : ` Did you mean ${nearest}?`;
 }
 
-async function nearestOf(typed: string, known: readonly string[]): Promise<string | undefined> {
+async function nearestOf(
+  typed: string,
+  known: readonly string[],
+): Promise<string | undefined> {
   const begun = known.filter((word) => typed !== "" && word.startsWith(typed));
   if (begun.length === 1) return begun[0];
   // Loaded only here: commands that are typed correctly do not need it.

@@ -42,13 +42,23 @@ export async function partOf<Context>(
   const [word, ...rest] = args;
   if (word === undefined || word.startsWith("-")) {
     if (help || defaultPart === undefined) return named;
-    return { name: `${name} ${defaultPart}`, command: parts[defaultPart]!, args };
+    return {
+      name: `${name} ${defaultPart}`,
+      command: parts[defaultPart]!,
+      args,
+    };
   }
   if (!Object.hasOwn(parts, word)) {
     const known = Object.keys(parts);
-    throw new UsageError(`unknown verb: ${word}.${await suggestionFor(word, known)}`);
+    throw new UsageError(
+      `unknown verb: ${word}.${await suggestionFor(word, known)}`,
+    );
   }
-  return await partOf({ name: `${name} ${word}`, command: parts[word]!, args: rest }, { help });
+  return await partOf({
+    name: `${name} ${word}`,
+    command: parts[word]!,
+    args: rest,
+  }, { help });
 }
 
 /** Throws UsageError. */
@@ -67,7 +77,10 @@ export async function parse(
   return parsed;
 }
 
-async function assertKnown(args: readonly string[], options: Options): Promise<void> {
+async function assertKnown(
+  args: readonly string[],
+  options: Options,
+): Promise<void> {
   const { tokens } = parseArgs({
     args: [...args],
     options,
@@ -79,12 +92,18 @@ async function assertKnown(args: readonly string[], options: Options): Promise<v
     if (token.kind !== "option" || Object.hasOwn(options, token.name)) continue;
     const known = [...Object.keys(options), "json", "help"].map((name) => `--${name}`);
     throw new UsageError(
-      `unknown option: ${token.rawName}.${await suggestionFor(token.rawName, known)}`,
+      `unknown option: ${token.rawName}.${await suggestionFor(
+        token.rawName,
+        known,
+      )}`,
     );
   }
 }
 
-function parseStrictly(args: readonly string[], options: Options): Parsed<Options> {
+function parseStrictly(
+  args: readonly string[],
+  options: Options,
+): Parsed<Options> {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],

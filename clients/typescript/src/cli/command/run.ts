@@ -32,7 +32,9 @@ export async function runCommand<Context>(
     const part = await partOf(whole, { help });
     name = part.name;
     if (help) {
-      process.stdout.write(helpOf(name, part.command, columnsOf(process.stdout)));
+      process.stdout.write(
+        helpOf(name, part.command, columnsOf(process.stdout)),
+      );
       return 0;
     }
     const parsed = await parse(part.command, part.args);
@@ -48,7 +50,10 @@ export async function runCommand<Context>(
 export function reportError<Context>(
   error: unknown,
   { name, json }: { readonly name: string; readonly json: boolean },
-  { exitCodeOf, sentenceOf, jsonOf, isSilent }: Omit<Program<Context>, "contextOf">,
+  { exitCodeOf, sentenceOf, jsonOf, isSilent }: Omit<
+    Program<Context>,
+    "contextOf"
+  >,
 ): number {
   if (isSilent?.()) return exitCodeOf(error);
   const isUsage = error instanceof UsageError;

@@ -7,7 +7,11 @@ import { NAME } from "../help.ts";
 import { write } from "../terminal/output.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 
-const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
+const SHELLS = {
+  bash: bashCompletion,
+  zsh: zshCompletion,
+  fish: fishCompletion,
+};
 const WRONG = "Name one shell: bash, zsh or fish.";
 
 export const completion: Verb = defineVerb({

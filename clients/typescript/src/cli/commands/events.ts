@@ -7,21 +7,31 @@ export const events: Verb = defineVerb({
   example: "agentfiles events --follow",
   options: {
     follow: { type: "boolean", help: "keep running, and show new events" },
-    mesh: { type: "boolean", help: "events of the mesh; default: of the files" },
+    mesh: {
+      type: "boolean",
+      help: "events of the mesh; default: of the files",
+    },
     type: {
       type: "string",
       multiple: true,
       value: "TYPE",
       help: "only events of this type; can be repeated",
     },
-    after: { type: "string", value: "POSITION", help: "only events after this position" },
+    after: {
+      type: "string",
+      value: "POSITION",
+      help: "only events after this position",
+    },
   },
   async run({ values }, context) {
     const group = values.mesh ? await context.mesh() : await context.files();
     const isEndless = values.follow === true;
     const found = group.events({
       wait: isEndless,
-      onStartOver: () => note("The service was restored. The newest events are shown once more."),
+      onStartOver: () =>
+        note(
+          "The service was restored. The newest events are shown once more.",
+        ),
       ...(values.type !== undefined && { types: values.type }),
       ...(values.after !== undefined && { after: values.after }),
     });

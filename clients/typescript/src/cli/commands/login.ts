@@ -67,10 +67,18 @@ export const login: Verb = defineVerb({
     }
     const url = new URL(values.url).origin;
     const proof = storedProof(values, url);
-    const options = { url, agentId: values.agent, retrySeconds: 10, ...await context.network() };
+    const options = {
+      url,
+      agentId: values.agent,
+      retrySeconds: 10,
+      ...await context.network(),
+    };
     const login = proof === null
       ? await askedLogin(url, values.agent)
-      : await (await import("../enrolment/enrolled_login.ts")).enrolledLogin(options, proof);
+      : await (await import("../enrolment/enrolled_login.ts")).enrolledLogin(
+        options,
+        proof,
+      );
     // A proof of one use is spent with the first use of its key.
     if (proof !== null) await writeLogin(login);
     const { key, agentId } = login;
@@ -84,14 +92,20 @@ export const login: Verb = defineVerb({
   },
 });
 
-async function askedLogin(url: string, agentId: string | undefined): Promise<Login> {
+async function askedLogin(
+  url: string,
+  agentId: string | undefined,
+): Promise<Login> {
   const key = await readSecret("Agent key: ");
   if (key === "") throw new NotLoggedInError("The agent key is empty.");
   return { url, key, ...(agentId !== undefined && { agentId }) };
 }
 
 /** Null: an agent key is asked for. Throws UsageError. */
-function storedProof(values: Values<typeof OPTIONS>, url: string): StoredProof | null {
+function storedProof(
+  values: Values<typeof OPTIONS>,
+  url: string,
+): StoredProof | null {
   const { github, audience, enrolment, agent } = values;
   const proofs: StoredProof[] = [
     ...(values["enrolment-key-file"]
@@ -101,11 +115,18 @@ function storedProof(values: Values<typeof OPTIONS>, url: string): StoredProof |
     ...(github ? [{ githubAudience: audience ?? url }] : []),
   ];
   if (proofs.length > 1) {
-    throw new UsageError("Give one of --enrolment-key-file, --token-file and --github.");
+    throw new UsageError(
+      "Give one of --enrolment-key-file, --token-file and --github.",
+    );
   }
-  if (audience !== undefined && !github) throw new UsageError("--audience needs --github.");
+  if (audience !== undefined && !github) {
+    throw new UsageError("--audience needs --github.");
+  }
   const [proof = null] = proofs;
-  if (enrolment !== undefined && (proof === null || proof.enrolmentKeyFile !== undefined)) {
+  if (
+    enrolment !== undefined &&
+    (proof === null || proof.enrolmentKeyFile !== undefined)
+  ) {
     throw new UsageError("--enrolment needs --token-file or --github.");
   }
   return proof && {
@@ -120,7 +141,9 @@ async function check(files: AgentFiles): Promise<string | null> {
   try {
     return (await files.whoami()).agent_id;
   } catch (error) {
-    if (!(error instanceof AgentError) || error.code !== "not_found") throw error;
+    if (!(error instanceof AgentError) || error.code !== "not_found") {
+      throw error;
+    }
   }
   for await (const _ of files.list({ prefix: "" })) break;
   return null;

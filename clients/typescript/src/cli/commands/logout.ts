@@ -11,7 +11,8 @@ export const logout: Verb = defineVerb({
     },
   },
   async run({ values }, context) {
-    const left = values.leave === true && (await (await context.files()).leave()).left;
+    const left = values.leave === true &&
+      (await (await context.files()).leave()).left;
     const removed = await removeLogin();
     await context.output.value(
       values.leave ? { removed, left } : { removed },

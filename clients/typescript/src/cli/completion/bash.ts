@@ -2,7 +2,10 @@ import type { Completes } from "../command/command.ts";
 import type { CompletedCommand, CompletedOption } from "./words.ts";
 
 /** The script of bash 3.2 and newer, which macOS has. */
-export function bashCompletion(name: string, commands: readonly CompletedCommand[]): string {
+export function bashCompletion(
+  name: string,
+  commands: readonly CompletedCommand[],
+): string {
   return `# bash completion of ${name}. To use it: eval "$(${name} completion bash)"
 _${name}_offer() {
   local found
@@ -38,11 +41,16 @@ function commandCases(commands: readonly CompletedCommand[]): string {
     .join("\n");
 }
 
-function valueCases(name: string, { path, options }: CompletedCommand): string[] {
-  return options.filter(({ hasValue }) => hasValue).map(({ words, completes }) => {
-    const pattern = words.map((word) => `"${path} ${word}"`).join("|");
-    return `    ${pattern}) ${offer(name, completes)}return ;;`;
-  });
+function valueCases(
+  name: string,
+  { path, options }: CompletedCommand,
+): string[] {
+  return options.filter(({ hasValue }) => hasValue).map(
+    ({ words, completes }) => {
+      const pattern = words.map((word) => `"${path} ${word}"`).join("|");
+      return `    ${pattern}) ${offer(name, completes)}return ;;`;
+    },
+  );
 }
 
 function wordCase(

@@ -2,7 +2,10 @@ import type { Completes } from "../command/command.ts";
 import type { CompletedCommand, CompletedOption } from "./words.ts";
 
 /** The script of fish. */
-export function fishCompletion(name: string, commands: readonly CompletedCommand[]): string {
+export function fishCompletion(
+  name: string,
+  commands: readonly CompletedCommand[],
+): string {
   return `# fish completion of ${name}. To use it: ${name} completion fish | source
 function __${name}_at --description 'Whether the words that name a command are these'
     set -l words (commandline -opc)
@@ -36,7 +39,9 @@ function linesOf(
   ];
 }
 
-function optionOf({ words, help, hasValue, completes }: CompletedOption): string {
+function optionOf(
+  { words, help, hasValue, completes }: CompletedOption,
+): string {
   const names = words.map((word) =>
     word.startsWith("--") ? `-l ${word.slice(2)}` : `-s ${word.slice(1)}`
   );

@@ -40,8 +40,18 @@ export function completedCommands(
     summary: "",
     parts: [...summariesOf(verbs), ["help", "Show what a verb does."]],
     options: [
-      { words: ["--help", "-h"], help: "show the verbs", hasValue: false, completes: undefined },
-      { words: ["--version"], help: "show the version", hasValue: false, completes: undefined },
+      {
+        words: ["--help", "-h"],
+        help: "show the verbs",
+        hasValue: false,
+        completes: undefined,
+      },
+      {
+        words: ["--version"],
+        help: "show the version",
+        hasValue: false,
+        completes: undefined,
+      },
     ],
     completes: undefined,
   };
@@ -79,7 +89,10 @@ function firstOf(summary: string): string {
 
 function completedOption([name, option]: [string, Option]): CompletedOption {
   return {
-    words: [`--${name}`, ...(option.short === undefined ? [] : [`-${option.short}`])],
+    words: [
+      `--${name}`,
+      ...(option.short === undefined ? [] : [`-${option.short}`]),
+    ],
     help: option.help,
     hasValue: option.type === "string",
     completes: option.completes,

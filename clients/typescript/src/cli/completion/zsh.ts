@@ -2,7 +2,10 @@ import type { Completes } from "../command/command.ts";
 import type { CompletedCommand, CompletedOption } from "./words.ts";
 
 /** The script of zsh: to be evaluated, or to be stored as `_<name>` in a folder of `fpath`. */
-export function zshCompletion(name: string, commands: readonly CompletedCommand[]): string {
+export function zshCompletion(
+  name: string,
+  commands: readonly CompletedCommand[],
+): string {
   return `#compdef ${name}
 # zsh completion of ${name}. To use it: source <(${name} completion zsh)
 ${commands.map((command) => functionOf(name, command)).join("\n")}
@@ -38,7 +41,10 @@ function functionOf(
   case $state in
     word)
       local -a words_with_summaries=(
-${parts.map(([word, summary]) => `        ${quoted(`${word}:${summary}`)}`).join("\n")}
+${
+    parts.map(([word, summary]) => `        ${quoted(`${word}:${summary}`)}`)
+      .join("\n")
+  }
       )
       _describe verb words_with_summaries ;;
     rest)
@@ -53,7 +59,9 @@ ${
 }`;
 }
 
-function optionSpecification({ words, help, hasValue, completes }: CompletedOption): string {
+function optionSpecification(
+  { words, help, hasValue, completes }: CompletedOption,
+): string {
   const text = help.replaceAll(/([\][:\\])/g, "\\$1");
   const value = hasValue ? `:value:${completes === undefined ? " " : actionOf(completes)}` : "";
   return words.map((word) => quoted(`*${word}[${text}]${value}`)).join(" ");

@@ -7,11 +7,22 @@ import { withLockFile } from "./lock_file.ts";
 import { enrolOf } from "./proof.ts";
 
 /** Enrols at the service of `options`, and returns the login to store. Throws AgentError. */
-export async function enrolledLogin(options: CommonOptions, proof: StoredProof): Promise<Login> {
+export async function enrolledLogin(
+  options: CommonOptions,
+  proof: StoredProof,
+): Promise<Login> {
   const enrol = enrolOf(proof, options.fetch);
-  const connection = new Connection("agent-artifacts", { ...options, enrol }, NO_CREDENTIAL);
+  const connection = new Connection(
+    "agent-artifacts",
+    { ...options, enrol },
+    NO_CREDENTIAL,
+  );
   const { key, expires_at } = await enrollBy(connection, enrol);
-  const enrolled = { proof, expiresAt: expires_at, renewAt: renewalOf(expires_at) };
+  const enrolled = {
+    proof,
+    expiresAt: expires_at,
+    renewAt: renewalOf(expires_at),
+  };
   return { url: String(options.url), key, enrolled };
 }
 
@@ -28,7 +39,9 @@ export function storedKey(options: CommonOptions): Key {
       login = await withLockFile(`${loginFile()}.lock`, async () => {
         // Another process may have renewed it meanwhile, or logged in otherwise.
         const present = await readLogin();
-        if (isRefused(present)) return await afterRefusal(options, present, refusal!);
+        if (isRefused(present)) {
+          return await afterRefusal(options, present, refusal!);
+        }
         return isDue(present) ? await renewedEarly(options, present) : present;
       });
     }
@@ -39,7 +52,8 @@ export function storedKey(options: CommonOptions): Key {
 }
 
 function isDue({ enrolled }: Login): boolean {
-  return enrolled !== undefined && !enrolled.isSuperseded && Date.now() >= enrolled.renewAt;
+  return enrolled !== undefined && !enrolled.isSuperseded &&
+    Date.now() >= enrolled.renewAt;
 }
 
 async function afterRefusal(
@@ -51,13 +65,19 @@ async function afterRefusal(
   if (refusal.code !== "superseded") return await renewed(options, login);
   // Enrolling would end the key of the other machine, which would do the same.
   if (!login.enrolled.isSuperseded) {
-    await writeLogin({ ...login, enrolled: { ...login.enrolled, isSuperseded: true } });
+    await writeLogin({
+      ...login,
+      enrolled: { ...login.enrolled, isSuperseded: true },
+    });
   }
   throw refusal;
 }
 
 /** A key that still works does until its end, should nobody give another one. */
-async function renewedEarly(options: CommonOptions, login: Login): Promise<Login> {
+async function renewedEarly(
+  options: CommonOptions,
+  login: Login,
+): Promise<Login> {
   try {
     return await renewed(options, login);
   } catch (cause) {
@@ -68,8 +88,14 @@ async function renewedEarly(options: CommonOptions, login: Login): Promise<Login
 }
 
 /** The caller's request is what is repeated. */
-async function renewed(options: CommonOptions, { url, enrolled }: Login): Promise<Login> {
-  const login = await enrolledLogin({ ...options, url, retrySeconds: 0 }, enrolled!.proof);
+async function renewed(
+  options: CommonOptions,
+  { url, enrolled }: Login,
+): Promise<Login> {
+  const login = await enrolledLogin(
+    { ...options, url, retrySeconds: 0 },
+    enrolled!.proof,
+  );
   await writeLogin(login);
   return login;
 }

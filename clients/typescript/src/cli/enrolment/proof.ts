@@ -8,18 +8,35 @@ import type { StoredProof } from "../login_file.ts";
 const ANSWER_MILLISECONDS = 15_000;
 
 /** What a login enrols by. Each enrolment reads the proof anew. */
-export function enrolOf(stored: StoredProof, fetch?: typeof globalThis.fetch): Enrol {
-  const { enrolmentKeyFile, tokenFile, githubAudience, agentName, enrolmentId } = stored;
+export function enrolOf(
+  stored: StoredProof,
+  fetch?: typeof globalThis.fetch,
+): Enrol {
+  const {
+    enrolmentKeyFile,
+    tokenFile,
+    githubAudience,
+    agentName,
+    enrolmentId,
+  } = stored;
   const options = { agentName, enrolmentId };
-  if (enrolmentKeyFile !== undefined) return { ...options, enrolmentKey: inFile(enrolmentKeyFile) };
+  if (enrolmentKeyFile !== undefined) {
+    return { ...options, enrolmentKey: inFile(enrolmentKeyFile) };
+  }
   if (tokenFile !== undefined) return { ...options, token: inFile(tokenFile) };
-  return { ...options, token: () => githubToken(githubAudience!, fetch ?? globalThis.fetch) };
+  return {
+    ...options,
+    token: () => githubToken(githubAudience!, fetch ?? globalThis.fetch),
+  };
 }
 
 function inFile(file: string): Proof {
   return async () => {
     const proof = await readFile(file, "utf8").catch((cause) => {
-      throw unavailable(`${file} cannot be read: ${cause.code ?? cause.message}.`, cause);
+      throw unavailable(
+        `${file} cannot be read: ${cause.code ?? cause.message}.`,
+        cause,
+      );
     });
     if (proof.trim() === "") throw unavailable(`${file} is empty.`);
     return proof;
@@ -27,9 +44,14 @@ function inFile(file: string): Proof {
 }
 
 /** Throws AgentError `key_unavailable`, without what GitHub answered: it can be a token. */
-async function githubToken(audience: string, fetch: typeof globalThis.fetch): Promise<string> {
-  const { ACTIONS_ID_TOKEN_REQUEST_URL: url, ACTIONS_ID_TOKEN_REQUEST_TOKEN: credential } =
-    process.env;
+async function githubToken(
+  audience: string,
+  fetch: typeof globalThis.fetch,
+): Promise<string> {
+  const {
+    ACTIONS_ID_TOKEN_REQUEST_URL: url,
+    ACTIONS_ID_TOKEN_REQUEST_TOKEN: credential,
+  } = process.env;
   if (!url || !credential || !URL.canParse(url)) {
     throw unavailable(
       "GitHub Actions gives this job no token. Its workflow needs `permissions: id-token: write`.",
@@ -39,13 +61,18 @@ async function githubToken(audience: string, fetch: typeof globalThis.fetch): Pr
   request.searchParams.set("audience", audience);
   try {
     const response = await fetch(request.href, {
-      headers: { authorization: `Bearer ${credential}`, accept: "application/json" },
+      headers: {
+        authorization: `Bearer ${credential}`,
+        accept: "application/json",
+      },
       redirect: "error",
       signal: AbortSignal.timeout(ANSWER_MILLISECONDS),
     });
     const { value } = response.ok ? await response.json() : { value: null };
     if (typeof value === "string") return value;
-    throw unavailable(`GitHub Actions answered ${response.status}, without a token.`);
+    throw unavailable(
+      `GitHub Actions answered ${response.status}, without a token.`,
+    );
   } catch (cause) {
     if (cause instanceof AgentError) throw cause;
     throw unavailable("GitHub Actions could not be asked for a token.", cause);

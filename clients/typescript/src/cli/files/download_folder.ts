@@ -48,7 +48,9 @@ export async function downloadGrant(
     obstacle = error;
     return null;
   };
-  for await (const { folders: [first, ...rest], name } of candidates(own, grant)) {
+  for await (
+    const { folders: [first, ...rest], name } of candidates(own, grant)
+  ) {
     await using inner = first === undefined ? null : await own.enter(first, ...rest).catch(meet);
     if (first !== undefined && inner === null) continue;
     const place = inner ?? own;
@@ -58,12 +60,17 @@ export async function downloadGrant(
     if (state !== "free") continue;
     await assertRoom(place, grant.size);
     try {
-      await save({ body: bytesOf(files, artifact_id, options), artifact: { artifact_id } }, path);
+      await save({
+        body: bytesOf(files, artifact_id, options),
+        artifact: { artifact_id },
+      }, path);
       return { path: shown, isNew: true };
     } catch (error) {
       // Another process was faster. If that had the same bytes, the next look finds them.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      if (await stateOf(path, grant) === "same") return { path: shown, isNew: false };
+      if (await stateOf(path, grant) === "same") {
+        return { path: shown, isNew: false };
+      }
     }
   }
   throw noFreeName(own.name, obstacle);
@@ -86,12 +93,18 @@ async function* candidates(
   const folders = safeSegments(key);
   const name = folders.pop()!;
   yield { folders, name };
-  yield { folders, name: nameWith(name, artifact_id.replace(/^art_/, "").slice(0, 8)) };
+  yield {
+    folders,
+    name: nameWith(name, artifact_id.replace(/^art_/, "").slice(0, 8)),
+  };
   yield { folders: [], name: artifact_id };
   for (const found of await readdir(own.path)) {
     if (found.startsWith(`${artifact_id}.`)) yield { folders: [], name: found };
   }
-  yield { folders: [], name: `${artifact_id}.${randomBytes(8).toString("hex")}` };
+  yield {
+    folders: [],
+    name: `${artifact_id}.${randomBytes(8).toString("hex")}`,
+  };
 }
 
 /** Whether a path can be written, holds these bytes, or cannot be had. */
@@ -127,7 +140,10 @@ async function sha256OfFile(path: string): Promise<string> {
 }
 
 /** Throws if the file system reports less free space than that. */
-async function assertRoom({ path, name }: HeldFolder, size: number): Promise<void> {
+async function assertRoom(
+  { path, name }: HeldFolder,
+  size: number,
+): Promise<void> {
   const { blocks, bavail, bsize } = await statfs(path).catch(() => ({
     // If the file system does not tell, nothing is refused. Some network file systems answer 0.
     blocks: 0,
@@ -135,7 +151,9 @@ async function assertRoom({ path, name }: HeldFolder, size: number): Promise<voi
     bsize: 0,
   }));
   if (blocks === 0 || bavail * bsize >= size) return;
-  throw new Error(`${name} does not have ${inBytes(size)} of free space. Make room.`);
+  throw new Error(
+    `${name} does not have ${inBytes(size)} of free space. Make room.`,
+  );
 }
 
 /** The verified bytes, asked for when the first is read. */

@@ -43,7 +43,9 @@ export class HeldFolder implements AsyncDisposable {
       if (error.code !== "EEXIST") throw error;
     });
     if (!(await lstat(path)).isDirectory()) {
-      throw new Error(`${name} is a link or a file, but must be a folder. Move it away.`);
+      throw new Error(
+        `${name} is a link or a file, but must be a folder. Move it away.`,
+      );
     }
     return await HeldFolder.#hold(path, name);
   }

@@ -15,7 +15,10 @@ export function safeSegments(key: string): string[] {
 
 /** One name, the same on every system. */
 export function safeName(text: string): string {
-  const fit = text.replaceAll(UNFIT, "_").replace(/[. ]+$/, (end) => "_".repeat(end.length));
+  const fit = text.replaceAll(UNFIT, "_").replace(
+    /[. ]+$/,
+    (end) => "_".repeat(end.length),
+  );
   if (fit === "") return "_";
   return RESERVED.test(fit) ? `_${fit}` : fit;
 }
@@ -28,7 +31,10 @@ const LONGEST_NAME = 255;
  * another's. `decodeURIComponent` reads it back. Letters of either case stay as they are.
  */
 export function agentFolderName(agentId: string): string {
-  const fit = agentId.replaceAll(/[^A-Za-z0-9._@-]+/g, percentEncoded).replace(/\.$/, "%2E");
+  const fit = agentId.replaceAll(/[^A-Za-z0-9._@-]+/g, percentEncoded).replace(
+    /\.$/,
+    "%2E",
+  );
   // An identifier of the contract is not empty.
   const name = fit === "" ? "%" : RESERVED.test(fit) ? percentEncoded(fit[0]!) + fit.slice(1) : fit;
   if (name.length <= LONGEST_NAME) return name;

@@ -66,7 +66,10 @@ async function writeAll(
 }
 
 /** What the network brings comes in small chunks: in batches, these take fewer writes. */
-async function writeInBatches(body: ByteStream, file: FileHandle): Promise<void> {
+async function writeInBatches(
+  body: ByteStream,
+  file: FileHandle,
+): Promise<void> {
   const batch = new Uint8Array(BATCH_BYTES);
   let filled = 0;
   const flush = async () => {

@@ -15,7 +15,10 @@ export function escapedJson(value: unknown): string {
 
 /** A text in which hidden characters are written as `\u202e`: to be shown, not to be sent back. */
 export function visible(text: string): string {
-  return text.replaceAll(HIDDEN, (hidden) => hidden.split("").map(escapeOf).join(""));
+  return text.replaceAll(
+    HIDDEN,
+    (hidden) => hidden.split("").map(escapeOf).join(""),
+  );
 }
 
 function escapeOf(unit: string): string {

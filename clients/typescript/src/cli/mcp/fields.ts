@@ -6,16 +6,21 @@ import { UsageError } from "../command/usage_error.ts";
 export const path: z.ZodString = z.string().min(1)
   .meta({ description: "Inside this server's folder." });
 
-export const agents: z.ZodArray<z.ZodString> = z.array(z.string()).min(1).max(100);
+export const agents: z.ZodArray<z.ZodString> = z.array(z.string()).min(1).max(
+  100,
+);
 
-export const waitSeconds: z.ZodDefault<z.ZodNumber> = z.number().int().min(0).max(50).default(0)
+export const waitSeconds: z.ZodDefault<z.ZodNumber> = z.number().int().min(0)
+  .max(50).default(0)
   .meta({ description: "How long to wait if nothing is new yet." });
 
 /** One artifact, by either of its names. */
 export const artifactFields: ArtifactFields = {
   artifact_id: z.string().optional(),
   key: z.string().optional()
-    .meta({ description: "Instead of artifact_id: the name that its owner gave it." }),
+    .meta({
+      description: "Instead of artifact_id: the name that its owner gave it.",
+    }),
 };
 
 interface ArtifactFields {
@@ -30,7 +35,9 @@ export function artifactOf(
     readonly from_agent?: string | undefined;
   },
 ): NamedArtifact {
-  if (artifact_id !== undefined && key === undefined) return { artifactId: artifact_id };
+  if (artifact_id !== undefined && key === undefined) {
+    return { artifactId: artifact_id };
+  }
   if (key === undefined || artifact_id !== undefined) {
     throw new UsageError("Give either artifact_id or key.");
   }

@@ -34,7 +34,11 @@ export class Root {
   readonly #given: string;
   readonly #loginFiles: readonly (string | null)[];
 
-  private constructor(path: string, given: string, loginFiles: readonly (string | null)[]) {
+  private constructor(
+    path: string,
+    given: string,
+    loginFiles: readonly (string | null)[],
+  ) {
     this.path = path;
     this.#given = given;
     this.#loginFiles = loginFiles;
@@ -60,7 +64,9 @@ export class Root {
     const file = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       await this.assertHolds(file, real);
-      if (!(await file.stat()).isFile()) throw new Error(`${path} is not a file.`);
+      if (!(await file.stat()).isFile()) {
+        throw new Error(`${path} is not a file.`);
+      }
       return file;
     } catch (error) {
       await file.close();
@@ -81,10 +87,17 @@ export class Root {
     const real = await this.#prepareTarget(path);
     const name = relative(this.path, real);
     if (process.platform !== "linux") {
-      return { path: real, name, [Symbol.asyncDispose]: () => Promise.resolve() };
+      return {
+        path: real,
+        name,
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      };
     }
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-    const folder = await open(dirname(real), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const folder = await open(
+      dirname(real),
+      O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+    );
     try {
       await this.assertHolds(folder, dirname(real));
       const held = pathOfOpen(folder);
@@ -106,7 +119,11 @@ export class Root {
     if (target === this.path) throw new OutsideRootError(path);
     let folder = this.path;
     // One by one: each is made in one that was looked at.
-    for (const name of relative(this.path, dirname(target)).split(sep).filter(Boolean)) {
+    for (
+      const name of relative(this.path, dirname(target)).split(sep).filter(
+        Boolean,
+      )
+    ) {
       const next = join(folder, name);
       await mkdir(next).catch((error) => {
         if (error.code !== "EEXIST") throw error;
@@ -121,9 +138,14 @@ export class Root {
 
   /** Throws OutsideRootError unless the open file lies in the folder, whatever its name is. */
   async assertHolds(file: FileHandle, path: string): Promise<void> {
-    const [real, opened] = [await realPathOf(file, path), await file.stat({ bigint: true })];
+    const [real, opened] = [
+      await realPathOf(file, path),
+      await file.stat({ bigint: true }),
+    ];
     const found = this.#holds(real) ? await lstat(real, { bigint: true }) : null;
-    if (found === null || found.ino !== opened.ino || found.dev !== opened.dev) {
+    if (
+      found === null || found.ino !== opened.ino || found.dev !== opened.dev
+    ) {
       throw new OutsideRootError(path);
     }
   }
@@ -152,5 +174,6 @@ function pathOfOpen(file: FileHandle): string {
 }
 
 function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+  return path === folder ||
+    path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

@@ -62,8 +62,14 @@ class EndingTransport extends StdioServerTransport {
   }
 }
 
-function createServer(served: Pick<ToolCall, "files" | "mesh" | "root">): McpServer {
-  const server = new McpServer({ name: "agentfiles", title: "Agent files", version: "1" }, {
+function createServer(
+  served: Pick<ToolCall, "files" | "mesh" | "root">,
+): McpServer {
+  const server = new McpServer({
+    name: "agentfiles",
+    title: "Agent files",
+    version: "1",
+  }, {
     instructions: INSTRUCTIONS,
   });
   for (const { name, description, annotations, input, call } of TOOLS) {
@@ -71,7 +77,9 @@ function createServer(served: Pick<ToolCall, "files" | "mesh" | "root">): McpSer
     server.registerTool(name, config, async (given, { mcpReq }) => {
       const onProgress = progressNotices(mcpReq);
       try {
-        return result(await call(given, { ...served, signal: mcpReq.signal, onProgress }));
+        return result(
+          await call(given, { ...served, signal: mcpReq.signal, onProgress }),
+        );
       } catch (error) {
         return { ...result(errorJson(error)), isError: true };
       }

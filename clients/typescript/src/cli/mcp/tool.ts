@@ -19,7 +19,11 @@ const EFFECTS = {
   reads: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
   adds: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   sets: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
-  replaces: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+  replaces: {
+    readOnlyHint: false,
+    destructiveHint: true,
+    idempotentHint: true,
+  },
   renews: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
 } as const;
 
@@ -33,8 +37,13 @@ interface Definition<Input extends z.ZodObject> {
 }
 
 export interface Tool extends Omit<Definition<z.ZodObject>, "effect" | "call"> {
-  readonly annotations: typeof EFFECTS[keyof typeof EFFECTS] & { readonly openWorldHint: false };
-  readonly call: (given: Record<string, unknown>, call: ToolCall) => Promise<object>;
+  readonly annotations: typeof EFFECTS[keyof typeof EFFECTS] & {
+    readonly openWorldHint: false;
+  };
+  readonly call: (
+    given: Record<string, unknown>,
+    call: ToolCall,
+  ) => Promise<object>;
 }
 
 export function defineTool<Input extends z.ZodObject>(

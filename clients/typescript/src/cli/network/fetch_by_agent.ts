@@ -30,17 +30,29 @@ const CONNECT_MILLISECONDS = 30_000;
  * clients here ask of a `fetch`: answers are not compressed, and of requests that are redirected,
  * only GET is followed.
  */
-export function fetchByAgent(routeOf: RouteOf, options: FetchOptions = {}): typeof fetch {
+export function fetchByAgent(
+  routeOf: RouteOf,
+  options: FetchOptions = {},
+): typeof fetch {
   return async (input, init = {}) => {
     let url = new URL(input instanceof Request ? input.url : input);
     for (let redirects = 0;; redirects++) {
-      const message = await exchange(url, init, { ...options, ...routeOf(url) });
+      const message = await exchange(url, init, {
+        ...options,
+        ...routeOf(url),
+      });
       const { location } = message.headers;
-      const isRedirect = REDIRECTS.includes(message.statusCode!) && location !== undefined;
-      if (!isRedirect || init.redirect === "manual") return answerOf(message, init.signal);
+      const isRedirect = REDIRECTS.includes(message.statusCode!) &&
+        location !== undefined;
+      if (!isRedirect || init.redirect === "manual") {
+        return answerOf(message, init.signal);
+      }
       message.destroy();
-      const isFollowed = init.redirect !== "error" && (init.method ?? "GET") === "GET";
-      if (!isFollowed || redirects === MOST_REDIRECTS) throw new TypeError("unexpected redirect");
+      const isFollowed = init.redirect !== "error" &&
+        (init.method ?? "GET") === "GET";
+      if (!isFollowed || redirects === MOST_REDIRECTS) {
+        throw new TypeError("unexpected redirect");
+      }
       const next = new URL(location, url);
       // A credential goes to no other address.
       if (next.origin !== url.origin) init = { ...init, headers: {} };
@@ -58,19 +70,25 @@ function exchange(
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const sentTo = forwarder ?? url;
-    const request = (sentTo.protocol === "https:" ? https : http).request(sentTo, {
-      ...options,
-      method,
-      ...(forwarder && { path: url.origin + url.pathname + url.search, auth: null }),
-      headers: {
-        accept: "*/*",
-        ...Object.fromEntries(new Headers(headers)),
-        ...(forwarder && { host: url.host, ...credentialOf(forwarder) }),
+    const request = (sentTo.protocol === "https:" ? https : http).request(
+      sentTo,
+      {
+        ...options,
+        method,
+        ...(forwarder &&
+          { path: url.origin + url.pathname + url.search, auth: null }),
+        headers: {
+          accept: "*/*",
+          ...Object.fromEntries(new Headers(headers)),
+          ...(forwarder && { host: url.host, ...credentialOf(forwarder) }),
+        },
+        ...(signal && { signal }),
       },
-      ...(signal && { signal }),
-    });
+    );
     const late = setTimeout(() => {
-      request.destroy(Object.assign(new Error("timed out"), { code: "ETIMEDOUT" }));
+      request.destroy(
+        Object.assign(new Error("timed out"), { code: "ETIMEDOUT" }),
+      );
     }, CONNECT_MILLISECONDS);
     request.on("socket", (socket) => {
       if (!socket.connecting) clearTimeout(late);
@@ -83,7 +101,10 @@ function exchange(
     });
     request.on("response", resolve);
     let broken: unknown;
-    request.on("error", (error) => reject(signal?.aborted ? signal.reason : broken ?? error));
+    request.on(
+      "error",
+      (error) => reject(signal?.aborted ? signal.reason : broken ?? error),
+    );
     request.on("close", () => clearTimeout(late));
     // A request that is destroyed because its body fails says only that it is.
     send(request, body, (error) => broken = error).catch((error) => request.destroy(error));
@@ -93,7 +114,9 @@ function exchange(
 function credentialOf({ username, password }: URL): Record<string, string> {
   if (username === "" && password === "") return {};
   const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { "proxy-authorization": `Basic ${Buffer.from(text).toString("base64")}` };
+  return {
+    "proxy-authorization": `Basic ${Buffer.from(text).toString("base64")}`,
+  };
 }
 
 /** Settles when the request has the whole body. Its own errors are events of the request. */
@@ -103,10 +126,15 @@ async function send(
   onBroken: (error: unknown) => void,
 ): Promise<void> {
   if (body === undefined || body === null) return void request.end();
-  if (typeof body === "string" || body instanceof Uint8Array) return void request.end(body);
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    return void request.end(body);
+  }
   if (body instanceof Blob) request.setHeader("content-length", body.size);
   const stream = body instanceof Blob ? body.stream() : body;
-  await pipeline(Readable.from(bytesOf(stream as AsyncIterable<Uint8Array>, onBroken)), request);
+  await pipeline(
+    Readable.from(bytesOf(stream as AsyncIterable<Uint8Array>, onBroken)),
+    request,
+  );
 }
 
 async function* bytesOf(

@@ -18,12 +18,20 @@ interface AgentOptions {
   readonly ca?: string[];
 }
 
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
+const DEFAULT_PORTS: Readonly<Record<string, string>> = {
+  "http:": "80",
+  "https:": "443",
+};
 
 /** How each URL is reached: through a proxy, or directly. Connections are kept for later. */
-export function routes({ httpProxy, httpsProxy, noProxy, ca }: ProxyOptions): RouteOf {
+export function routes(
+  { httpProxy, httpsProxy, noProxy, ca }: ProxyOptions,
+): RouteOf {
   const options: AgentOptions = { keepAlive: true, ...(ca && { ca }) };
-  const direct = { "http:": new http.Agent(options), "https:": new https.Agent(options) };
+  const direct = {
+    "http:": new http.Agent(options),
+    "https:": new https.Agent(options),
+  };
   const byHttp = httpProxy && (socksRoute(httpProxy, options) ??
     // Proxies commonly allow CONNECT to port 443 alone.
     { agent: direct[protocolOf(httpProxy)], forwarder: httpProxy });

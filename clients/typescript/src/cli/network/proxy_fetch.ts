@@ -30,7 +30,9 @@ function proxyOf(name: "http_proxy" | "https_proxy"): URL | undefined {
   if (!given) return undefined;
   // curl takes a proxy without a scheme.
   const url = /^[a-z0-9]+:\/\//i.test(given) ? given : `http://${given}`;
-  if (URL.canParse(url) && /^(?:https?|socks5?h?):$/.test(new URL(url).protocol)) {
+  if (
+    URL.canParse(url) && /^(?:https?|socks5?h?):$/.test(new URL(url).protocol)
+  ) {
     return new URL(url);
   }
   // It may have a password, so it is not repeated.

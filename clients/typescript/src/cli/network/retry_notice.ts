@@ -8,11 +8,15 @@ const SILENT_SECONDS = 2;
  * Tells on standard error that a command retries, once for each time that it begins to, unless it
  * succeeds within two seconds. With --json, standard error has nothing but the final error.
  */
-export function retryNotice({ json }: { readonly json: boolean }): (retry: Retry) => void {
+export function retryNotice(
+  { json }: { readonly json: boolean },
+): (retry: Retry) => void {
   let isTold = false;
   return ({ error, failingSeconds, pauseSeconds }) => {
     if (failingSeconds === 0) isTold = false;
-    if (json || isTold || failingSeconds + pauseSeconds < SILENT_SECONDS) return;
+    if (json || isTold || failingSeconds + pauseSeconds < SILENT_SECONDS) {
+      return;
+    }
     isTold = true;
     // A progress bar may be on this line.
     if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");

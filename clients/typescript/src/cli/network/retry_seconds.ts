@@ -13,7 +13,9 @@ export function takeRetrySeconds(
   if (at === -1) return { rest: args };
   const isOneWord = args[at] !== NAME;
   const text = isOneWord ? args[at]!.slice(NAME.length + 1) : args[at + 1] ?? "";
-  if (!/^[0-9]{1,6}$/.test(text)) throw new UsageError(`${NAME} takes a number of seconds.`);
+  if (!/^[0-9]{1,6}$/.test(text)) {
+    throw new UsageError(`${NAME} takes a number of seconds.`);
+  }
   const rest = args.toSpliced(at, isOneWord ? 1 : 2);
   return { retrySeconds: Number(text), rest };
 }

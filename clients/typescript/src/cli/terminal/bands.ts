@@ -11,13 +11,15 @@ type Row = readonly string[];
 /** The first row is the heads. No line has more than so many columns. */
 export function inBands(rows: readonly Row[], columns: number): string {
   const widths = widthsOf(rows);
-  const beside = columns - widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0);
+  const beside = columns -
+    widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0);
   const longestWord = Math.max(
     0,
     ...rows.flatMap((row) => (row.at(-1) ?? "").split(" ").map(({ length }) => length)),
   );
   if (beside >= FEWEST_COLUMNS_OF_TEXT && longestWord <= beside) {
-    return rows.map((row) => lineOf(row, [...widths.slice(0, -1), beside])).join("\n");
+    return rows.map((row) => lineOf(row, [...widths.slice(0, -1), beside]))
+      .join("\n");
   }
   const bands = bandsOf(widths, columns);
   return rows.map((row) =>

@@ -10,7 +10,10 @@ export class Output {
   }
 
   /** One value: a line of JSON, or what `text` makes of it. */
-  async value<Value>(value: Value, text: (value: Value) => string): Promise<void> {
+  async value<Value>(
+    value: Value,
+    text: (value: Value) => string,
+  ): Promise<void> {
     await write(this.json ? `${JSON.stringify(value)}\n` : `${text(value)}\n`);
   }
 
@@ -23,7 +26,9 @@ export class Output {
       return await this.#table(rows, { heads, cells });
     }
     for await (const row of rows) {
-      await write(this.json ? `${JSON.stringify(row)}\n` : `${cells(row).map(plain).join("\t")}\n`);
+      await write(
+        this.json ? `${JSON.stringify(row)}\n` : `${cells(row).map(plain).join("\t")}\n`,
+      );
     }
   }
 
@@ -67,7 +72,9 @@ export function table(
   const text = aligned([heads, ...rows]);
   const isWide = text.split("\n").some((line) => line.length > columns);
   if (!isWide) return text;
-  if (columns >= FEWEST_COLUMNS_OF_TABLE) return inBands([heads, ...rows], columns);
+  if (columns >= FEWEST_COLUMNS_OF_TABLE) {
+    return inBands([heads, ...rows], columns);
+  }
   const records = rows.map((row) => aligned(row.map((cell, column) => [heads[column]!, cell])));
   return records.join("\n\n");
 }
@@ -78,14 +85,20 @@ export function aligned(lines: readonly (readonly string[])[]): string {
     Math.max(...lines.map((line) => line[column]?.length ?? 0))
   );
   return lines
-    .map((line) => line.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd())
+    .map((line) =>
+      line.map((cell, column) => cell.padEnd(widths[column]!)).join("  ")
+        .trimEnd()
+    )
     .join("\n");
 }
 
 /** What another agent named must not steer the terminal. */
 export function plain(text: string): string {
   // deno-lint-ignore no-control-regex
-  return text.replaceAll(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+  return text.replaceAll(
+    /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g,
+    "\ufffd",
+  );
 }
 
 /** Writes text for a person to standard error, so that it does not end up in a pipe. */
@@ -105,6 +118,8 @@ const UNITS = ["B", "KiB", "MiB", "GiB"];
 /** A number of bytes, such as `12.3 MiB`. */
 export function inBytes(bytes: number): string {
   let [amount, unit] = [bytes, 0];
-  while (amount >= 1024 && unit < UNITS.length - 1) [amount, unit] = [amount / 1024, unit + 1];
+  while (amount >= 1024 && unit < UNITS.length - 1) {
+    [amount, unit] = [amount / 1024, unit + 1];
+  }
   return `${unit === 0 ? amount : amount.toFixed(1)} ${UNITS[unit]}`;
 }

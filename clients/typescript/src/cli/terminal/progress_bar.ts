@@ -24,8 +24,13 @@ export class ProgressBar implements Disposable {
   readonly show = (progress: Progress): void => {
     const now = performance.now();
     const { phase, bytes, size } = progress;
-    if (!this.#isShown || (now - this.#drawnAt < MILLISECONDS_BETWEEN && bytes < size)) return;
-    if (phase !== this.#phase) [this.#phase, this.#rate] = [phase, new TransferRate()];
+    if (
+      !this.#isShown ||
+      (now - this.#drawnAt < MILLISECONDS_BETWEEN && bytes < size)
+    ) return;
+    if (phase !== this.#phase) {
+      [this.#phase, this.#rate] = [phase, new TransferRate()];
+    }
     this.#drawnAt = now;
     this.#isDrawn = true;
     const line = progressLine({

@@ -2,7 +2,11 @@
 import type { Progress } from "../../transfer/put.ts";
 import { inBytes, plain } from "./output.ts";
 
-const DOING = { upload: "uploading", verify: "verifying", download: "downloading" };
+const DOING = {
+  upload: "uploading",
+  verify: "verifying",
+  download: "downloading",
+};
 const [LONGEST_BAR, SHORTEST_BAR] = [24, 8];
 const SHORTEST_NAME = 8;
 
@@ -22,12 +26,19 @@ export function progressLine(progress: ShownProgress): string {
   const part = size === 0 ? 1 : Math.min(1, bytes / size);
   const percent = `${Math.floor(part * 100)}%`.padStart(4);
   const name = plain(progress.name);
-  const facts = [`  ${inBytes(bytes)}`, rateOf(progress), remainingOf(progress)];
+  const facts = [
+    `  ${inBytes(bytes)}`,
+    rateOf(progress),
+    remainingOf(progress),
+  ];
   // The remaining time says more than the rate, and the rate says more than the bytes.
   for (let least = 0; least <= facts.length; least++) {
     const tail = `${percent}${facts.slice(least).join("")}`;
     const room = columns - `${DOING[phase]}    ${tail}`.length;
-    const nameRoom = Math.min(widthOf(name), Math.max(SHORTEST_NAME, room - LONGEST_BAR));
+    const nameRoom = Math.min(
+      widthOf(name),
+      Math.max(SHORTEST_NAME, room - LONGEST_BAR),
+    );
     const bar = Math.min(LONGEST_BAR, room - nameRoom);
     if (bar < SHORTEST_BAR) continue;
     return `${DOING[phase]} ${shortened(name, nameRoom)}  ${barOf(part, bar)} ${tail}`;
@@ -45,13 +56,18 @@ function rateOf({ bytesPerSecond }: ShownProgress): string {
 }
 
 function remainingOf({ bytes, size, bytesPerSecond }: ShownProgress): string {
-  if (bytesPerSecond === null || bytesPerSecond <= 0 || bytes >= size) return "";
+  if (bytesPerSecond === null || bytesPerSecond <= 0 || bytes >= size) {
+    return "";
+  }
   return `  ${durationOf(Math.ceil((size - bytes) / bytesPerSecond))} left`;
 }
 
 /** `0:07`, `12:30`, `2:05:00`. */
 export function durationOf(seconds: number): string {
-  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3600)];
+  const [minutes, hours] = [
+    Math.floor(seconds / 60),
+    Math.floor(seconds / 3600),
+  ];
   const two = (number: number) => String(number % 60).padStart(2, "0");
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
 }
@@ -71,6 +87,8 @@ function shortened(text: string, columns: number): string {
 /** How many columns a text takes at most: East Asian characters and pictures take two. */
 function widthOf(text: string): number {
   let width = 0;
-  for (const character of text) width += character.codePointAt(0)! < 0x1100 ? 1 : 2;
+  for (const character of text) {
+    width += character.codePointAt(0)! < 0x1100 ? 1 : 2;
+  }
   return width;
 }

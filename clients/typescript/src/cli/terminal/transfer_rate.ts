@@ -20,7 +20,10 @@ export class TransferRate {
     // A new attempt begins with fewer bytes.
     if (bytes < (this.#samples.at(-1)?.bytes ?? 0)) this.#samples = [];
     this.#samples.push({ at, bytes });
-    while (this.#samples.length > 2 && at - this.#samples[1]!.at >= WINDOW_MILLISECONDS) {
+    while (
+      this.#samples.length > 2 &&
+      at - this.#samples[1]!.at >= WINDOW_MILLISECONDS
+    ) {
       this.#samples.shift();
     }
     const first = this.#samples[0]!;

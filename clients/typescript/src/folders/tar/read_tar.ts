@@ -38,7 +38,9 @@ interface Extension {
  * that writes archives also reads them, but takes types that it does not know, such as sparse
  * files, for plain files.
  */
-export async function* readTar(stream: ByteStream): AsyncGenerator<TarEntry, void, undefined> {
+export async function* readTar(
+  stream: ByteStream,
+): AsyncGenerator<TarEntry, void, undefined> {
   const reader = new ByteReader(stream);
   try {
     let extension: Extension = {};
@@ -50,10 +52,17 @@ export async function* readTar(stream: ByteStream): AsyncGenerator<TarEntry, voi
         throw refusal(header.name, "has a size that cannot be");
       }
       if ("xgLK".includes(header.type)) {
-        extension = { ...extension, ...await readExtension(reader, header.type, header.size) };
+        extension = {
+          ...extension,
+          ...await readExtension(reader, header.type, header.size),
+        };
         continue;
       }
-      yield* entryOf(reader, { ...header, name: header.name, ...renamed(extension) });
+      yield* entryOf(reader, {
+        ...header,
+        name: header.name,
+        ...renamed(extension),
+      });
       extension = {};
     }
   } finally {
@@ -62,7 +71,10 @@ export async function* readTar(stream: ByteStream): AsyncGenerator<TarEntry, voi
 }
 
 function renamed({ path, size }: Extension) {
-  return { ...(path !== undefined && { name: path }), ...(size !== undefined && { size }) };
+  return {
+    ...(path !== undefined && { name: path }),
+    ...(size !== undefined && { size }),
+  };
 }
 
 async function* entryOf(
@@ -71,10 +83,17 @@ async function* entryOf(
 ): AsyncGenerator<TarEntry, void, undefined> {
   const isDirectory = type === "5" || (type === "\0" && name.endsWith("/"));
   if (!isDirectory && !["0", "\0", "7"].includes(type)) {
-    throw refusal(name, REFUSED_TYPES[type] ?? `has the unknown type ${JSON.stringify(type)}`);
+    throw refusal(
+      name,
+      REFUSED_TYPES[type] ?? `has the unknown type ${JSON.stringify(type)}`,
+    );
   }
-  if (isDirectory && size > 0) throw refusal(name, "is a folder with bytes of its own");
-  if (!isDirectory && name.endsWith("/")) throw refusal(name, "is a file with a folder's name");
+  if (isDirectory && size > 0) {
+    throw refusal(name, "is a folder with bytes of its own");
+  }
+  if (!isDirectory && name.endsWith("/")) {
+    throw refusal(name, "is a file with a folder's name");
+  }
   let left = size;
   async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const piece of reader.pieces(left)) {
@@ -84,7 +103,13 @@ async function* entryOf(
     if (left > 0) throw truncated();
   }
   const bytes = body();
-  yield { name, size, isDirectory, isExecutable: (mode & 0o100) !== 0, body: bytes };
+  yield {
+    name,
+    size,
+    isDirectory,
+    isExecutable: (mode & 0o100) !== 0,
+    body: bytes,
+  };
   // Of what its reader left.
   for await (const piece of reader.pieces(left)) left -= piece.byteLength;
   if (left > 0) throw truncated();
@@ -96,25 +121,42 @@ async function readExtension(
   type: string,
   size: number,
 ): Promise<Extension> {
-  if (size > LONGEST_EXTENSION_BYTES) throw refusal(null, "has a header that is too long");
-  const bytes = (await readBlocks(reader, size + (-size & (BLOCK_BYTES - 1)))).subarray(0, size);
+  if (size > LONGEST_EXTENSION_BYTES) {
+    throw refusal(null, "has a header that is too long");
+  }
+  const bytes = (await readBlocks(reader, size + (-size & (BLOCK_BYTES - 1))))
+    .subarray(0, size);
   if (type === "K") return {};
-  if (type === "x" || type === "g") return parsePax(bytes, { isGlobal: type === "g" });
+  if (type === "x" || type === "g") {
+    return parsePax(bytes, { isGlobal: type === "g" });
+  }
   const end = bytes.indexOf(0);
-  if (end !== -1 && !isZero(bytes.subarray(end))) throw refusal(null, "has a NUL in a name");
+  if (end !== -1 && !isZero(bytes.subarray(end))) {
+    throw refusal(null, "has a NUL in a name");
+  }
   return { path: decodeName(end === -1 ? bytes : bytes.subarray(0, end)) };
 }
 
 /** A second block of zeros, and then no other byte: other programs might find entries there. */
-async function assertNothingFollows(reader: ByteReader, extension: Extension): Promise<void> {
-  if (Object.keys(extension).length > 0) throw refusal(null, "ends with a header of no entry");
-  if (!isZero(await readBlocks(reader, BLOCK_BYTES))) throw refusal(null, "is damaged");
+async function assertNothingFollows(
+  reader: ByteReader,
+  extension: Extension,
+): Promise<void> {
+  if (Object.keys(extension).length > 0) {
+    throw refusal(null, "ends with a header of no entry");
+  }
+  if (!isZero(await readBlocks(reader, BLOCK_BYTES))) {
+    throw refusal(null, "is damaged");
+  }
   for await (const piece of reader.pieces(Infinity)) {
     if (!isZero(piece)) throw refusal(null, "goes on behind its end");
   }
 }
 
-async function readBlocks(reader: ByteReader, bytes: number): Promise<Uint8Array> {
+async function readBlocks(
+  reader: ByteReader,
+  bytes: number,
+): Promise<Uint8Array> {
   const read = await reader.read(bytes);
   if (read === null) throw truncated();
   return read;

@@ -7,7 +7,10 @@ export function parseAddress(text: string): Uint8Array | null {
 
 function parseIpv4(text: string): Uint8Array | null {
   const parts = text.split(".");
-  if (parts.length !== 4 || !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part))) return null;
+  if (
+    parts.length !== 4 ||
+    !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part))
+  ) return null;
   const numbers = parts.map(Number);
   return numbers.every((number) => number <= 255) ? Uint8Array.from(numbers) : null;
 }
@@ -19,7 +22,11 @@ function parseIpv6(text: string): Uint8Array | null {
   if (before === null || before === undefined || after === null) return null;
   const missing = 8 - before.length - (after?.length ?? 0);
   if (after === undefined ? missing !== 0 : missing < 1) return null;
-  const groups = [...before, ...new Array<number>(missing).fill(0), ...after ?? []];
+  const groups = [
+    ...before,
+    ...new Array<number>(missing).fill(0),
+    ...after ?? [],
+  ];
   return Uint8Array.from(groups.flatMap((group) => [group >> 8, group & 255]));
 }
 
@@ -50,12 +57,16 @@ export function formatAddress(bytes: Uint8Array): string {
 }
 
 /** The first of the longest runs of at least two zeros. */
-function longestZeros(groups: readonly string[]): { from: number; to: number } | null {
+function longestZeros(
+  groups: readonly string[],
+): { from: number; to: number } | null {
   let longest: { from: number; to: number } | null = null;
   for (let from = 0; from < groups.length; from++) {
     let to = from;
     while (groups[to] === "0") to++;
-    if (to - from > Math.max(1, longest === null ? 0 : longest.to - longest.from)) {
+    if (
+      to - from > Math.max(1, longest === null ? 0 : longest.to - longest.from)
+    ) {
       longest = { from, to };
     }
   }

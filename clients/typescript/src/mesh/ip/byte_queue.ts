@@ -15,7 +15,9 @@ export class ByteQueue {
   /** Removes up to `most` bytes from the front: whole chunks, joined, or a part of a large one. */
   take(most: number): Uint8Array {
     let [count, bytes] = [0, 0];
-    while (count < this.#chunks.length && bytes + this.#chunks[count]!.length <= most) {
+    while (
+      count < this.#chunks.length && bytes + this.#chunks[count]!.length <= most
+    ) {
       bytes += this.#chunks[count++]!.length;
     }
     if (count === 0) return this.#takePart(most);

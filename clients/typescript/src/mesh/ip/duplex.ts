@@ -8,11 +8,16 @@ import type { TcpConnection } from "./tcp_connection.ts";
  */
 export async function toDuplex(connection: TcpConnection): Promise<Duplex> {
   const stream = await nodeModule<typeof import("node:stream")>("node:stream");
-  if (stream === null) throw new Error("This platform has no streams of Node's kind.");
+  if (stream === null) {
+    throw new Error("This platform has no streams of Node's kind.");
+  }
   const duplex = new stream.Duplex({
     allowHalfOpen: true,
     read: () => {
-      connection.read().then((bytes) => duplex.push(bytes), (error) => duplex.destroy(error));
+      connection.read().then(
+        (bytes) => duplex.push(bytes),
+        (error) => duplex.destroy(error),
+      );
     },
     write: (bytes: Uint8Array, _encoding, callback) => {
       connection.write(bytes).then(() => callback(), callback);
@@ -21,8 +26,9 @@ export async function toDuplex(connection: TcpConnection): Promise<Duplex> {
       connection.end().then(() => callback(), callback);
     },
     destroy: (error, callback) => {
-      if (error === null && duplex.readableEnded && duplex.writableFinished) connection.close();
-      else connection.abort();
+      if (error === null && duplex.readableEnded && duplex.writableFinished) {
+        connection.close();
+      } else connection.abort();
       callback(error);
     },
   });

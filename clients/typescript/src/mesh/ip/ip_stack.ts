@@ -47,7 +47,9 @@ export class IpStack {
   static async create(options: IpStackOptions): Promise<IpStack> {
     const addresses = options.addresses.map((text) => {
       const address = parseAddress(text);
-      if (address === null) throw new TypeError(`${text} is not an IP address.`);
+      if (address === null) {
+        throw new TypeError(`${text} is not an IP address.`);
+      }
       return address;
     });
     const stack = new IpStack(options);
@@ -85,7 +87,9 @@ export class IpStack {
   }
 
   /** Throws TcpError, or what the signal was aborted with. */
-  async connect({ address, port, signal }: ConnectOptions): Promise<TcpConnection> {
+  async connect(
+    { address, port, signal }: ConnectOptions,
+  ): Promise<TcpConnection> {
     signal?.throwIfAborted();
     const bytes = parseAddress(address);
     if (bytes === null) throw new TypeError(`${address} is not an IP address.`);
@@ -95,7 +99,9 @@ export class IpStack {
       this.#writeScratch(bytes);
       return this.#lwip.connect(id, bytes.length, port);
     });
-    if (!block) throw new TcpError(this.#isClosed ? "ECONNABORTED" : "ENETUNREACH");
+    if (!block) {
+      throw new TcpError(this.#isClosed ? "ECONNABORTED" : "ENETUNREACH");
+    }
     const connection = this.#add(id, block, {
       remoteAddress: formatAddress(bytes),
       remotePort: port,
@@ -149,7 +155,9 @@ export class IpStack {
   #stop(error: TcpError): void {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    for (const connection of [...this.#connections.values()]) connection.finish(error);
+    for (const connection of [...this.#connections.values()]) {
+      connection.finish(error);
+    }
     this.#connections.clear();
     this.#blocks.clear();
     this.#listeners.clear();
@@ -207,7 +215,9 @@ export class IpStack {
       return undefined;
     }
     this.#timer ??= setTimeout(() => this.#tick(), TICK_MS);
-    for (const [connection, take] of this.#accepted.splice(0)) void accept(connection, take);
+    for (const [connection, take] of this.#accepted.splice(0)) {
+      void accept(connection, take);
+    }
     for (const connection of this.#touched) {
       this.#touched.delete(connection);
       connection.pump();
@@ -217,7 +227,10 @@ export class IpStack {
   }
 
   #fail(cause: unknown): void {
-    const error = new Error("The TCP/IP stack broke. Its connections are lost.", { cause });
+    const error = new Error(
+      "The TCP/IP stack broke. Its connections are lost.",
+      { cause },
+    );
     this.#stop(new TcpError("ECONNABORTED", { cause: error }));
     if (this.#options.onFailure === undefined) throw error;
     this.#options.onFailure(error);
@@ -247,11 +260,18 @@ export class IpStack {
   }
 
   #writeScratch(bytes: Uint8Array): void {
-    new Uint8Array(this.#lwip.memory.buffer, this.#lwip.scratch(), SCRATCH_BYTES).set(bytes);
+    new Uint8Array(
+      this.#lwip.memory.buffer,
+      this.#lwip.scratch(),
+      SCRATCH_BYTES,
+    ).set(bytes);
   }
 
   #bytes(position: number, length: number): Uint8Array {
-    return new Uint8Array(this.#lwip.memory.buffer).slice(position, position + length);
+    return new Uint8Array(this.#lwip.memory.buffer).slice(
+      position,
+      position + length,
+    );
   }
 
   #host(): Host {

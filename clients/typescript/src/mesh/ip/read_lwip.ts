@@ -5,7 +5,9 @@ const FILE = new URL("./built/lwip.wasm", import.meta.url);
 
 /** lwIP for `IpStack`. Throws an error that says how to make it, if it is not there. */
 export async function readLwip(): Promise<WebAssembly.Module> {
-  const files = await nodeModule<typeof import("node:fs/promises")>("node:fs/promises");
+  const files = await nodeModule<typeof import("node:fs/promises")>(
+    "node:fs/promises",
+  );
   let bytes: BufferSource;
   try {
     if (files === null) throw new Error("This platform has no files.");

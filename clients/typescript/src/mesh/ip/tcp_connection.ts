@@ -128,7 +128,11 @@ export class TcpConnection {
 
   /** For the stack: hands on what waits to be written. */
   pump(): void {
-    for (let [write] = this.#writes; write !== undefined; [write] = this.#writes) {
+    for (
+      let [write] = this.#writes;
+      write !== undefined;
+      [write] = this.#writes
+    ) {
       while (this.#offset < write.bytes.length) {
         const written = this.#calls.write(write.bytes.subarray(this.#offset));
         if (written === 0) return;
@@ -182,9 +186,11 @@ export class TcpConnection {
         this.#reads.shift()!.resolve(bytes);
         this.#calls.taken(bytes.length);
       } else if (this.#error !== null) this.#settleReads(this.#error);
-      else if (this.#hasRemoteEnded || this.#isOver) this.#reads.shift()!.resolve(null);
-      else if (this.#isClosing) this.#settleReads(new TcpError("ECONNABORTED"));
-      else return;
+      else if (this.#hasRemoteEnded || this.#isOver) {
+        this.#reads.shift()!.resolve(null);
+      } else if (this.#isClosing) {
+        this.#settleReads(new TcpError("ECONNABORTED"));
+      } else return;
     }
   }
 

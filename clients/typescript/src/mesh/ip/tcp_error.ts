@@ -44,7 +44,10 @@ const LWIP_ABORTED = -13;
 const LWIP_CLOSED = -15;
 
 /** The error behind a number of lwIP's, or null if both sides ended the connection. */
-export function errorOfNumber(number: number, isConnecting: boolean): TcpError | null {
+export function errorOfNumber(
+  number: number,
+  isConnecting: boolean,
+): TcpError | null {
   if (number === LWIP_CLOSED) return null;
   if (number === LWIP_ABORTED) return new TcpError("ETIMEDOUT");
   return new TcpError(isConnecting ? "ECONNREFUSED" : "ECONNRESET");

@@ -25,7 +25,10 @@ export class TcpListener {
 }
 
 /** For the stack: hands a new connection to who accepts it. */
-export async function accept(connection: TcpConnection, take: Accept): Promise<void> {
+export async function accept(
+  connection: TcpConnection,
+  take: Accept,
+): Promise<void> {
   try {
     await take(connection);
   } catch {

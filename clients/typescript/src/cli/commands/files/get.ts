@@ -58,10 +58,15 @@ export const get: Verb = defineVerb({
     const got = await files.get(target, { onProgress: bar.show });
     const { artifact } = got;
     if (out === STANDARD_OUTPUT) {
-      for await (const chunk of got.body as unknown as AsyncIterable<Uint8Array>) {
+      for await (
+        const chunk of got.body as unknown as AsyncIterable<Uint8Array>
+      ) {
         await write(chunk).catch((cause) => {
           // Unlike a list, part of a file is of no use: its bytes are not verified.
-          throw new Error("The reader of the output closed it before its last byte.", { cause });
+          throw new Error(
+            "The reader of the output closed it before its last byte.",
+            { cause },
+          );
         });
       }
       return;
@@ -72,7 +77,9 @@ export const get: Verb = defineVerb({
     }
     const path = out ?? name;
     try {
-      if (!values.force && await isThere(path)) throw new UsageError(taken(path));
+      if (!values.force && await isThere(path)) {
+        throw new UsageError(taken(path));
+      }
       await save(got, path, { overwrite: values.force === true });
     } catch (error) {
       await got.body.cancel().catch(() => {});
@@ -80,8 +87,9 @@ export const get: Verb = defineVerb({
       throw new UsageError(taken(path));
     }
     bar[Symbol.dispose]();
-    if (context.output.json) await context.output.value({ ...artifact, path }, String);
-    else note(`${plain(path)}  ${inBytes(artifact.size)}`);
+    if (context.output.json) {
+      await context.output.value({ ...artifact, path }, String);
+    } else note(`${plain(path)}  ${inBytes(artifact.size)}`);
   },
 });
 
@@ -94,7 +102,9 @@ async function saveFolder(
   const { artifact, entries } = await extractFolder(got, path);
   bar[Symbol.dispose]();
   if (output.json) await output.value({ ...artifact, path, entries }, String);
-  else note(`${plain(path)}/  ${inBytes(artifact.size)}, files and folders: ${entries}`);
+  else {note(
+      `${plain(path)}/  ${inBytes(artifact.size)}, files and folders: ${entries}`,
+    );}
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -3,7 +3,12 @@ import { inBytes } from "../../terminal/output.ts";
 
 export const ls: Verb = defineVerb({
   summary: "List the agent's files.",
-  positionals: { usage: "[PREFIX]", least: 0, most: 1, wrong: "Give one prefix at most." },
+  positionals: {
+    usage: "[PREFIX]",
+    least: 0,
+    most: 1,
+    wrong: "Give one prefix at most.",
+  },
   example: "agentfiles ls plans/",
   options: {},
   async run({ positionals }, context) {

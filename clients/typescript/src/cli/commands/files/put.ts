@@ -4,7 +4,8 @@ import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import { addAbortSignal } from "node:stream";
 import { lookup } from "mrmime";
-import type { AgentFiles, ShareOptions } from "../../../agent_files.ts";
+import type { AgentFiles } from "../../../agent_files.ts";
+import type { ShareOptions } from "../../../transfer/sharing.ts";
 import { type PackedEntry, packFolder } from "../../../folders/pack.ts";
 import { PACKED_FOLDER } from "../../../folders/packed.ts";
 import type { LeftOut } from "../../../folders/walk.ts";
@@ -13,7 +14,7 @@ import type { Source } from "../../../transfer/source.ts";
 import { defineVerb, type Verb } from "../../verb.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../command/usage_error.ts";
-import { daysOf, SHARING_OPTIONS, sharingOf } from "../sharing/options.ts";
+import { daysOf, SHARING_OPTIONS, sharingOf, TO_TAG_OPTION } from "../sharing/options.ts";
 import { inBytes, note, plain } from "../../terminal/output.ts";
 import { ProgressBar } from "../../terminal/progress_bar.ts";
 
@@ -21,7 +22,12 @@ const STANDARD_INPUT = "-";
 
 export const put: Verb = defineVerb({
   summary: "Upload files, and give other agents access.",
-  positionals: { usage: "FILE…", least: 1, wrong: "Name at least one file.", completes: "file" },
+  positionals: {
+    usage: "FILE…",
+    least: 1,
+    wrong: "Name at least one file.",
+    completes: "file",
+  },
   example: "agentfiles put house.txt --key plans/house.txt --to builder\n" +
     "agentfiles put drawings/ --to builder   # `get` makes a folder of it\n" +
     "make report | agentfiles put - --key report.txt",
@@ -37,7 +43,12 @@ export const put: Verb = defineVerb({
       value: "AGENT",
       help: "an agent that gets access; can be repeated",
     },
-    ttl: { type: "string", value: "DAYS", help: "how many days the file lasts; default: 7" },
+    "to-tag": TO_TAG_OPTION,
+    ttl: {
+      type: "string",
+      value: "DAYS",
+      help: "how many days the file lasts; default: 7",
+    },
     mime: {
       type: "string",
       value: "TYPE",
@@ -47,31 +58,50 @@ export const put: Verb = defineVerb({
       type: "boolean",
       help: "succeed although a folder has links, fifos, sockets or devices, left out",
     },
-    link: { type: "boolean", help: "also make a link with which a person can download it" },
+    link: {
+      type: "boolean",
+      help: "also make a link with which a person can download it",
+    },
     "max-downloads": {
       ...SHARING_OPTIONS["max-downloads"],
       help: "how many downloads the link allows; default: any number",
     },
   },
   async run({ positionals: paths, values }, context) {
-    if (paths.length > 1 && values.key !== undefined && !values.key.endsWith("/")) {
+    if (
+      paths.length > 1 && values.key !== undefined && !values.key.endsWith("/")
+    ) {
       throw new UsageError(
         "For several files, --key must be a prefix that ends in /.",
       );
     }
     const { link = false, "max-downloads": downloads } = values;
-    if (downloads !== undefined && !link) throw new UsageError("--max-downloads needs --link.");
+    if (downloads !== undefined && !link) {
+      throw new UsageError("--max-downloads needs --link.");
+    }
     const sharing = link ? sharingOf({ "max-downloads": downloads }) : undefined;
     const ttlDays = values.ttl === undefined ? {} : { ttlDays: daysOf(values.ttl, "--ttl") };
-    const named = await Promise.all(paths.map((path) => nameOf(path, values.key)));
+    const named = await Promise.all(
+      paths.map((path) => nameOf(path, values.key)),
+    );
     // All of them before the first byte is sent: half of the files are of no use to anybody.
-    assertAllNames({ keys: named.map(({ path, key }) => [path, key]), to: values.to });
+    const { to, "to-tag": toTags } = values;
+    assertAllNames({
+      keys: named.map(({ path, key }) => [path, key]),
+      to,
+      toTags,
+    });
     const files = await context.files();
     const leftOut: LeftOut[] = [];
     for (const one of named) {
       await using upload = await prepare(one, context.signal);
       leftOut.push(...upload.leftOut ?? []);
-      await send(files, upload, { ...values, ...ttlDays, sharing }, context);
+      await send(
+        files,
+        upload,
+        { ...values, toTags, ...ttlDays, sharing },
+        context,
+      );
     }
     tellLeftOut(leftOut, values["skip-special"] === true);
   },
@@ -80,9 +110,12 @@ export const put: Verb = defineVerb({
 /** Names what a folder has that an archive has not. Throws unless that is to be so. */
 function tellLeftOut(leftOut: readonly LeftOut[], isAccepted: boolean): void {
   if (leftOut.length === 0) return;
-  const lines = leftOut.map(({ name, kind }) => `\n  ${plain(name)} (${kind})`).join("");
+  const lines = leftOut.map(({ name, kind }) => `\n  ${plain(name)} (${kind})`)
+    .join("");
   if (isAccepted) return note(`Left out:${lines}`);
-  throw new Error(`Sent, but without these. --skip-special accepts that.${lines}`);
+  throw new Error(
+    `Sent, but without these. --skip-special accepts that.${lines}`,
+  );
 }
 
 interface Upload extends AsyncDisposable {
@@ -106,7 +139,10 @@ interface NamedPath {
 }
 
 /** Throws UsageError where standard input has no key, and what the file system throws. */
-async function nameOf(path: string, key: string | undefined): Promise<NamedPath> {
+async function nameOf(
+  path: string,
+  key: string | undefined,
+): Promise<NamedPath> {
   if (path === STANDARD_INPUT) {
     if (key === undefined || key.endsWith("/")) {
       throw new UsageError("Standard input needs a --key.");
@@ -119,10 +155,18 @@ async function nameOf(path: string, key: string | undefined): Promise<NamedPath>
   return { path, key: itsKey, kind: isFolder ? "folder" : "file" };
 }
 
-async function prepare({ path, key, kind }: NamedPath, signal: AbortSignal): Promise<Upload> {
+async function prepare(
+  { path, key, kind }: NamedPath,
+  signal: AbortSignal,
+): Promise<Upload> {
   if (kind === "input") return { key, ...await keepInput(signal) };
   return kind === "folder"
-    ? { key, mime: PACKED_FOLDER, ...await packFolder(path), ...nothingToRemove }
+    ? {
+      key,
+      mime: PACKED_FOLDER,
+      ...await packFolder(path),
+      ...nothingToRemove,
+    }
     : { key, source: { path }, ...nothingToRemove };
 }
 
@@ -134,7 +178,9 @@ async function keepInput(signal: AbortSignal): Promise<Omit<Upload, "key">> {
     const path = join(folder, "input");
     const file = await open(path, "wx", 0o600);
     try {
-      for await (const chunk of addAbortSignal(signal, process.stdin)) await file.appendFile(chunk);
+      for await (const chunk of addAbortSignal(signal, process.stdin)) {
+        await file.appendFile(chunk);
+      }
     } finally {
       await file.close();
     }
@@ -148,8 +194,9 @@ async function keepInput(signal: AbortSignal): Promise<Omit<Upload, "key">> {
 async function send(
   files: AgentFiles,
   { key, source, entries, leftOut, ...its }: Upload,
-  { to = [], mime, ttlDays, sharing }: {
+  { to = [], toTags = [], mime, ttlDays, sharing }: {
     readonly to?: string[] | undefined;
+    readonly toTags?: string[] | undefined;
     readonly mime?: string | undefined;
     readonly ttlDays?: number;
     /** Of a link, where one is to be made. */
@@ -160,6 +207,7 @@ async function send(
   using bar = new ProgressBar(key, output);
   const artifact = await files.put(key, source, {
     to,
+    toTags,
     mime: mime ?? its.mime ?? lookup(key) ?? "application/octet-stream",
     ...(ttlDays !== undefined && { ttlDays }),
     onProgress: bar.show,
@@ -177,7 +225,8 @@ async function send(
     ...(link && { link }),
   };
   await output.value(shown, (done) => {
-    const shared = to.length === 0 ? "" : `  for ${to.map(plain).join(", ")}`;
+    const grantees = [...to, ...toTags];
+    const shared = grantees.length === 0 ? "" : `  for ${grantees.map(plain).join(", ")}`;
     const linked = link === undefined ? "" : `\n${link}`;
     return `${done.artifact_id}  ${plain(done.key)}  ${inBytes(done.size)}${shared}${linked}`;
   });

@@ -3,7 +3,11 @@ import { plain } from "../../terminal/output.ts";
 
 export const rm: Verb = defineVerb({
   summary: "Delete files, and all access to them.",
-  positionals: { usage: "ARTIFACT|KEY…", least: 1, wrong: "Name at least one file." },
+  positionals: {
+    usage: "ARTIFACT|KEY…",
+    least: 1,
+    wrong: "Name at least one file.",
+  },
   example: "agentfiles rm plans/house.txt",
   options: {},
   async run({ positionals: targets }, context) {

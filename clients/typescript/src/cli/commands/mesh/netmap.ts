@@ -63,7 +63,10 @@ export const hosts: Verb = defineVerb({
     for (const host of hosts) {
       // An identifier that is not a host name (RFC 1123) becomes a comment.
       const mark = isHostName(host.name) ? "" : "# ";
-      await context.output.value(host, () => `${mark}${plain(host.address)}\t${plain(host.name)}`);
+      await context.output.value(
+        host,
+        () => `${mark}${plain(host.address)}\t${plain(host.name)}`,
+      );
     }
   },
 });

@@ -47,6 +47,13 @@ export const revoke: Verb = defineVerb({
 function parseRule(args: readonly string[]): MeshRequest<"/acl/put"> {
   const [from_agent = "", to_agent = "", target = ""] = args;
   const [, port, proto = "tcp"] = /^([0-9]{1,5})(?:\/(tcp|udp))?$/.exec(target) ?? [];
-  if (!from_agent || !to_agent || port === undefined) throw new UsageError(RULE.wrong);
-  return { from_agent, to_agent, port: Number(port), proto: proto as "tcp" | "udp" };
+  if (!from_agent || !to_agent || port === undefined) {
+    throw new UsageError(RULE.wrong);
+  }
+  return {
+    from_agent,
+    to_agent,
+    port: Number(port),
+    proto: proto as "tcp" | "udp",
+  };
 }

@@ -17,7 +17,9 @@ export class ChosenGrants {
   }
 
   /** `grants` come in rounds, each the newest first. */
-  async *of(grants: AsyncIterable<InboxEntry>): AsyncGenerator<InboxEntry, void, undefined> {
+  async *of(
+    grants: AsyncIterable<InboxEntry>,
+  ): AsyncGenerator<InboxEntry, void, undefined> {
     for await (const grant of grants) {
       if (!grant.key.startsWith(this.#prefix)) continue;
       const name = JSON.stringify([grant.from_agent, grant.key]);

@@ -14,15 +14,29 @@ export const inbox: Verb = defineVerb({
   summary: "List the files that other agents granted, or download them.",
   example: "agentfiles inbox --follow --download received",
   options: {
-    from: { type: "string", value: "AGENT", help: "only files granted by this agent" },
-    prefix: { type: "string", value: "PREFIX", help: "only files whose names begin with this" },
-    latest: { type: "boolean", help: "of each agent's files of one name, only the newest" },
+    from: {
+      type: "string",
+      value: "AGENT",
+      help: "only files granted by this agent",
+    },
+    prefix: {
+      type: "string",
+      value: "PREFIX",
+      help: "only files whose names begin with this",
+    },
+    latest: {
+      type: "boolean",
+      help: "of each agent's files of one name, only the newest",
+    },
     after: {
       type: "string",
       value: "POSITION",
       help: "only files granted after this position, which an earlier listing tells",
     },
-    follow: { type: "boolean", help: "keep running, and handle each new file as it is granted" },
+    follow: {
+      type: "boolean",
+      help: "keep running, and handle each new file as it is granted",
+    },
     download: {
       type: "string",
       value: "DIR",
@@ -45,15 +59,22 @@ export const inbox: Verb = defineVerb({
       },
       onStartOver: () => {
         chosen.startRound();
-        note("The service was restored. All files that are granted now are listed once more.");
+        note(
+          "The service was restored. All files that are granted now are listed once more.",
+        );
       },
       ...(values.from !== undefined && { fromAgent: values.from }),
       ...(values.after !== undefined && { after: values.after }),
     }));
     try {
       if (values.download === undefined) await list(grants, isEndless, context);
-      else await download(files, grants, { folder: values.download, isEndless, context });
-      const isAsked = values.download === undefined || values.after !== undefined;
+      else {await download(files, grants, {
+          folder: values.download,
+          isEndless,
+          context,
+        });}
+      const isAsked = values.download === undefined ||
+        values.after !== undefined;
       if (position !== undefined && isAsked) tellPosition(position, context);
     } finally {
       // A request that still waits for grants would keep the process alive.
@@ -64,7 +85,9 @@ export const inbox: Verb = defineVerb({
 
 /** What a later call can continue from: on standard error, so that it is not one of the files. */
 function tellPosition(latest: string, { output }: Context): void {
-  note(output.json ? JSON.stringify({ latest }) : `To see only newer files: --after ${latest}`);
+  note(
+    output.json ? JSON.stringify({ latest }) : `To see only newer files: --after ${latest}`,
+  );
 }
 
 async function download(

@@ -73,7 +73,8 @@ export class InboxDownloads {
 
   #fail(grant: InboxEntry, error: unknown): void {
     // The grant was revoked or has ended: not a failure.
-    const isGone = error instanceof AgentError && [404, 410].includes(error.status) &&
+    const isGone = error instanceof AgentError &&
+      [404, 410].includes(error.status) &&
       error.code !== "download_broken" && error.code !== "artifact_lost";
     const mayBeHad = !(error instanceof AgentError) || error.retryable;
     if (!isGone) this.firstFailure ??= error;
@@ -81,7 +82,9 @@ export class InboxDownloads {
     if (error instanceof AgentError && error.retryable) this.#isBrief = true;
     if (this.#told.has(grant.grant_id)) return;
     this.#told.add(grant.grant_id);
-    const message = plain(error instanceof Error ? error.message : String(error));
+    const message = plain(
+      error instanceof Error ? error.message : String(error),
+    );
     const now = mayBeHad ? ` ${this.#whatNow}` : "";
     note(`${plain(`${grant.key} from ${grant.from_agent}`)}: ${message}${now}`);
   }

@@ -4,7 +4,12 @@ import { liveLinks, usesOf } from "./live_links.ts";
 export const links: Verb = defineVerb({
   summary: "List the links that work now, the first to expire first. Their URLs are not shown: " +
     "the service does not keep them.",
-  positionals: { usage: "[ARTIFACT|KEY]", least: 0, most: 1, wrong: "Name one file at most." },
+  positionals: {
+    usage: "[ARTIFACT|KEY]",
+    least: 0,
+    most: 1,
+    wrong: "Name one file at most.",
+  },
   example: "agentfiles links plans/house.txt",
   options: {},
   async run({ positionals: [named] }, context) {

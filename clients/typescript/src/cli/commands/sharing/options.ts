@@ -1,5 +1,5 @@
 /** The options of `share`, `link` and `put --link`. */
-import type { ShareOptions } from "../../../agent_files.ts";
+import type { Grantee, ShareOptions } from "../../../transfer/sharing.ts";
 import type { Positionals } from "../../command/command.ts";
 import { UsageError } from "../../command/usage_error.ts";
 
@@ -7,10 +7,32 @@ const DAY_MILLISECONDS = 86_400_000;
 
 /** The positional arguments of `share` and `unshare`. */
 export const FILE_AND_AGENTS: Positionals = {
-  usage: "ARTIFACT|KEY AGENT…",
-  least: 2,
-  wrong: "Name the file and at least one agent.",
+  usage: "ARTIFACT|KEY [AGENT…]",
+  least: 1,
+  wrong: "Name the file.",
 };
+
+/** An agent may be called `tag:builder`, too: so a tag is never a positional argument. */
+export const TO_TAG_OPTION = {
+  type: "string",
+  multiple: true,
+  value: "TAG",
+  help: "a tag, such as tag:builder, whose agents get access; can be repeated",
+} as const;
+
+/** The agents and tags that a command names. Throws UsageError where there are none. */
+export function granteesOf(
+  agents: readonly string[],
+  tags: readonly string[] = [],
+): { readonly name: string; readonly grantee: Grantee }[] {
+  if (agents.length + tags.length === 0) {
+    throw new UsageError("Name at least one agent, or a tag with --to-tag.");
+  }
+  return [
+    ...agents.map((name) => ({ name, grantee: name })),
+    ...tags.map((tag) => ({ name: tag, grantee: { tag } })),
+  ];
+}
 
 export const SHARING_OPTIONS = {
   ttl: {
@@ -51,7 +73,9 @@ export function sharingOf(values: {
 
 /** A whole number of days from 1. Throws UsageError. */
 export function daysOf(text: string, option: string): number {
-  if (!/^[1-9][0-9]{0,4}$/.test(text)) throw new UsageError(`${option} takes a number of days.`);
+  if (!/^[1-9][0-9]{0,4}$/.test(text)) {
+    throw new UsageError(`${option} takes a number of days.`);
+  }
   return Number(text);
 }
 

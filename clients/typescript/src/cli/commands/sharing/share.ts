@@ -1,13 +1,21 @@
-import { assertAgents } from "../../../transfer/names.ts";
+import { assertGrantees } from "../../../transfer/names.ts";
 import { defineVerb, type Verb } from "../../verb.ts";
-import { FILE_AND_AGENTS, SHARING_OPTIONS, sharingOf } from "./options.ts";
+import {
+  FILE_AND_AGENTS,
+  granteesOf,
+  SHARING_OPTIONS,
+  sharingOf,
+  TO_TAG_OPTION,
+} from "./options.ts";
 import { plain } from "../../terminal/output.ts";
 
 export const share: Verb = defineVerb({
   summary: "Give agents access to a file.",
   positionals: FILE_AND_AGENTS,
-  example: "agentfiles share plans/house.txt builder --ttl 2",
+  example: "agentfiles share plans/house.txt builder --ttl 2\n" +
+    "agentfiles share plans/house.txt --to-tag tag:builder",
   options: {
+    "to-tag": TO_TAG_OPTION,
     ...SHARING_OPTIONS,
     "show-token": {
       type: "boolean",
@@ -16,15 +24,15 @@ export const share: Verb = defineVerb({
   },
   async run({ positionals: [target, ...agents], values }, context) {
     const sharing = sharingOf(values);
-    assertAgents(agents);
+    const grantees = granteesOf(agents, values["to-tag"]);
+    assertGrantees({ to: agents, toTags: values["to-tag"] });
     const files = await context.files();
-    for (const agent of agents) {
-      const { token, ...grant } = await files.share(target!, agent, sharing);
+    for (const { name, grantee } of grantees) {
+      const { token, ...grant } = await files.share(target!, grantee, sharing);
       const shown = values["show-token"] ? { ...grant, token } : grant;
       await context.output.value(
         shown,
-        ({ grant_id, to_agent }) =>
-          `${grant_id}  ${plain(to_agent ?? "")}${values["show-token"] ? `  ${token}` : ""}`,
+        ({ grant_id }) => `${grant_id}  ${plain(name)}${values["show-token"] ? `  ${token}` : ""}`,
       );
     }
   },

@@ -8,12 +8,19 @@ import { liveLinks } from "./live_links.ts";
 
 export const unlink: Verb = defineVerb({
   summary: "End a link, by the id that `agentfiles links` shows, or by its file.",
-  positionals: { usage: "LINK|ARTIFACT|KEY", least: 1, most: 1, wrong: "Name one link or file." },
+  positionals: {
+    usage: "LINK|ARTIFACT|KEY",
+    least: 1,
+    most: 1,
+    wrong: "Name one link or file.",
+  },
   example: "agentfiles unlink plans/house.txt --all",
   options: { all: { type: "boolean", help: "end every link of the file" } },
   async run({ positionals: [named], values }, context) {
     if (/^(?:https?:|g_[A-Za-z0-9_-]{43}$)/.test(named!)) {
-      throw new UsageError("Name the link by its id or its file: `agentfiles links` shows both.");
+      throw new UsageError(
+        "Name the link by its id or its file: `agentfiles links` shows both.",
+      );
     }
     const files = await context.files();
     const found: GivenGrant[] = [];

@@ -1,26 +1,36 @@
 import * as z from "zod";
-import type { ShareOptions } from "../../../agent_files.ts";
-import { assertAgents } from "../../../transfer/names.ts";
+import type { ShareOptions } from "../../../transfer/sharing.ts";
+import { assertGrantees } from "../../../transfer/names.ts";
 import { agents, artifactFields, artifactOf, waitSeconds } from "../fields.ts";
 import { defineTool, type Tool } from "../tool.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 
 const after = z.string().optional()
-  .meta({ description: "The `latest` of an earlier answer: return only what is newer." });
+  .meta({
+    description: "The `latest` of an earlier answer: return only what is newer.",
+  });
 
 const accessFields = {
   days: z.number().int().min(1).max(36_500).optional()
-    .meta({ description: "How many days the access lasts. Default: as long as the file." }),
+    .meta({
+      description: "How many days the access lasts. Default: as long as the file.",
+    }),
   max_downloads: z.number().int().min(1).max(1000).optional()
-    .meta({ description: "How many downloads are allowed. Default: any number." }),
+    .meta({
+      description: "How many downloads are allowed. Default: any number.",
+    }),
 };
 
 function accessOf(
-  { days, max_downloads }: { days?: number | undefined; max_downloads?: number | undefined },
+  { days, max_downloads }: {
+    days?: number | undefined;
+    max_downloads?: number | undefined;
+  },
 ): ShareOptions {
   return {
-    ...(days !== undefined && { expiresAt: new Date(Date.now() + days * DAY_MILLISECONDS) }),
+    ...(days !== undefined &&
+      { expiresAt: new Date(Date.now() + days * DAY_MILLISECONDS) }),
     ...(max_downloads !== undefined && { maxDownloads: max_downloads }),
   };
 }
@@ -33,15 +43,22 @@ export const FILE_TOOLS: readonly Tool[] = [
       "answers as soon as there is one. To wait for the next one, give `after`.",
     effect: "reads",
     input: z.object({
-      from_agent: z.string().optional().meta({ description: "Only files granted by this agent." }),
+      from_agent: z.string().optional().meta({
+        description: "Only files granted by this agent.",
+      }),
       after,
       limit: z.number().int().optional(),
       wait_seconds: waitSeconds,
     }),
     async call(given, { files, signal }) {
-      const { grants, latest, next_cursor } = await files.inboxPage(defined(given), { signal });
+      const { grants, latest, next_cursor } = await files.inboxPage(
+        defined(given),
+        { signal },
+      );
       return {
-        grants: grants.map(({ artifact_id, from_agent, key, mime, size, expires_at }) => ({
+        grants: grants.map((
+          { artifact_id, from_agent, key, mime, size, expires_at },
+        ) => ({
           artifact_id,
           from_agent,
           key,
@@ -89,10 +106,13 @@ export const FILE_TOOLS: readonly Tool[] = [
     }),
     async call({ to, show_tokens, ...given }, { files, signal }) {
       const access = accessOf(given);
-      assertAgents(to);
+      assertGrantees({ to });
       const grants: object[] = [];
       for (const agent of to) {
-        const granted = await files.share(artifactOf(given), agent, { ...access, signal });
+        const granted = await files.share(artifactOf(given), agent, {
+          ...access,
+          signal,
+        });
         const { token, ...shown } = granted;
         grants.push(show_tokens ? { ...shown, token } : shown);
       }
@@ -107,7 +127,10 @@ export const FILE_TOOLS: readonly Tool[] = [
     effect: "adds",
     input: z.object({ ...artifactFields, ...accessFields }),
     async call(given, { files, signal }) {
-      const made = await files.link(artifactOf(given), { ...accessOf(given), signal });
+      const made = await files.link(artifactOf(given), {
+        ...accessOf(given),
+        signal,
+      });
       const { url, grant_id, expires_at } = made;
       return { url, grant_id, expires_at };
     },
@@ -131,7 +154,9 @@ export const FILE_TOOLS: readonly Tool[] = [
     effect: "replaces",
     input: z.object(artifactFields),
     async call(named, { files, signal }) {
-      const { artifact_id, state } = await files.remove(artifactOf(named), { signal });
+      const { artifact_id, state } = await files.remove(artifactOf(named), {
+        signal,
+      });
       return { artifact_id, state };
     },
   }),
@@ -154,7 +179,11 @@ export const FILE_TOOLS: readonly Tool[] = [
     name: "events",
     description: "What happened to your files, and what you did.",
     effect: "reads",
-    input: z.object({ after, limit: z.number().int().optional(), wait_seconds: waitSeconds }),
+    input: z.object({
+      after,
+      limit: z.number().int().optional(),
+      wait_seconds: waitSeconds,
+    }),
     call: (given, { files, signal }) => files.eventsPage(defined(given), { signal }),
   }),
   defineTool({
@@ -166,7 +195,9 @@ export const FILE_TOOLS: readonly Tool[] = [
   }),
 ];
 
-type Defined<Given> = { [Field in keyof Given]: Exclude<Given[Field], undefined> };
+type Defined<Given> = {
+  [Field in keyof Given]: Exclude<Given[Field], undefined>;
+};
 
 /** Without the fields that were left out. */
 function defined<Given extends object>(given: Given): Defined<Given> {

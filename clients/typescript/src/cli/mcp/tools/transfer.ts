@@ -26,7 +26,9 @@ export const putFile: Tool = defineTool({
       description: "Default: the file's name; of a folder, with .tar.",
     }),
     to: agents.optional().meta({ description: "Agents that get access." }),
-    mime: z.string().optional().meta({ description: "Default: by the file extension." }),
+    mime: z.string().optional().meta({
+      description: "Default: by the file extension.",
+    }),
     ttl_days: z.number().int().optional().meta({ description: "Default: 7." }),
   }),
   async call({ path, key, to = [], mime, ttl_days }, call) {
@@ -40,7 +42,12 @@ export const putFile: Tool = defineTool({
     const folder = await call.root.findFolder(path);
     const put = folder === null
       ? await putOneFile(path, key ?? basename(path), options, call)
-      : await putWholeFolder(folder, key ?? `${basename(folder)}.tar`, options, call);
+      : await putWholeFolder(
+        folder,
+        key ?? `${basename(folder)}.tar`,
+        options,
+        call,
+      );
     const { artifact_id, size, sha256, expires_at } = put;
     return {
       artifact_id,
@@ -95,7 +102,9 @@ export const getFile: Tool = defineTool({
     overwrite: z.boolean().default(false)
       .meta({ description: "Replace an existing file; never a folder." }),
     extract: z.boolean().optional()
-      .meta({ description: "Whether a tar becomes a folder. Default: if a folder was sent." }),
+      .meta({
+        description: "Whether a tar becomes a folder. Default: if a folder was sent.",
+      }),
   }),
   async call({ path, overwrite, extract, ...named }, call) {
     const { files, root, signal, onProgress } = call;
@@ -103,9 +112,11 @@ export const getFile: Tool = defineTool({
     if (!overwrite && await isThere(target.path)) throw taken(path);
     const got = await files.get(artifactOf(named), { onProgress, signal });
     if (extract ?? isPackedFolder(got.artifact)) {
-      const { artifact, entries } = await extractFolder(got, target.path).catch((error) => {
-        throw error.code === "target_exists" ? takenByFolder(path) : error;
-      });
+      const { artifact, entries } = await extractFolder(got, target.path).catch(
+        (error) => {
+          throw error.code === "target_exists" ? takenByFolder(path) : error;
+        },
+      );
       return { path: target.name, entries, ...artifact };
     }
     try {
@@ -142,7 +153,9 @@ function isThere(path: string): Promise<boolean> {
 }
 
 function taken(path: string): UsageError {
-  return new UsageError(`${path} already exists. Choose another path, or set overwrite.`);
+  return new UsageError(
+    `${path} already exists. Choose another path, or set overwrite.`,
+  );
 }
 
 function takenByFolder(path: string): UsageError {

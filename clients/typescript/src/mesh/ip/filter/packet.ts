@@ -36,9 +36,16 @@ export function parsePacket(bytes: Uint8Array): Packet | null {
 
 function parseIpv4(bytes: Uint8Array): Packet | null {
   // 20 bytes of header, no options; the length is the packet's own; no fragment, nor a part of one.
-  if (bytes[0] !== 0x45 || bytes.length < 20 || word(bytes, 2) !== bytes.length) return null;
-  if ((word(bytes, 6) & 0xbfff) !== 0 || sum(bytes, 0, 20) !== 0xffff) return null;
-  const addresses = { source: hex(bytes, 12, 16), destination: hex(bytes, 16, 20) };
+  if (
+    bytes[0] !== 0x45 || bytes.length < 20 || word(bytes, 2) !== bytes.length
+  ) return null;
+  if ((word(bytes, 6) & 0xbfff) !== 0 || sum(bytes, 0, 20) !== 0xffff) {
+    return null;
+  }
+  const addresses = {
+    source: hex(bytes, 12, 16),
+    destination: hex(bytes, 16, 20),
+  };
   const content = { bytes, at: 20, addresses, protocol: bytes[9]! };
   if (content.protocol === TCP) return parseTcp(content, sum(bytes, 12, 20));
   return content.protocol === ICMP ? parseIcmp(content) : null;
@@ -46,7 +53,10 @@ function parseIpv4(bytes: Uint8Array): Packet | null {
 
 function parseIpv6(bytes: Uint8Array): Packet | null {
   if (bytes.length < 40 || word(bytes, 4) !== bytes.length - 40) return null;
-  const addresses = { source: hex(bytes, 8, 24), destination: hex(bytes, 24, 40) };
+  const addresses = {
+    source: hex(bytes, 8, 24),
+    destination: hex(bytes, 24, 40),
+  };
   const content = { bytes, at: 40, addresses, protocol: bytes[6]! };
   const pseudoHeader = sum(bytes, 8, 40);
   if (content.protocol === TCP) return parseTcp(content, pseudoHeader);
@@ -61,12 +71,17 @@ interface Content {
   readonly protocol: number;
 }
 
-function parseTcp({ bytes, at, addresses }: Content, addressSum: number): TcpPacket | null {
+function parseTcp(
+  { bytes, at, addresses }: Content,
+  addressSum: number,
+): TcpPacket | null {
   const length = bytes.length - at;
   if (length < 20) return null;
   const headerLength = (bytes[at + 12]! >> 4) * 4;
   if (headerLength < 20 || headerLength > length) return null;
-  if (fold(addressSum + TCP + length + sum(bytes, at, bytes.length)) !== 0xffff) return null;
+  if (
+    fold(addressSum + TCP + length + sum(bytes, at, bytes.length)) !== 0xffff
+  ) return null;
   const flags = bytes[at + 13]!;
   const [sourcePort, destinationPort] = [word(bytes, at), word(bytes, at + 2)];
   if (sourcePort === 0 || destinationPort === 0 || !isSane(flags)) return null;
@@ -109,11 +124,16 @@ function parseIcmp({ bytes, at, addresses }: Content): IcmpPacket | null {
   return sum(bytes, at, bytes.length) === 0xffff ? { ...addresses, kind } : null;
 }
 
-function parseIcmp6({ bytes, at, addresses }: Content, addressSum: number): IcmpPacket | null {
+function parseIcmp6(
+  { bytes, at, addresses }: Content,
+  addressSum: number,
+): IcmpPacket | null {
   const kind = ICMP6_KINDS.get(bytes[at] ?? -1);
   const length = bytes.length - at;
   if (kind === undefined || length < 8) return null;
-  const whole = fold(addressSum + ICMP6 + length + sum(bytes, at, bytes.length));
+  const whole = fold(
+    addressSum + ICMP6 + length + sum(bytes, at, bytes.length),
+  );
   return whole === 0xffff ? { ...addresses, kind } : null;
 }
 
@@ -121,16 +141,24 @@ function word(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 8) | bytes[at + 1]!;
 }
 
-export function hex(bytes: Uint8Array, from = 0, to: number = bytes.length): string {
+export function hex(
+  bytes: Uint8Array,
+  from = 0,
+  to: number = bytes.length,
+): string {
   let text = "";
-  for (let at = from; at < to; at++) text += (bytes[at]! + 256).toString(16).slice(1);
+  for (let at = from; at < to; at++) {
+    text += (bytes[at]! + 256).toString(16).slice(1);
+  }
   return text;
 }
 
 /** The internet checksum's sum (RFC 1071), not complemented. An odd last byte is padded. */
 export function sum(bytes: Uint8Array, from: number, to: number): number {
   let total = 0;
-  for (let at = from; at + 1 < to; at += 2) total += (bytes[at]! << 8) | bytes[at + 1]!;
+  for (let at = from; at + 1 < to; at += 2) {
+    total += (bytes[at]! << 8) | bytes[at + 1]!;
+  }
   if ((to - from) % 2 === 1) total += bytes[to - 1]! << 8;
   return fold(total);
 }

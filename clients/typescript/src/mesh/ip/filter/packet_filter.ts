@@ -61,12 +61,17 @@ export class PacketFilter {
     this.#own = new Set(addresses.map(keyOf));
     this.#peers = new Map(
       peers.flatMap(({ addresses, inbound, outbound }) => {
-        const ports = { inbound: new Set(inbound), outbound: new Set(outbound) };
+        const ports = {
+          inbound: new Set(inbound),
+          outbound: new Set(outbound),
+        };
         return addresses.map((address) => [keyOf(address), ports] as const);
       }),
     );
     for (const [key, { remote, remotePort }] of this.#flows) {
-      if (this.#peers.get(remote)?.outbound.has(remotePort) !== true) this.#flows.delete(key);
+      if (this.#peers.get(remote)?.outbound.has(remotePort) !== true) {
+        this.#flows.delete(key);
+      }
     }
   }
 
@@ -83,7 +88,11 @@ export class PacketFilter {
   #isAnswer(packet: TcpPacket): boolean {
     // A SYN alone asks for a connection: it answers nothing.
     if (packet.isSyn && !packet.isAck) return false;
-    const key = keyOfFlow(packet.source, packet.sourcePort, packet.destinationPort);
+    const key = keyOfFlow(
+      packet.source,
+      packet.sourcePort,
+      packet.destinationPort,
+    );
     const flow = this.#flows.get(key);
     if (flow === undefined || this.#now() - flow.at > IDLE_MS) return false;
     this.#remember(key, flow);
@@ -100,7 +109,9 @@ export class PacketFilter {
     const key = keyOfFlow(remote, remotePort, packet.sourcePort);
     const begins = packet.isSyn && !packet.isAck;
     if (begins && !peer.outbound.has(remotePort)) return false;
-    if (begins || this.#flows.has(key)) this.#remember(key, { remote, remotePort });
+    if (begins || this.#flows.has(key)) {
+      this.#remember(key, { remote, remotePort });
+    }
     return true;
   }
 
@@ -121,7 +132,11 @@ export class PacketFilter {
   }
 }
 
-function keyOfFlow(remote: string, remotePort: number, localPort: number): string {
+function keyOfFlow(
+  remote: string,
+  remotePort: number,
+  localPort: number,
+): string {
   return `${remote} ${remotePort} ${localPort}`;
 }
 
