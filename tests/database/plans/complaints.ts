@@ -18,6 +18,9 @@ const BOUNDED = new Set([
   "artifacts.walks",
   "mesh.censuses",
   "mesh.counters",
+  "mesh.policies",
+  // At most 10,000, which the operator writes.
+  "mesh.policy_lines",
   "mesh.settings",
 ]);
 

@@ -19,6 +19,16 @@ const A_FEW_EACH = { rows: 3_000, pages: 5_000 };
 /** What a page of events may walk, and a second look at each. */
 const ONE_WALK = { rows: 6_000, pages: 9_000 };
 
+const POLICY = {
+  source: "",
+  rules: [{
+    from: ["tag:planner", PEER],
+    to: [HUB.agentId, OWNER],
+    ports: [443, 80],
+    proto: "tcp",
+  }],
+};
+
 export const OPERATOR_CALLS: readonly PlannedCall[] = [
   call("list_agents", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
   call("list_agents", { ...PAGE, tag: "tag:fleet-1" }, {
@@ -96,6 +106,9 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 800, pages: 1_500 },
   }),
   call("check_mesh", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
+  call("plan_policy", { policy: POLICY }, { bounds: { rows: 2_000, pages: 4_000 } }),
+  call("apply_policy", { policy: POLICY, expect: "" }, { refused: true, bounds: A_FEW_EACH }),
+  call("read_policy", {}),
   call("list_all_grants", PAGE, { bounds: { rows: 1_000, pages: 2_000 } }),
   call("list_all_grants", { ...PAGE, to_agent: GRANTEE }, {
     circumstances: "to an agent beside those that ended",
