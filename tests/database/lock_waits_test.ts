@@ -179,6 +179,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     order by proname collate "C"`;
   assert.deepEqual(rows.map(({ name }) => name), [
     "after_restore",
+    "apply_policy",
     "count_surplus_uploads",
     "create_agent_key",
     "create_agent_keys",

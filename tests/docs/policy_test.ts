@@ -20,8 +20,7 @@ Deno.test("docs/policy.md → its file passes its tests, is planned, applied, an
   const source = await documentedBlock("docs/policy.md, A policy for the mesh, 1");
   await using terminal = await Terminal.open();
   await writeFile(join(terminal.home, "policy.jsonc"), source);
-  const paste = async (block: string) =>
-    await terminal.paste(filledIn(await documentedBlock(block)));
+  const paste = (block: string) => terminal.paste(filledIn(block));
   try {
     const planned = await paste(await documentedBlock("docs/policy.md, A policy for the mesh, 2"));
     assert.match(planned, /^1 rules\. 2 tests passed\.$/m);
