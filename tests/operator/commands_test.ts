@@ -166,7 +166,7 @@ meshTest(
     ]);
     assert.equal(
       await printed("mesh", "--rules", "--agent", bob.id),
-      [alice.id, bob.id, "tcp", "443", "active"].join("\t"),
+      [alice.id, bob.id, "tcp", "443", "active", "agents"].join("\t"),
     );
     assert.match(await printed("agent_show", alice.id), /^peer +offline, last seen never$/m);
   },

@@ -18,8 +18,8 @@ const BOUNDED = new Set([
   "artifacts.walks",
   "mesh.censuses",
   "mesh.counters",
-  // One policy, which the operator writes, and its lines.
   "mesh.policies",
+  // At most 10,000, which the operator writes.
   "mesh.policy_lines",
   "mesh.settings",
 ]);

@@ -33,7 +33,8 @@ export const MESH_CALLS: readonly PlannedCall[] = [
     circumstances: "that waits",
   }),
   call("read_heartbeat", MESH),
-  call("register_peer", { ...MESH, ...registeredPeer }, { bounds: { rows: 200, pages: 300 } }),
+  // It looks twice who its neighbours are: before its locks and after.
+  call("register_peer", { ...MESH, ...registeredPeer }, { bounds: { rows: 200, pages: 400 } }),
   call("register_peer", { caller: as(OWNER), agent_id: OWNER, ...registeredPeer }, {
     circumstances: "of a new peer",
   }),

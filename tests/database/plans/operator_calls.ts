@@ -7,10 +7,8 @@ import {
   OWNER,
   POPULAR,
   RENAMER,
-  TAGGED,
-  TAGS,
 } from "../../bench/fill/cast.ts";
-import { call, HUB, PEER, type PlannedCall, STRANGER } from "./planned_call.ts";
+import { call, HUB, PEER, type PlannedCall } from "./planned_call.ts";
 
 const PAGE = { max_entries: 100 };
 /** A position behind all events. */
@@ -23,13 +21,15 @@ const ONE_WALK = { rows: 6_000, pages: 9_000 };
 
 const POLICY = {
   source: "",
-  rules: [{ from: [PEER], to: [STRANGER], ports: [443], proto: "tcp" }],
+  rules: [{
+    from: ["tag:planner", PEER],
+    to: [HUB.agentId, OWNER],
+    ports: [443, 80],
+    proto: "tcp",
+  }],
 };
 
 export const OPERATOR_CALLS: readonly PlannedCall[] = [
-  call("plan_policy", { policy: POLICY }),
-  call("apply_policy", { policy: POLICY, expect: "another" }, { refused: true }),
-  call("read_policy", {}),
   call("list_agents", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
   call("list_agents", { ...PAGE, tag: "tag:fleet-1" }, {
     circumstances: "with a tag",
@@ -106,17 +106,12 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 800, pages: 1_500 },
   }),
   call("check_mesh", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
+  call("plan_policy", { policy: POLICY }, { bounds: { rows: 2_000, pages: 4_000 } }),
+  call("apply_policy", { policy: POLICY, expect: "" }, { refused: true, bounds: A_FEW_EACH }),
+  call("read_policy", {}),
   call("list_all_grants", PAGE, { bounds: { rows: 1_000, pages: 2_000 } }),
   call("list_all_grants", { ...PAGE, to_agent: GRANTEE }, {
     circumstances: "to an agent beside those that ended",
-  }),
-  call("list_all_grants", { ...PAGE, to_tag: TAGS[0] }, {
-    circumstances: "to a tag beside grants that ended",
-    bounds: { rows: 1_000, pages: 2_000 },
-  }),
-  call("list_all_grants", { ...PAGE, to_agent: TAGGED, by_tags: true }, {
-    circumstances: "to an agent with 32 tags",
-    bounds: { rows: 2_500, pages: 5_000 },
   }),
   call("list_all_grants", { ...PAGE, from_agent: HOARDER }, {
     circumstances: "of an agent beside those that ended",

@@ -46,13 +46,14 @@ as $$
     union
     select l.to_name from mesh.policy_lines l
   ), looked_at as (
-    select t.agent_id::text as agent_id, t.tag::text as tag
+    select a.agent_id, n.name as tag
     from names n
-    join agents.agent_tags t on t.tag = n.name
+    cross join lateral mesh.agents_named(n.name) a
+    where starts_with(n.name, 'tag:')
     union
-    select t.agent_id::text, t.tag::text
+    select a.agent_id, t.tag
     from jsonb_array_elements_text(coalesce(fingerprint_of.policy -> 'agents', '[]')) as a (agent_id)
-    join agents.agent_tags t on t.agent_id = a.agent_id
+    cross join lateral unnest(agents.tags_of(a.agent_id)) as t (tag)
   )
   select encode(
     sha256(convert_to(
