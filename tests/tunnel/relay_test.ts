@@ -105,18 +105,16 @@ relayTest(
     using udp = await openSocket();
     const ca = coturn.certificate;
     const host = "127.0.0.1";
-    const streamTo =
-      (port: number, isTls: boolean, through: URL | null): Open =>
-      (onMessage) =>
-        openTurnStream({
-          host,
-          port,
-          isTls,
-          ca,
-          proxy: through,
-          onMessage,
-          onClose: () => {},
-        });
+    const streamTo = (port: number, isTls: boolean, through: URL | null): Open => (onMessage) =>
+      openTurnStream({
+        host,
+        port,
+        isTls,
+        ca,
+        proxy: through,
+        onMessage,
+        onClose: () => {},
+      });
     await exchange(coturn, (onMessage) => {
       udp.redirect(onMessage);
       return Promise.resolve(

@@ -76,9 +76,8 @@ for (const runtime of ["deno", "node"] as const) {
         const presharedKey = await newPresharedKey();
         await kernel.setPeer(sandbox, { presharedKey });
         await sandbox.setPeers(kernel.asPeer({ presharedKey }));
-        const before =
-          (await sandbox.state()).counts.received[`2 ${kernel.host.address}`] ??
-            0;
+        const before = (await sandbox.state()).counts.received[`2 ${kernel.host.address}`] ??
+          0;
         // The session is old now, on this side.
         await sandbox.tell({ do: "jump", milliseconds: 121_000 });
         let handshakes = before;

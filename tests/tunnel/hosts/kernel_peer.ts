@@ -50,9 +50,7 @@ export class KernelPeer {
     { presharedKey = null }: { readonly presharedKey?: string | null } = {},
   ): Promise<void> {
     // wg takes an empty file for no PSK.
-    const file = presharedKey === null
-      ? "/dev/null"
-      : await this.#file("psk", presharedKey);
+    const file = presharedKey === null ? "/dev/null" : await this.#file("psk", presharedKey);
     const options = ["preshared-key", file, "allowed-ips", `${inner}/32`];
     await this.set("peer", keys.publicKey, ...options);
   }

@@ -9,16 +9,9 @@ import {
   type UdpSocket,
 } from "../../../clients/typescript/src/mesh/wireguard/sockets/udp_socket.ts";
 import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
-import {
-  type Endpoint,
-  Tunnel,
-} from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import { type Endpoint, Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
 import { parseKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
-import {
-  echoReply,
-  echoRequest,
-  replySequence,
-} from "../../unit/tunnel/packets.ts";
+import { echoReply, echoRequest, replySequence } from "../../unit/tunnel/packets.ts";
 import type { Command, Counts } from "./commands.ts";
 
 const [privateKey = "", inner = ""] = process.argv.slice(2);

@@ -64,9 +64,7 @@ export class SandboxPeer implements AsyncDisposable {
   ): Promise<SandboxPeer> {
     const ownKeys = keys ?? await newKeyPair();
     const program = await bundledProgram();
-    const command = runtime === "deno"
-      ? await denoCommand(program)
-      : ["node", program];
+    const command = runtime === "deno" ? await denoCommand(program) : ["node", program];
     const peer = new SandboxPeer(host, inner, ownKeys, [
       ...command,
       ownKeys.privateKey,

@@ -8,9 +8,7 @@ export class ConnectProxy implements AsyncDisposable {
 
   static async start(): Promise<ConnectProxy> {
     const proxy = new ConnectProxy();
-    await new Promise<void>((resolve) =>
-      proxy.#server.listen(0, "127.0.0.1", resolve)
-    );
+    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }
 
@@ -28,8 +26,7 @@ export class ConnectProxy implements AsyncDisposable {
     this.#sockets.add(socket);
     socket.on("error", () => {});
     socket.once("data", (head) => {
-      const [, target] =
-        /^CONNECT (\S+) HTTP\/1\.1\r\n/.exec(head.toString()) ?? [];
+      const [, target] = /^CONNECT (\S+) HTTP\/1\.1\r\n/.exec(head.toString()) ?? [];
       const expected = `Basic ${btoa("agent:pass word")}`;
       if (
         !target ||

@@ -71,8 +71,7 @@ export class Tunnel {
   #isClosed = false;
 
   constructor(
-    { privateKey, surroundings, send, onPacket, mayMove = () => true }:
-      TunnelOptions,
+    { privateKey, surroundings, send, onPacket, mayMove = () => true }: TunnelOptions,
   ) {
     this.#own = new Keypair(privateKey);
     this.#surroundings = surroundings;

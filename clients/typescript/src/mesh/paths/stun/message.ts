@@ -53,9 +53,7 @@ export function writeStun(
   { method, kind, transaction, attributes }: StunMessage,
   key: Uint8Array | null = null,
 ): Uint8Array {
-  const parts = [...attributes].map(([type, value]) =>
-    writeAttribute(type, value)
-  );
+  const parts = [...attributes].map(([type, value]) => writeAttribute(type, value));
   const body = parts.reduce((sum, { length }) => sum + length, 0);
   const length = body + (key === null ? 0 : INTEGRITY_BYTES);
   const message = new Uint8Array(HEADER_BYTES + length);
@@ -110,9 +108,7 @@ export function parseStun(bytes: Uint8Array): StunMessage | null {
 /** The code of an error response, 300 to 699; 0 if it has none. */
 export function errorCodeOf({ attributes }: StunMessage): number {
   const value = attributes.get(ATTRIBUTE.errorCode);
-  return value === undefined || value.length < 4
-    ? 0
-    : (value[2]! & 7) * 100 + value[3]!;
+  return value === undefined || value.length < 4 ? 0 : (value[2]! & 7) * 100 + value[3]!;
 }
 
 export function padded(length: number): number {

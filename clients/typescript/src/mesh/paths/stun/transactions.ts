@@ -1,11 +1,5 @@
 import type { Surroundings } from "../../wireguard/surroundings.ts";
-import {
-  type Attributes,
-  CLASS,
-  hexOf,
-  type StunMessage,
-  writeStun,
-} from "./message.ts";
+import { type Attributes, CLASS, hexOf, type StunMessage, writeStun } from "./message.ts";
 
 /** RFC 8489, 6.2.1: the first wait, doubled each time, and how often a request is sent. */
 const FIRST_WAIT = 500;

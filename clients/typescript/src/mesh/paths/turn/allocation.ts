@@ -242,9 +242,7 @@ export class Allocation implements DatagramSocket {
 
 function succeeded(answer: StunMessage | null, what: string): StunMessage {
   if (answer?.kind === CLASS.success) return answer;
-  const why = answer === null
-    ? "does not answer"
-    : `answers ${errorCodeOf(answer)}`;
+  const why = answer === null ? "does not answer" : `answers ${errorCodeOf(answer)}`;
   throw new Error(`The TURN server ${why} to a request for ${what}.`);
 }
 

@@ -1,11 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Surroundings } from "../../wireguard/surroundings.ts";
-import {
-  ATTRIBUTE,
-  CLASS,
-  errorCodeOf,
-  type StunMessage,
-} from "../stun/message.ts";
+import { ATTRIBUTE, CLASS, errorCodeOf, type StunMessage } from "../stun/message.ts";
 import { Transactions } from "../stun/transactions.ts";
 import type { TurnTransport } from "./transport.ts";
 

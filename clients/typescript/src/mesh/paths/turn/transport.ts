@@ -97,9 +97,7 @@ async function throughProxy(proxy: URL, target: string): Promise<Socket> {
       "secureConnect",
     )
     : await whenConnected(connectTcp(address), "connect");
-  const user = `${decodeURIComponent(proxy.username)}:${
-    decodeURIComponent(proxy.password)
-  }`;
+  const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
   const authorization = proxy.username
     ? `Proxy-Authorization: Basic ${Buffer.from(user).toString("base64")}\r\n`
     : "";

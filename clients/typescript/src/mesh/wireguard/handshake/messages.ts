@@ -46,8 +46,7 @@ export function parseMessage(datagram: Uint8Array): Message | null {
   if (datagram.length < 4 || datagram[1] || datagram[2] || datagram[3]) {
     return null;
   }
-  const part = (from: number, length: number) =>
-    datagram.subarray(from, from + length);
+  const part = (from: number, length: number) => datagram.subarray(from, from + length);
   switch (datagram[0]) {
     case TYPE.data:
       return parseData(datagram);

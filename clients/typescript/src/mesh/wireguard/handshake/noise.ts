@@ -94,9 +94,7 @@ export class NoiseState {
     const input = new Uint8Array();
     const [first, second] = deriveKeys(this.#chainingKey, { input, count: 2 });
     this.destroy();
-    return isInitiator
-      ? { send: first, receive: second }
-      : { send: second, receive: first };
+    return isInitiator ? { send: first, receive: second } : { send: second, receive: first };
   }
 
   destroy(): void {

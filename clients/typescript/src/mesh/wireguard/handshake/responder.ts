@@ -27,9 +27,7 @@ export class ReceivedInitiation {
     state.mixKey(secret);
     secret.fill(0);
     const sender = state.decrypt(message.encryptedStatic);
-    return sender === null
-      ? null
-      : new ReceivedInitiation(sender, state, message);
+    return sender === null ? null : new ReceivedInitiation(sender, state, message);
   }
 
   /** Proves that the sender holds its private key. Null if it does not. */

@@ -39,9 +39,7 @@ export class Deadlines {
 
   /** Takes out what is due. */
   takeDue(now: number): Duty[] {
-    const due = [...this.#times].flatMap(([duty, at]) =>
-      at <= now ? [duty] : []
-    );
+    const due = [...this.#times].flatMap(([duty, at]) => at <= now ? [duty] : []);
     for (const duty of due) this.#times.delete(duty);
     return due;
   }

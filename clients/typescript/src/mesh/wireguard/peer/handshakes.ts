@@ -1,11 +1,7 @@
 import { CookieJar } from "../handshake/cookies.ts";
 import { type Pair, PendingHandshake } from "../handshake/initiator.ts";
 import { FASTEST_INITIATIONS, REKEY_TIMEOUT } from "../handshake/limits.ts";
-import type {
-  CookieReply,
-  Initiation,
-  Response,
-} from "../handshake/messages.ts";
+import type { CookieReply, Initiation, Response } from "../handshake/messages.ts";
 import type { ReceivedInitiation } from "../handshake/responder.ts";
 import { isLater } from "../handshake/timestamp.ts";
 import { Session } from "../session/session.ts";

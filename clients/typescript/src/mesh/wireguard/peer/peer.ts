@@ -6,12 +6,7 @@ import {
   REKEY_AFTER_TIME,
   REKEY_TIMEOUT,
 } from "../handshake/limits.ts";
-import type {
-  CookieReply,
-  Data,
-  Initiation,
-  Response,
-} from "../handshake/messages.ts";
+import type { CookieReply, Data, Initiation, Response } from "../handshake/messages.ts";
 import type { ReceivedInitiation } from "../handshake/responder.ts";
 import { formatKey } from "../key.ts";
 import { Keypairs } from "../session/keypairs.ts";
@@ -53,13 +48,10 @@ export class Peer {
       indices,
       latestTimestamp,
     });
-    this.#keypairs = new Keypairs(({ localIndex }) =>
-      indices.release(localIndex)
-    );
+    this.#keypairs = new Keypairs(({ localIndex }) => indices.release(localIndex));
     this.timers = new PeerTimers(context, {
       sendKeepalive: () => this.#sendKeepalive(),
-      beginHandshake: ({ isRetry }) =>
-        this.beginHandshake({ isRetry, to: this.#where.everywhere }),
+      beginHandshake: ({ isRetry }) => this.beginHandshake({ isRetry, to: this.#where.everywhere }),
       giveUp: () => void this.#queue.takeAll(),
       forgetKeys: () => this.#forgetKeys(),
     });

@@ -93,8 +93,7 @@ export class PeerTable {
       pair: { own, peerPublicKey: publicKeyBytes, sharedSecret },
       indices: {
         claim: () => this.#indices.claim(peer),
-        assign: (index, session) =>
-          this.#indices.assign(index, { owner: peer, session }),
+        assign: (index, session) => this.#indices.assign(index, { owner: peer, session }),
         release: (index) => this.#indices.release(index),
       },
       latestTimestamp: this.#timestamps.get(publicKey) ?? new Uint8Array(12),
@@ -122,9 +121,7 @@ function parse(configuration: PeerConfiguration): Parsed {
   return {
     ...configuration,
     publicKeyBytes: parseKey(publicKey),
-    presharedKeyBytes: presharedKey === null
-      ? new Uint8Array(32)
-      : parseKey(presharedKey),
+    presharedKeyBytes: presharedKey === null ? new Uint8Array(32) : parseKey(presharedKey),
     networks: allowedIps.map(parseNetwork),
   };
 }

@@ -18,9 +18,7 @@ export class AllowedIps<Owner> {
     if (table === undefined) {
       table = { family, prefixLength, owners: new Map() };
       this.#tables.push(table);
-      this.#tables.sort((left, right) =>
-        right.prefixLength - left.prefixLength
-      );
+      this.#tables.sort((left, right) => right.prefixLength - left.prefixLength);
     }
     table.owners.set(keyOf(bytes), owner);
   }

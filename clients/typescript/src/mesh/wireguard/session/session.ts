@@ -1,15 +1,7 @@
 import { open, sealPadded, TAG_BYTES } from "../crypto/aead.ts";
-import {
-  type Data,
-  DATA_HEADER_BYTES,
-  TYPE,
-  writeUint32,
-} from "../handshake/messages.ts";
+import { type Data, DATA_HEADER_BYTES, TYPE, writeUint32 } from "../handshake/messages.ts";
 import type { TransportKeys } from "../handshake/noise.ts";
-import {
-  REJECT_AFTER_MESSAGES,
-  REJECT_AFTER_TIME,
-} from "../handshake/limits.ts";
+import { REJECT_AFTER_MESSAGES, REJECT_AFTER_TIME } from "../handshake/limits.ts";
 import { ReplayWindow } from "./replay_window.ts";
 
 const PADDING = 16;

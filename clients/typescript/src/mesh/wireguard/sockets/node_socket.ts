@@ -17,8 +17,7 @@ export async function openNodeSocket(
   for (const socket of sockets) {
     socket.on(
       "message",
-      (datagram, { address, port }) =>
-        onDatagram(datagram, { address, port, via }),
+      (datagram, { address, port }) => onDatagram(datagram, { address, port, via }),
     );
     // An ICMP error about an earlier datagram.
     socket.on("error", () => {});
