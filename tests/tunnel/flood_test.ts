@@ -69,13 +69,13 @@ tunnelTest(
       received = (await sandbox.state()).counts.received[cookies] ?? 0;
     }
     assert.ok(received > 0, "WireGuard was never busy");
-    const flood = attacker.tell({
-      do: "flood",
-      count: 2000,
-      publicKey,
-      to: kernel.endpoint,
-    });
-    assert.equal(await sandbox.ping(KERNEL), 1);
-    await flood;
+    // An initiation is repeated after five seconds, and then it has the cookie.
+    let answered = 0;
+    for (let round = 0; round < 10 && answered === 0; round++) {
+      const flood = attacker.tell({ do: "flood", count: 2000, publicKey, to: kernel.endpoint });
+      answered = await sandbox.ping(KERNEL);
+      await flood;
+    }
+    assert.equal(answered, 1);
   },
 );
