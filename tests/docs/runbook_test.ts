@@ -63,7 +63,7 @@ meshTest(
     await pairUp(alice, bob);
     const block = await documentedBlock("docs/runbook.md, alpha cannot reach beta, 1");
     const printed = await pasted(block, { alpha: alice.id });
-    assert.match(printed, new RegExp(`^${alice.id}\t${bob.id}\ttcp\t\\d+\tactive$`, "m"));
+    assert.match(printed, new RegExp(`^${alice.id}\t${bob.id}\ttcp\t\\d+\tactive\tagents$`, "m"));
     assert.match(printed, new RegExp(`^${bob.id}\tnever_seen\t`, "m"));
     assert.match(printed, / rule\.activated /);
   },
