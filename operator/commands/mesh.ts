@@ -15,10 +15,13 @@ interface List {
   readonly values: ListValues;
 }
 
-async function showPeers(output: Output, { agent_id, values }: List): Promise<void> {
+async function showPeers(
+  output: Output,
+  { agent_id, tag, values }: List & { readonly tag: string | null },
+): Promise<void> {
   await showList<PeerRow>(output, {
     functionName: "list_peers",
-    parameters: { agent_id, ...await readMeshParameters() },
+    parameters: { agent_id, tag, ...await readMeshParameters() },
     values,
   }, {
     heads: ["AGENT", "ONLINE", "LAST SEEN", "ENDPOINT", "VERSION", "DUE", "RULES", "REQUESTS"],
@@ -78,6 +81,7 @@ await runTask({
       value: "AGENT",
       help: "this agent, and those that share an active rule with it",
     },
+    tag: { type: "string", value: "TAG", help: "only the peers whose agents have this tag" },
     rules: { type: "boolean", help: "the rules and requests instead of the peers" },
     mermaid: {
       type: "boolean",
@@ -86,9 +90,13 @@ await runTask({
     ...LIST_OPTIONS,
   },
   async run({ values }, output) {
-    const { agent: agent_id = null, rules, mermaid } = values;
+    const { agent: agent_id = null, tag = null, rules, mermaid } = values;
     if (rules && mermaid) throw new CommandError("Choose one of --rules and --mermaid.");
+    if (tag !== null && (rules || mermaid || agent_id !== null)) {
+      throw new CommandError("--tag lists peers: leave --agent, --rules and --mermaid out.");
+    }
     if (mermaid) return await draw(output, agent_id);
-    await (rules ? showRules : showPeers)(output, { agent_id, values });
+    if (rules) return await showRules(output, { agent_id, values });
+    await showPeers(output, { agent_id, tag, values });
   },
 });

@@ -4,6 +4,7 @@ import { artifactTest, grant, publish } from "../conformance/artifacts.ts";
 import { createAgent, endCreatedAgents } from "../conformance/client.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
 import { runTask } from "../stack/stack_process.ts";
+import { newTag, setTags } from "../conformance/tags/tagged.ts";
 import { printed, rows, run } from "./command.ts";
 
 /** Every task of the operator that takes `--help`, by its file. */
@@ -168,6 +169,11 @@ meshTest(
       await printed("mesh", "--rules", "--agent", bob.id),
       [alice.id, bob.id, "tcp", "443", "active", "agents"].join("\t"),
     );
+    const tag = newTag();
+    await setTags(alice, tag);
+    // An agent without a peer is none of them.
+    await setTags(await createAgent("unregistered"), tag);
+    assert.match(await printed("mesh", "--tag", tag), new RegExp(`^${alice.id}\t[^\n]+$`));
     assert.match(await printed("agent_show", alice.id), /^peer +offline, last seen never$/m);
   },
 );

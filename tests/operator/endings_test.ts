@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { artifactTest, grant, publish, tryRegister } from "../conformance/artifacts.ts";
 import { succeed } from "../conformance/client.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
+import { newTag } from "../conformance/tags/tagged.ts";
 import { runTask } from "../stack/stack_process.ts";
 import { withStackDatabase } from "../database/connection.ts";
 import { parseRows, run } from "./command.ts";
@@ -58,6 +59,14 @@ artifactTest(
     assert.deepEqual(await live(), [older.grant_id]);
     const nobody = await runTask("operator/endings/grants_revoke.ts", { args: ["--yes"] });
     assert.equal(nobody.code, 2);
+    // Those to a tag, too.
+    const expires_at = older.expires_at;
+    await succeed("/agent-artifacts/grant", {
+      as: planner,
+      body: { artifact_id: artifact.artifact_id, to_tag: newTag(), expires_at },
+    });
+    assert.deepEqual(JSON.parse((await task("--yes", "--json")).output), { revoked: 2 });
+    assert.deepEqual(await live(), []);
   },
 );
 

@@ -69,7 +69,8 @@ create function public.list_peers(
   after text default '',
   agent_id text default null,
   online_seconds integer default 90,
-  rendering_revision integer default 0
+  rendering_revision integer default 0,
+  tag text default null
 ) returns json
 language plpgsql
 stable
@@ -79,7 +80,16 @@ as $$
 declare
   names text[];
 begin
-  if list_peers.agent_id is null then
+  if list_peers.tag is not null then
+    -- Of a page of agents, those that have a peer: few of many might.
+    names := array(
+      select t.agent_id
+      from agents.agent_tags t
+      where t.tag = list_peers.tag and t.agent_id > list_peers.after
+      order by t.agent_id
+      limit list_peers.max_entries
+    );
+  elsif list_peers.agent_id is null then
     names := array(
       select p.agent_id
       from mesh.peers p
@@ -106,13 +116,13 @@ begin
   );
 end
 $$;
-comment on function public.list_peers(integer, text, text, integer, integer) is
+comment on function public.list_peers(integer, text, text, integer, integer, text) is
   'The peers after the given agent, in byte order: {found: [{agent_id, pubkey, endpoint | null, '
   'addresses, registered_at, last_seen | null, online, config_version, config_version_applied | '
   'null, lags | null, active_rules, requests}], next: where the next page begins | null}. '
   'config_version is the current one; lags is null if the peer never reported what it runs. '
-  'agent_id: this agent and those that share an active rule with it. rendering_revision is the '
-  'functions'' one, as in read_netmap. Rules are counted up to a thousand per side.';
+  'agent_id: this agent and those that share an active rule with it. tag: only peers whose agents '
+  'have it; a page may be short or empty before the last. rendering_revision is the functions'' one, as in read_netmap. Rules are counted up to a thousand per side.';
 
 create function mesh.rule_position(rule mesh.rules) returns text
 language sql

@@ -15,7 +15,7 @@ const PAGE = { max_entries: 100 };
 const LATER = `${EPOCH}-9000000000000000000.0`;
 const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString();
 /** A few looks into indexes for each entry of a page. */
-const A_FEW_EACH = { rows: 3_000, pages: 5_000 };
+const A_FEW_EACH = { rows: 3_000, pages: 6_000 };
 /** What a page of events may walk, and a second look at each. */
 const ONE_WALK = { rows: 6_000, pages: 9_000 };
 
@@ -94,6 +94,10 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
     circumstances: "of an artifact, after a position",
   }),
   call("list_peers", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
+  call("list_peers", { ...PAGE, tag: "tag:fleet-1" }, {
+    circumstances: "with a tag",
+    bounds: A_FEW_EACH,
+  }),
   call("list_peers", { ...PAGE, agent_id: HUB.agentId }, {
     circumstances: "around an agent with a thousand neighbours",
     bounds: { rows: 30_000, pages: 40_000 },
