@@ -6728,8 +6728,9 @@ set search_path = ''
 as $$
 declare
   around text[];
+  is_complete boolean := false;
 begin
-  loop
+  while not is_complete loop
     around := mesh.neighbours(lock_versions_around.agent_id) || lock_versions_around.agent_id;
     begin
       perform mesh.lock_config_versions(around);
@@ -6742,11 +6743,12 @@ begin
       ) then
         raise exception using errcode = 'MV001';
       end if;
-      return mesh.visible_peers(lock_versions_around.agent_id);
+      is_complete := true;
     exception when sqlstate 'MV001' then
-      continue;
+      null;
     end;
   end loop;
+  return mesh.visible_peers(lock_versions_around.agent_id);
 end
 $$;
 comment on function mesh.lock_versions_around(text) is
