@@ -62,12 +62,11 @@ const CATALOGUE = {
   },
   policy_changed: {
     status: 409,
-    message: "The project has changed since the policy was planned. Plan it again, then apply it.",
+    message: "The project has changed since the plan. Plan the policy again.",
   },
   policy_rule: {
     status: 409,
-    message:
-      "The operator's policy has this rule, so it cannot be revoked. The operator can change the policy.",
+    message: "The operator's policy has this rule: it cannot be revoked.",
   },
   pubkey_in_use: {
     status: 409,

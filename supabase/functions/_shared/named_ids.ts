@@ -1,7 +1,7 @@
 /** An agent's identifier, as requests may spell it and configurations may name it. */
 export const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
 
-/** A tag of an agent. An agent may have a name like this, too. */
+/** A tag of an agent. */
 export const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;
 
 /** Ids by the fields that name them. */
