@@ -136,6 +136,8 @@ export async function makeWrongTokens(issuer: Issuer, right: RightClaims): Promi
   add("a stranger's kid", await byStranger({}), "unknown_key");
   add("no signature", `${header}.${claims}.`, "signature");
   add("half a signature", token.slice(0, -102), "signature");
+  // Of 342 characters, one less is a length that no bytes have.
+  add("a signature of an impossible length", token.slice(0, -1), "malformed");
   const others = part(issuer.claims({ ...right, ref: "refs/heads/other" }));
   add("other claims than those signed", `${header}.${others}.${signature}`, "signature");
   add(

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { parseTemplate } from "./agent_name.ts";
 import { CLAIM_PATH } from "./claims.ts";
 import { urlComplaint } from "./fetch_json.ts";
@@ -63,7 +62,7 @@ function isPublicKey(key: PublicKey): boolean {
   if (SECRET_MEMBERS.some((member) => member in key)) return false;
   if (!["RS256", "ES256", "EdDSA"].some((alg) => fitOf(key, alg))) return false;
   return key.kty !== "RSA" ||
-    typeof key["n"] === "string" && Buffer.from(key["n"], "base64url").length >= LEAST_RSA_BYTES;
+    typeof key["n"] === "string" && Math.floor(key["n"].length * 3 / 4) >= LEAST_RSA_BYTES;
 }
 
 function hasTwice({ keys }: KeySet): boolean {
