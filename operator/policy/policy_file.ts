@@ -80,7 +80,7 @@ function repeatedFields(node: Node): Fault[] {
   return faults;
 }
 
-/** Where a value begins; where there is none, its nearest parent. */
+/** Where a value begins; if the value is missing, where its nearest parent begins. */
 function offsetOf(tree: Node, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length--) {
     const node = findNodeAtLocation(tree, path.slice(0, length));

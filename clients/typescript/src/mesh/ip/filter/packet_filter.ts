@@ -30,7 +30,7 @@ interface Flow {
   readonly at: number;
 }
 
-/** How long the filter remembers a connection of which nothing is seen, in milliseconds. */
+/** How long the filter remembers a connection without packets, in milliseconds. */
 const IDLE_MS = 3 * 3600_000;
 
 /** The most connections that are remembered. The one that was idle longest is forgotten first. */

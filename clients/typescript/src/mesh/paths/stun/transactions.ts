@@ -32,7 +32,7 @@ export class Transactions {
     this.#isReliable = isReliable;
   }
 
-  /** Resolves to the answer, an error response too; null if there is none. */
+  /** Resolves to the answer, which may be an error response; null if none came. */
   request(
     method: number,
     { attributes, key }: {

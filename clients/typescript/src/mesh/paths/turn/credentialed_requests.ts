@@ -30,7 +30,7 @@ export class CredentialedRequests {
     });
   }
 
-  /** Resolves to the answer, an error response too; null if there is none. */
+  /** Resolves to the answer, which may be an error response; null if none came. */
   async request(
     method: number,
     own: (transaction: string) => readonly (readonly [number, Uint8Array])[],

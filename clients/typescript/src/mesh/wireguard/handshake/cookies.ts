@@ -45,7 +45,7 @@ export class CookieJar {
   }
 }
 
-/** The receiver's side: checks MACs, and bakes cookies of which it remembers nothing. */
+/** The receiver's side: checks MACs, and makes cookies without storing them. */
 export class CookieBaker {
   readonly #mac1Key: Uint8Array;
   readonly #cookieKey: Uint8Array;
