@@ -94,8 +94,8 @@ export function aligned(lines: readonly (readonly string[])[]): string {
 
 /** What another agent named must not steer the terminal. */
 export function plain(text: string): string {
-  // deno-lint-ignore no-control-regex
   return text.replaceAll(
+    // deno-lint-ignore no-control-regex
     /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g,
     "\ufffd",
   );
