@@ -1,38 +1,60 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { CommandError } from "../../local/command/command_error.ts";
 import { runProgramTask } from "../../local/command/run_task.ts";
 import { addCounts, describeCounts, type TestCounts } from "./test_counts.ts";
+import { unitsOf, withTestFiles } from "./test_files.ts";
+import { writeQueue } from "./test_queue.ts";
 
 const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));
 
-/** Stands between the arguments of one run and those of the next. */
-const SEPARATOR = "+";
-
 /**
- * Runs several `test.ts` at once, each with its own arguments and on its own stack: tests mostly
- * wait. What stands behind the last `+` is for all of them. Shows what the first one prints as it
- * comes, that of the others when they have ended, and then the sum of all. Resolves to the exit
- * code.
+ * Runs test files on several stacks at once, because tests mostly wait. Each stack takes the next
+ * unit, a folder's files, when it is done with one. Shows what the first one prints as it comes,
+ * that of the others when they have ended, and then the sum of all. Resolves to the exit code.
  *
- *   side_by_side.ts tests/database + tests/unit + --filter /health
+ *   side_by_side.ts --stacks=3 --ignore=tests/database/sweep tests/database tests/unit
+ *
+ *   --stacks=<n>        how many
+ *   --each              a unit is one file
+ *   --ignore=<folder>   leaves out the tests below a folder; may be given more than once
+ *   --filter=<text>     as of `deno test`
  */
 async function main(): Promise<number> {
-  const groups = splitArguments(Deno.args);
-  const common = groups.pop()!;
-  const runs = await Promise.all(
-    groups.map((files, index) => run([...files, ...common], { isShown: index === 0 })),
-  );
-  for (const { hidden } of runs) await Deno.stdout.write(hidden);
-  console.log(describeCounts(addCounts(runs.map(({ counts }) => counts))));
-  return runs.find(({ code }) => code !== 0)?.code ?? 0;
-}
-
-function splitArguments(args: readonly string[]): string[][] {
-  const groups: string[][] = [[]];
-  for (const argument of args) {
-    if (argument === SEPARATOR) groups.push([]);
-    else groups.at(-1)!.push(argument);
+  const { values, positionals } = parseArgs({
+    args: Deno.args,
+    allowPositionals: true,
+    options: {
+      stacks: { type: "string" },
+      each: { type: "boolean", default: false },
+      ignore: { type: "string", multiple: true, default: [] },
+      filter: { type: "string" },
+    },
+  });
+  const stacks = Number(values.stacks);
+  if (!(stacks >= 1)) throw new CommandError("--stacks says how many, such as --stacks=2.");
+  const ignored = values.ignore.map((folder) => `--ignore=${folder}`);
+  const units = unitsOf(await withTestFiles([...ignored, ...positionals]), values);
+  if (units.length === 0) throw new CommandError("There are no such tests.");
+  const directory = await Deno.makeTempDir({ prefix: "agent-mesh-tests-" });
+  try {
+    const queue = join(directory, "queue");
+    await writeQueue(queue, units);
+    const options = values.filter === undefined ? [] : [`--filter=${values.filter}`];
+    const runs = await Promise.all(
+      Array.from(
+        { length: Math.min(stacks, units.length) },
+        (_, index) => run([`--queue=${queue}`, ...options], { isShown: index === 0 }),
+      ),
+    );
+    for (const { hidden } of runs) await Deno.stdout.write(hidden);
+    console.log(describeCounts(addCounts(runs.map(({ counts }) => counts))));
+    return runs.find(({ code }) => code !== 0)?.code ?? 0;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
   }
-  return groups;
 }
 
 /** One run. It ends by itself when this process does. */

@@ -8,12 +8,16 @@ import { stateFiles } from "../../local/state/state_files.ts";
 import { THROW_AWAY } from "../../local/stack/options.ts";
 import { type Stack, stackEnvironment, startStack } from "../../local/stack/stack.ts";
 import { runProgramTask } from "../../local/command/run_task.ts";
-import { countTests, describeCounts } from "./test_counts.ts";
+import { addCounts, countTests, describeCounts, type TestCounts } from "./test_counts.ts";
 import { withTestFiles } from "./test_files.ts";
+import { takeUnits } from "./test_queue.ts";
+
+const QUEUE = "--queue=";
 
 /**
  * Runs `deno test` with this program's arguments against a stack of its own; a folder stands for
- * the test files below it. Resolves to the exit code.
+ * the test files below it. With `--queue=<folder>`, it runs units from there until all are taken
+ * (see side_by_side.ts). Resolves to the exit code.
  */
 async function main(): Promise<number> {
   const stopRequested = stopRequest();
@@ -22,15 +26,13 @@ async function main(): Promise<number> {
     // Open to other users: when this is root, PostgreSQL runs as another user.
     await chmod(stateDir, 0o711);
     const stack = await startStack({ ...THROW_AWAY, stateDir });
-    const code = await runTests(stack, stopRequested);
+    const { code, counts } = await runAll(stack, stopRequested);
     await stack.stop();
     const complaints = [
       ...(await findLeftovers(stack)).map((leftover) => `Left behind: ${leftover}`),
       ...await findSecretsInLogs(stateFiles(stateDir).logs),
     ];
     for (const complaint of complaints) console.error(complaint);
-    const report = await readFile(stateFiles(stateDir).testReport, "utf8").catch(() => "");
-    const counts = countTests(report);
     console.log(describeCounts({ ...counts, failed: counts.failed + complaints.length }));
     return complaints.length > 0 ? 1 : code;
   } finally {
@@ -39,20 +41,54 @@ async function main(): Promise<number> {
   }
 }
 
-async function runTests(stack: Stack, stopRequested: Promise<string>): Promise<number> {
+interface Result {
+  readonly code: number;
+  readonly counts: TestCounts;
+}
+
+async function runAll(stack: Stack, stopRequested: Promise<string>): Promise<Result> {
+  const queue = Deno.args.find((argument) => argument.startsWith(QUEUE));
+  const args = Deno.args.filter((argument) => argument !== queue);
+  if (queue === undefined) return await runTests(stack, { args, stopRequested });
+  const results: Result[] = [];
+  let isStopping = false;
+  stopRequested.then(() => isStopping = true);
+  for await (const unit of takeUnits(queue.slice(QUEUE.length))) {
+    if (isStopping) break;
+    results.push(await runTests(stack, { args: [...args, ...unit], stopRequested }));
+  }
+  return {
+    code: results.find(({ code }) => code !== 0)?.code ?? 0,
+    counts: addCounts(results.map(({ counts }) => counts)),
+  };
+}
+
+async function runTests(
+  stack: Stack,
+  { args, stopRequested }: {
+    readonly args: readonly string[];
+    readonly stopRequested: Promise<string>;
+  },
+): Promise<Result> {
+  const { testReport } = stateFiles(stack.stateDir);
+  await rm(testReport, { force: true });
   const tests = new Deno.Command(Deno.execPath(), {
     args: [
       "test",
       "--allow-all",
       // `deno task ok` and `.ci/run` check the types of all files, once.
       "--no-check",
-      `--junit-path=${stateFiles(stack.stateDir).testReport}`,
-      ...await withTestFiles(Deno.args),
+      `--junit-path=${testReport}`,
+      ...await withTestFiles(args),
     ],
     env: { ...stackEnvironment(stack), STATE_DIR: stack.stateDir },
   }).spawn();
   stopRequested.then(() => tests.kill("SIGTERM")).catch(() => {});
-  return (await tests.status).code;
+  const { code } = await tests.status;
+  const counts = countTests(await readFile(testReport, "utf8").catch(() => ""));
+  // What ended without a report has failed, and would not be counted.
+  const isUncounted = code !== 0 && counts.failed === 0;
+  return { code, counts: isUncounted ? { ...counts, failed: 1 } : counts };
 }
 
 /**

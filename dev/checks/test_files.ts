@@ -1,23 +1,32 @@
 import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import type { Unit } from "./test_queue.ts";
 
 const IGNORE = "--ignore=";
 
 /**
  * Arguments of `deno test` with every folder replaced by the test files below it, and without
- * `--ignore`. Deno 2.9.6 does not apply that option to each of several folders.
+ * `--ignore`. No file is named twice. Deno 2.9.6 does not apply that option to each of several
+ * folders.
  */
 export async function withTestFiles(args: readonly string[]): Promise<string[]> {
   const ignored = args.filter((argument) => argument.startsWith(IGNORE))
     .flatMap((argument) => argument.slice(IGNORE.length).split(","));
   const isIgnored = (file: string) => ignored.some((folder) => file.startsWith(`${folder}/`));
-  const expanded: string[] = [];
+  const expanded = new Set<string>();
   for (const argument of args.filter((argument) => !argument.startsWith(IGNORE))) {
-    if (await isFolder(argument)) {
-      expanded.push(...(await testFilesBelow(argument)).filter((file) => !isIgnored(file)));
-    } else expanded.push(argument);
+    const found = await isFolder(argument)
+      ? (await testFilesBelow(argument)).filter((file) => !isIgnored(file))
+      : [argument];
+    for (const file of found) expanded.add(file);
   }
-  return expanded;
+  return [...expanded];
+}
+
+/** Test files by their folder, which become one unit; or each as a unit of its own. */
+export function unitsOf(files: readonly string[], { each }: { readonly each: boolean }): Unit[] {
+  const units = Map.groupBy(files, (file) => each ? file : dirname(file));
+  return [...units.values()];
 }
 
 async function testFilesBelow(folder: string): Promise<string[]> {

@@ -1,21 +1,22 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { withTestFiles } from "../../dev/checks/test_files.ts";
+import { unitsOf, withTestFiles } from "../../dev/checks/test_files.ts";
+import { takeUnits, writeQueue } from "../../dev/checks/test_queue.ts";
 import { PROJECT } from "../../local/command/project.ts";
 
 const TASKS = ["test", "test:programs", "test:long", "test:rotation", "test:faults"];
 
-/** What each `deno test` of a task is given: a `+` stands between two. */
-function runsOf(task: string): string[][] {
-  return task.split(" + ").map((run) =>
-    run.split(" ").filter((word) => word.startsWith("--ignore=") || word.startsWith("tests/"))
+/** What a task names of tests. */
+function namedBy(task: string): string[] {
+  return task.split(" ").filter((word) =>
+    word.startsWith("--ignore=") || word.startsWith("tests/")
   );
 }
 
 Deno.test("every file of tests → run once by all tasks together", async () => {
   const { tasks } = JSON.parse(await readFile(join(PROJECT, "deno.json"), "utf8"));
-  const runs = await Promise.all(TASKS.flatMap((name) => runsOf(tasks[name])).map(withTestFiles));
+  const runs = await Promise.all(TASKS.map((name) => withTestFiles(namedBy(tasks[name]))));
   const files = (await readdir(join(PROJECT, "tests"), { recursive: true }))
     .filter((file) => file.endsWith("_test.ts")).map((file) => `tests/${file}`);
   assert.ok(files.length > 100);
@@ -34,4 +35,29 @@ Deno.test("withTestFiles() → files in the place of folders, without those to i
   assert.deepEqual([filter, value, files.at(-1)], ["--filter", "/health", "tests/x.ts"]);
   assert.ok(files.includes("tests/faults/commit_test.ts"));
   assert.deepEqual(files.filter((file) => file.includes("/points/")), []);
+});
+
+Deno.test("unitsOf() → the files of each folder, in the order of the first of each; or each file", () => {
+  const files = ["tests/b/one_test.ts", "tests/a/two_test.ts", "tests/b/three_test.ts"];
+  assert.deepEqual(unitsOf(files, { each: false }), [
+    ["tests/b/one_test.ts", "tests/b/three_test.ts"],
+    ["tests/a/two_test.ts"],
+  ]);
+  assert.deepEqual(unitsOf(files, { each: true }), files.map((file) => [file]));
+});
+
+Deno.test("takeUnits() by three at once → every unit is taken once", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const units = Array.from({ length: 50 }, (_, index) => [`tests/${index}_test.ts`]);
+    await writeQueue(directory, units);
+    const taken: string[] = [];
+    await Promise.all([1, 2, 3].map(async () => {
+      for await (const [file] of takeUnits(directory)) taken.push(file!);
+    }));
+    assert.deepEqual(taken.toSorted(), units.flat().sort());
+    assert.deepEqual(await Array.fromAsync(takeUnits(directory)), []);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
 });

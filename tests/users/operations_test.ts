@@ -10,7 +10,7 @@ import {
   send,
 } from "../conformance/client.ts";
 import { arrangeValidRequests } from "../mutations/valid_requests.ts";
-import { operationsOfApps } from "../faults/points/code.ts";
+import { operationsOf } from "../faults/points/code.ts";
 import { agentsIn, isIdentified, keyIn, sent } from "./requests.ts";
 import { newName, signIn } from "./signed_in.ts";
 
@@ -29,7 +29,8 @@ Deno.test("the valid requests, which mutations begin with too → one of every o
   const requests = await arrangeValidRequests();
   const paths = requests.map(({ path }) => path.replace(/\/d\/.+$/, "/d/:grant_token"));
   // Nothing that is sent to /health means anything.
-  const operations = operationsOfApps().filter((path) => !path.endsWith("/health"));
+  const operations = (["agent-artifacts", "agent-mesh"] as const).flatMap(operationsOf).sort()
+    .filter((path) => !path.endsWith("/health"));
   assert.deepEqual([...new Set(paths)].sort(), operations);
   await end(await agentsIn(requests.filter(isIdentified)));
 });

@@ -7,6 +7,7 @@ import { createObjectStore } from "../../../supabase/functions/agent-artifacts/s
 import { readArtifactsSettings } from "../../../supabase/functions/agent-artifacts/settings.ts";
 import { artifactsApp } from "../../../supabase/functions/agent-artifacts/app.ts";
 import { meshApp } from "../../../supabase/functions/agent-mesh/app.ts";
+import type { FunctionName } from "./scenario.ts";
 
 const FUNCTIONS = join(PROJECT, "supabase", "functions");
 
@@ -22,29 +23,36 @@ const DATABASE_CALL = /\b(?:call|relay)Database\b[^("]*\(\s*"(\w+)"/g;
 
 const AUTH_CALL = /\bfetchWithDeadline\("(auth\/\w+)"/g;
 
-/** The paths of both functions' operations, in byte order. */
-export function operationsOfApps(): string[] {
-  const routes = [artifactsApp(ENVIRONMENT), meshApp(ENVIRONMENT)].flatMap((app) => app.routes);
-  const paths = routes.map(({ path }) => path)
+const APPS = { "agent-artifacts": artifactsApp, "agent-mesh": meshApp };
+
+/** The paths of a function's operations, in byte order. */
+export function operationsOf(functionName: FunctionName): string[] {
+  const paths = APPS[functionName](ENVIRONMENT).routes.map(({ path }) => path)
     .filter((path) => !path.includes("*") && !WITHOUT_CALLS.test(path));
   return [...new Set(paths)].sort();
 }
 
-/** The SQL functions that the functions call, and the calls of Auth. */
-export async function namedCallsInCode(): Promise<string[]> {
+/** The SQL functions that a function calls, by its own code or what is shared, and the calls of Auth. */
+export async function namedCallsInCode(functionName: FunctionName): Promise<string[]> {
   const names = new Set<string>();
-  for (const entry of await readdir(FUNCTIONS, { recursive: true, withFileTypes: true })) {
-    if (!entry.name.endsWith(".ts")) continue;
-    const source = await readFile(join(entry.parentPath, entry.name), "utf8");
-    for (const call of [DATABASE_CALL, AUTH_CALL]) {
-      for (const [, name] of source.matchAll(call)) names.add(name!);
+  for (const folder of [functionName, "_shared"]) {
+    const entries = await readdir(join(FUNCTIONS, folder), {
+      recursive: true,
+      withFileTypes: true,
+    });
+    for (const entry of entries.filter(({ name }) => name.endsWith(".ts"))) {
+      const source = await readFile(join(entry.parentPath, entry.name), "utf8");
+      for (const call of [DATABASE_CALL, AUTH_CALL]) {
+        for (const [, name] of source.matchAll(call)) names.add(name!);
+      }
     }
   }
   return [...names].sort();
 }
 
 /** Each makes a Storage call of its own. */
-export function storageMethodsInCode(): string[] {
+export function storageMethodsInCode(functionName: FunctionName): string[] {
+  if (functionName === "agent-mesh") return [];
   const store = createObjectStore(readArtifactsSettings(ENVIRONMENT));
   return [...Object.keys(store), requireBucket.name];
 }

@@ -7,8 +7,8 @@ import { ENROLMENT_SCENARIOS } from "./enrolment/scenarios.ts";
 import { COMMON_SCENARIOS } from "./common_scenarios.ts";
 import { KILLS, REVEALING_TROUBLES, TROUBLES } from "./faults.ts";
 import { MESH_SCENARIOS } from "./mesh_scenarios.ts";
-import { namedCallsInCode, operationsOfApps, storageMethodsInCode } from "./code.ts";
-import { type Scenario, titleOf } from "./scenario.ts";
+import { namedCallsInCode, operationsOf, storageMethodsInCode } from "./code.ts";
+import { type FunctionName, type Scenario, titleOf } from "./scenario.ts";
 import { keyOfPoint, type Point, recordCalls, tryFault } from "./trial.ts";
 import { keyOf } from "./upstream_call.ts";
 import { startVictim, type Victim } from "./victim.ts";
@@ -32,50 +32,67 @@ const struck = new Set<string>();
 const counts = { points: 0, faults: 0 };
 const outcomes = new Map<string, number>();
 
-for (const scenario of SCENARIOS) {
-  const { functionName } = scenario;
-  Deno.test(
-    `/${functionName}${
-      titleOf(scenario)
-    } with every fault at each of its calls → settled when sent again, all invariants hold`,
-    async () => {
-      const complaints: string[] = [];
-      const contradictions = await consistencyReport();
-      const sql = postgres(SUPERUSER_URL, { max: 3, onnotice: () => {} });
-      try {
-        await using victim = await startVictim(scenario);
-        for await (const point of pointsOf(scenario, victim)) {
-          struck.add(point.call.name);
-          counts.points++;
-          for (const fault of FAULTS) {
-            const complaint = await strike({ scenario, point, victim, sql }, fault);
-            if (complaint !== null) complaints.push(complaint);
-          }
-        }
-        assert.deepEqual(complaints, []);
-        await assertOneCurrentPerKey(sql);
-      } finally {
-        await sql.end();
-      }
-      assert.equal(await consistencyReport(), contradictions);
-    },
-  );
+/**
+ * Adds the tests of one function: each of its scenarios, and that these leave out no operation and
+ * no call. The functions have a file of tests each, so that they can be tried side by side.
+ */
+export function strikeScenariosOf(functionName: FunctionName): void {
+  const scenarios = SCENARIOS.filter((scenario) => scenario.functionName === functionName);
+  let contradictions: string | null = null;
+
+  for (const scenario of scenarios) {
+    Deno.test(
+      `/${functionName}${
+        titleOf(scenario)
+      } with every fault at each of its calls → settled when sent again, all invariants hold`,
+      async () => {
+        contradictions ??= await consistencyReport();
+        assert.deepEqual(await complaintsAbout(scenario), []);
+        assert.equal(await consistencyReport(), contradictions);
+      },
+    );
+  }
+
+  Deno.test(`every operation of ${functionName} → has a scenario`, () => {
+    const tried = scenarios.map(({ path }) => `/${functionName}${path}`);
+    assert.deepEqual([...new Set(tried)].sort(), operationsOf(functionName));
+  });
+
+  Deno.test(`every call that ${functionName} can make → was struck`, async () => {
+    const missing = (await namedCallsInCode(functionName))
+      .filter((name) => !struck.has(name) && !OF_NO_REQUEST.includes(name));
+    assert.deepEqual(missing, []);
+    const storageCalls = [...struck].filter((name) => name.includes(" "));
+    assert.equal(
+      storageCalls.length,
+      storageMethodsInCode(functionName).length,
+      storageCalls.join(),
+    );
+    console.log(`${counts.points} points, ${counts.faults} faults, by first and last answer:`);
+    for (const [outcome, count] of [...outcomes].sort()) console.log(`  ${outcome}: ${count}`);
+  });
 }
 
-Deno.test("every operation of both functions → has a scenario", () => {
-  const tried = SCENARIOS.map(({ functionName, path }) => `/${functionName}${path}`);
-  assert.deepEqual([...new Set(tried)].sort(), operationsOfApps());
-});
-
-Deno.test("every call that the code can make → was struck", async () => {
-  const missing = (await namedCallsInCode())
-    .filter((name) => !struck.has(name) && !OF_NO_REQUEST.includes(name));
-  assert.deepEqual(missing, []);
-  const storageCalls = [...struck].filter((name) => name.includes(" "));
-  assert.equal(storageCalls.length, storageMethodsInCode().length, storageCalls.join());
-  console.log(`${counts.points} points, ${counts.faults} faults, by first and last answer:`);
-  for (const [outcome, count] of [...outcomes].sort()) console.log(`  ${outcome}: ${count}`);
-});
+/** What went wrong with any fault at any call of the scenario. */
+async function complaintsAbout(scenario: Scenario): Promise<string[]> {
+  const complaints: string[] = [];
+  const sql = postgres(SUPERUSER_URL, { max: 3, onnotice: () => {} });
+  try {
+    await using victim = await startVictim(scenario);
+    for await (const point of pointsOf(scenario, victim)) {
+      struck.add(point.call.name);
+      counts.points++;
+      for (const fault of FAULTS) {
+        const complaint = await strike({ scenario, point, victim, sql }, fault);
+        if (complaint !== null) complaints.push(complaint);
+      }
+    }
+    await assertOneCurrentPerKey(sql);
+  } finally {
+    await sql.end();
+  }
+  return complaints;
+}
 
 /**
  * The calls of the scenario, as it makes them unharmed; then those that it makes only when one of
