@@ -61,7 +61,7 @@ Deno.test(`ephemeral agents that were idle for as long as they may, then wait fo
   }
   const answers = await waiting;
   assert.deepEqual(answers.map(({ status }) => status), [200, 200]);
-  assert.deepEqual(answers[0].body["inbox"], { latest: body["latest"], changed: false });
+  assert.equal((answers[0].body["inbox"] as { changed: boolean }).changed, false);
   assert.equal(answers[1].body["config_version"], config_version);
   assert.ok(sweeps > 5);
   for (const agent of agents) await goBack(agent, 0);
