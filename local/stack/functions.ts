@@ -13,6 +13,8 @@ export interface FunctionOptions {
   readonly name: string;
   /** Default: a free port. */
   readonly port?: number;
+  /** Hosts that it may reach beside SUPABASE_URL, with or without a port. Default: none. */
+  readonly reachableHosts?: readonly string[];
   /** Everything that the function may read of its environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** Default: `logs/<name>.log` in STATE_DIR. */
@@ -68,7 +70,7 @@ const RUNTIME_VARIABLES = [
 
 /**
  * Starts an edge function in a Deno process of its own, which may only listen on its port, reach
- * SUPABASE_URL and read its variables. Resolves when it listens. Throws CommandError.
+ * SUPABASE_URL and `reachableHosts`, and read its variables. Resolves when it listens. Throws CommandError.
  */
 export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
   const port = options.port ?? await freePort();
@@ -76,6 +78,7 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
   const logFile = options.logFile ?? stateFiles(stateDirectory()).logFile(options.name);
   await mkdir(dirname(logFile), { recursive: true });
   const directory = join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name);
+  const reachable = [`127.0.0.1:${port}`, supabase.host, ...options.reachableHosts ?? []];
   const program = options.program ?? {
     deno: Deno.execPath(),
     args: [
@@ -94,7 +97,7 @@ export async function startFunction(options: FunctionOptions): Promise<RunningFu
     args: [
       "run",
       "--no-prompt",
-      `--allow-net=127.0.0.1:${port},${supabase.host}`,
+      `--allow-net=${reachable.join(",")}`,
       `--allow-env=${readableVariables(options.name).join(",")}`,
       ...program.args,
     ],

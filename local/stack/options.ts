@@ -16,6 +16,8 @@ export interface StackOptions {
   readonly postgrestBinary: string | null;
   /** Variables of the functions, by name. A function gets those that it knows. */
   readonly functionVariables: Readonly<Record<string, string>>;
+  /** Hosts of issuers, with or without a port, that the functions may ask for keys. */
+  readonly issuerHosts: readonly string[];
   readonly onProgress: (line: string) => void;
   /** False for a throw-away stack: faster, but a crash of the machine may lose everything. */
   readonly durable: boolean;
@@ -38,6 +40,7 @@ const DEFAULTS: Omit<StackOptions, "port" | "stateDir"> = {
   storageSizeLimit: 50 * 1024 * 1024,
   postgrestBinary: null,
   functionVariables: {},
+  issuerHosts: [],
   onProgress: () => {},
   durable: true,
   migrationsDirectory: null,
@@ -61,7 +64,7 @@ export function withDefaults(request: StackRequest): StackOptions {
  * CommandError.
  */
 export function readStackOptions(environment: Readonly<Record<string, string>>): StackOptions {
-  const { PORT, SWEEP_SECONDS, STORAGE_FILE_SIZE_LIMIT, POSTGREST_BIN } = environment;
+  const { PORT, SWEEP_SECONDS, STORAGE_FILE_SIZE_LIMIT, POSTGREST_BIN, ISSUER_HOSTS } = environment;
   return withDefaults({
     port: PORT ? portOf(PORT) : DEFAULT_PORT,
     stateDir: stateDirectory(environment),
@@ -69,6 +72,7 @@ export function readStackOptions(environment: Readonly<Record<string, string>>):
     ...(STORAGE_FILE_SIZE_LIMIT ? { storageSizeLimit: sizeLimitOf(STORAGE_FILE_SIZE_LIMIT) } : {}),
     postgrestBinary: POSTGREST_BIN || null,
     functionVariables: environment,
+    issuerHosts: ISSUER_HOSTS ? hostsOf(ISSUER_HOSTS) : [],
   });
 }
 
@@ -95,4 +99,17 @@ function sizeLimitOf(text: string): number {
     throw new CommandError("STORAGE_FILE_SIZE_LIMIT must be a whole number of bytes.");
   }
   return Number(text);
+}
+
+function hostsOf(text: string): string[] {
+  const hosts = text.split(",").map((host) => host.trim());
+  // They become a permission: a word such as `*` would have a meaning there.
+  const isHost = (host: string) =>
+    /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?$/.test(host);
+  if (!hosts.every(isHost)) {
+    throw new CommandError(
+      "ISSUER_HOSTS must be hosts, separated by commas, such as token.actions.githubusercontent.com.",
+    );
+  }
+  return hosts;
 }

@@ -122,6 +122,7 @@ export async function startStack(request: StackRequest): Promise<Stack> {
             name,
             port,
             environment,
+            reachableHosts: options.issuerHosts,
             logFile: files.logFile(name),
             ...(options.functionsDirectory === null
               ? {}

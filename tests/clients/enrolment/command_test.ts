@@ -3,40 +3,10 @@ import assert from "node:assert/strict";
 import { readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { SUPABASE_URL } from "../../conformance/client.ts";
 import { endMadeEnrolments, newName, put } from "../../conformance/enrolment/enrolments.ts";
-import { Desk } from "../desk.ts";
 import { expireKeys, generationOf, trust } from "./cast.ts";
+import { LOGIN, login, makeDue, newDesk, readLogin, STRANGER, whoami } from "./logins.ts";
 
 Deno.test.afterEach(endMadeEnrolments);
-
-const STRANGER = {
-  ...{ AGENT_URL: "", AGENT_KEY: "", AGENT_ID: "" },
-  ...{ ACTIONS_ID_TOKEN_REQUEST_URL: "", ACTIONS_ID_TOKEN_REQUEST_TOKEN: "" },
-};
-const LOGIN = "settings/agentfiles/login.json";
-
-async function newDesk(): Promise<Desk> {
-  return await Desk.of("stranger");
-}
-
-function login(desk: Desk, args: readonly string[], environment: Record<string, string> = {}) {
-  return desk.run(["login", "--url", SUPABASE_URL, ...args], { ...STRANGER, ...environment });
-}
-
-async function whoami(desk: Desk): Promise<string> {
-  const { code, output, errors } = await desk.run(["whoami"], STRANGER);
-  return code === 0 ? output.split(" ", 1)[0]!.trim() : `exit ${code}: ${errors}`;
-}
-
-async function readLogin(desk: Desk) {
-  return JSON.parse(await readFile(desk.path(LOGIN), "utf8"));
-}
-
-/** As if most of the key's life were over. */
-async function makeDue(desk: Desk): Promise<void> {
-  const known = await readLogin(desk);
-  known.enrolled.renewAt = 0;
-  await writeFile(desk.path(LOGIN), JSON.stringify(known));
-}
 
 Deno.test("login --enrolment-key-file → the agent's key is stored, not the enrolment key; when it is due, six commands at once enrol once", async () => {
   await using desk = await newDesk();

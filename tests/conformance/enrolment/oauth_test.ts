@@ -37,6 +37,11 @@ async function ask(
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
+/** RFC 6749, 5.1 and 5.2. */
+function assertNeverCached(headers: Headers): void {
+  assert.deepEqual([headers.get("cache-control"), headers.get("pragma")], ["no-store", "no-cache"]);
+}
+
 for (const by of FUNCTIONS) {
   Deno.test(`/${by}/token with a JWT as a grant, or in exchange → an agent key that works, as RFC 6749 answers`, async () => {
     const { sub, token } = await trusted();
@@ -54,7 +59,7 @@ for (const by of FUNCTIONS) {
       const { access_token, expires_in, ...rest } = body;
       assert.deepEqual(rest, { token_type: "Bearer", ...more });
       assert.ok(expires_in > 590 && expires_in <= 600, String(expires_in));
-      assert.equal(headers.get("cache-control"), "no-store");
+      assertNeverCached(headers);
       const { body: identity } = await whoami({ id: sub, key: access_token, keyId: "" });
       assert.equal(identity["agent_id"], sub);
     }
@@ -94,8 +99,9 @@ Deno.test("/token of which nothing is right → 400 with the codes of RFC 6749, 
     [{ ...good, assertion: "a".repeat(70_000) }, "invalid_request"],
   ];
   for (const [form, code] of wrong) {
-    const { status, body } = await ask(form);
+    const { status, headers, body } = await ask(form);
     assert.deepEqual([status, body.error], [400, code], JSON.stringify([form, body]).slice(0, 300));
+    assertNeverCached(headers);
     assert.deepEqual(Object.keys(body), ["error", "error_description"]);
     assert.match(body.error_description, /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
     assert.ok(!body.error_description.includes(assertion));

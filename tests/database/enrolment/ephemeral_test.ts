@@ -1,17 +1,11 @@
 /** Ephemeral agents, as the sweep ends them; and agents that are restarted again and again. */
 import assert from "node:assert/strict";
 import { grant, inbox, publish } from "../../conformance/artifacts.ts";
-import {
-  createAgent,
-  endCreatedAgents,
-  type JsonObject,
-  succeed,
-} from "../../conformance/client.ts";
+import { createAgent, endCreatedAgents } from "../../conformance/client.ts";
 import {
   agentOf,
   endMadeEnrolments,
   enrol,
-  type Enrolled,
   eventsOf,
   newName,
   put,
@@ -28,50 +22,12 @@ import {
 } from "../../conformance/mesh_cast.ts";
 import { startOwnFunction } from "../../own_function/own_function.ts";
 import { withStackDatabase } from "../connection.ts";
+import { goBack, newEphemeral, sweep, type Swept } from "./idle.ts";
 
 Deno.test.afterEach(async () => {
   await endMadeEnrolments();
   await endCreatedAgents();
 });
-
-async function newEphemeral(name: string): Promise<Enrolled> {
-  const { enrolment_key } = await put({ ephemeral_seconds: 300, uses_left: null });
-  return await enrol({ enrolment_key, agent_name: newName(name) });
-}
-
-/** As if the agent had enrolled, used its keys and been seen so much earlier, and were due now. */
-async function goBack({ agent_id }: Enrolled, seconds: number): Promise<void> {
-  await withStackDatabase(async (sql) => {
-    const earlier = sql`make_interval(secs => ${seconds})`;
-    await sql`update agents.enrolled_agents
-      set enrolled_at = enrolled_at - ${earlier}, due_at = now() where agent_id = ${agent_id}`;
-    await sql`update agents.keys
-      set first_used_at = first_used_at - ${earlier} where agent_id = ${agent_id}`;
-    await sql`update agents.key_uses set last_used_at = last_used_at - ${earlier}
-      where key_id in (select key_id from agents.keys where agent_id = ${agent_id})`;
-    await sql`update mesh.liveness
-      set last_seen = last_seen - ${earlier} where agent_id = ${agent_id}`;
-  });
-}
-
-interface Swept extends JsonObject {
-  removed_agents: number;
-  remaining: number;
-}
-
-/** Sweeps until nothing remains, by the stack's function or by another one. */
-async function sweep(
-  ask = () => succeed<Swept>("/agent-artifacts/sweep", { as: "operator", body: {} }),
-): Promise<number> {
-  let removed = 0;
-  let remaining: number;
-  do {
-    const answer = await ask();
-    removed += answer.removed_agents;
-    ({ remaining } = answer);
-  } while (remaining > 0);
-  return removed;
-}
 
 Deno.test("an ephemeral agent → it stays while it has contact of any kind, and is gone once it had none for so long", async () => {
   const agent = await newEphemeral("brief");

@@ -115,8 +115,11 @@ function sentenceOf(error: unknown, name: string): string {
   const message = error instanceof Error ? error.message : String(error);
   if (!(error instanceof AgentError)) return `${name}: ${message}`;
   const request = error.requestId === null ? "" : ` (request ${error.requestId})`;
-  const next = error.status === 401
-    ? `\n  Run \`${NAME} login\` with a key that the operator made.`
-    : "";
-  return `${name}: ${message}${request}${next}`;
+  return `${name}: ${message}${request}${nextStep(error)}`;
+}
+
+function nextStep({ status, code }: AgentError): string {
+  // The message says it; a login here would end the agent key of the other machine.
+  if (status !== 401 || code === "superseded") return "";
+  return `\n  Run \`${NAME} login\` with a key that the operator made.`;
 }

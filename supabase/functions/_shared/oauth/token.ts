@@ -15,6 +15,9 @@ const SUBJECT_TOKEN_TYPES: readonly unknown[] = [
 
 const MAX_READING_MILLISECONDS = 10_000;
 
+/** RFC 6749, 5.1; `cache-control: no-store` has every answer of the service. */
+const FOR_OLD_CACHES = { pragma: "no-cache" };
+
 /** RFC 6749, 5.2; for what is neither, 4.1.2.1. */
 type OAuthErrorCode =
   | "invalid_request"
@@ -60,7 +63,7 @@ export async function answerTokenRequest(
       ...(isExchange && { issued_token_type: ACCESS_TOKEN }),
       token_type: "Bearer",
       expires_in: Math.max(0, Math.floor((Date.parse(expires_at) - Date.now()) / 1000)),
-    });
+    }, { headers: FOR_OLD_CACHES });
   } catch (error) {
     context.set("error", error);
     return await answerOAuthError(error, requestId);
@@ -148,7 +151,7 @@ async function answerOAuthError(error: unknown, requestId: string): Promise<Resp
     known.message,
     {
       status,
-      headers: { ...(retryAfter !== null && { "retry-after": retryAfter }) },
+      ...(retryAfter !== null && { headers: { "retry-after": retryAfter } }),
     },
   );
 }
@@ -156,9 +159,15 @@ async function answerOAuthError(error: unknown, requestId: string): Promise<Resp
 function oauthResponse(
   error: OAuthErrorCode,
   description: string,
-  init: ResponseInit,
+  { status, headers }: {
+    readonly status: number;
+    readonly headers?: Readonly<Record<string, string>>;
+  },
 ): Response {
   // RFC 6749, 5.2: printable ASCII without quotes and backslashes.
   const error_description = description.replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, "'");
-  return Response.json({ error, error_description }, init);
+  return Response.json(
+    { error, error_description },
+    { status, headers: { ...FOR_OLD_CACHES, ...headers } },
+  );
 }

@@ -1,0 +1,44 @@
+/** Ephemeral agents that are idle, without the wait for it. */
+import { type JsonObject, succeed } from "../../conformance/client.ts";
+import { enrol, type Enrolled, newName, put } from "../../conformance/enrolment/enrolments.ts";
+import { withStackDatabase } from "../connection.ts";
+
+/** An agent that the sweep removes after five minutes, and slack, without contact. */
+export async function newEphemeral(name: string): Promise<Enrolled> {
+  const { enrolment_key } = await put({ ephemeral_seconds: 300, uses_left: null });
+  return await enrol({ enrolment_key, agent_name: newName(name) });
+}
+
+/** As if the agent had enrolled, used its keys and been seen so much earlier, and were due now. */
+export async function goBack({ agent_id }: Enrolled, seconds: number): Promise<void> {
+  await withStackDatabase(async (sql) => {
+    const earlier = sql`make_interval(secs => ${seconds})`;
+    await sql`update agents.enrolled_agents
+      set enrolled_at = enrolled_at - ${earlier}, due_at = now() where agent_id = ${agent_id}`;
+    await sql`update agents.keys
+      set first_used_at = first_used_at - ${earlier} where agent_id = ${agent_id}`;
+    await sql`update agents.key_uses set last_used_at = last_used_at - ${earlier}
+      where key_id in (select key_id from agents.keys where agent_id = ${agent_id})`;
+    await sql`update mesh.liveness
+      set last_seen = last_seen - ${earlier} where agent_id = ${agent_id}`;
+  });
+}
+
+export interface Swept extends JsonObject {
+  removed_agents: number;
+  remaining: number;
+}
+
+/** Sweeps until nothing remains, by the stack's function or by another one: how many were removed. */
+export async function sweep(
+  ask = () => succeed<Swept>("/agent-artifacts/sweep", { as: "operator", body: {} }),
+): Promise<number> {
+  let removed = 0;
+  let remaining: number;
+  do {
+    const answer = await ask();
+    removed += answer.removed_agents;
+    ({ remaining } = answer);
+  } while (remaining > 0);
+  return removed;
+}
