@@ -38,7 +38,7 @@ import { ReceivedInitiation } from "./handshake/responder.ts";
 import { Timestamps } from "./handshake/timestamp.ts";
 import { Keypair } from "./crypto/x25519.ts";
 import { formatKey } from "./key.ts";
-import type { MayMove, PeerContext } from "./peer/context.ts";
+import type { MayMove, Move, PeerContext } from "./peer/context.ts";
 import { IndexTable } from "./peer/index_table.ts";
 import type { Peer } from "./peer/peer.ts";
 import { type PeerConfiguration, PeerTable } from "./peer/peer_table.ts";
@@ -47,7 +47,7 @@ import type { PeerStats } from "./peer/whereabouts.ts";
 import { readIpHeader } from "./routing/ip_packet.ts";
 import type { Endpoint, Surroundings } from "./surroundings.ts";
 
-export type { Endpoint, MayMove, PeerConfiguration, PeerStats, Surroundings };
+export type { Endpoint, MayMove, Move, PeerConfiguration, PeerStats, Surroundings };
 
 export interface TunnelOptions {
   readonly privateKey: Uint8Array;

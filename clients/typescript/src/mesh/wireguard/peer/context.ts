@@ -14,17 +14,19 @@ export interface PeerContext {
 }
 
 /**
- * Whether a peer is from now on reached at `from`, where an authentic message of it came from.
- * `isHandshake`: it is the answer to an initiation.
+ * Whether a peer is from now on reached at `from`, where an authentic message of it came from. Is
+ * asked when that is not where the peer is reached now.
  */
-export type MayMove = (
-  publicKey: string,
-  move: {
-    readonly from: Endpoint;
-    readonly current: Endpoint | null;
-    readonly isHandshake: boolean;
-  },
-) => boolean;
+export type MayMove = (publicKey: string, move: Move) => boolean;
+
+export interface Move {
+  readonly from: Endpoint;
+  readonly current: Endpoint;
+  /** A response answers an initiation that this side sent there: that way works in both directions. */
+  readonly message: "initiation" | "response" | "data";
+  /** Whether the session of the message is newer than anything that was heard from `current`. */
+  readonly isNewer: boolean;
+}
 
 /** Numbers by which the other side names our handshakes and sessions. */
 export interface Indices {

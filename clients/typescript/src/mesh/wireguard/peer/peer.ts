@@ -12,7 +12,7 @@ import { formatKey } from "../key.ts";
 import { Keypairs } from "../session/keypairs.ts";
 import type { Session } from "../session/session.ts";
 import type { Endpoint } from "../surroundings.ts";
-import type { Arrived, Indices, PeerContext } from "./context.ts";
+import type { Arrived, Indices, Move, PeerContext } from "./context.ts";
 import { PeerHandshakes } from "./handshakes.ts";
 import { PacketQueue } from "./queue.ts";
 import { PeerTimers } from "./timers.ts";
@@ -93,7 +93,7 @@ export class Peer {
   ): void {
     const answer = this.handshakes.answer(received, message);
     if (answer === null) return;
-    this.#heard(from, { size, isHandshake: false });
+    this.#heard(from, { size, message: "initiation", session: answer.session });
     this.#keypairs.add(answer.session);
     this.timers.sessionBegun();
     // To where it came from: it may be on probation, and not yet the peer's endpoint.
@@ -104,7 +104,7 @@ export class Peer {
   receiveResponse({ message, size, from }: Arrived<Response>): void {
     const session = this.handshakes.finish(message);
     if (session === null) return;
-    this.#heard(from, { size, isHandshake: true });
+    this.#heard(from, { size, message: "response", session });
     this.#keypairs.add(session);
     this.timers.sessionBegun();
     this.#completeHandshake();
@@ -124,7 +124,7 @@ export class Peer {
     if (!session.isUsable(this.#now)) return null;
     const plaintext = session.open(message);
     if (plaintext === null) return null;
-    this.#heard(from, { size, isHandshake: false });
+    this.#heard(from, { size, message: "data", session });
     if (this.#keypairs.confirm(session)) {
       this.#completeHandshake();
       this.#sendQueue();
@@ -192,10 +192,15 @@ export class Peer {
 
   #heard(
     from: Endpoint,
-    options: { readonly size: number; readonly isHandshake: boolean },
+    { session, ...options }: {
+      readonly size: number;
+      readonly message: Move["message"];
+      readonly session: Session;
+    },
   ): void {
     this.timers.authenticReceived();
-    this.#where.heard(from, options);
+    const times = { now: this.#now, sessionAt: session.createdAt };
+    this.#where.heard(from, { ...options, ...times });
   }
 
   #sendDatagram(datagram: Uint8Array, to: Endpoint): void {

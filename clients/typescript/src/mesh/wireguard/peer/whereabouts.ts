@@ -1,5 +1,5 @@
 import { type Endpoint, isSameEndpoint } from "../surroundings.ts";
-import type { MayMove } from "./context.ts";
+import type { MayMove, Move } from "./context.ts";
 
 /** As `wg show` has it. */
 export interface PeerStats {
@@ -20,6 +20,8 @@ export class Whereabouts {
   readonly #mayMove: MayMove;
   /** Where an authentic message of the peer came from. */
   #endpoint: Endpoint | null = null;
+  /** When the newest one came from there. */
+  #heardAt = -Infinity;
   #candidates: readonly Endpoint[] = [];
   #receivedBytes = 0;
   #sentBytes = 0;
@@ -51,22 +53,25 @@ export class Whereabouts {
     this.#sentBytes += bytes;
   }
 
-  /** An authentic message arrived. */
+  /** An authentic message arrived at `now`, of a session that began at `sessionAt`. */
   heard(
     from: Endpoint,
-    { size, isHandshake }: {
+    { size, message, now, sessionAt }: {
       readonly size: number;
-      readonly isHandshake: boolean;
+      readonly message: Move["message"];
+      readonly now: number;
+      readonly sessionAt: number;
     },
   ): void {
     this.#receivedBytes += size;
     const current = this.#endpoint;
-    if (isSameEndpoint(current, from)) return;
+    const isNewer = sessionAt > this.#heardAt;
     if (
-      current === null ||
-      this.#mayMove(this.#publicKey, { from, current, isHandshake })
+      current === null || isSameEndpoint(current, from) ||
+      this.#mayMove(this.#publicKey, { from, current, message, isNewer })
     ) {
       this.#endpoint = from;
+      this.#heardAt = now;
     }
   }
 

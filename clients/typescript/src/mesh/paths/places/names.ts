@@ -1,0 +1,72 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { Surroundings } from "../../wireguard/surroundings.ts";
+
+/** So long an answer is used. A name that did not resolve is asked for again after this, too. */
+const LIFETIME = 60_000;
+
+interface Known {
+  readonly addresses: readonly string[];
+  readonly askedAt: number;
+}
+
+/** Addresses of DNS names, without waiting for them. */
+export class Names {
+  readonly #surroundings: Surroundings;
+  readonly #onChange: () => void;
+  readonly #lookUp: (name: string) => Promise<readonly string[]>;
+  readonly #known = new Map<string, Known>();
+  #isClosed = false;
+
+  /** `onChange`: a name has other addresses than before. */
+  constructor(
+    { surroundings, onChange, lookUp = lookUpAll }: {
+      readonly surroundings: Surroundings;
+      readonly onChange: () => void;
+      readonly lookUp?: (name: string) => Promise<readonly string[]>;
+    },
+  ) {
+    this.#surroundings = surroundings;
+    this.#onChange = onChange;
+    this.#lookUp = lookUp;
+  }
+
+  /** What is known now, with an IP address standing for itself. Asks if that is nothing, or old. */
+  addressesOf(host: string): readonly string[] {
+    if (isIP(host) !== 0) return [host];
+    const known = this.#known.get(host);
+    const now = this.#surroundings.now();
+    if (known === undefined || now - known.askedAt >= LIFETIME) {
+      this.#known.set(host, { addresses: known?.addresses ?? [], askedAt: now });
+      void this.#ask(host);
+    }
+    return known?.addresses ?? [];
+  }
+
+  /** Asks for every name again at its next use: another network may have other answers. */
+  forget(): void {
+    for (const [host, { addresses }] of this.#known) {
+      this.#known.set(host, { addresses, askedAt: -Infinity });
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#known.clear();
+  }
+
+  async #ask(host: string): Promise<void> {
+    const addresses = await this.#lookUp(host).catch(() => null);
+    const known = this.#known.get(host);
+    // An answer that fails does not take away what was known.
+    if (this.#isClosed || known === undefined || addresses === null) return;
+    if (addresses.join() === known.addresses.join()) return;
+    this.#known.set(host, { ...known, addresses });
+    this.#onChange();
+  }
+}
+
+async function lookUpAll(name: string): Promise<string[]> {
+  const answers = await lookup(name, { all: true });
+  return answers.map(({ address }) => address).sort();
+}
