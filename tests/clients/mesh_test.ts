@@ -24,6 +24,7 @@ Deno.test("AgentMesh: allow() by both → active, in both maps and configuration
   for (const { mesh } of [planner, builder]) {
     assert.deepEqual((await mesh.netmap()).acls, [rule]);
     assert.match((await mesh.configuration()).config, /^\[Peer\]$/m);
+    assert.deepEqual((await mesh.jsonConfiguration()).rules, [rule]);
   }
   assert.equal((await planner.mesh.revoke(rule)).revoked, true);
   assert.deepEqual((await builder.mesh.netmap()).acls, []);

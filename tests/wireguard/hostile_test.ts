@@ -52,7 +52,8 @@ tunnelTest(
   },
 );
 
-type Registration = Omit<PeerState, "addresses">;
+/** A peer's name follows from its identifier. What it may be reached at changes no text. */
+type Registration = Omit<PeerState, "addresses" | "name" | "outbound_rules">;
 
 /** Mostly well-formed, so that what is hostile in one field is not refused for another. */
 function registrations(directory: string): fc.Arbitrary<Registration> {
@@ -95,7 +96,12 @@ function isAccepted(peer: Registration): boolean {
 
 function withAddresses(peer: Registration, index: number): PeerState {
   const [high, low] = [index >> 8, index & 0xff];
-  return { ...peer, addresses: [`10.213.${high + 1}.${low}`, `fd12:3456:789a:1:1::${index}`] };
+  return {
+    ...peer,
+    name: `peer-${index}`,
+    outbound_rules: [],
+    addresses: [`10.213.${high + 1}.${low}`, `fd12:3456:789a:1:1::${index}`],
+  };
 }
 
 async function assertLoads(

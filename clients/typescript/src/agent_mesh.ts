@@ -1,11 +1,13 @@
 import type {
   Identity,
   MeshAnswer,
+  MeshConfiguration,
   MeshEvent,
   MeshPath,
   MeshRequest,
   Netmap,
   Peer,
+  WgQuickConfiguration,
 } from "./contract/types.ts";
 import { type ConfigurationRequest, followConfigurations } from "./follow/configurations.ts";
 import { type EventsOptions, followEvents } from "./follow/events.ts";
@@ -135,8 +137,29 @@ export class AgentMesh {
   configuration(
     request: ConfigurationRequest = {},
     options: CallOptions = {},
-  ): Promise<MeshAnswer<"/wg_config">> {
-    return this.#post<"/wg_config">("/wg_config", this.#own(request), options);
+  ): Promise<WgQuickConfiguration> {
+    return this.#connection.post<WgQuickConfiguration>(
+      "/wg_config",
+      this.#own(request),
+      options,
+    );
+  }
+
+  /**
+   * The configuration for a program that is a peer itself. It contains PSKs. `join` of
+   * `agent-files/mesh` is such a program.
+   *
+   * @example
+   * ```ts
+   * const { peers, rules } = await mesh.jsonConfiguration();
+   * ```
+   */
+  jsonConfiguration(options: CallOptions = {}): Promise<MeshConfiguration> {
+    return this.#connection.post<MeshConfiguration>(
+      "/wg_config",
+      this.#own({ format: "json" }),
+      options,
+    );
   }
 
   /**
@@ -150,7 +173,7 @@ export class AgentMesh {
   configurations(
     request: ConfigurationRequest = {},
     options: CallOptions = {},
-  ): AsyncGenerator<MeshAnswer<"/wg_config">, void, undefined> {
+  ): AsyncGenerator<WgQuickConfiguration, void, undefined> {
     return followConfigurations(this.#connection, request, options);
   }
 

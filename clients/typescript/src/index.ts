@@ -19,6 +19,7 @@ export type {
   Identity,
   InboxEntry,
   MeshAnswer,
+  MeshConfiguration,
   MeshEvent,
   MeshPath,
   MeshRequest,
@@ -26,6 +27,7 @@ export type {
   Peer,
   Rule,
   ServiceErrorCode,
+  WgQuickConfiguration,
 } from "./contract/types.ts";
 export type { ConfigurationRequest } from "./follow/configurations.ts";
 export type { EventsOptions } from "./follow/events.ts";

@@ -5,13 +5,15 @@ import { defineTool, type McpDefinition } from "../_shared/mcp/definition.ts";
 const wgConfigTool = defineTool({
   name: "wg_config",
   summary: "Get the agent's wg-quick configuration.",
+  hidden: ["format"],
   additions: z.object({
     show_psks: z.boolean().default(false).meta({
       description: "Also return the PSKs. Anyone who reads this conversation then has them.",
     }),
   }),
   async call({ run }, { given, added: { show_psks } }) {
-    const answer = await run<{ readonly config: string }>("/wg_config", given);
+    const request = { ...given, format: "wg-quick" };
+    const answer = await run<{ readonly config: string }>("/wg_config", request);
     return { body: show_psks ? answer : { ...answer, config: withoutPsks(answer.config) } };
   },
 });

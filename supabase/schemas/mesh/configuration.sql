@@ -137,11 +137,13 @@ begin
         json_agg(
           json_build_object(
             'agent_id', p.agent_id,
+            'name', p.dns_label,
             'pubkey', p.pubkey,
             'endpoint', p.endpoint,
             'further_endpoints', p.further_endpoints,
             'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
             'inbound_rules', coalesce(inbound.rules, '[]'),
+            'outbound_rules', coalesce(outbound.rules, '[]'),
             'psk_version', pair.psk_version,
             'encrypted_version', coalesce(pair.encrypted_version, pair.psk_version),
             'encrypted_psk', pair.encrypted_psk
@@ -163,6 +165,13 @@ begin
         where r.active and r.to_agent = configuration_state.agent_id
         group by r.from_agent
       ) inbound on inbound.from_agent = p.agent_id
+      left join (
+        select r.to_agent,
+          json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port) as rules
+        from mesh.rules r
+        where r.active and r.from_agent = configuration_state.agent_id
+        group by r.to_agent
+      ) outbound on outbound.to_agent = p.agent_id
       where p.agent_id = any (named) and p.agent_id <> configuration_state.agent_id
     )
   ) into state

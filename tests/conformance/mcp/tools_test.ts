@@ -15,6 +15,8 @@ const HIDDEN: Readonly<Record<string, readonly string[]>> = {
   // A grant to a tag ends by its `grant_id`; the operation ignores `expires_at`, too.
   "/grants": ["agent_id", "to_tag"],
   "/revoke": ["to_tag", "expires_at"],
+  // For programs that are peers themselves.
+  "/wg_config": ["agent_id", "format"],
 };
 
 interface JsonSchema {

@@ -35,8 +35,9 @@ meshTest(
         return;
       }
       otherAnswers.push(headers);
-      const { config } = JSON.parse(text);
-      for (const [, psk] of config.matchAll(/^PresharedKey = (.*)$/gm)) psks.add(psk);
+      const { config, peers = [] } = JSON.parse(text);
+      for (const [, psk] of (config ?? "").matchAll(/^PresharedKey = (.*)$/gm)) psks.add(psk);
+      for (const { preshared_key } of peers) psks.add(preshared_key);
     };
 
     const register = (agent: Agent, endpoint: string | null = null) =>
@@ -51,7 +52,7 @@ meshTest(
     await send("psk/rotate", bob, { a: alice.id, b: bob.id });
     for (const agent of [bob, alice]) await send("wg_config", agent);
     await register(alice, "203.0.113.8:51820");
-    for (const agent of [alice, bob]) await send("wg_config", agent);
+    for (const agent of [alice, bob]) await send("wg_config", agent, { format: "json" });
     assert.equal(psks.size, 3, "replaced by the rotation, and by the new pubkey");
     const stored = proxy.passed.filter(({ path }) => path.endsWith("/rpc/store_psks"));
     assert.equal(stored.length, 3, "the calls that store PSKs are among those searched");

@@ -35,6 +35,10 @@ Deno.test("one malformed value anywhere → MeshStateError, not a shorter config
     { agent_id: "bob\nPostUp = id" },
     { agent_id: "" },
     { pubkey: "bob" },
+    { name: "Bob" },
+    { name: "bob.example" },
+    { name: "-bob" },
+    { name: "" },
     { endpoint: "10.213.0.9:51820" },
     { endpoint: "bob:51820\nPostUp = id" },
     { endpoint: "bob:51820", further_endpoints: ["10.213.0.9:51820"] },
@@ -46,6 +50,8 @@ Deno.test("one malformed value anywhere → MeshStateError, not a shorter config
     { inbound_rules: [{ proto: "tcp", port: 0 }] },
     { inbound_rules: [{ proto: "tcp", port: 65536 }] },
     { inbound_rules: [{ proto: "tcp", port: 1.5 }] },
+    { outbound_rules: [{ proto: "sctp", port: 1 }] },
+    { outbound_rules: [{ proto: "udp", port: 70_000 }] },
   ];
   for (const bad of badPeers) {
     const state = aliceState({ peers: [peerState(2, bad), peerState(3)] });

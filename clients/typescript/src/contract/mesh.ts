@@ -26,7 +26,7 @@ export interface paths {
     post: operations["aclRevoke"];
   };
   "/wg_config": {
-    /** Get the agent's wg-quick configuration; with `accept: text/plain`, as plain text. */
+    /** Get the agent's configuration: for wg-quick, or as JSON. */
     post: operations["wgConfig"];
   };
   "/psk/rotate": {
@@ -238,6 +238,52 @@ export interface components {
       proto: "tcp" | "udp";
       /** @description The agent that has not agreed yet. */
       waiting_for: string;
+    };
+    WgQuickConfiguration: {
+      /** @description The agent that the answer is about. */
+      agent_id: string;
+      /** @description A counter that rises whenever the agent's configuration changes. */
+      config_version: number;
+      /** @description The content of /etc/wireguard/<interface>.conf. */
+      config: string;
+    };
+    MeshConfiguration: {
+      /** @description The agent that the answer is about. */
+      agent_id: string;
+      /** @description A counter that rises whenever the agent's configuration changes. */
+      config_version: number;
+      /** @description The agent's own end of the tunnels. */
+      interface: {
+        /** @description The agent's tunnel addresses, each with the prefix length of the mesh: one IPv4, one IPv6. */
+        addresses: string[];
+        /** @description The size of the largest packet in the tunnel, in bytes. */
+        mtu: number;
+        /** @description The UDP port to listen on; null: any. */
+        listen_port: number | null;
+      };
+      /** @description The peers that share an active rule with the agent. */
+      peers: {
+        /** @description The agent of the peer. */
+        agent_id: string;
+        /** @description The peer's name in the mesh: a DNS label that no other peer has. */
+        name: string;
+        /** @description The peer's WireGuard public key. */
+        public_key: string;
+        /** @description The PSK of the pair: a secret. */
+        preshared_key: string;
+        /** @description The peer's tunnel addresses: one IPv4, one IPv6. */
+        allowed_ips: string[];
+        /** @description Everywhere the peer listens, in the order in which to try them. Names are for the agent's host to look up. */
+        endpoints: string[];
+        /** @description Where other peers last saw the peer; null if none has told. A hint. */
+        observed_endpoint: string | null;
+        /** @description How often to send the peer something, in seconds. */
+        persistent_keepalive: number;
+      }[];
+      /** @description The active rules that name the agent. It must enforce those that name it as `to_agent`. Those that name it as `from_agent` say what it may reach, and do not raise its `config_version`: wait for events, too. */
+      rules: components["schemas"]["Rule"][];
+      /** @description Whether the operator has set a relay. */
+      relay: boolean;
     };
     Event: {
       /** @description Identifies the event. */
@@ -521,6 +567,12 @@ export interface operations {
            * @enum {string}
            */
           firewall?: "nftables" | "none";
+          /**
+           * @description With `json`, the answer has the configuration as fields, for a program that is a peer itself. `private_key_file`, `firewall` and `accept` then change nothing.
+           * @default wg-quick
+           * @enum {string}
+           */
+          format?: "wg-quick" | "json";
         };
       };
     };
@@ -528,14 +580,9 @@ export interface operations {
       /** @description Done. */
       200: {
         content: {
-          "application/json": {
-            /** @description The agent that the answer is about. */
-            agent_id: string;
-            /** @description A counter that rises whenever the agent's configuration changes. */
-            config_version: number;
-            /** @description The content of /etc/wireguard/<interface>.conf. */
-            config: string;
-          };
+          "application/json":
+            | components["schemas"]["WgQuickConfiguration"]
+            | components["schemas"]["MeshConfiguration"];
           "text/plain": string;
         };
       };

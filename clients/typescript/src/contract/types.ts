@@ -41,6 +41,10 @@ export type GivenGrant = ArtifactComponents["schemas"]["GivenGrant"];
 /** What happened to an agent's files, or was done by it. */
 export type ArtifactsEvent = ArtifactComponents["schemas"]["Event"];
 export type Download = ArtifactsAnswer<"/open">;
+/** The configuration that wg-quick takes. */
+export type WgQuickConfiguration = MeshComponents["schemas"]["WgQuickConfiguration"];
+/** The configuration of a program that is a peer itself. */
+export type MeshConfiguration = MeshComponents["schemas"]["MeshConfiguration"];
 export type Peer = MeshComponents["schemas"]["Peer"];
 export type Rule = MeshComponents["schemas"]["Rule"];
 export type Netmap = MeshComponents["schemas"]["Netmap"];

@@ -1,10 +1,9 @@
-import type { MeshAnswer } from "../contract/types.ts";
+import type { MeshAnswer, WgQuickConfiguration } from "../contract/types.ts";
 import type { CallOptions, Connection } from "../http/connection.ts";
 import { pause } from "../http/retries.ts";
 import { waitForNews } from "./held_request.ts";
 import { postAndWait } from "./waiting.ts";
 
-type Configuration = MeshAnswer<"/wg_config">;
 type Heartbeat = MeshAnswer<"/peer/heartbeat">;
 
 /** Options of the configuration, as in /wg_config. */
@@ -21,10 +20,10 @@ export async function* followConfigurations(
   connection: Connection,
   request: ConfigurationRequest,
   options: CallOptions,
-): AsyncGenerator<Configuration, void, undefined> {
+): AsyncGenerator<WgQuickConfiguration, void, undefined> {
   const self = connection.agentId === undefined ? {} : { agent_id: connection.agentId };
   while (true) {
-    const configuration = await connection.post<Configuration>(
+    const configuration = await connection.post<WgQuickConfiguration>(
       "/wg_config",
       { ...self, ...request },
       options,

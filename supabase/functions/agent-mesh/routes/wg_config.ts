@@ -11,6 +11,7 @@ import { renderWgQuick } from "../wireguard/wg_quick.ts";
 import { readConfiguration } from "../configuration.ts";
 import { parsedBy, sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
+import { jsonConfiguration, renderJson } from "../json_configuration.ts";
 
 /** Its segments may be empty or `.`, but not `..`. */
 const PRIVATE_KEY_FILE_PATTERN = String
@@ -33,6 +34,10 @@ const request = z.object({
       "With `none`, the host itself must enforce the access rules, and nft is optional. " +
       "If nft is there, it still keeps the tunnel from carrying its own packets.",
   }),
+  format: z.enum(["wg-quick", "json"], "Must be wg-quick or json.").default("wg-quick").meta({
+    description: "With `json`, the answer has the configuration as fields, for a program that is " +
+      "a peer itself. `private_key_file`, `firewall` and `accept` then change nothing.",
+  }),
 });
 
 const config = z.string().meta({
@@ -40,23 +45,24 @@ const config = z.string().meta({
   examples: ["[Interface]\nAddress = 10.213.0.1/16\n"],
 });
 
-const response = z.object({
+const wgQuickConfiguration = z.object({
   agent_id: sentSubject,
   config_version: sentConfigVersion,
   config,
-});
+}).meta({ id: "WgQuickConfiguration" });
 
 export function createOperation({ callDatabase, settings }: Platform<MeshSettings>): Operation {
   return defineOperation({
-    summary: "Get the agent's wg-quick configuration; with `accept: text/plain`, as plain text.",
+    summary: "Get the agent's configuration: for wg-quick, or as JSON.",
     description: "The configuration contains the PSKs of the agent's pairs; missing ones are " +
-      "created. It names the file of the private key, which never leaves the agent's host.",
+      "created. For wg-quick, it names the file of the private key, which never leaves the agent's " +
+      "host; with `accept: text/plain`, the answer is that configuration alone.",
     tag: "Configuration",
     callers: "the agent itself",
     effect: "sets",
     identification: "required",
     request,
-    response,
+    response: z.union([wgQuickConfiguration, jsonConfiguration]),
     plainText: config,
     errors: ["peer_not_found"],
     async handle({ input, caller, request }) {
@@ -65,6 +71,10 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
         agentId: input.agent_id ?? null,
         pskEncryptionKeys: settings.pskEncryptionKeys,
       });
+      if (input.format === "json") {
+        const { agent_id, ...rest } = renderJson(configuration);
+        return { agent_id, config_version: version, ...rest };
+      }
       const config = renderWgQuick(configuration, {
         firewall: input.firewall,
         ...(input.private_key_file && { privateKeyFile: input.private_key_file }),

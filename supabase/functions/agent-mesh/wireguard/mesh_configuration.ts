@@ -4,6 +4,8 @@ import { type IpAddress, type Network, parseIpv4, parseIpv6, parseNetwork } from
 import { type PublicKey, storedPublicKey } from "./key.ts";
 import type { PresharedKey } from "./psk.ts";
 
+const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
 /** One snapshot of an agent's place in the mesh, as the database gives it: still to be parsed. */
 export interface MeshState {
   readonly agent_id: string;
@@ -19,6 +21,8 @@ export interface MeshState {
 
 export interface PeerState {
   readonly agent_id: string;
+  /** Its name in the mesh: a DNS label. */
+  readonly name: string;
   readonly pubkey: string;
   readonly endpoint: string | null;
   /** In the order in which others shall try them. */
@@ -26,6 +30,8 @@ export interface PeerState {
   readonly addresses: readonly string[];
   /** The active rules from this peer to the agent: what the peer may reach. */
   readonly inbound_rules: readonly { readonly proto: string; readonly port: number }[];
+  /** The active rules from the agent to this peer: what the agent may reach there. */
+  readonly outbound_rules: readonly { readonly proto: string; readonly port: number }[];
 }
 
 /** Everything that a rendered configuration depends on. */
@@ -41,6 +47,7 @@ export interface MeshConfiguration {
 
 export interface PeerConfiguration {
   readonly agentId: string;
+  readonly name: string;
   readonly publicKey: PublicKey;
   readonly presharedKey: PresharedKey;
   readonly endpoint: Endpoint | null;
@@ -48,10 +55,13 @@ export interface PeerConfiguration {
   readonly furtherEndpoints: readonly Endpoint[];
   readonly addresses: AddressPair;
   /** Sorted by protocol, then by port. */
-  readonly inboundRules: readonly InboundRule[];
+  readonly inboundRules: readonly PeerRule[];
+  /** Likewise. The host of this peer enforces them, so a wg-quick configuration has none of them. */
+  readonly outboundRules: readonly PeerRule[];
 }
 
-export interface InboundRule {
+/** A port that one side of a pair may reach on the other. */
+export interface PeerRule {
   readonly proto: "tcp" | "udp";
   readonly port: number;
 }
@@ -86,6 +96,7 @@ export function parseMeshConfiguration<Peer extends PeerState>(
     listenPort: state.listen_port === null ? null : portOf(state, state.listen_port),
     peers: state.peers.map((peer) => ({
       agentId: agentIdOf(peer),
+      name: nameOf(peer),
       publicKey: publicKeyOf(peer),
       presharedKey: presharedKeyOf(peer),
       endpoint: peer.endpoint === null ? null : endpointOf(peer, peer.endpoint, meshNetworks),
@@ -93,7 +104,8 @@ export function parseMeshConfiguration<Peer extends PeerState>(
         endpointOf(peer, further, meshNetworks)
       ),
       addresses: addressesOf(peer),
-      inboundRules: inboundRulesOf(peer),
+      inboundRules: rulesOf(peer, peer.inbound_rules),
+      outboundRules: rulesOf(peer, peer.outbound_rules),
     })).sort((one, other) => one.agentId < other.agentId ? -1 : 1),
   };
 }
@@ -103,6 +115,11 @@ function agentIdOf({ agent_id }: { agent_id: string }): string {
     throw new MeshStateError("An agent_id is malformed.");
   }
   return agent_id;
+}
+
+function nameOf({ agent_id, name }: PeerState): string {
+  if (!NAME.test(name)) throw new MeshStateError(`The name of ${agent_id} is malformed.`);
+  return name;
 }
 
 function publicKeyOf({ agent_id, pubkey }: PeerState): PublicKey {
@@ -129,10 +146,10 @@ function addressesOf({ agent_id, addresses }: Pick<PeerState, "agent_id" | "addr
   return { ipv4, ipv6 };
 }
 
-function inboundRulesOf(peer: PeerState): InboundRule[] {
-  return peer.inbound_rules.map(({ proto, port }) => {
+function rulesOf(peer: PeerState, rules: PeerState["inbound_rules"]): PeerRule[] {
+  return rules.map(({ proto, port }) => {
     if (proto !== "tcp" && proto !== "udp") {
-      throw new MeshStateError(`A rule from ${peer.agent_id} is for neither TCP nor UDP.`);
+      throw new MeshStateError(`A rule with ${peer.agent_id} is for neither TCP nor UDP.`);
     }
     return { proto, port: portOf(peer, port) } as const;
   }).sort((one, other) =>

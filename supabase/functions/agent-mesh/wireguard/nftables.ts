@@ -1,4 +1,4 @@
-import type { InboundRule, MeshConfiguration } from "./mesh_configuration.ts";
+import type { MeshConfiguration, PeerRule } from "./mesh_configuration.ts";
 
 /**
  * The rendered lines cannot name the interface: wg-quick takes its name from the file's name. The
@@ -112,7 +112,7 @@ const ICMP_TYPES = "echo-request, destination-unreachable, time-exceeded, parame
 const ICMPV6_TYPES =
   "echo-request, destination-unreachable, packet-too-big, time-exceeded, parameter-problem";
 
-function tuples(source: string, rules: readonly InboundRule[]): string[] {
+function tuples(source: string, rules: readonly PeerRule[]): string[] {
   return rules.map(({ proto, port }) => `${source} . ${proto} . ${port}`);
 }
 

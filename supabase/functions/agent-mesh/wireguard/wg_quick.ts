@@ -14,7 +14,10 @@ export interface RenderOptions {
 }
 
 /** The smallest that IPv6 allows, so that its packets fit wherever the tunnel's datagrams go. */
-const MTU = 1280;
+export const MTU = 1280;
+
+/** Seconds. Less than any NAT keeps a mapping. */
+export const PERSISTENT_KEEPALIVE = 25;
 
 /** wg-quick replaces `%i` in hooks; nft takes neither `+` nor `=` in a name. */
 const NAME_TABLE = "i=%i; t=agent_mesh_${i//[+=]/_}";
@@ -122,6 +125,6 @@ function renderPeer(
     ...(furtherEndpoints.length === 0
       ? []
       : [`# endpoints ${furtherEndpoints.map(formatEndpoint).join(" ")}`]),
-    "PersistentKeepalive = 25",
+    `PersistentKeepalive = ${PERSISTENT_KEEPALIVE}`,
   ];
 }

@@ -23,11 +23,13 @@ const publicKeys = readVectors("public_keys.txt");
 export function peerState(host: number, rest: Partial<PeerState> = {}): PeerState {
   return {
     agent_id: `agent-${host}`,
+    name: `agent-${host}`,
     pubkey: publicKeys[host - 2] ?? "",
     endpoint: null,
     further_endpoints: [],
     addresses: [`10.213.0.${host}`, `fd12:3456:789a:1::${host.toString(16)}`],
     inbound_rules: [],
+    outbound_rules: [],
     ...rest,
   };
 }
