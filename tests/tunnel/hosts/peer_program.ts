@@ -1,6 +1,6 @@
 /**
- * A peer without a kernel, for tests: reads one JSON command a line, and writes one JSON answer a
- * line. It answers pings. Runs under Deno and, bundled, under Node.
+ * A peer without a kernel, for tests: writes a line when it is ready, then reads one JSON command a
+ * line, and writes one JSON answer a line. It answers pings. Runs under Deno and, bundled, under Node.
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -142,6 +142,7 @@ async function run(command: Command): Promise<unknown> {
   }
 }
 
+process.stdout.write("{}\n");
 for await (const line of createInterface({ input: process.stdin })) {
   process.stdout.write(
     `${JSON.stringify(await run(JSON.parse(line)) ?? {})}\n`,

@@ -1,0 +1,93 @@
+import type { Host } from "../../wireguard/hosts/host.ts";
+import { Internet } from "../../wireguard/hosts/internet.ts";
+import type { Runtime } from "../hosts/bundled_program.ts";
+import { KernelPeer } from "../hosts/kernel_peer.ts";
+import { EmulatedPath, type PathOptions } from "../path/emulated_path.ts";
+import { addPeer, channelTo, newKeyPair, TcpHost } from "./tcp_host.ts";
+
+/** Inside the tunnel. */
+const INNER = {
+  sandbox: { ipv4: "10.66.0.1", ipv6: "fd66::1" },
+  kernel: { ipv4: "10.66.0.2", ipv6: "fd66::2" },
+  other: { ipv4: "10.66.0.3", ipv6: "fd66::3" },
+} as const;
+
+/**
+ * Up to three hosts of one tunnel: the left ones reach the right one by an emulated path alone. All
+ * of TCP's congestion control in the kernel is CUBIC.
+ */
+export class Scene implements AsyncDisposable {
+  private constructor(
+    readonly path: EmulatedPath,
+    /** On the left, if asked for. */
+    readonly sandbox: TcpHost | null,
+    readonly other: TcpHost | null,
+    /** On the right. */
+    readonly kernel: TcpHost,
+    readonly kernelHost: Host,
+    private readonly stack: AsyncDisposableStack,
+  ) {}
+
+  /** `sandbox`: the sandbox peer, by its runtime. `hasOther`: a second host of WireGuard's own. */
+  static async start(
+    { sandbox: runtime = null, hasOther = false, path: pathOptions = {} }: {
+      readonly sandbox?: Runtime | null;
+      readonly hasOther?: boolean;
+      readonly path?: PathOptions;
+    },
+  ): Promise<Scene> {
+    await using stack = new AsyncDisposableStack();
+    const internet = stack.use(await Internet.create());
+    const router = await internet.addHost("path");
+    const right = await startPeer(internet, "kernel");
+    const channels = [channelTo(0, right), channelTo(1, right)];
+    const path = stack.use(await EmulatedPath.start(router, channels, pathOptions));
+    const asRight = (index: number) => ({
+      publicKey: right.keys.publicKey,
+      presharedKey: null,
+      allowedIps: [`${INNER.kernel.ipv4}/32`, `${INNER.kernel.ipv6}/128`],
+      endpoints: [{ address: router.address!, port: channels[index]!.leftPort, via: "udp" }],
+    });
+    let sandbox: TcpHost | null = null;
+    if (runtime !== null) {
+      const keys = await newKeyPair();
+      const host = await internet.addHost("sandbox");
+      const options = { inner: INNER.sandbox, runtime, keys };
+      sandbox = stack.use(await TcpHost.startSandbox(host, options));
+      await addPeer(right, { keys, inner: INNER.sandbox, endpoint: null });
+      await sandbox.tell({ do: "setPeers", peers: [asRight(0)] });
+    }
+    let other: TcpHost | null = null;
+    if (hasOther) {
+      const left = await startPeer(internet, "other");
+      const { keys } = left;
+      await addPeer(right, { keys, inner: INNER.other, endpoint: null });
+      const endpoint = `${router.address}:${channels[1]!.leftPort}`;
+      await addPeer(left, { keys: right.keys, inner: INNER.kernel, endpoint });
+      other = stack.use(await TcpHost.startKernel(left.host, INNER.other));
+    }
+    const kernel = stack.use(await TcpHost.startKernel(right.host, INNER.kernel));
+    for (const left of [sandbox, other]) {
+      // The left side begins: the right one learns where it is.
+      await left?.exchange({ to: INNER.kernel.ipv4, up: 1, down: 1, seed: 1 });
+    }
+    return new Scene(path, sandbox, other, kernel, right.host, stack.move());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stack.disposeAsync();
+  }
+}
+
+async function startPeer(internet: Internet, name: "kernel" | "other"): Promise<KernelPeer> {
+  const host = await internet.addHost(name);
+  const interfaceName = `${internet.id}-${name === "kernel" ? 0 : 1}`;
+  const { ipv4, ipv6 } = INNER[name];
+  const peer = await KernelPeer.start(host, { interfaceName, inner: ipv4 });
+  await host.run(["ip", "address", "add", `${ipv6}/64`, "dev", interfaceName, "nodad"]);
+  // A namespace may not choose another default than the machine's, but its routes may.
+  for (const network of ["10.66.0.0/24", "fd66::/64"]) {
+    await host.run(["ip", "route", "replace", network, "dev", interfaceName, "congctl", "cubic"]);
+  }
+  return peer;
+}
