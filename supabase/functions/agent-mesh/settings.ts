@@ -15,7 +15,6 @@ export const MESH_VARIABLES = {
     name: "PSK_ENCRYPTION_KEYS",
     // Only /wg_config and /psk/keys mind where it is not set.
     default: null,
-    meaning: "The keys that encrypt PSKs: base64 of 32 bytes each, comma-separated, newest first.",
     parse(secretText) {
       const parsed = parseEncryptionKeys(secretText);
       if (parsed.ok) return parsed.value;
@@ -26,25 +25,21 @@ export const MESH_VARIABLES = {
     name: "MESH_ONLINE_SECONDS",
     default: 90,
     maximum: 86_400,
-    meaning: "How long after its last heartbeat, or its wait, a peer counts as online, in seconds.",
   }),
   meshMaxRules: integer({
     name: "MESH_MAX_RULES",
     default: 10_000,
     maximum: 1_000_000,
-    meaning: "The most active rules that one agent may have agreed to.",
   }),
   meshMaxRequests: integer({
     name: "MESH_MAX_REQUESTS",
     default: 1000,
     maximum: 1_000_000,
-    meaning: "The most requests of one agent that wait for the other side.",
   }),
   meshMaxRequestsPerTarget: integer({
     name: "MESH_MAX_REQUESTS_PER_TARGET",
     default: 100,
     maximum: 1_000_000,
-    meaning: "The most requests of one agent that wait for the same other one.",
   }),
 };
 
