@@ -5,6 +5,7 @@ import {
   readVariables,
   SettingsError,
   type SettingsOf,
+  text,
   type Variable,
 } from "../_shared/settings/variables.ts";
 import { type EncryptionKeys, parseEncryptionKeys } from "./wireguard/encryption_key.ts";
@@ -41,11 +42,28 @@ export const MESH_VARIABLES = {
     default: 100,
     maximum: 1_000_000,
   }),
+  turnUrls: text("MESH_TURN_URLS"),
+  turnSecret: text("MESH_TURN_SECRET"),
+  turnCredentialsUrl: text("MESH_TURN_CREDENTIALS_URL"),
+  turnCredentialsToken: text("MESH_TURN_CREDENTIALS_TOKEN"),
 };
+
+/** The settings of the TURN relay as they were given. `readRelay` makes sense of them. */
+export type RelayTexts = Pick<
+  SettingsOf<typeof MESH_VARIABLES>,
+  "turnUrls" | "turnSecret" | "turnCredentialsUrl" | "turnCredentialsToken"
+>;
 
 export interface MeshSettings extends PlatformSettings, SettingsOf<typeof MESH_VARIABLES> {}
 
 /** Throws SettingsError. */
 export function readMeshSettings(environment: Environment): MeshSettings {
   return { ...readPlatformSettings(environment), ...readVariables(MESH_VARIABLES, environment) };
+}
+
+/** Whether the operator has set a TURN relay. */
+export function hasRelay(texts: RelayTexts): boolean {
+  const { turnUrls, turnSecret, turnCredentialsUrl, turnCredentialsToken } = texts;
+  // A part of one alone is refused with the first request.
+  return (turnUrls ?? turnSecret ?? turnCredentialsUrl ?? turnCredentialsToken) !== null;
 }
