@@ -29,13 +29,15 @@ export function createApp<Settings extends PlatformSettings>(
   const settings = settingsOrError(description, environment);
   if (settings instanceof SettingsError) {
     return createPipeline(description).all("*", () => {
-      throw new ServiceError("misconfigured", { message: settings.message });
+      throw misconfigured(settings);
     });
   }
 
   const counting = createCounting(settings, description.name);
   const log = settings.logOrdinaryRequests ? logRequest : logUnlessOrdinary;
   const app = createPipeline({ ...description, log: description.log ?? log }, counting);
+  const check = description.laterCheck?.(settings);
+  if (check) addCheck(app, madeOnce(check));
   const admission = { settings, rateLimits: new RateLimits(settings) };
   const platform = { settings, ...createDatabase(settings) };
   const operations = eachMadeOnce(
@@ -53,6 +55,18 @@ export function createApp<Settings extends PlatformSettings>(
     return createCommonPaths({ description, platform, admission, counting, operations, links });
   });
   return app;
+}
+
+/** Nothing is answered before the settings were found to be right. */
+function addCheck(app: App, check: () => Promise<unknown>): void {
+  app.use(async (_context, next) => {
+    try {
+      await check();
+    } catch (error) {
+      throw error instanceof SettingsError ? misconfigured(error) : error;
+    }
+    await next();
+  });
 }
 
 function addOperations(
@@ -110,6 +124,10 @@ function addCommonPaths(app: App, load: () => Promise<CommonPaths>): void {
     });
     app.all(path, methodNotAllowed(`${method}, OPTIONS`));
   }
+}
+
+function misconfigured({ message }: SettingsError): ServiceError {
+  return new ServiceError("misconfigured", { message });
 }
 
 function settingsOrError<Settings extends PlatformSettings>(

@@ -20,6 +20,11 @@ export interface AppDescription<Settings extends PlatformSettings> {
   readonly name: "agent-artifacts" | "agent-mesh";
   /** Throws SettingsError. */
   readonly readSettings: (environment: Environment) => Settings;
+  /**
+   * What else is wrong with the settings, to be found out by the first request; null: nothing is to
+   * be. For what takes code that no other deployment should load. Throws SettingsError.
+   */
+  readonly laterCheck?: (settings: Settings) => (() => Promise<unknown>) | null;
   /** What `readSettings` reads beside what every function does, for GET /health. */
   readonly variables: Variables;
   readonly operations: Operations<Settings>;

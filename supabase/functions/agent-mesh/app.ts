@@ -1,7 +1,7 @@
 import { createApp } from "../_shared/app.ts";
 import type { LogRequest } from "../_shared/request/request_log.ts";
 import type { Environment } from "../_shared/settings/variables.ts";
-import { MESH_VARIABLES, readMeshSettings } from "./settings.ts";
+import { hasRelay, MESH_VARIABLES, readMeshSettings } from "./settings.ts";
 
 /** Private tunnels between agents. What a path takes and gives stands in its file in `routes/`. */
 export function meshApp(environment: Environment, log?: LogRequest) {
@@ -9,6 +9,10 @@ export function meshApp(environment: Environment, log?: LogRequest) {
     name: "agent-mesh",
     readSettings: readMeshSettings,
     variables: MESH_VARIABLES,
+    laterCheck: (settings) =>
+      hasRelay(settings)
+        ? async () => (await import("./relay/relay.ts")).readRelay(settings)
+        : null,
     operations: {
       "/peer/register": () => import("./routes/peer_register.ts"), //   the agent itself
       "/peer/heartbeat": () => import("./routes/peer_heartbeat.ts"), // the agent itself

@@ -5,6 +5,7 @@ import {
   readVariables,
   SettingsError,
   type SettingsOf,
+  text,
   type Variable,
 } from "../_shared/settings/variables.ts";
 import { type EncryptionKeys, parseEncryptionKeys } from "./wireguard/encryption_key.ts";
@@ -15,7 +16,6 @@ export const MESH_VARIABLES = {
     name: "PSK_ENCRYPTION_KEYS",
     // Only /wg_config and /psk/keys mind where it is not set.
     default: null,
-    meaning: "The keys that encrypt PSKs: base64 of 32 bytes each, comma-separated, newest first.",
     parse(secretText) {
       const parsed = parseEncryptionKeys(secretText);
       if (parsed.ok) return parsed.value;
@@ -26,31 +26,44 @@ export const MESH_VARIABLES = {
     name: "MESH_ONLINE_SECONDS",
     default: 90,
     maximum: 86_400,
-    meaning: "How long after its last heartbeat, or its wait, a peer counts as online, in seconds.",
   }),
   meshMaxRules: integer({
     name: "MESH_MAX_RULES",
     default: 10_000,
     maximum: 1_000_000,
-    meaning: "The most active rules that one agent may have agreed to.",
   }),
   meshMaxRequests: integer({
     name: "MESH_MAX_REQUESTS",
     default: 1000,
     maximum: 1_000_000,
-    meaning: "The most requests of one agent that wait for the other side.",
   }),
   meshMaxRequestsPerTarget: integer({
     name: "MESH_MAX_REQUESTS_PER_TARGET",
     default: 100,
     maximum: 1_000_000,
-    meaning: "The most requests of one agent that wait for the same other one.",
   }),
+  turnUrls: text("MESH_TURN_URLS"),
+  turnSecret: text("MESH_TURN_SECRET"),
+  turnCredentialsUrl: text("MESH_TURN_CREDENTIALS_URL"),
+  turnCredentialsToken: text("MESH_TURN_CREDENTIALS_TOKEN"),
 };
+
+/** The settings of the TURN relay as they were given. `readRelay` makes sense of them. */
+export type RelayTexts = Pick<
+  SettingsOf<typeof MESH_VARIABLES>,
+  "turnUrls" | "turnSecret" | "turnCredentialsUrl" | "turnCredentialsToken"
+>;
 
 export interface MeshSettings extends PlatformSettings, SettingsOf<typeof MESH_VARIABLES> {}
 
 /** Throws SettingsError. */
 export function readMeshSettings(environment: Environment): MeshSettings {
   return { ...readPlatformSettings(environment), ...readVariables(MESH_VARIABLES, environment) };
+}
+
+/** Whether the operator has set a TURN relay. */
+export function hasRelay(texts: RelayTexts): boolean {
+  const { turnUrls, turnSecret, turnCredentialsUrl, turnCredentialsToken } = texts;
+  // A part of one alone is refused with the first request.
+  return (turnUrls ?? turnSecret ?? turnCredentialsUrl ?? turnCredentialsToken) !== null;
 }

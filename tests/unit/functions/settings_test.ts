@@ -69,6 +69,10 @@ Deno.test("readMeshSettings() with what the platform gives → every key, and th
     meshMaxRequestsPerTarget: 100,
     meshOnlineSeconds: 90,
     pskEncryptionKeys: null,
+    turnUrls: null,
+    turnSecret: null,
+    turnCredentialsUrl: null,
+    turnCredentialsToken: null,
   });
 });
 

@@ -16,51 +16,43 @@ export const PLATFORM_VARIABLES = {
   publicSupabaseUrl: {
     name: "PUBLIC_SUPABASE_URL",
     default: null,
-    meaning: "The origin for upload and download URLs, in place of what the service works out.",
     parse: (text) => parseOrigin("PUBLIC_SUPABASE_URL", text),
   } satisfies Variable<string | null>,
   mcpAllowedOrigins: {
     name: "MCP_ALLOWED_ORIGINS",
     default: null,
-    meaning: "The origins of web pages that may use MCP, comma-separated.",
     parse: (text) => text.split(",").map((origin) => parseOrigin("MCP_ALLOWED_ORIGINS", origin)),
   } satisfies Variable<readonly string[] | null>,
   acceptLegacyKeys: flag({
     name: "ACCEPT_LEGACY_KEYS",
     default: false,
-    meaning: "Whether the legacy service_role key is the operator's beside secret keys.",
   }),
   userOauthClientIds: {
     name: "USER_OAUTH_CLIENT_IDS",
     default: null,
-    meaning: "The OAuth clients whose tokens stand for their users, comma-separated.",
     parse: parseClientIds,
   } satisfies Variable<readonly string[] | null>,
   logOrdinaryRequests: flag({
     name: "LOG_ORDINARY_REQUESTS",
     default: false,
-    meaning: "Whether heartbeats, waits and polls that told nothing new are logged, too.",
   }),
   ...RATE_LIMIT_VARIABLES,
   waitsAtOnce: integer({
     name: "WAITS_AT_ONCE",
     default: 1000,
     maximum: 100_000,
-    meaning: "The most requests that wait in one process at once.",
   }),
   // Of both, because either answers /wait, which is a heartbeat as well.
   meshHeartbeatSeconds: integer({
     name: "MESH_HEARTBEAT_SECONDS",
     default: 30,
     maximum: 86_400,
-    meaning: "How long heartbeats that do not wait are told to be apart, in seconds.",
   }),
   usageWriteSeconds: integer({
     name: "USAGE_WRITE_SECONDS",
     default: 60,
     maximum: 3600,
     orNone: true,
-    meaning: "How often counts of requests and refusals are written, in seconds; 0: never.",
   }),
 };
 

@@ -7,20 +7,17 @@ export const RATE_LIMIT_VARIABLES = {
     default: 30_000,
     minimum: 0,
     maximum: 1_000_000,
-    meaning: "The most requests a minute of one agent key, user or grant token; 0: no limit.",
   }),
   rateLimitRequestsAtOnce: integer({
     name: "RATE_LIMIT_REQUESTS_AT_ONCE",
     default: 64,
     minimum: 0,
     maximum: 1_000_000,
-    meaning: "The most requests of one agent key, user or grant token at once; 0: no limit.",
   }),
   rateLimitAnonymousPerMinute: integer({
     name: "RATE_LIMIT_ANONYMOUS_PER_MINUTE",
     default: 600,
     minimum: 0,
     maximum: 1_000_000,
-    meaning: "The most requests a minute of one address for what needs no credential; 0: no limit.",
   }),
 };

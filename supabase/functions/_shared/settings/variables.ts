@@ -8,13 +8,14 @@ export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
 
-/** One variable that the operator may set. Its name, default and bounds stand nowhere else. */
+/**
+ * One variable that the operator may set. Its name and bounds stand nowhere else. What it is for
+ * stands in `.env.example`, so that no cold start loads it.
+ */
 export interface Variable<Value> {
   readonly name: string;
   /** The value where the variable is not set; null where nothing takes its place. */
   readonly default: Value;
-  /** One sentence, which `.env.example` repeats. */
-  readonly meaning: string;
   /** Throws SettingsError. */
   readonly parse: (text: string) => Value;
 }
@@ -84,6 +85,11 @@ export function flag(declared: Omit<Variable<boolean>, "parse">): Variable<boole
       return text === "true";
     },
   };
+}
+
+/** A text that is taken as it is: what needs it first parses it. */
+export function text(name: string): Variable<string | null> {
+  return { name, default: null, parse: (text) => text };
 }
 
 /** Parses an http or https origin, with or without a slash at its end. Throws SettingsError. */
