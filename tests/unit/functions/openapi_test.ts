@@ -161,6 +161,8 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "Heartbeat",
         "Netmap",
         "News",
+        "Path",
+        "PathReport",
         "Peer",
         "Rule",
         "RuleRequest",
