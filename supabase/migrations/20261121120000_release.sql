@@ -5850,6 +5850,7 @@ create table mesh.liveness (
   last_seen timestamptz,
   config_version_applied bigint,
   waits_until timestamptz,
+  paths_reported_at timestamptz,
 
   constraint liveness_is_of_a_peer foreign key (agent_id) references mesh.peers (agent_id) on delete cascade
 )
@@ -5861,6 +5862,8 @@ comment on table mesh.liveness is
   'What heartbeats write. Separate from peers, so that a heartbeat is as cheap as possible.';
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
+comment on column mesh.liveness.paths_reported_at is
+  'When the newest heartbeat came that reported paths (mesh.path_reports).';
 comment on column mesh.liveness.waits_until is
   'When the wait ends that the agent announced with its last heartbeat. Until then it need not send '
   'another.';
@@ -5884,7 +5887,8 @@ create function mesh.map_entry(
   liveness mesh.liveness,
   online_seconds integer,
   subject text,
-  version_of_psk integer
+  version_of_psk integer,
+  path json
 ) returns table (
   agent_id text,
   name text,
@@ -5898,7 +5902,8 @@ create function mesh.map_entry(
   updated_at text,
   self boolean,
   psk_version integer,
-  config_version_applied bigint
+  config_version_applied bigint,
+  path json
 )
 language sql
 stable
@@ -5923,9 +5928,12 @@ begin atomic
     case
       when (map_entry.peer).agent_id <> map_entry.subject
         then (map_entry.liveness).config_version_applied
-    end;
+    end,
+    map_entry.path;
 end;
-comment on function mesh.map_entry( mesh.peers, mesh.address_leases, mesh.liveness, integer, text, integer ) is
+comment on function mesh.map_entry(
+  mesh.peers, mesh.address_leases, mesh.liveness, integer, text, integer, json
+) is
   'The peer object of the wire contract, and what subject sees of the peer. Returns one row: for '
   'thousands of rows, building JSON this way takes a third of the time of json_build_object.';
 
@@ -6768,6 +6776,235 @@ comment on function mesh.raise_config_versions(text[]) is
   'Records that the configurations of these agents have changed. Call it under '
   'lock_config_versions.';
 
+-- schemas/mesh/paths/path_reports.sql
+
+-- What hosts report of their paths: whether each neighbour answers, and by which way.
+--
+-- A report names up to 64 neighbours and replaces the one before. When it came is in mesh.liveness,
+-- which every heartbeat writes in any case. A row here is written only if its path has changed: a
+-- mesh in which nothing happens writes nothing here.
+--
+-- Locks: rows here come after pairs and before liveness. A report never waits for a lock except for
+-- another report of the same agent: a pair that is locked is left out, until the next report.
+
+create table mesh.path_reports (
+  agent_id agents.agent_id not null,
+  other_agent agents.agent_id not null,
+  low_agent agents.agent_id not null generated always as (least(agent_id, other_agent)) stored,
+  high_agent agents.agent_id not null generated always as (greatest(agent_id, other_agent)) stored,
+  via text collate "C" not null,
+  endpoint mesh.endpoint,
+  handshake_at timestamptz,
+  since timestamptz not null,
+  confirmed_at timestamptz not null,
+
+  constraint a_side_reports_a_path_once primary key (agent_id, other_agent),
+  constraint a_path_is_of_a_pair foreign key (low_agent, high_agent)
+    references mesh.pairs (low_agent, high_agent) on delete cascade,
+  constraint via_is_a_way check (via in ('direct', 'relay', 'none'))
+)
+-- Room for a new version of each row beside the old one: what changes often is in no index.
+with (fillfactor = 50);
+
+comment on table mesh.path_reports is
+  'What each host last reported of its path to a neighbour. Valid for as long as its heartbeat '
+  '(mesh.paths_hold), and only while the two share an active rule.';
+comment on column mesh.path_reports.agent_id is 'The agent whose host reports.';
+comment on column mesh.path_reports.other_agent is 'The neighbour that the path leads to.';
+comment on column mesh.path_reports.via is 'direct, relay or none.';
+comment on column mesh.path_reports.endpoint is
+  'Where the host sees the neighbour: the outer address of its packets. Null: unknown, or of no use '
+  'to other hosts.';
+comment on column mesh.path_reports.handshake_at is
+  'When their last handshake was, within 15 seconds; null: never.';
+comment on column mesh.path_reports.since is
+  'Since when the path works by this way, or does not work, as far as reports say.';
+comment on column mesh.path_reports.confirmed_at is
+  'When the path was last reported, within a day: by this the sweep finds what is old.';
+
+-- What others report of an agent.
+create index path_reports_by_other_agent on mesh.path_reports (other_agent);
+-- For pairs that are deleted.
+create index path_reports_by_pair on mesh.path_reports (low_agent, high_agent);
+create index path_reports_by_confirmation on mesh.path_reports (confirmed_at);
+
+create function mesh.way_at(via text, handshake_at timestamptz, reported_at timestamptz) returns text
+language sql
+immutable
+return case
+  -- WireGuard renews a session that is used after 120 seconds, and ends it after 180.
+  when way_at.handshake_at >= way_at.reported_at - interval '180 seconds' then way_at.via
+  else 'none'
+end;
+comment on function mesh.way_at(text, timestamptz, timestamptz) is
+  'By which way a path worked when it was reported: direct or relay; none: it did not work.';
+
+create function mesh.paths_hold(liveness mesh.liveness, online_seconds integer) returns boolean
+language sql
+stable
+return coalesce(
+  (paths_hold.liveness).paths_reported_at > now() - make_interval(secs => paths_hold.online_seconds)
+    -- Or the request that brought them still waits.
+    or (paths_hold.liveness).paths_reported_at = (paths_hold.liveness).last_seen
+      and (paths_hold.liveness).waits_until > now() - make_interval(secs => paths_hold.online_seconds),
+  false
+);
+comment on function mesh.paths_hold(mesh.liveness, integer) is
+  'Whether what a host last reported of its paths is still valid.';
+
+create function mesh.note_paths(agent_id text, paths jsonb) returns timestamptz
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  reported_at constant timestamptz := clock_timestamp();
+  -- Null before the first report.
+  last_reported_at constant timestamptz := (
+    select l.paths_reported_at from mesh.liveness l where l.agent_id = note_paths.agent_id
+  );
+  -- A session without a renewal ends in this time. So nobody knows what was in a longer gap.
+  is_continued constant boolean := coalesce(last_reported_at > reported_at - interval '180 seconds', false);
+  neighbours constant text[] := array(
+    select p.agent_id
+    from jsonb_to_recordset(note_paths.paths) as p (agent_id text)
+    where mesh.see_each_other(note_paths.agent_id, p.agent_id)
+  );
+begin
+  delete from mesh.path_reports r
+  -- By their places, which nobody changes while they are locked.
+  where r.ctid = any (array(
+    select d.ctid
+    from mesh.path_reports d
+    where d.agent_id = note_paths.agent_id and d.other_agent <> all (neighbours)
+    for update skip locked
+  ));
+
+  with reported as (
+    select p.agent_id as other_agent, p.via, p.endpoint, p.endpoint_ip,
+      reported_at - make_interval(secs => p.handshake_age_seconds) as handshake_at,
+      mesh.way_at(
+        p.via, reported_at - make_interval(secs => p.handshake_age_seconds), reported_at
+      ) as way
+    from jsonb_to_recordset(note_paths.paths)
+      as p (agent_id text, via text, endpoint text, endpoint_ip inet, handshake_age_seconds integer)
+    where p.agent_id = any (neighbours)
+  ), compared as (
+    select n.other_agent, n.via, n.handshake_at,
+      case
+        when n.endpoint = r.endpoint then n.endpoint
+        when not mesh.is_inside_the_mesh(n.endpoint_ip) then n.endpoint
+      end as endpoint,
+      case
+        when is_continued and n.way = r.way then r.since
+        when n.way <> 'none' then n.handshake_at
+        else reported_at
+      end as since,
+      case
+        when r.confirmed_at > reported_at - interval '1 day' then r.confirmed_at
+        else reported_at
+      end as confirmed_at,
+      -- Two reports of one handshake differ by the time on the way and a rounded second.
+      coalesce(
+        abs(extract(epoch from n.handshake_at - r.handshake_at)) < 15,
+        n.handshake_at is null and r.handshake_at is null
+      ) and n.way = r.way and n.via = r.via as is_same,
+      r.endpoint as last_endpoint,
+      r.since as last_since,
+      r.confirmed_at as last_confirmed_at
+    from reported n
+    left join (
+      select l.*, mesh.way_at(l.via, l.handshake_at, last_reported_at) as way
+      from mesh.path_reports l
+      where l.agent_id = note_paths.agent_id
+    ) r on r.other_agent = n.other_agent
+  ), changed as materialized (
+    select c.*
+    from compared c
+    where c.is_same is not true
+      or (c.endpoint, c.since, c.confirmed_at)
+        is distinct from (c.last_endpoint, c.last_since, c.last_confirmed_at)
+  )
+  insert into mesh.path_reports as r (
+    agent_id, other_agent, via, endpoint, handshake_at, since, confirmed_at
+  )
+  select note_paths.agent_id, c.other_agent, c.via, c.endpoint, c.handshake_at, c.since, c.confirmed_at
+  from changed c
+  -- Also says whether there is a pair: the neighbour may not be registered.
+  cross join lateral (
+    select
+    from mesh.pairs p
+    where p.low_agent = least(c.other_agent collate "C", note_paths.agent_id collate "C")
+      and p.high_agent = greatest(c.other_agent collate "C", note_paths.agent_id collate "C")
+    limit 1
+    for key share skip locked
+  ) p
+  order by c.other_agent
+  on conflict on constraint a_side_reports_a_path_once do update
+  set via = excluded.via,
+      endpoint = excluded.endpoint,
+      handshake_at = excluded.handshake_at,
+      since = excluded.since,
+      confirmed_at = excluded.confirmed_at;
+  return reported_at;
+end
+$$;
+comment on function mesh.note_paths(text, jsonb) is
+  'Replaces what an agent reported of its paths: paths is [{agent_id, via, endpoint | null, '
+  'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
+  'no active rule with it. Returns the time of the report, for mesh.note_sign_of_life.';
+
+create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
+language sql
+stable
+return case when path_json.reported_at is not null then json_build_object(
+  'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
+  'via', report.via,
+  'since', agents.iso_timestamp(report.since),
+  'handshake_age_seconds', greatest(
+    floor(extract(epoch from path_json.reported_at - report.handshake_at))::integer, 0
+  ),
+  'endpoint', report.endpoint,
+  'reported_at', agents.iso_timestamp(path_json.reported_at)
+) end;
+comment on function mesh.path_json(mesh.path_reports, timestamptz) is
+  'A path as its side reported it at that time; null without a time.';
+
+create function public.forget_paths(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  -- A path that is still reported is confirmed once a day.
+  kept_since constant timestamptz := now() - interval '2 days';
+  remaining integer;
+begin
+  perform agents.authenticate_operator(forget_paths.caller);
+  delete from mesh.path_reports r
+  where r.ctid = any (array(
+    select d.ctid
+    from mesh.path_reports d
+    where d.confirmed_at < kept_since
+    order by d.confirmed_at
+    limit forget_paths.max_entries
+    for update skip locked
+  ));
+  select count(*) into remaining
+  from (
+    select from mesh.path_reports r
+    where r.confirmed_at < kept_since
+    order by r.confirmed_at
+    limit 1000
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.forget_paths(jsonb, integer) is
+  'Deletes up to max_entries reports of paths that were not repeated for two days: they name '
+  'addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for an agent.';
+
 -- schemas/mesh/heartbeats.sql
 
 -- Heartbeats: a peer is online, and runs a configuration version.
@@ -6781,14 +7018,18 @@ comment on function mesh.lags(mesh.liveness, bigint, integer) is
   'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
   'the rendering_revision of the functions.';
 
-create function mesh.note_sign_of_life(agent_id text, config_version bigint, wait_seconds integer) returns json
+create function mesh.note_sign_of_life(
+  agent_id text, config_version bigint, wait_seconds integer, paths_reported_at timestamptz
+) returns json
 language sql
 volatile
 set search_path = ''
 as $$
   with seen as (
     update mesh.liveness l
-    set last_seen = clock_timestamp(),
+    -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
+    set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
+        paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
         config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
         waits_until = case
           when note_sign_of_life.wait_seconds > 0
@@ -6805,12 +7046,17 @@ as $$
   from seen s
   join mesh.config_versions v on v.agent_id = s.agent_id
 $$;
-comment on function mesh.note_sign_of_life(text, bigint, integer) is
-  'Records that an agent is alive, which configuration it runs if it says so, and how long it will '
-  'wait for the answer. Returns what record_heartbeat returns, or null without a peer.';
+comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
+  'for the answer, and when it reported its paths if it did. Returns what record_heartbeat returns, '
+  'or null without a peer.';
 
 create function public.record_heartbeat(
-  caller jsonb, agent_id text, config_version bigint, wait_seconds integer default 0
+  caller jsonb,
+  agent_id text,
+  config_version bigint,
+  wait_seconds integer default 0,
+  paths jsonb default null
 ) returns json
 language plpgsql
 volatile
@@ -6819,11 +7065,15 @@ set search_path = ''
 as $$
 declare
   subject text;
+  paths_reported_at timestamptz;
   answer json;
 begin
   subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
+  if record_heartbeat.paths is not null then
+    paths_reported_at := mesh.note_paths(subject, record_heartbeat.paths);
+  end if;
   answer := mesh.note_sign_of_life(
-    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds
+    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds, paths_reported_at
   );
   if answer is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -6831,9 +7081,9 @@ begin
   return answer;
 end
 $$;
-comment on function public.record_heartbeat(jsonb, text, bigint, integer) is
-  'Records that an agent is alive, which configuration it runs if it says so, and how long it will '
-  'wait for the answer. Returns the version that it should run. Raises forbidden, invalid_request, '
+comment on function public.record_heartbeat(jsonb, text, bigint, integer, jsonb) is
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
+  'for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns the version that it should run. Raises forbidden, invalid_request, '
   'peer_not_found.';
 
 create function public.read_heartbeat(caller jsonb, agent_id text) returns json
@@ -8157,11 +8407,11 @@ begin
     );
   end if;
 
-  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied'] into answer
+  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied', 'path'] into answer
   from mesh.peers p
   join mesh.address_leases a on a.agent_id = p.agent_id
   join mesh.liveness l on l.agent_id = p.agent_id
-  cross join lateral mesh.map_entry(p, a, l, register_peer.online_seconds, null, null) e
+  cross join lateral mesh.map_entry(p, a, l, register_peer.online_seconds, null, null, null) e
   where p.agent_id = register_peer.agent_id;
   return answer;
 end
@@ -8231,6 +8481,106 @@ comment on function public.remove_peer(jsonb, text) is
   'peer, except for those of the policy. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
   'invalid_request.';
 
+-- schemas/mesh/paths/observed_endpoints.sql
+
+-- Where agents were last seen by neighbours that can be reached: a hint for other neighbours, which
+-- can use it to reach an agent behind NAT. No configuration's text has it, so it raises no version.
+
+create function mesh.ip_of(endpoint text) returns inet
+language sql
+immutable
+return case
+  when ip_of.endpoint like '[%' then substring(ip_of.endpoint from '^\[([0-9a-f:]+)\]')::inet
+  -- The last label of a name has a letter.
+  when ip_of.endpoint ~ '^[0-9.]+:' then split_part(ip_of.endpoint, ':', 1)::inet
+end;
+comment on function mesh.ip_of(text) is 'The address of an endpoint; null for a DNS name.';
+
+create function mesh.is_private(ip inet) returns boolean
+language sql
+immutable
+return coalesce(
+  is_private.ip <<= '10.0.0.0/8' or is_private.ip <<= '172.16.0.0/12'
+    or is_private.ip <<= '192.168.0.0/16' or is_private.ip <<= '100.64.0.0/10'
+    or is_private.ip <<= 'fc00::/7',
+  false
+);
+comment on function mesh.is_private(inet) is
+  'Whether an address means another host in every network (RFC 1918, RFC 6598, RFC 4193).';
+
+create function mesh.observations_of(agent_id text, viewer text, online_seconds integer)
+returns table (endpoint text, seen_at timestamptz)
+language sql
+stable
+set search_path = ''
+as $$
+  select seen.endpoint, l.paths_reported_at
+  from mesh.liveness own_liveness
+  join mesh.path_reports own on own.agent_id = own_liveness.agent_id
+  cross join lateral (
+    select p.endpoint, p.further_endpoints
+    from mesh.peers p
+    where p.agent_id = own.other_agent and p.endpoint is not null
+    limit 1
+  ) observer
+  cross join lateral (
+    select s.* from mesh.path_reports s
+    where s.agent_id = own.other_agent and s.other_agent = own.agent_id and s.endpoint is not null
+    limit 1
+  ) seen
+  cross join lateral (
+    select l.* from mesh.liveness l where l.agent_id = own.other_agent limit 1
+  ) l
+  where own_liveness.agent_id = observations_of.agent_id
+    and own.other_agent <> observations_of.viewer
+    -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
+    -- reporting an agent that it has no connection with.
+    and mesh.paths_hold(own_liveness, observations_of.online_seconds)
+    and mesh.way_at(own.via, own.handshake_at, own_liveness.paths_reported_at) = 'direct'
+    and mesh.paths_hold(l, observations_of.online_seconds)
+    and mesh.way_at(seen.via, seen.handshake_at, l.paths_reported_at) = 'direct'
+    and mesh.see_each_other(own.agent_id, own.other_agent)
+    -- A private address means something only to hosts of the same network. The observer itself is
+    -- reached there.
+    and (
+      not mesh.is_private(mesh.ip_of(seen.endpoint))
+      or exists (
+        select from unnest(observer.endpoint || observer.further_endpoints) as o (endpoint)
+        where mesh.is_private(mesh.ip_of(o.endpoint))
+      )
+    )
+$$;
+comment on function mesh.observations_of(text, text, integer) is
+  'Where others than the viewer see an agent, each a reachable neighbour of it with a direct path '
+  'that both sides report.';
+
+create function mesh.observed_endpoints(viewer text, agent_ids text[], online_seconds integer)
+returns table (agent_id text, endpoint text)
+language plpgsql
+stable
+set search_path = ''
+-- Whoever calls this may have switched it off, and here are few rows per agent.
+set enable_nestloop = on
+as $$
+begin
+  return query
+  select named.agent_id, seen.endpoint
+  from unnest(observed_endpoints.agent_ids) as named (agent_id)
+  cross join lateral (
+    -- What most of them say: one that lies is outvoted. Then the newest.
+    select o.endpoint
+    from mesh.observations_of(
+      named.agent_id, observed_endpoints.viewer, observed_endpoints.online_seconds
+    ) o
+    group by o.endpoint
+    order by count(*) desc, max(o.seen_at) desc, o.endpoint
+    limit 1
+  ) seen;
+end
+$$;
+comment on function mesh.observed_endpoints(text, text[], integer) is
+  'Where each of these agents was last seen by others than the viewer; no row: by nobody.';
+
 -- schemas/mesh/configuration.sql
 
 -- What agents read of the mesh: the network map, and the state that a configuration is rendered
@@ -8291,6 +8641,12 @@ as $$
 declare
   subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
   named text[] := mesh.with_neighbours(subject);
+  -- Null: the agent reported no paths, or not recently.
+  own_report timestamptz := (
+    select l.paths_reported_at
+    from mesh.liveness l
+    where l.agent_id = subject and mesh.paths_hold(l, read_netmap.online_seconds)
+  );
   answer json;
 begin
   select json_build_object(
@@ -8306,9 +8662,27 @@ begin
       join mesh.address_leases a on a.agent_id = p.agent_id and a.agent_id = any (named)
       join mesh.liveness l on l.agent_id = p.agent_id and l.agent_id = any (named)
       left join mesh.pairs_of(subject, named) pair on pair.other_agent = p.agent_id
+      left join mesh.path_reports own on own.agent_id = subject and own.other_agent = p.agent_id
+      left join mesh.path_reports others
+        on others.other_agent = subject and others.agent_id = p.agent_id
       cross join lateral mesh.map_entry(
         p, a, l, read_netmap.online_seconds, subject,
-        case when pair.made_at is not null then pair.psk_version end
+        case when pair.made_at is not null then pair.psk_version end,
+        case
+          when p.agent_id = subject then null
+          when own.agent_id is null and others.agent_id is null
+            then '{"reported_by_self": null, "reported_by_peer": null}'
+          else json_build_object(
+            'reported_by_self', mesh.path_json(own, case when own.agent_id is not null then own_report end),
+            'reported_by_peer', mesh.path_json(
+              others,
+              case
+                when others.agent_id is not null and mesh.paths_hold(l, read_netmap.online_seconds)
+                  then l.paths_reported_at
+              end
+            )
+          )
+        end
       ) e
       where p.agent_id = any (named)
     ),
@@ -8343,7 +8717,7 @@ comment on function public.read_netmap(jsonb, text, integer, integer) is
   'config_version: the functions pass their own, and return the answer unchanged. Raises '
   'forbidden, invalid_request, peer_not_found.';
 
-create function mesh.configuration_state(agent_id text) returns json
+create function mesh.configuration_state(agent_id text, online_seconds integer) returns json
 language plpgsql
 stable
 set search_path = ''
@@ -8376,6 +8750,8 @@ begin
             'pubkey', p.pubkey,
             'endpoint', p.endpoint,
             'further_endpoints', p.further_endpoints,
+            -- Only a hint: no text has it, and it raises no version.
+            'observed_endpoint', seen.endpoint,
             'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
             'inbound_rules', coalesce(inbound.rules, '[]'),
             'outbound_rules', coalesce(outbound.rules, '[]'),
@@ -8407,6 +8783,9 @@ begin
         where r.active and r.from_agent = configuration_state.agent_id
         group by r.to_agent
       ) outbound on outbound.to_agent = p.agent_id
+      left join mesh.observed_endpoints(
+        configuration_state.agent_id, named, configuration_state.online_seconds
+      ) seen on seen.agent_id = p.agent_id
       where p.agent_id = any (named) and p.agent_id <> configuration_state.agent_id
     )
   ) into state
@@ -8415,18 +8794,22 @@ begin
   return state;
 end
 $$;
-comment on function mesh.configuration_state(text) is
+comment on function mesh.configuration_state(text, integer) is
   'Everything that an agent''s configuration depends on, and its config_version, in one snapshot. '
   'PSKs are encrypted, and null if not made yet. Null for an agent without a peer.';
 
-create function public.read_wg_config(caller jsonb, agent_id text) returns json
+create function public.read_wg_config(
+  caller jsonb, agent_id text, online_seconds integer default 90
+) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
-  state json := mesh.configuration_state(agents.subject_of(read_wg_config.caller, read_wg_config.agent_id));
+  state json := mesh.configuration_state(
+    agents.subject_of(read_wg_config.caller, read_wg_config.agent_id), read_wg_config.online_seconds
+  );
 begin
   if state is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -8434,15 +8817,18 @@ begin
   return state;
 end
 $$;
-comment on function public.read_wg_config(jsonb, text) is
-  'What an agent''s configuration is rendered from. Raises forbidden, invalid_request, '
+comment on function public.read_wg_config(jsonb, text, integer) is
+  'What an agent''s configuration is rendered from, and where reachable neighbours see each peer '
+  '(observed_endpoint | null), which is not part of the text. Raises forbidden, invalid_request, '
   'peer_not_found.';
 
 -- schemas/mesh/psks.sql
 
 -- Storing and rotating the PSKs of pairs.
 
-create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
+create function public.store_psks(
+  caller jsonb, agent_id text, psks jsonb, online_seconds integer default 90
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -8480,10 +8866,10 @@ begin
   -- Locked above, so that no row has moved since.
   where p.ctid = m.row_id;
 
-  return public.read_wg_config(store_psks.caller, store_psks.agent_id);
+  return public.read_wg_config(store_psks.caller, store_psks.agent_id, store_psks.online_seconds);
 end
 $$;
-comment on function public.store_psks(jsonb, text, jsonb) is
+comment on function public.store_psks(jsonb, text, jsonb, integer) is
   'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. '
   'Each is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody '
   'was given that PSK before. Otherwise another side could keep an agent waiting by making and '
@@ -9623,7 +10009,8 @@ create function public.begin_wait(
   config_version bigint,
   inbox_after text,
   events_after text,
-  wait_seconds integer
+  wait_seconds integer,
+  paths jsonb default null
 ) returns json
 language plpgsql
 volatile
@@ -9632,18 +10019,24 @@ set search_path = ''
 as $$
 declare
   subject text;
+  paths_reported_at timestamptz;
   heartbeat json;
 begin
   subject := agents.require_self(agents.admit(begin_wait.caller), begin_wait.agent_id);
   perform agents.check_positions(begin_wait.inbox_after, begin_wait.events_after);
-  heartbeat := mesh.note_sign_of_life(subject, begin_wait.config_version, begin_wait.wait_seconds);
+  if begin_wait.paths is not null then
+    paths_reported_at := mesh.note_paths(subject, begin_wait.paths);
+  end if;
+  heartbeat := mesh.note_sign_of_life(
+    subject, begin_wait.config_version, begin_wait.wait_seconds, paths_reported_at
+  );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
     || agents.find_news(subject, begin_wait.inbox_after, begin_wait.events_after);
 end
 $$;
-comment on function public.begin_wait(jsonb, text, bigint, text, text, integer) is
-  'Records the heartbeat of an agent that has a peer, and tells what is new after each position '
-  'that is given: {config_version | null, inbox?: {latest, changed}, events?: {latest, changed}}. '
+comment on function public.begin_wait(jsonb, text, bigint, text, text, integer, jsonb) is
+  'Records the heartbeat of an agent that has a peer, as record_heartbeat does, and tells what is '
+  'new after each position that is given: {config_version | null, inbox?: {latest, changed}, events?: {latest, changed}}. '
   'Without a peer, config_version is null. Raises forbidden, invalid_request, position_expired.';
 
 create function public.read_news(
@@ -13252,6 +13645,7 @@ grant select, insert, update, delete on mesh.declined_requests to service_role;
 grant select, insert, update on mesh.policies to service_role;
 grant select, insert, delete on mesh.policy_lines to service_role;
 grant select, insert, update, delete on mesh.pairs to service_role;
+grant select, insert, update, delete on mesh.path_reports to service_role;
 grant select, insert, update, delete on mesh.config_versions to service_role;
 grant select, insert, update on mesh.counters to service_role;
 grant select, insert, update, delete on mesh.censuses to service_role;
@@ -13293,6 +13687,7 @@ alter table mesh.declined_requests enable row level security;
 alter table mesh.policies enable row level security;
 alter table mesh.policy_lines enable row level security;
 alter table mesh.pairs enable row level security;
+alter table mesh.path_reports enable row level security;
 alter table mesh.config_versions enable row level security;
 alter table mesh.counters enable row level security;
 alter table mesh.censuses enable row level security;
@@ -13414,6 +13809,7 @@ declare
     'public.settle_changes',
     'public.forget_events',
     'public.forget_usage',
+    'public.forget_paths',
     'public.schedule_sweep',
     'public.reencrypt_psks',
     'public.set_agent_quota',

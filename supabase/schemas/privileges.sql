@@ -44,6 +44,7 @@ grant select, insert, update, delete on mesh.declined_requests to service_role;
 grant select, insert, update on mesh.policies to service_role;
 grant select, insert, delete on mesh.policy_lines to service_role;
 grant select, insert, update, delete on mesh.pairs to service_role;
+grant select, insert, update, delete on mesh.path_reports to service_role;
 grant select, insert, update, delete on mesh.config_versions to service_role;
 grant select, insert, update on mesh.counters to service_role;
 grant select, insert, update, delete on mesh.censuses to service_role;
@@ -85,6 +86,7 @@ alter table mesh.declined_requests enable row level security;
 alter table mesh.policies enable row level security;
 alter table mesh.policy_lines enable row level security;
 alter table mesh.pairs enable row level security;
+alter table mesh.path_reports enable row level security;
 alter table mesh.config_versions enable row level security;
 alter table mesh.counters enable row level security;
 alter table mesh.censuses enable row level security;
@@ -206,6 +208,7 @@ declare
     'public.settle_changes',
     'public.forget_events',
     'public.forget_usage',
+    'public.forget_paths',
     'public.schedule_sweep',
     'public.reencrypt_psks',
     'public.set_agent_quota',

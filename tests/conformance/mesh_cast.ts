@@ -33,6 +33,20 @@ export interface AccessRule {
   readonly proto: string;
 }
 
+export interface PathReport {
+  readonly works: boolean;
+  readonly via: string;
+  readonly since: string;
+  readonly handshake_age_seconds: number | null;
+  readonly endpoint: string | null;
+  readonly reported_at: string;
+}
+
+export interface Path {
+  readonly reported_by_self: PathReport | null;
+  readonly reported_by_peer: PathReport | null;
+}
+
 export interface Netmap {
   readonly agent_id: string;
   readonly config_version: number;
@@ -40,6 +54,7 @@ export interface Netmap {
     readonly self: boolean;
     readonly psk_version: number | null;
     readonly config_version_applied: number | null;
+    readonly path: Path | null;
   })[];
   readonly acls: readonly AccessRule[];
   readonly acl_requests: readonly (AccessRule & { readonly waiting_for: string })[];

@@ -191,6 +191,7 @@ Deno.test("every function that is called for agents and may wait for a lock → 
     "forget_ended",
     "forget_enrolled",
     "forget_events",
+    "forget_paths",
     "forget_usage",
     "mark_lost_artifacts",
     "put_enrolment",

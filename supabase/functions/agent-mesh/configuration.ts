@@ -24,6 +24,8 @@ interface EncryptedPeerState extends PeerState {
   readonly encrypted_version: number;
   /** Null until the first configuration of the pair makes a PSK of this version. */
   readonly encrypted_psk: string | null;
+  /** Where reachable neighbours see the peer, in canonical form: a hint, which no text has. */
+  readonly observed_endpoint: string | null;
 }
 
 /** What the SQL functions read_wg_config and store_psks return. */
@@ -47,14 +49,16 @@ const MAX_ROUNDS = 10;
  */
 export async function readConfiguration(
   callDatabase: CallDatabase,
-  { caller, agentId, pskEncryptionKeys }: {
+  { caller, agentId, onlineSeconds, pskEncryptionKeys }: {
     readonly caller: CallerArgument;
     /** Null: the calling agent. */
     readonly agentId: string | null;
+    /** How long a neighbour's observation of another one's endpoint holds. */
+    readonly onlineSeconds: number;
     readonly pskEncryptionKeys: EncryptionKeys | null;
   },
 ): Promise<{ agentId: string; version: number; configuration: MeshConfiguration }> {
-  const parameters = { caller, agent_id: agentId };
+  const parameters = { caller, agent_id: agentId, online_seconds: onlineSeconds };
   let state = await callDatabase<ConfigurationState>("read_wg_config", parameters);
   const encryptionKeys = requireEncryptionKeys(pskEncryptionKeys);
 

@@ -92,7 +92,8 @@ create function public.begin_wait(
   config_version bigint,
   inbox_after text,
   events_after text,
-  wait_seconds integer
+  wait_seconds integer,
+  paths jsonb default null
 ) returns json
 language plpgsql
 volatile
@@ -101,18 +102,24 @@ set search_path = ''
 as $$
 declare
   subject text;
+  paths_reported_at timestamptz;
   heartbeat json;
 begin
   subject := agents.require_self(agents.admit(begin_wait.caller), begin_wait.agent_id);
   perform agents.check_positions(begin_wait.inbox_after, begin_wait.events_after);
-  heartbeat := mesh.note_sign_of_life(subject, begin_wait.config_version, begin_wait.wait_seconds);
+  if begin_wait.paths is not null then
+    paths_reported_at := mesh.note_paths(subject, begin_wait.paths);
+  end if;
+  heartbeat := mesh.note_sign_of_life(
+    subject, begin_wait.config_version, begin_wait.wait_seconds, paths_reported_at
+  );
   return jsonb_build_object('config_version', heartbeat -> 'config_version')
     || agents.find_news(subject, begin_wait.inbox_after, begin_wait.events_after);
 end
 $$;
-comment on function public.begin_wait(jsonb, text, bigint, text, text, integer) is
-  'Records the heartbeat of an agent that has a peer, and tells what is new after each position '
-  'that is given: {config_version | null, inbox?: {latest, changed}, events?: {latest, changed}}. '
+comment on function public.begin_wait(jsonb, text, bigint, text, text, integer, jsonb) is
+  'Records the heartbeat of an agent that has a peer, as record_heartbeat does, and tells what is '
+  'new after each position that is given: {config_version | null, inbox?: {latest, changed}, events?: {latest, changed}}. '
   'Without a peer, config_version is null. Raises forbidden, invalid_request, position_expired.';
 
 create function public.read_news(

@@ -56,6 +56,12 @@ as $$
 declare
   subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
   named text[] := mesh.with_neighbours(subject);
+  -- Null: the agent reported no paths, or not recently.
+  own_report timestamptz := (
+    select l.paths_reported_at
+    from mesh.liveness l
+    where l.agent_id = subject and mesh.paths_hold(l, read_netmap.online_seconds)
+  );
   answer json;
 begin
   select json_build_object(
@@ -71,9 +77,27 @@ begin
       join mesh.address_leases a on a.agent_id = p.agent_id and a.agent_id = any (named)
       join mesh.liveness l on l.agent_id = p.agent_id and l.agent_id = any (named)
       left join mesh.pairs_of(subject, named) pair on pair.other_agent = p.agent_id
+      left join mesh.path_reports own on own.agent_id = subject and own.other_agent = p.agent_id
+      left join mesh.path_reports others
+        on others.other_agent = subject and others.agent_id = p.agent_id
       cross join lateral mesh.map_entry(
         p, a, l, read_netmap.online_seconds, subject,
-        case when pair.made_at is not null then pair.psk_version end
+        case when pair.made_at is not null then pair.psk_version end,
+        case
+          when p.agent_id = subject then null
+          when own.agent_id is null and others.agent_id is null
+            then '{"reported_by_self": null, "reported_by_peer": null}'
+          else json_build_object(
+            'reported_by_self', mesh.path_json(own, case when own.agent_id is not null then own_report end),
+            'reported_by_peer', mesh.path_json(
+              others,
+              case
+                when others.agent_id is not null and mesh.paths_hold(l, read_netmap.online_seconds)
+                  then l.paths_reported_at
+              end
+            )
+          )
+        end
       ) e
       where p.agent_id = any (named)
     ),
@@ -108,7 +132,7 @@ comment on function public.read_netmap(jsonb, text, integer, integer) is
   'config_version: the functions pass their own, and return the answer unchanged. Raises '
   'forbidden, invalid_request, peer_not_found.';
 
-create function mesh.configuration_state(agent_id text) returns json
+create function mesh.configuration_state(agent_id text, online_seconds integer) returns json
 language plpgsql
 stable
 set search_path = ''
@@ -141,6 +165,8 @@ begin
             'pubkey', p.pubkey,
             'endpoint', p.endpoint,
             'further_endpoints', p.further_endpoints,
+            -- Only a hint: no text has it, and it raises no version.
+            'observed_endpoint', seen.endpoint,
             'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
             'inbound_rules', coalesce(inbound.rules, '[]'),
             'outbound_rules', coalesce(outbound.rules, '[]'),
@@ -172,6 +198,9 @@ begin
         where r.active and r.from_agent = configuration_state.agent_id
         group by r.to_agent
       ) outbound on outbound.to_agent = p.agent_id
+      left join mesh.observed_endpoints(
+        configuration_state.agent_id, named, configuration_state.online_seconds
+      ) seen on seen.agent_id = p.agent_id
       where p.agent_id = any (named) and p.agent_id <> configuration_state.agent_id
     )
   ) into state
@@ -180,18 +209,22 @@ begin
   return state;
 end
 $$;
-comment on function mesh.configuration_state(text) is
+comment on function mesh.configuration_state(text, integer) is
   'Everything that an agent''s configuration depends on, and its config_version, in one snapshot. '
   'PSKs are encrypted, and null if not made yet. Null for an agent without a peer.';
 
-create function public.read_wg_config(caller jsonb, agent_id text) returns json
+create function public.read_wg_config(
+  caller jsonb, agent_id text, online_seconds integer default 90
+) returns json
 language plpgsql
 stable
 security invoker
 set search_path = ''
 as $$
 declare
-  state json := mesh.configuration_state(agents.subject_of(read_wg_config.caller, read_wg_config.agent_id));
+  state json := mesh.configuration_state(
+    agents.subject_of(read_wg_config.caller, read_wg_config.agent_id), read_wg_config.online_seconds
+  );
 begin
   if state is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -199,6 +232,7 @@ begin
   return state;
 end
 $$;
-comment on function public.read_wg_config(jsonb, text) is
-  'What an agent''s configuration is rendered from. Raises forbidden, invalid_request, '
+comment on function public.read_wg_config(jsonb, text, integer) is
+  'What an agent''s configuration is rendered from, and where reachable neighbours see each peer '
+  '(observed_endpoint | null), which is not part of the text. Raises forbidden, invalid_request, '
   'peer_not_found.';

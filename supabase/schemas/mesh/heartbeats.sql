@@ -9,14 +9,18 @@ comment on function mesh.lags(mesh.liveness, bigint, integer) is
   'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
   'the rendering_revision of the functions.';
 
-create function mesh.note_sign_of_life(agent_id text, config_version bigint, wait_seconds integer) returns json
+create function mesh.note_sign_of_life(
+  agent_id text, config_version bigint, wait_seconds integer, paths_reported_at timestamptz
+) returns json
 language sql
 volatile
 set search_path = ''
 as $$
   with seen as (
     update mesh.liveness l
-    set last_seen = clock_timestamp(),
+    -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
+    set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
+        paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
         config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
         waits_until = case
           when note_sign_of_life.wait_seconds > 0
@@ -33,12 +37,17 @@ as $$
   from seen s
   join mesh.config_versions v on v.agent_id = s.agent_id
 $$;
-comment on function mesh.note_sign_of_life(text, bigint, integer) is
-  'Records that an agent is alive, which configuration it runs if it says so, and how long it will '
-  'wait for the answer. Returns what record_heartbeat returns, or null without a peer.';
+comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
+  'for the answer, and when it reported its paths if it did. Returns what record_heartbeat returns, '
+  'or null without a peer.';
 
 create function public.record_heartbeat(
-  caller jsonb, agent_id text, config_version bigint, wait_seconds integer default 0
+  caller jsonb,
+  agent_id text,
+  config_version bigint,
+  wait_seconds integer default 0,
+  paths jsonb default null
 ) returns json
 language plpgsql
 volatile
@@ -47,11 +56,15 @@ set search_path = ''
 as $$
 declare
   subject text;
+  paths_reported_at timestamptz;
   answer json;
 begin
   subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
+  if record_heartbeat.paths is not null then
+    paths_reported_at := mesh.note_paths(subject, record_heartbeat.paths);
+  end if;
   answer := mesh.note_sign_of_life(
-    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds
+    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds, paths_reported_at
   );
   if answer is null then
     raise sqlstate 'PT404' using message = 'peer_not_found';
@@ -59,9 +72,9 @@ begin
   return answer;
 end
 $$;
-comment on function public.record_heartbeat(jsonb, text, bigint, integer) is
-  'Records that an agent is alive, which configuration it runs if it says so, and how long it will '
-  'wait for the answer. Returns the version that it should run. Raises forbidden, invalid_request, '
+comment on function public.record_heartbeat(jsonb, text, bigint, integer, jsonb) is
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
+  'for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns the version that it should run. Raises forbidden, invalid_request, '
   'peer_not_found.';
 
 create function public.read_heartbeat(caller jsonb, agent_id text) returns json

@@ -1,6 +1,8 @@
 -- Storing and rotating the PSKs of pairs.
 
-create function public.store_psks(caller jsonb, agent_id text, psks jsonb) returns json
+create function public.store_psks(
+  caller jsonb, agent_id text, psks jsonb, online_seconds integer default 90
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -38,10 +40,10 @@ begin
   -- Locked above, so that no row has moved since.
   where p.ctid = m.row_id;
 
-  return public.read_wg_config(store_psks.caller, store_psks.agent_id);
+  return public.read_wg_config(store_psks.caller, store_psks.agent_id, store_psks.online_seconds);
 end
 $$;
-comment on function public.store_psks(jsonb, text, jsonb) is
+comment on function public.store_psks(jsonb, text, jsonb, integer) is
   'Stores PSKs that an agent''s pairs lack: psks is [{agent_id, psk_version, encrypted_psk}]. '
   'Each is stored if its pair has none, even if the pair''s version has risen meanwhile: nobody '
   'was given that PSK before. Otherwise another side could keep an agent waiting by making and '

@@ -195,11 +195,11 @@ begin
     );
   end if;
 
-  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied'] into answer
+  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied', 'path'] into answer
   from mesh.peers p
   join mesh.address_leases a on a.agent_id = p.agent_id
   join mesh.liveness l on l.agent_id = p.agent_id
-  cross join lateral mesh.map_entry(p, a, l, register_peer.online_seconds, null, null) e
+  cross join lateral mesh.map_entry(p, a, l, register_peer.online_seconds, null, null, null) e
   where p.agent_id = register_peer.agent_id;
   return answer;
 end

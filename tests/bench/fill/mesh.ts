@@ -26,6 +26,17 @@ export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): P
         select ('peer-' || (i + step) % ${peers}::integer) collate "C"
       ) other (agent_id)
       on conflict do nothing`;
+    // What each reports of its path to the next ones, and they of theirs.
+    await transaction`
+      insert into mesh.path_reports
+        (agent_id, other_agent, via, endpoint, handshake_at, since, confirmed_at)
+      select 'peer-' || i, 'peer-' || (${peers}::integer + i + step) % ${peers}::integer,
+        'direct', '203.0.113.' || 1 + i % 250 || ':4242', now(), now(),
+        -- Of some, longer ago than the sweep keeps it.
+        now() - i % 10 * interval '6 hours'
+      from generate_series(${from}::integer, ${to}::integer - 1) i
+      cross join unnest('{-2, -1, 1, 2}'::integer[]) step
+      on conflict do nothing`;
     // Requests, which nobody has agreed to.
     await transaction`
       insert into mesh.rules (from_agent, to_agent, proto, port, from_agreed_at)
@@ -62,6 +73,10 @@ export async function fillMesh(sql: postgres.Sql, { peers, hubs = [] }: Size): P
         select least('peer-' || i, ${hub.agentId}::text collate "C"),
           greatest('peer-' || i, ${hub.agentId}::text collate "C")
         from generate_series(0, ${hub.peers}::integer - 1) i`;
+      await transaction`
+        insert into mesh.path_reports (agent_id, other_agent, via, handshake_at, since, confirmed_at)
+        select 'peer-' || i, ${hub.agentId}, 'direct', now(), now(), now()
+        from generate_series(0, ${hub.peers}::integer - 1) i`;
     }
   });
   await sql`
@@ -90,8 +105,8 @@ async function addPeers(
     -- Below 2^255, as every public key is.
     cross join lateral (select sha256(convert_to(agent_id, 'UTF8'))) hashed (digest)`;
   await transaction`
-    insert into mesh.liveness (agent_id, last_seen)
-    select agent_id, now() from unnest(${[...ids]}::text[]) as named (agent_id)`;
+    insert into mesh.liveness (agent_id, last_seen, paths_reported_at)
+    select agent_id, now(), now() from unnest(${[...ids]}::text[]) as named (agent_id)`;
   await transaction`
     insert into mesh.config_versions (agent_id, version)
     select agent_id, 1 from unnest(${[...ids]}::text[]) as named (agent_id)`;

@@ -28,8 +28,14 @@ meshTest(
     await agree(ruleBetween(bob, carol));
 
     assert.deepEqual((await netmapOf(alice)).peers, [
-      { ...peers.alice, self: true, psk_version: null, config_version_applied: null },
-      { ...peers.bob, self: false, psk_version: null, config_version_applied: null },
+      { ...peers.alice, self: true, psk_version: null, config_version_applied: null, path: null },
+      {
+        ...peers.bob,
+        self: false,
+        psk_version: null,
+        config_version_applied: null,
+        path: { reported_by_self: null, reported_by_peer: null },
+      },
     ]);
     assert.deepEqual((await netmapOf(alice)).acls, [ruleBetween(alice, bob)]);
     assert.deepEqual(idsIn(await netmapOf(bob)), [alice.id, bob.id, carol.id]);

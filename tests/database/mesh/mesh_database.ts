@@ -39,6 +39,31 @@ export interface Registration {
   readonly listen_port?: number | null;
 }
 
+/** As the functions pass it on: `endpoint_ip` is the address of `endpoint`. */
+export interface ReportedPath {
+  readonly agent_id: string;
+  readonly via?: "direct" | "relay" | "none";
+  readonly endpoint?: string | null;
+  readonly endpoint_ip?: string | null;
+  readonly handshake_age_seconds?: number | null;
+}
+
+const DIRECT_PATH = { via: "direct", endpoint: null, endpoint_ip: null, handshake_age_seconds: 1 };
+
+export interface PathReport {
+  readonly works: boolean;
+  readonly via: string;
+  readonly since: string;
+  readonly handshake_age_seconds: number | null;
+  readonly endpoint: string | null;
+  readonly reported_at: string;
+}
+
+export interface Path {
+  readonly reported_by_self: PathReport | null;
+  readonly reported_by_peer: PathReport | null;
+}
+
 const OPERATOR: CallerArgument = { kind: "operator", request_id: "test" };
 const CONNECTIONS = 16;
 
@@ -136,6 +161,36 @@ export class MeshDatabase {
     }
   }
 
+  /** As the agent's host sends it, with what it sees of its neighbours. */
+  heartbeat(agent_id: string, paths?: readonly ReportedPath[], wait_seconds = 0): Promise<unknown> {
+    return this.call("record_heartbeat", {
+      caller: OPERATOR,
+      agent_id,
+      config_version: null,
+      wait_seconds,
+      ...(paths && { paths: paths.map((path) => ({ ...DIRECT_PATH, ...path })) }),
+    });
+  }
+
+  /** What two agents' maps say of the path between them, as the first of them sees it. */
+  async pathBetween(agent_id: string, other: string, online_seconds = 90): Promise<Path | null> {
+    const { peers } = await this.call<{ peers: { agent_id: string; path: Path | null }[] }>(
+      "read_netmap",
+      { caller: OPERATOR, agent_id, online_seconds },
+    );
+    const entry = peers.find((peer) => peer.agent_id === other);
+    if (entry === undefined) throw new Error(`${agent_id} does not see ${other}.`);
+    return entry.path;
+  }
+
+  /** Where the first agent is told that neighbours see the second. */
+  async observedEndpoint(agent_id: string, other: string): Promise<string | null> {
+    const state = await this.configuration(agent_id);
+    const peer = state?.peers.find((peer) => peer.agent_id === other);
+    if (peer === undefined) throw new Error(`${agent_id} does not see ${other}.`);
+    return peer.observed_endpoint;
+  }
+
   /** Stores a PSK for every pair of the agent that has none, as its /wg_config would. */
   storePsks(state: ConfigurationState): Promise<ConfigurationState> {
     const psks = state.peers.filter(({ encrypted_psk }) => encrypted_psk === null).map((peer) => ({
@@ -150,7 +205,7 @@ export class MeshDatabase {
   async startOver(ipv4Network = "10.213.0.0/16"): Promise<void> {
     await this.owner.begin(async (sql) => {
       await sql`
-        truncate mesh.peers, mesh.liveness, mesh.rules, mesh.pairs, mesh.address_leases, mesh.config_versions,
+        truncate mesh.peers, mesh.liveness, mesh.rules, mesh.pairs, mesh.path_reports, mesh.address_leases, mesh.config_versions,
           mesh.counters, mesh.censuses`;
       await sql`update mesh.settings set ipv4_network = ${ipv4Network}`;
     });

@@ -105,6 +105,9 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("forget_usage", { caller: OPERATOR, retention_days: 30, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 20_000 },
   }),
+  call("forget_paths", { caller: OPERATOR, max_entries: 1000 }, {
+    bounds: { rows: 10_000, pages: 20_000 },
+  }),
   call("read_artifacts_metrics", { caller: OPERATOR }, { bounds: { rows: 4_000, pages: 6_000 } }),
   call("list_artifacts_without_bytes", { max_entries: 1000, after: artifactIdOf(POPULAR) }, {
     bounds: { rows: 3_000, pages: 6_000 },

@@ -25,12 +25,38 @@ function psk(agentId: string) {
   return { agent_id: agentId, psk_version: 1, encrypted_psk: "v1.0000000000000000.AAAA" };
 }
 
+function path(agent_id: string) {
+  return {
+    agent_id,
+    via: "direct",
+    endpoint: "203.0.113.7:4242",
+    endpoint_ip: "203.0.113.7",
+    handshake_age_seconds: 30,
+  };
+}
+
+const NEIGHBOURS = [path(NEIGHBOUR), path(STRANGER)];
+
+const HUB_PATHS = Array.from({ length: 64 }, (_, index) => path(`peer-${index}`));
+
 const MESH = { caller: as(PEER), agent_id: PEER };
 
 export const MESH_CALLS: readonly PlannedCall[] = [
   call("record_heartbeat", { ...MESH, config_version: 1 }),
   call("record_heartbeat", { ...MESH, config_version: 1, wait_seconds: 140 }, {
     circumstances: "that waits",
+  }),
+  call("record_heartbeat", { ...MESH, config_version: 1, paths: NEIGHBOURS }, {
+    circumstances: "with the paths of all neighbours",
+  }),
+  call("record_heartbeat", {
+    caller: as(HUB.agentId),
+    agent_id: HUB.agentId,
+    config_version: 1,
+    paths: HUB_PATHS,
+  }, {
+    circumstances: "with 64 paths of a thousand neighbours",
+    bounds: { rows: 1000, pages: 3000 },
   }),
   call("read_heartbeat", MESH),
   // It looks twice who its neighbours are: before its locks and after.
@@ -59,12 +85,13 @@ export const MESH_CALLS: readonly PlannedCall[] = [
     circumstances: "of a thousand peers and five thousand rules",
     bounds: { rows: 30_000, pages: 40_000 },
   }),
-  call("read_wg_config", MESH, { bounds: { rows: 200, pages: 500 } }),
+  // Of each peer, what its own neighbours see of it.
+  call("read_wg_config", MESH, { bounds: { rows: 400, pages: 1000 } }),
   call("read_wg_config", { caller: as(HUB.agentId), agent_id: HUB.agentId }, {
     circumstances: "of a thousand peers and five thousand rules",
-    bounds: { rows: 30_000, pages: 40_000 },
+    bounds: { rows: 45_000, pages: 80_000 },
   }),
-  call("store_psks", { ...MESH, psks: [psk(NEIGHBOUR)] }, { bounds: { rows: 300, pages: 600 } }),
+  call("store_psks", { ...MESH, psks: [psk(NEIGHBOUR)] }, { bounds: { rows: 450, pages: 1000 } }),
   call("read_mesh_metrics", { caller: OPERATOR, online_seconds: 90 }, {
     bounds: { rows: 10_000, pages: 20_000 },
   }),

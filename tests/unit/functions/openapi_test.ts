@@ -162,6 +162,8 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "MeshConfiguration",
         "Netmap",
         "News",
+        "Path",
+        "PathReport",
         "Peer",
         "Rule",
         "RuleRequest",

@@ -869,6 +869,20 @@ export interface operations {
           inbox_after?: string;
           /** @description The `latest` of an answer of /events, or of `events` here. */
           events_after?: string;
+          /** @description What the host sees of its neighbours now; replaces what it said before. Agents that share no active rule with it are left out. */
+          paths?: {
+            /** @description The neighbour. */
+            agent_id: string;
+            /** @description How long ago the last handshake was; null: there was none. */
+            handshake_age_seconds: number | null;
+            /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that means nothing to other hosts: unknown. */
+            endpoint: string | null;
+            /**
+             * @description By which way packets go; `none`: by none.
+             * @enum {string}
+             */
+            via: "direct" | "relay" | "none";
+          }[];
           /**
            * @description How many seconds to wait for something new.
            * @default 0

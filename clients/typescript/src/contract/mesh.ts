@@ -210,6 +210,37 @@ export interface components {
       psk_version: number | null;
       /** @description The `config_version` that the peer last reported; null if it has reported none, and in the agent's own entry. */
       config_version_applied: number | null;
+      /** @description Whether the tunnel between the two works; null in the agent's own entry. */
+      path: components["schemas"]["Path"] | null;
+    };
+    Path: {
+      /** @description What the agent last reported of the path; null: nothing, or not recently. */
+      reported_by_self: components["schemas"]["PathReport"] | null;
+      /** @description What the peer last reported of it. `endpoint` is where it sees the agent. */
+      reported_by_peer: components["schemas"]["PathReport"] | null;
+    };
+    PathReport: {
+      /** @description Whether the path worked: it has a way, and the last handshake was less than 180 seconds old. */
+      works: boolean;
+      /**
+       * @description By which way packets go, as the side says.
+       * @enum {string}
+       */
+      via: "direct" | "relay" | "none";
+      /**
+       * Format: date-time
+       * @description Since when it works by this way, or does not work, as far as reports say.
+       */
+      since: string;
+      /** @description How old the last handshake was when the side reported it, within 15 seconds; null: there was none. */
+      handshake_age_seconds: number | null;
+      /** @description Where the side sees the other one: the source of its packets; null: unknown. */
+      endpoint: string | null;
+      /**
+       * Format: date-time
+       * @description When the side reported this.
+       */
+      reported_at: string;
     };
     Rule: {
       /** @description The agent that may connect. */
@@ -409,6 +440,20 @@ export interface operations {
           agent_id?: string;
           /** @description The `config_version` of the configuration that the agent runs now. */
           config_version?: number;
+          /** @description What the host sees of its neighbours now; replaces what it said before. Agents that share no active rule with it are left out. */
+          paths?: {
+            /** @description The neighbour. */
+            agent_id: string;
+            /** @description How long ago the last handshake was; null: there was none. */
+            handshake_age_seconds: number | null;
+            /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that means nothing to other hosts: unknown. */
+            endpoint: string | null;
+            /**
+             * @description By which way packets go; `none`: by none.
+             * @enum {string}
+             */
+            via: "direct" | "relay" | "none";
+          }[];
           /**
            * @description How many seconds to wait for a `config_version` other than the one sent.
            * @default 0
@@ -680,6 +725,20 @@ export interface operations {
           inbox_after?: string;
           /** @description The `latest` of an answer of /events, or of `events` here. */
           events_after?: string;
+          /** @description What the host sees of its neighbours now; replaces what it said before. Agents that share no active rule with it are left out. */
+          paths?: {
+            /** @description The neighbour. */
+            agent_id: string;
+            /** @description How long ago the last handshake was; null: there was none. */
+            handshake_age_seconds: number | null;
+            /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that means nothing to other hosts: unknown. */
+            endpoint: string | null;
+            /**
+             * @description By which way packets go; `none`: by none.
+             * @enum {string}
+             */
+            via: "direct" | "relay" | "none";
+          }[];
           /**
            * @description How many seconds to wait for something new.
            * @default 0

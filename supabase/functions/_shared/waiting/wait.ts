@@ -3,6 +3,7 @@ import { subject, waitSeconds } from "../fields.ts";
 import { noteOrdinary } from "../request_record.ts";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
 import { configVersion as sentVersion } from "./config_version.ts";
+import { paths, pathsParameter } from "./paths.ts";
 import {
   EVENTS_POSITION,
   INBOX_POSITION,
@@ -38,6 +39,7 @@ const request = z.object({
     description: "The `latest` of an answer of /events, or of `events` here.",
     examples: ["3f9c1a2b4d5e-81234.0"],
   }),
+  paths,
   wait_seconds: waitSeconds,
 });
 
@@ -91,6 +93,7 @@ export function createOperation(platform: Platform): Operation {
           ...whose,
           ...positions,
           config_version: runs,
+          ...pathsParameter(input.paths),
           wait_seconds: input.wait_seconds,
         });
       const { config_version, inbox, events } = input.wait_seconds === 0

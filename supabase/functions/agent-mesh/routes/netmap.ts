@@ -1,13 +1,45 @@
 import * as z from "zod";
-import { sentAgentId, sentSubject, subject } from "../../_shared/fields.ts";
+import { sentAgentId, sentSubject, sentTimestamp, subject } from "../../_shared/fields.ts";
 import {
   defineOperation,
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
 import { RENDERING_REVISION } from "../../_shared/waiting/config_version.ts";
-import { peer, port, rule, sentConfigVersion, sentPskVersion } from "../fields.ts";
+import { peer, port, rule, sentConfigVersion, sentEndpoint, sentPskVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
+
+const pathReport = z.object({
+  works: z.boolean().meta({
+    description:
+      "Whether the path worked: it has a way, and the last handshake was less than 180 " +
+      "seconds old.",
+    examples: [true],
+  }),
+  via: z.enum(["direct", "relay", "none"])
+    .meta({ description: "By which way packets go, as the side says.", examples: ["direct"] }),
+  since: sentTimestamp.meta({
+    description: "Since when it works by this way, or does not work, as far as reports say.",
+  }),
+  handshake_age_seconds: z.int().min(0).nullable().meta({
+    description: "How old the last handshake was when the side reported it, within 15 seconds; " +
+      "null: there was none.",
+    examples: [42],
+  }),
+  endpoint: sentEndpoint.nullable().meta({
+    description: "Where the side sees the other one: the source of its packets; null: unknown.",
+  }),
+  reported_at: sentTimestamp.meta({ description: "When the side reported this." }),
+}).meta({ id: "PathReport" });
+
+const path = z.object({
+  reported_by_self: pathReport.nullable().meta({
+    description: "What the agent last reported of the path; null: nothing, or not recently.",
+  }),
+  reported_by_peer: pathReport.nullable().meta({
+    description: "What the peer last reported of it. `endpoint` is where it sees the agent.",
+  }),
+}).meta({ id: "Path" });
 
 const visiblePeer = peer.extend({
   agent_id: peer.shape.agent_id.meta({ examples: ["builder"] }),
@@ -23,6 +55,9 @@ const visiblePeer = peer.extend({
       "The `config_version` that the peer last reported; null if it has reported none, " +
       "and in the agent's own entry.",
     examples: [7],
+  }),
+  path: path.nullable().meta({
+    description: "Whether the tunnel between the two works; null in the agent's own entry.",
   }),
 }).meta({ id: "VisiblePeer" });
 

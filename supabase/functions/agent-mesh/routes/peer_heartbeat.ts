@@ -7,6 +7,7 @@ import {
 } from "../../_shared/operations/operation.ts";
 import { noteOrdinary } from "../../_shared/request_record.ts";
 import { configVersion } from "../../_shared/waiting/config_version.ts";
+import { paths, pathsParameter } from "../../_shared/waiting/paths.ts";
 import { sentConfigVersion } from "../fields.ts";
 import type { MeshSettings } from "../settings.ts";
 
@@ -19,6 +20,7 @@ const request = z.object({
       description: "The `config_version` of the configuration that the agent runs now.",
       examples: [7],
     }),
+  paths,
   wait_seconds: waitSeconds
     .meta({
       description: "How many seconds to wait for a `config_version` other than the one sent.",
@@ -62,6 +64,7 @@ export function createOperation(platform: Platform<MeshSettings>): Operation {
         callDatabase<Recorded>("record_heartbeat", {
           ...whose,
           config_version: runs,
+          ...pathsParameter(input.paths),
           wait_seconds: input.wait_seconds,
         });
       const { agent_id, last_seen, config_version } = input.wait_seconds === 0

@@ -1,0 +1,226 @@
+-- What hosts report of their paths: whether each neighbour answers, and by which way.
+--
+-- A report names up to 64 neighbours and replaces the one before. When it came is in mesh.liveness,
+-- which every heartbeat writes in any case. A row here is written only if its path has changed: a
+-- mesh in which nothing happens writes nothing here.
+--
+-- Locks: rows here come after pairs and before liveness. A report never waits for a lock except for
+-- another report of the same agent: a pair that is locked is left out, until the next report.
+
+create table mesh.path_reports (
+  agent_id agents.agent_id not null,
+  other_agent agents.agent_id not null,
+  low_agent agents.agent_id not null generated always as (least(agent_id, other_agent)) stored,
+  high_agent agents.agent_id not null generated always as (greatest(agent_id, other_agent)) stored,
+  via text collate "C" not null,
+  endpoint mesh.endpoint,
+  handshake_at timestamptz,
+  since timestamptz not null,
+  confirmed_at timestamptz not null,
+
+  constraint a_side_reports_a_path_once primary key (agent_id, other_agent),
+  constraint a_path_is_of_a_pair foreign key (low_agent, high_agent)
+    references mesh.pairs (low_agent, high_agent) on delete cascade,
+  constraint via_is_a_way check (via in ('direct', 'relay', 'none'))
+)
+-- Room for a new version of each row beside the old one: what changes often is in no index.
+with (fillfactor = 50);
+
+comment on table mesh.path_reports is
+  'What each host last reported of its path to a neighbour. Valid for as long as its heartbeat '
+  '(mesh.paths_hold), and only while the two share an active rule.';
+comment on column mesh.path_reports.agent_id is 'The agent whose host reports.';
+comment on column mesh.path_reports.other_agent is 'The neighbour that the path leads to.';
+comment on column mesh.path_reports.via is 'direct, relay or none.';
+comment on column mesh.path_reports.endpoint is
+  'Where the host sees the neighbour: the outer address of its packets. Null: unknown, or of no use '
+  'to other hosts.';
+comment on column mesh.path_reports.handshake_at is
+  'When their last handshake was, within 15 seconds; null: never.';
+comment on column mesh.path_reports.since is
+  'Since when the path works by this way, or does not work, as far as reports say.';
+comment on column mesh.path_reports.confirmed_at is
+  'When the path was last reported, within a day: by this the sweep finds what is old.';
+
+-- What others report of an agent.
+create index path_reports_by_other_agent on mesh.path_reports (other_agent);
+-- For pairs that are deleted.
+create index path_reports_by_pair on mesh.path_reports (low_agent, high_agent);
+create index path_reports_by_confirmation on mesh.path_reports (confirmed_at);
+
+create function mesh.way_at(via text, handshake_at timestamptz, reported_at timestamptz) returns text
+language sql
+immutable
+return case
+  -- WireGuard renews a session that is used after 120 seconds, and ends it after 180.
+  when way_at.handshake_at >= way_at.reported_at - interval '180 seconds' then way_at.via
+  else 'none'
+end;
+comment on function mesh.way_at(text, timestamptz, timestamptz) is
+  'By which way a path worked when it was reported: direct or relay; none: it did not work.';
+
+create function mesh.paths_hold(liveness mesh.liveness, online_seconds integer) returns boolean
+language sql
+stable
+return coalesce(
+  (paths_hold.liveness).paths_reported_at > now() - make_interval(secs => paths_hold.online_seconds)
+    -- Or the request that brought them still waits.
+    or (paths_hold.liveness).paths_reported_at = (paths_hold.liveness).last_seen
+      and (paths_hold.liveness).waits_until > now() - make_interval(secs => paths_hold.online_seconds),
+  false
+);
+comment on function mesh.paths_hold(mesh.liveness, integer) is
+  'Whether what a host last reported of its paths is still valid.';
+
+create function mesh.note_paths(agent_id text, paths jsonb) returns timestamptz
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  reported_at constant timestamptz := clock_timestamp();
+  -- Null before the first report.
+  last_reported_at constant timestamptz := (
+    select l.paths_reported_at from mesh.liveness l where l.agent_id = note_paths.agent_id
+  );
+  -- A session without a renewal ends in this time. So nobody knows what was in a longer gap.
+  is_continued constant boolean := coalesce(last_reported_at > reported_at - interval '180 seconds', false);
+  neighbours constant text[] := array(
+    select p.agent_id
+    from jsonb_to_recordset(note_paths.paths) as p (agent_id text)
+    where mesh.see_each_other(note_paths.agent_id, p.agent_id)
+  );
+begin
+  delete from mesh.path_reports r
+  -- By their places, which nobody changes while they are locked.
+  where r.ctid = any (array(
+    select d.ctid
+    from mesh.path_reports d
+    where d.agent_id = note_paths.agent_id and d.other_agent <> all (neighbours)
+    for update skip locked
+  ));
+
+  with reported as (
+    select p.agent_id as other_agent, p.via, p.endpoint, p.endpoint_ip,
+      reported_at - make_interval(secs => p.handshake_age_seconds) as handshake_at,
+      mesh.way_at(
+        p.via, reported_at - make_interval(secs => p.handshake_age_seconds), reported_at
+      ) as way
+    from jsonb_to_recordset(note_paths.paths)
+      as p (agent_id text, via text, endpoint text, endpoint_ip inet, handshake_age_seconds integer)
+    where p.agent_id = any (neighbours)
+  ), compared as (
+    select n.other_agent, n.via, n.handshake_at,
+      case
+        when n.endpoint = r.endpoint then n.endpoint
+        when not mesh.is_inside_the_mesh(n.endpoint_ip) then n.endpoint
+      end as endpoint,
+      case
+        when is_continued and n.way = r.way then r.since
+        when n.way <> 'none' then n.handshake_at
+        else reported_at
+      end as since,
+      case
+        when r.confirmed_at > reported_at - interval '1 day' then r.confirmed_at
+        else reported_at
+      end as confirmed_at,
+      -- Two reports of one handshake differ by the time on the way and a rounded second.
+      coalesce(
+        abs(extract(epoch from n.handshake_at - r.handshake_at)) < 15,
+        n.handshake_at is null and r.handshake_at is null
+      ) and n.way = r.way and n.via = r.via as is_same,
+      r.endpoint as last_endpoint,
+      r.since as last_since,
+      r.confirmed_at as last_confirmed_at
+    from reported n
+    left join (
+      select l.*, mesh.way_at(l.via, l.handshake_at, last_reported_at) as way
+      from mesh.path_reports l
+      where l.agent_id = note_paths.agent_id
+    ) r on r.other_agent = n.other_agent
+  ), changed as materialized (
+    select c.*
+    from compared c
+    where c.is_same is not true
+      or (c.endpoint, c.since, c.confirmed_at)
+        is distinct from (c.last_endpoint, c.last_since, c.last_confirmed_at)
+  )
+  insert into mesh.path_reports as r (
+    agent_id, other_agent, via, endpoint, handshake_at, since, confirmed_at
+  )
+  select note_paths.agent_id, c.other_agent, c.via, c.endpoint, c.handshake_at, c.since, c.confirmed_at
+  from changed c
+  -- Also says whether there is a pair: the neighbour may not be registered.
+  cross join lateral (
+    select
+    from mesh.pairs p
+    where p.low_agent = least(c.other_agent collate "C", note_paths.agent_id collate "C")
+      and p.high_agent = greatest(c.other_agent collate "C", note_paths.agent_id collate "C")
+    limit 1
+    for key share skip locked
+  ) p
+  order by c.other_agent
+  on conflict on constraint a_side_reports_a_path_once do update
+  set via = excluded.via,
+      endpoint = excluded.endpoint,
+      handshake_at = excluded.handshake_at,
+      since = excluded.since,
+      confirmed_at = excluded.confirmed_at;
+  return reported_at;
+end
+$$;
+comment on function mesh.note_paths(text, jsonb) is
+  'Replaces what an agent reported of its paths: paths is [{agent_id, via, endpoint | null, '
+  'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
+  'no active rule with it. Returns the time of the report, for mesh.note_sign_of_life.';
+
+create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
+language sql
+stable
+return case when path_json.reported_at is not null then json_build_object(
+  'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
+  'via', report.via,
+  'since', agents.iso_timestamp(report.since),
+  'handshake_age_seconds', greatest(
+    floor(extract(epoch from path_json.reported_at - report.handshake_at))::integer, 0
+  ),
+  'endpoint', report.endpoint,
+  'reported_at', agents.iso_timestamp(path_json.reported_at)
+) end;
+comment on function mesh.path_json(mesh.path_reports, timestamptz) is
+  'A path as its side reported it at that time; null without a time.';
+
+create function public.forget_paths(caller jsonb, max_entries integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  -- A path that is still reported is confirmed once a day.
+  kept_since constant timestamptz := now() - interval '2 days';
+  remaining integer;
+begin
+  perform agents.authenticate_operator(forget_paths.caller);
+  delete from mesh.path_reports r
+  where r.ctid = any (array(
+    select d.ctid
+    from mesh.path_reports d
+    where d.confirmed_at < kept_since
+    order by d.confirmed_at
+    limit forget_paths.max_entries
+    for update skip locked
+  ));
+  select count(*) into remaining
+  from (
+    select from mesh.path_reports r
+    where r.confirmed_at < kept_since
+    order by r.confirmed_at
+    limit 1000
+  ) later;
+  return json_build_object('remaining', remaining);
+end
+$$;
+comment on function public.forget_paths(jsonb, integer) is
+  'Deletes up to max_entries reports of paths that were not repeated for two days: they name '
+  'addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for an agent.';

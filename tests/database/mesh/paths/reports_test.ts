@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { agentNames, meshDatabaseForThisFile, type PathReport, Refusal } from "../mesh_database.ts";
+
+const file = meshDatabaseForThisFile();
+
+const NO_REPORTS = { reported_by_self: null, reported_by_peer: null };
+
+/** A fresh mesh of these agents, in which the first shares a rule with each of the others. */
+async function meshOf(first: string, ...others: string[]) {
+  const { mesh } = file;
+  await mesh.startOver();
+  for (const agent of [first, ...others]) await mesh.register(agent);
+  for (const other of others) await mesh.put({ from_agent: first, to_agent: other });
+  return mesh;
+}
+
+/** The rows and where each lies: the same again means that nothing was written. */
+function places() {
+  return file.mesh.owner`
+    select ctid::text as place, xmin::text as writer, agent_id, other_agent
+    from mesh.path_reports order by agent_id, other_agent`;
+}
+
+/** Makes the newest report of an agent, and its heartbeat, older. */
+async function age(agent: string, interval: string) {
+  await file.mesh.owner`
+    update mesh.liveness
+    set last_seen = last_seen - ${interval}::interval,
+        waits_until = waits_until - ${interval}::interval,
+        paths_reported_at = paths_reported_at - ${interval}::interval
+    where agent_id = ${agent}`;
+  await file.mesh.owner`
+    update mesh.path_reports
+    set handshake_at = handshake_at - ${interval}::interval, since = since - ${interval}::interval
+    where agent_id = ${agent}`;
+}
+
+function present(report: PathReport | null | undefined): PathReport {
+  assert.ok(report);
+  return report;
+}
+
+Deno.test("a report → in the map of either side, each from its own point of view", async () => {
+  const mesh = await meshOf("alice", "bob");
+  assert.deepEqual(await mesh.pathBetween("alice", "bob"), NO_REPORTS);
+  assert.equal(await mesh.pathBetween("alice", "alice"), null);
+  await mesh.heartbeat("alice", [{
+    agent_id: "bob",
+    endpoint: "203.0.113.7:4242",
+    endpoint_ip: "203.0.113.7",
+    handshake_age_seconds: 42,
+  }]);
+  const seenByAlice = await mesh.pathBetween("alice", "bob");
+  const report = present(seenByAlice?.reported_by_self);
+  assert.deepEqual(
+    { ...report, since: "", reported_at: "" },
+    {
+      works: true,
+      via: "direct",
+      since: "",
+      handshake_age_seconds: 42,
+      endpoint: "203.0.113.7:4242",
+      reported_at: "",
+    },
+  );
+  assert.equal(Date.parse(report.reported_at) - Date.parse(report.since), 42_000);
+  assert.equal(seenByAlice?.reported_by_peer, null);
+  assert.deepEqual(await mesh.pathBetween("bob", "alice"), {
+    reported_by_self: null,
+    reported_by_peer: report,
+  });
+});
+
+for (
+  const [circumstances, path, works] of [
+    ["by a relay", { via: "relay" }, true],
+    ["without a way", { via: "none" }, false],
+    ["without a handshake", { handshake_age_seconds: null }, false],
+    ["with a handshake of 179 seconds ago", { handshake_age_seconds: 179 }, true],
+    ["with a handshake of 181 seconds ago", { handshake_age_seconds: 181 }, false],
+  ] as const
+) {
+  Deno.test(`a path ${circumstances} → works: ${works}`, async () => {
+    const mesh = await meshOf("alice", "bob");
+    await mesh.heartbeat("alice", [{ agent_id: "bob", ...path }]);
+    const report = present((await mesh.pathBetween("alice", "bob"))?.reported_by_self);
+    assert.equal(report.works, works);
+    assert.equal(report.via, "via" in path ? path.via : "direct");
+  });
+}
+
+Deno.test("a report of strangers, of the agent itself, and of a neighbour without a peer → ignored", async () => {
+  const mesh = await meshOf("alice", "bob");
+  await mesh.register("carol");
+  await mesh.put({ from_agent: "alice", to_agent: "not-registered" });
+  // A request is no rule.
+  await mesh.put({ from_agent: "alice", to_agent: "carol" }, await mesh.callerOf("alice"));
+  await mesh.heartbeat(
+    "alice",
+    [
+      ...agentNames(60),
+      "alice",
+      "carol",
+      "not-registered",
+      "bob",
+    ].map((agent_id) => ({ agent_id })),
+  );
+  const kept = await mesh.owner`select agent_id, other_agent from mesh.path_reports`;
+  assert.deepEqual([...kept], [{ agent_id: "alice", other_agent: "bob" }]);
+});
+
+Deno.test("another report → replaces the one before; an empty one leaves nothing", async () => {
+  const mesh = await meshOf("alice", "bob", "carol");
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }, { agent_id: "carol" }]);
+  await mesh.heartbeat("alice", [{ agent_id: "carol", via: "relay" }]);
+  assert.deepEqual(await mesh.pathBetween("alice", "bob"), NO_REPORTS);
+  assert.equal((await mesh.pathBetween("alice", "carol"))?.reported_by_self?.via, "relay");
+  await mesh.heartbeat("alice", []);
+  assert.deepEqual(await mesh.pathBetween("alice", "carol"), NO_REPORTS);
+});
+
+Deno.test("a heartbeat without paths → keeps what was reported, as long as the online window", async () => {
+  const mesh = await meshOf("alice", "bob");
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
+  await mesh.heartbeat("alice");
+  assert.ok((await mesh.pathBetween("alice", "bob"))?.reported_by_self);
+  await age("alice", "91 seconds");
+  await mesh.heartbeat("alice");
+  assert.deepEqual(await mesh.pathBetween("alice", "bob"), NO_REPORTS);
+  assert.deepEqual(await mesh.pathBetween("bob", "alice"), NO_REPORTS);
+  assert.ok((await mesh.pathBetween("bob", "alice", 3600))?.reported_by_peer);
+});
+
+Deno.test("a report by a request that waits → valid as long as it waits, and not by another one's wait", async () => {
+  const mesh = await meshOf("alice", "bob");
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }], 140);
+  await age("alice", "100 seconds");
+  assert.ok((await mesh.pathBetween("alice", "bob"))?.reported_by_self);
+  await age("alice", "131 seconds");
+  assert.deepEqual(await mesh.pathBetween("alice", "bob"), NO_REPORTS);
+  await mesh.heartbeat("alice", undefined, 140);
+  assert.deepEqual(await mesh.pathBetween("alice", "bob"), NO_REPORTS);
+});
+
+Deno.test("the same paths again, a little later → writes nothing but the heartbeat", async () => {
+  const mesh = await meshOf("alice", "bob", "carol", "dave");
+  const paths = (later: number) =>
+    [
+      { agent_id: "bob", handshake_age_seconds: 10 + later },
+      { agent_id: "carol", via: "none", handshake_age_seconds: null } as const,
+      {
+        agent_id: "dave",
+        via: "relay",
+        endpoint: "198.51.100.9:3478",
+        endpoint_ip: "198.51.100.9",
+      },
+    ] as const;
+  await mesh.heartbeat("alice", paths(0));
+  const before = await places();
+  assert.equal(before.length, 3);
+  await mesh.heartbeat("alice", paths(14));
+  assert.deepEqual(await places(), before);
+  // What changed is written, and nothing else.
+  await mesh.heartbeat("alice", paths(40));
+  const after = await places();
+  assert.notDeepEqual(after[0], before[0]);
+  assert.deepEqual(after.slice(1), before.slice(1));
+});
+
+Deno.test("a path that goes on working → since stays, through new handshakes and another endpoint", async () => {
+  const mesh = await meshOf("alice", "bob");
+  await mesh.heartbeat("alice", [{ agent_id: "bob", handshake_age_seconds: 100 }]);
+  const { since } = present((await mesh.pathBetween("alice", "bob"))?.reported_by_self);
+  await mesh.heartbeat("alice", [{
+    agent_id: "bob",
+    handshake_age_seconds: 0,
+    endpoint: "[2001:db8::7]:4242",
+    endpoint_ip: "2001:db8::7",
+  }]);
+  const later = present((await mesh.pathBetween("alice", "bob"))?.reported_by_self);
+  assert.equal(later.since, since);
+  assert.equal(later.handshake_age_seconds, 0);
+  assert.equal(later.endpoint, "[2001:db8::7]:4242");
+});
+
+for (
+  const [change, path] of [
+    ["goes by another way", { via: "relay" }],
+    ["stops working", { via: "none" }],
+    ["has no new handshake", { handshake_age_seconds: 200 }],
+  ] as const
+) {
+  Deno.test(`a path that ${change} → since begins anew`, async () => {
+    const mesh = await meshOf("alice", "bob");
+    await mesh.heartbeat("alice", [{ agent_id: "bob", handshake_age_seconds: 100 }]);
+    await age("alice", "85 seconds");
+    const { since } = present((await mesh.pathBetween("alice", "bob"))?.reported_by_self);
+    await mesh.heartbeat("alice", [{ agent_id: "bob", ...path }]);
+    const later = present((await mesh.pathBetween("alice", "bob"))?.reported_by_self);
+    assert.ok(Date.parse(later.since) > Date.parse(since), `${since} ${later.since}`);
+  });
+}
+
+Deno.test("a path that was not reported for longer than a session lasts → since begins anew", async () => {
+  const mesh = await meshOf("alice", "bob");
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
+  await age("alice", "181 seconds");
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
+  const report = present((await mesh.pathBetween("alice", "bob"))?.reported_by_self);
+  assert.equal(Date.parse(report.reported_at) - Date.parse(report.since), 1000);
+});
+
+Deno.test("an endpoint inside the mesh → not kept", async () => {
+  const mesh = await meshOf("alice", "bob");
+  const inside = { endpoint: "10.213.0.9:51820", endpoint_ip: "10.213.0.9" };
+  for (let time = 0; time < 2; time++) {
+    await mesh.heartbeat("alice", [{ agent_id: "bob", ...inside }]);
+    const report = present((await mesh.pathBetween("alice", "bob"))?.reported_by_self);
+    assert.equal(report.endpoint, null);
+    assert.equal(report.works, true);
+  }
+});
+
+Deno.test("reports → no version rises, no event is written", async () => {
+  const mesh = await meshOf("alice", "bob");
+  const versions = () => mesh.owner`select agent_id, version from mesh.config_versions order by 1`;
+  const events = () => mesh.owner`select count(*)::integer as events from agents.events`;
+  const before = [await versions(), await events()];
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
+  await mesh.heartbeat("bob", [{ agent_id: "alice", via: "none" }]);
+  assert.deepEqual([await versions(), await events()], before);
+});
+
+Deno.test("a rule that is revoked → neither side is told of the path; the next report drops the row", async () => {
+  const mesh = await meshOf("alice", "bob", "carol");
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }, { agent_id: "carol" }]);
+  await mesh.revoke({ from_agent: "alice", to_agent: "bob" });
+  await assert.rejects(mesh.pathBetween("bob", "alice"), /does not see/);
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }, { agent_id: "carol" }]);
+  const kept = await mesh.owner`select other_agent from mesh.path_reports`;
+  assert.deepEqual([...kept], [{ other_agent: "carol" }]);
+});
+
+for (const removed of ["alice", "bob"]) {
+  Deno.test(`/peer/remove of ${removed} → the reports from it and of it are gone`, async () => {
+    const mesh = await meshOf("alice", "bob");
+    await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
+    await mesh.heartbeat("bob", [{ agent_id: "alice" }]);
+    await mesh.remove(removed);
+    assert.deepEqual([...await places()], []);
+  });
+}
+
+Deno.test("erase_agent → no report names the agent", async () => {
+  const mesh = await meshOf("erin", "bob");
+  await mesh.heartbeat("erin", [{ agent_id: "bob" }]);
+  await mesh.heartbeat("bob", [{ agent_id: "erin" }]);
+  await mesh.call("erase_agent", { agent_id: "erin" });
+  assert.deepEqual([...await places()], []);
+});
+
+Deno.test("forget_paths → deletes what nobody has reported for two days, a bounded number at once", async () => {
+  const mesh = await meshOf("alice", "bob", "carol", "dave");
+  const operator = { kind: "operator" };
+  await mesh.heartbeat("alice", ["bob", "carol", "dave"].map((agent_id) => ({ agent_id })));
+  await mesh.owner`
+    update mesh.path_reports set confirmed_at = now() - interval '49 hours' where other_agent <> 'dave'`;
+  const forget = () =>
+    mesh.call<{ remaining: number }>("forget_paths", { caller: operator, max_entries: 1 });
+  assert.deepEqual(await forget(), { remaining: 1 });
+  assert.deepEqual(await forget(), { remaining: 0 });
+  assert.deepEqual(await forget(), { remaining: 0 });
+  const kept = await mesh.owner`select other_agent from mesh.path_reports`;
+  assert.deepEqual([...kept], [{ other_agent: "dave" }]);
+});
+
+Deno.test("forget_paths by an agent → forbidden, nothing is deleted", async () => {
+  const mesh = await meshOf("alice", "bob");
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
+  await mesh.owner`update mesh.path_reports set confirmed_at = now() - interval '3 days'`;
+  const before = await places();
+  const caller = await mesh.callerOf("alice");
+  await assert.rejects(
+    mesh.call("forget_paths", { caller, max_entries: 10 }),
+    (error) => error instanceof Refusal && error.message === "forbidden",
+  );
+  assert.deepEqual(await places(), before);
+});
+
+Deno.test("a path that is reported day after day → confirmed once a day, and never forgotten", async () => {
+  const mesh = await meshOf("alice", "bob");
+  await mesh.heartbeat("alice", [{ agent_id: "bob", via: "none", handshake_age_seconds: null }]);
+  await mesh.owner`update mesh.path_reports set confirmed_at = now() - interval '25 hours'`;
+  await mesh.heartbeat("alice", [{ agent_id: "bob", via: "none", handshake_age_seconds: null }]);
+  const [row] = await mesh.owner`
+    select confirmed_at > now() - interval '1 minute' as confirmed from mesh.path_reports`;
+  assert.equal(row?.["confirmed"], true);
+});
