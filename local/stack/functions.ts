@@ -68,17 +68,21 @@ const RUNTIME_VARIABLES = [
   "no_proxy",
 ];
 
+/** The variables with the addresses that a function asks. */
+const ADDRESSES = ["SUPABASE_URL", "MESH_TURN_CREDENTIALS_URL"];
+
 /**
  * Starts an edge function in a Deno process of its own, which may only listen on its port, reach
- * SUPABASE_URL and `reachableHosts`, and read its variables. Resolves when it listens. Throws CommandError.
+ * ADDRESSES and `reachableHosts`, and read its variables. Resolves when it listens. Throws
+ * CommandError.
  */
 export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
   const port = options.port ?? await freePort();
-  const supabase = new URL(options.environment["SUPABASE_URL"]!);
+  const hosts = ADDRESSES.flatMap((name) => URL.parse(options.environment[name] ?? "")?.host ?? []);
   const logFile = options.logFile ?? stateFiles(stateDirectory()).logFile(options.name);
   await mkdir(dirname(logFile), { recursive: true });
   const directory = join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name);
-  const reachable = [`127.0.0.1:${port}`, supabase.host, ...options.reachableHosts ?? []];
+  const reachable = [`127.0.0.1:${port}`, ...hosts, ...options.reachableHosts ?? []];
   const program = options.program ?? {
     deno: Deno.execPath(),
     args: [

@@ -148,6 +148,7 @@ declare
     'public.check_project_totals',
     'public.record_heartbeat',
     'public.read_heartbeat',
+    'public.read_relay_name',
     'public.remove_peer',
     'public.put_rule',
     'public.revoke_rule',

@@ -3,6 +3,8 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { AgentMesh } from "../../clients/typescript/src/index.ts";
 import { createAgent, SUPABASE_URL } from "../conformance/client.ts";
+import { startOwnFunction } from "../own_function/own_function.ts";
+import { OWN_RELAY } from "../own_function/relay/relays.ts";
 
 async function agentMesh(name: string) {
   const { id, key } = await createAgent(name);
@@ -10,7 +12,7 @@ async function agentMesh(name: string) {
   // Below 2^255−19, whatever the rest is.
   const pubkey = Buffer.concat([randomBytes(31), Buffer.from([0x40])]).toString("base64");
   await mesh.register({ pubkey });
-  return { id, mesh };
+  return { id, key, mesh };
 }
 
 Deno.test("AgentMesh: allow() by both → active, in both maps and configurations; revoke() → neither", async () => {
@@ -40,4 +42,25 @@ Deno.test("AgentMesh: configurations() → the present one first; the heartbeat 
     assert.equal(heartbeat.config_version, config_version);
     break;
   }
+});
+
+Deno.test("AgentMesh: relay() → TURN servers with credentials; where there is no relay, its error", async () => {
+  await using own = await startOwnFunction({ name: "agent-mesh", environment: OWN_RELAY });
+  const { id, key, mesh } = await agentMesh("planner");
+  await assert.rejects(mesh.relay(), { code: "misconfigured", status: 503 });
+  await using gateway = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const path = new URL(request.url).pathname.replace("/functions/v1", "");
+      const { method, headers } = request;
+      return await fetch(own.process.url + path, { method, headers, body: await request.text() });
+    },
+  );
+  const url = `http://127.0.0.1:${gateway.addr.port}`;
+  const relayed = new AgentMesh({ url, key, agentId: id });
+  const { ice_servers: [server, ...others], expires_at } = await relayed.relay();
+  assert.deepEqual(others, []);
+  assert.deepEqual(server?.urls, OWN_RELAY.MESH_TURN_URLS.split(","));
+  assert.ok(server.username.startsWith(`${Date.parse(expires_at) / 1000}:`));
+  assert.match(server.credential, /^[A-Za-z0-9+/]{27}=$/);
 });

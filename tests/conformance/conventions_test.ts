@@ -51,6 +51,7 @@ const OPERATIONS = {
     "/peer/register",
     "/peer/remove",
     "/psk/rotate",
+    "/relay",
     "/wait",
     "/wg_config",
   ],

@@ -5,6 +5,7 @@ import { PROJECT } from "../../local/command/project.ts";
 import { type FunctionOptions, startFunction } from "../../local/stack/functions.ts";
 import { stackEncryptionKeys } from "../own_function/mesh_function.ts";
 import { type OwnFunction, startOwnFunction } from "../own_function/own_function.ts";
+import { OWN_RELAY } from "../own_function/relay/relays.ts";
 import { chosenSeed, Random } from "../seeds/random.ts";
 import { assertKeepsContract } from "./judge.ts";
 import { type Mutant, mutate } from "./mutants.ts";
@@ -37,7 +38,7 @@ for (const [runtime, start] of Object.entries(RUNTIMES)) {
     async () => {
       const seed = chosenSeed();
       console.log(`SEED=${seed}`);
-      const environment = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys() };
+      const environment = { PSK_ENCRYPTION_KEYS: await stackEncryptionKeys(), ...OWN_RELAY };
       await using artifacts = await startOwnFunction({ start });
       await using mesh = await startOwnFunction({ name: "agent-mesh", start, environment });
       const target = { seed, functions: [artifacts, mesh] };

@@ -101,6 +101,7 @@ async function meshRequests(one: Agent, other: Agent): Promise<ValidRequest[]> {
     by("/wg_config", { agent_id, private_key_file: "/etc/wireguard/%i.key", firewall: "none" }),
     by("/wg_config", { agent_id, format: "json" }),
     by("/psk/rotate", { a: one.id, b: other.id }),
+    by("/relay", { agent_id }),
     requestOf(other, "/agent-mesh/peer/remove", { agent_id: other.id }),
     { path: "/agent-mesh/psk/keys", headers: headersOf("operator"), body: {} },
   ];

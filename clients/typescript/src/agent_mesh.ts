@@ -193,6 +193,18 @@ export class AgentMesh {
   }
 
   /**
+   * TURN servers that relay for the agent, with credentials for an hour at most.
+   *
+   * @example
+   * ```ts
+   * const { ice_servers, expires_at } = await mesh.relay();
+   * ```
+   */
+  relay(options: CallOptions = {}): Promise<MeshAnswer<"/relay">> {
+    return this.#post<"/relay">("/relay", this.#own({}), options);
+  }
+
+  /**
    * What happened to the agent in the mesh, and what it did; with `wait`, then each new event.
    *
    * @example

@@ -23,6 +23,7 @@ export function meshApp(environment: Environment, log?: LogRequest) {
       "/acl/revoke": () => import("./routes/rule_revoke.ts"), //        either agent of the rule
       "/wg_config": () => import("./routes/wg_config.ts"), //           the agent itself
       "/psk/rotate": () => import("./routes/psk_rotate.ts"), //         either agent of the pair
+      "/relay": () => import("./routes/relay.ts"), //                   the agent itself
       "/events": () => import("./routes/events.ts"), //                 the agent itself
       "/wait": () => import("../_shared/waiting/wait.ts"), //           the agent itself
       "/enroll": () => import("../_shared/enrolment/enroll.ts"), //     anyone with the proof

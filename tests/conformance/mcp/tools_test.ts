@@ -54,7 +54,7 @@ function kept(schema: object): object {
 }
 
 /** What programs hold: a conversation has `inbox` and `events` for what it tells. */
-const NO_TOOLS = ["/wait", "/enroll", "/leave"];
+const NO_TOOLS = ["/wait", "/enroll", "/leave", "/relay"];
 
 for (const name of ["agent-artifacts", "agent-mesh"] as const) {
   Deno.test(`the tools of ${name} → one for each operation that an agent may call and a model has use for, with its fields, but for those that name the caller`, async () => {

@@ -59,6 +59,10 @@ export const MESH_CALLS: readonly PlannedCall[] = [
     bounds: { rows: 1000, pages: 3000 },
   }),
   call("read_heartbeat", MESH),
+  call("read_relay_name", MESH),
+  call("read_relay_name", { caller: OPERATOR, agent_id: null }, {
+    circumstances: "of the operator",
+  }),
   // It looks twice who its neighbours are: before its locks and after.
   call("register_peer", { ...MESH, ...registeredPeer }, { bounds: { rows: 200, pages: 400 } }),
   call("register_peer", { caller: as(OWNER), agent_id: OWNER, ...registeredPeer }, {

@@ -12,6 +12,7 @@ import {
   valuesOf,
 } from "../../conformance/mesh_cast.ts";
 import { stackEncryptionKeys } from "../../own_function/mesh_function.ts";
+import { OWN_RELAY } from "../../own_function/relay/relays.ts";
 import type { Arranged, Scenario } from "./scenario.ts";
 
 /** What changes is looked for once a second, from a second after the heartbeat is recorded on. */
@@ -129,5 +130,12 @@ export const MESH_SCENARIOS: readonly Scenario[] = [
       },
     };
   }),
+  {
+    ...meshScenario("/relay", async (one) => {
+      await join(one);
+      return { request: { as: one } };
+    }),
+    environment: OWN_RELAY,
+  },
   meshScenario("/psk/keys", () => Promise.resolve({ request: { as: "operator" } })),
 ];

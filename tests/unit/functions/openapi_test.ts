@@ -159,6 +159,7 @@ Deno.test("the schemas that have a name → each function's nouns", () => {
         "Error",
         "Event",
         "Heartbeat",
+        "IceServer",
         "MeshConfiguration",
         "Netmap",
         "News",

@@ -33,6 +33,10 @@ export interface paths {
     /** Replace the PSK of a pair of agents. Both must then call /wg_config. */
     post: operations["pskRotate"];
   };
+  "/relay": {
+    /** Get credentials of a TURN relay, for hosts that have no direct path. */
+    post: operations["relay"];
+  };
   "/events": {
     /** List what an agent did and what happened to it, oldest first. */
     post: operations["events"];
@@ -315,6 +319,14 @@ export interface components {
       rules: components["schemas"]["Rule"][];
       /** @description Whether the operator has set a relay. */
       relay: boolean;
+    };
+    IceServer: {
+      /** @description The URIs of a TURN server (RFC 7065). */
+      urls: string[];
+      /** @description Whom the server takes the agent for. */
+      username: string;
+      /** @description The password that belongs to the username. */
+      credential: string;
     };
     Event: {
       /** @description Identifies the event. */
@@ -660,6 +672,32 @@ export interface operations {
              * @description When the PSK was replaced.
              */
             rotated_at: string;
+          };
+        };
+      };
+    };
+  };
+  relay: {
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description An agent may only name itself. The operator may name an agent, or try the relay without. */
+          agent_id?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Done. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description TURN servers with credentials, as WebRTC's RTCIceServer. */
+            ice_servers: components["schemas"]["IceServer"][];
+            /**
+             * Format: date-time
+             * @description When the credentials end: after an hour at most.
+             */
+            expires_at: string;
           };
         };
       };

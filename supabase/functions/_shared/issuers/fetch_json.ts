@@ -98,12 +98,17 @@ export async function fetchJson(
     await response.body?.cancel();
     throw new Error(`status ${response.status}`);
   }
+  return await readJson(response, MOST_BYTES);
+}
+
+/** The JSON in a body. Throws where that is something else, or larger. */
+export async function readJson(response: Response, mostBytes: number): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   // What breaks off the loop cancels the body.
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > MOST_BYTES) throw new Error(`more than ${MOST_BYTES} bytes`);
+    if (size > mostBytes) throw new Error(`more than ${mostBytes} bytes`);
     chunks.push(chunk);
   }
   return JSON.parse(Buffer.concat(chunks).toString("utf8"));

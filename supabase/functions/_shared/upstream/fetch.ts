@@ -42,6 +42,7 @@ export const REPEATABLE: ReadonlySet<string> = new Set([
   "read_heartbeat",
   "read_mesh_metrics",
   "read_netmap",
+  "read_relay_name",
   "read_news",
   "read_wg_config",
 ]);

@@ -1,4 +1,8 @@
-const TURN_URL = /^(turns?):(\[[\da-f:.]+\]|[\da-z.-]+)(:[1-9]\d{0,4})?(?:\?transport=(udp|tcp))?$/;
+/** What the parts of a URI are told from. It accepts whatever `isTurnUrl` accepts. */
+export const TURN_URL_PATTERN = String
+  .raw`^(turns?):(\[[0-9a-f:.]+\]|[0-9a-z.-]+)(:[1-9][0-9]{0,4})?(?:\?transport=(udp|tcp))?$`;
+
+const TURN_URL = new RegExp(TURN_URL_PATTERN);
 
 /**
  * Whether a text is the URI of a TURN server (RFC 7065), in lower case. `turns` by UDP, which is
