@@ -14,6 +14,7 @@ export const EVENT_TYPES: readonly string[] = [
   "agent.readmitted",
   "agent.removed",
   "enrolment.created",
+  "enrolment.keys_replaced",
   "enrolment.refused",
   "enrolment.revoked",
   "epoch.begun",

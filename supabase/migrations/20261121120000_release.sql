@@ -881,7 +881,8 @@ comment on function agents.tags_of(text) is 'The tags of an agent, in byte order
 -- schemas/agents/enrolments.sql
 
 -- Enrolments: by which proofs of origin an agent gets a key, and which agent that is. The operator
--- makes them; they never change, except that uses are counted and that they are revoked.
+-- makes them; they never change, except that uses are counted, that the keys of an issuer are replaced
+-- and that they are revoked.
 
 create table agents.enrolments (
   enrolment_id text collate "C" primary key,
@@ -12658,6 +12659,36 @@ comment on function public.list_live_keys(integer, text) is
 
 -- What the operator makes and lists. agents/enrolments.sql has the tables.
 
+create function agents.replace_keys_of_trust(caller jsonb, enrolment_id text, jwks jsonb)
+returns agents.enrolments
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  replaced agents.enrolments;
+begin
+  update agents.enrolments e
+  set jwks = replace_keys_of_trust.jwks
+  where e.enrolment_id = replace_keys_of_trust.enrolment_id
+    and e.jwks is not null
+    and e.revoked_at is null
+  returning * into replaced;
+  if not found then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "enrolment_id", "message": "No live enrolment with this identifier has jwks."}]}';
+  end if;
+  perform agents.record_event(
+    replace_keys_of_trust.caller, null, 'enrolment.keys_replaced', null, replaced.enrolment_id
+  );
+  return replaced;
+end
+$$;
+comment on function agents.replace_keys_of_trust(jsonb, text, jsonb) is
+  'Replaces the public keys that a trust has of its issuer: tokens are verified by them from now '
+  'on. Its agents and their keys stay. Raises invalid_request.';
+
 create function public.put_enrolment(caller jsonb, enrolment jsonb) returns json
 language plpgsql
 volatile
@@ -12671,6 +12702,13 @@ declare
   made agents.enrolments;
 begin
   perform agents.authenticate_operator(put_enrolment.caller);
+  if put_enrolment.enrolment ->> 'enrolment_id' is not null then
+    return agents.enrolment_json(agents.replace_keys_of_trust(
+      put_enrolment.caller,
+      put_enrolment.enrolment ->> 'enrolment_id',
+      put_enrolment.enrolment -> 'jwks'
+    ));
+  end if;
   insert into agents.enrolments (
     enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
     agent_template, tags, uses_left, session_seconds, ephemeral_seconds, single_use_tokens,
@@ -12722,7 +12760,8 @@ end
 $$;
 comment on function public.put_enrolment(jsonb, jsonb) is
   'Makes an enrolment of these fields and returns it, for kind key with enrolment_key, once: only '
-  'its hash is stored. Raises forbidden for an agent.';
+  'its hash is stored. With enrolment_id, replaces the jwks of that trust. Raises invalid_request, '
+  'and forbidden for an agent.';
 
 create function public.list_enrolments(caller jsonb, max_entries integer, after text default null)
 returns json
@@ -12942,14 +12981,16 @@ begin
     return agents.holds_something(is_taken.agent_id)
       or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
   end if;
-  -- The claims made the name. What an agent of an earlier enrolment left is its own.
+  -- The claims made the name. What an agent of an earlier enrolment left is its own; its peer ended
+  -- with it. A key of the operator that has expired hands nothing over, one that was revoked does.
   return exists (
-    select
-    from agents.keys k
-    where k.agent_id = is_taken.agent_id
-      and k.revoked_at is null
-      and (k.expires_at is null or k.expires_at > now())
-  );
+      select
+      from agents.keys k
+      where k.agent_id = is_taken.agent_id
+        and k.revoked_at is null
+        and (k.enrolment_id is null or k.expires_at > now())
+    )
+    or exists (select from mesh.peers p where p.agent_id = is_taken.agent_id);
 end
 $$;
 comment on function agents.is_taken(text, agents.enrolments) is

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SUPABASE_URL } from "../conformance/client.ts";
+import { operatorRpc, SUPABASE_URL } from "../conformance/client.ts";
 import {
   endMadeEnrolments,
   type EnrolmentWithKey,
@@ -104,18 +104,60 @@ Deno.test("docs/fleets.md, Kubernetes → a pod of the service account is an age
   await assertFits(await documentedBlock("docs/fleets.md, Kubernetes, 1"), KUBERNETES);
 });
 
-Deno.test("docs/fleets.md, A laptop or a virtual machine → the machine is the agent", async () => {
-  const name = newName("builder");
+/** Pastes what the operator does, then what the machine does; resolves to what that printed. */
+async function enrolAMachine(create: string, login: string): Promise<string> {
   await using terminal = await Terminal.open();
-  const create = await documentedBlock("docs/fleets.md, A laptop or a virtual machine, 1");
-  await terminal.paste(create.replaceAll("builder-1", name));
+  await terminal.paste(create);
   await chmod(join(terminal.home, "enrolment.key"), 0o600);
-  const login = await documentedBlock("docs/fleets.md, A laptop or a virtual machine, 2");
   const settings = `export XDG_CONFIG_HOME='${join(terminal.home, ".config")}'`;
-  const printed = await terminal.paste(`${settings}\n${filledIn(login)}`);
-  assert.match(printed, new RegExp(`^Logged in at ${SUPABASE_URL} as ${name}\\.\n${name}\\b`));
-  const { enrolment_id } = (await eventsOf("agent.enrolled", { agent_id: name })).at(-1)!;
+  return await terminal.paste(`${settings}\n${filledIn(login)}`);
+}
+
+/** Ends what an agent came by. */
+async function endEnrolmentOf(agent_id: string): Promise<void> {
+  const { enrolment_id } = (await eventsOf("agent.enrolled", { agent_id })).at(-1)!;
   await revokeAll(String(enrolment_id));
+}
+
+Deno.test("docs/fleets.md, A laptop → the laptop is the agent", async () => {
+  const name = newName("laptop");
+  const create = await documentedBlock("docs/fleets.md, A laptop, 1");
+  const login = await documentedBlock("docs/fleets.md, A laptop, 2");
+  const printed = await enrolAMachine(create.replaceAll("laptop-anna", name), login);
+  assert.match(printed, new RegExp(`^Logged in at ${SUPABASE_URL} as ${name}\\.\n${name}\\b`));
+  await endEnrolmentOf(name);
+});
+
+Deno.test("docs/fleets.md, A virtual machine → the machine is the agent of its name, and has the tag", async () => {
+  const id = newName("machine");
+  const create = await documentedBlock("docs/fleets.md, A virtual machine, 1");
+  const login = await documentedBlock("docs/fleets.md, A virtual machine, 2");
+  const printed = await enrolAMachine(create, login.replace("$(cat /etc/machine-id)", id));
+  const name = `builder-${id}`;
+  assert.match(printed, new RegExp(`^Logged in at ${SUPABASE_URL} as ${name}\\.\n${name}\\b`));
+  const { body } = await operatorRpc<{ tags: string[] }>("read_agent", { agent_id: name });
+  assert.deepEqual(body.tags, ["tag:builder"]);
+  await endEnrolmentOf(name);
+});
+
+Deno.test("docs/fleets.md, Changing an enrolment → tokens of the new keys are the same agent", async () => {
+  const issuer = await Issuer.create(`https://${newName("issuer")}.example.com`);
+  const next = await Issuer.create(issuer.url);
+  const { enrolment_id } = await put({
+    ...{ kind: "trust", issuer: issuer.url, audience: SUPABASE_URL, jwks: issuer.jwks as never },
+    ...{ conditions: [{ claim: "ref", equals: "main" }], agent_template: "{sub}" },
+  });
+  const sub = newName("pod");
+  const claims = { aud: SUPABASE_URL, sub, ref: "main" };
+  assert.equal((await tryEnrol({ token: await issuer.sign(claims) })).status, 200);
+  await using terminal = await Terminal.open({ environment: { ENROLMENT_ID: enrolment_id } });
+  await writeFile(join(terminal.home, "jwks.json"), JSON.stringify(next.jwks));
+  const printed = await terminal.paste(
+    await documentedBlock("docs/fleets.md, Changing an enrolment, 1"),
+  );
+  assert.match(printed, new RegExp(`^${enrolment_id}\n`));
+  const { status, body } = await tryEnrol({ token: await next.sign(claims) });
+  assert.deepEqual([status, body.agent_id, body.generation], [200, sub, 2]);
 });
 
 Deno.test("docs/fleets.md, OAuth tools → an access token that is an agent key", async () => {

@@ -24,7 +24,7 @@ Deno.test.afterEach(async () => {
   await endCreatedAgents();
 });
 
-function task(name: "create" | "list" | "revoke" | "try", ...args: string[]) {
+function task(name: "create" | "keys" | "list" | "revoke" | "try", ...args: string[]) {
   return runTask(`operator/enrolment/enrolment_${name}.ts`, { args });
 }
 
@@ -186,3 +186,27 @@ Deno.test("enrolment:revoke → without --yes nothing; with it every agent's key
   assert.equal(nobody.code, 1);
   assert.match(nobody.errors, /there is no enrolment of this enrolment_id/);
 });
+
+Deno.test("enrolment:keys → tokens of the new keys enrol the same agents, those of the old ones do not; of what are no public keys → exit 1, and nothing changed", () =>
+  inFolder(async (folder) => {
+    const { issuer, file } = await trustFile(folder);
+    const { enrolment_id } = await create(file);
+    const other = await Issuer.create(issuer.url);
+    const sub = newName("run");
+    const tokenOf = (one: Issuer) => one.sign({ aud: AUDIENCE, ref: "main", sub });
+    const first = await enrol({ token: await tokenOf(issuer) });
+    const keys = join(folder, "jwks.json");
+    for (const wrong of ["[]", "{}", '{"keys": [{"kty": "oct", "k": "AAAA"}]}']) {
+      await writeFile(keys, wrong);
+      assert.equal((await task("keys", enrolment_id, keys)).code, 1, wrong);
+    }
+    assert.equal((await tryEnrol({ token: await tokenOf(other) })).status, 401);
+
+    await writeFile(keys, JSON.stringify(other.jwks));
+    const { code, output, errors } = await task("keys", enrolment_id, keys);
+    assert.deepEqual([code, output], [0, enrolment_id], errors);
+    assert.equal((await whoami(first)).status, 200);
+    assert.equal((await tryEnrol({ token: await tokenOf(issuer) })).status, 401);
+    const second = await enrol({ token: await tokenOf(other) });
+    assert.deepEqual([second.agent_id, second.generation], [sub, 2]);
+  }));

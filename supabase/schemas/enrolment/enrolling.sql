@@ -18,14 +18,16 @@ begin
     return agents.holds_something(is_taken.agent_id)
       or exists (select from agents.usage u where u.agent_id = is_taken.agent_id);
   end if;
-  -- The claims made the name. What an agent of an earlier enrolment left is its own.
+  -- The claims made the name. What an agent of an earlier enrolment left is its own; its peer ended
+  -- with it. A key of the operator that has expired hands nothing over, one that was revoked does.
   return exists (
-    select
-    from agents.keys k
-    where k.agent_id = is_taken.agent_id
-      and k.revoked_at is null
-      and (k.expires_at is null or k.expires_at > now())
-  );
+      select
+      from agents.keys k
+      where k.agent_id = is_taken.agent_id
+        and k.revoked_at is null
+        and (k.enrolment_id is null or k.expires_at > now())
+    )
+    or exists (select from mesh.peers p where p.agent_id = is_taken.agent_id);
 end
 $$;
 comment on function agents.is_taken(text, agents.enrolments) is

@@ -1,5 +1,35 @@
 -- What the operator makes and lists. agents/enrolments.sql has the tables.
 
+create function agents.replace_keys_of_trust(caller jsonb, enrolment_id text, jwks jsonb)
+returns agents.enrolments
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  replaced agents.enrolments;
+begin
+  update agents.enrolments e
+  set jwks = replace_keys_of_trust.jwks
+  where e.enrolment_id = replace_keys_of_trust.enrolment_id
+    and e.jwks is not null
+    and e.revoked_at is null
+  returning * into replaced;
+  if not found then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "enrolment_id", "message": "No live enrolment with this identifier has jwks."}]}';
+  end if;
+  perform agents.record_event(
+    replace_keys_of_trust.caller, null, 'enrolment.keys_replaced', null, replaced.enrolment_id
+  );
+  return replaced;
+end
+$$;
+comment on function agents.replace_keys_of_trust(jsonb, text, jsonb) is
+  'Replaces the public keys that a trust has of its issuer: tokens are verified by them from now '
+  'on. Its agents and their keys stay. Raises invalid_request.';
+
 create function public.put_enrolment(caller jsonb, enrolment jsonb) returns json
 language plpgsql
 volatile
@@ -13,6 +43,13 @@ declare
   made agents.enrolments;
 begin
   perform agents.authenticate_operator(put_enrolment.caller);
+  if put_enrolment.enrolment ->> 'enrolment_id' is not null then
+    return agents.enrolment_json(agents.replace_keys_of_trust(
+      put_enrolment.caller,
+      put_enrolment.enrolment ->> 'enrolment_id',
+      put_enrolment.enrolment -> 'jwks'
+    ));
+  end if;
   insert into agents.enrolments (
     enrolment_id, kind, label, key_hash, issuer, audience, jwks, conditions, agent_id,
     agent_template, tags, uses_left, session_seconds, ephemeral_seconds, single_use_tokens,
@@ -64,7 +101,8 @@ end
 $$;
 comment on function public.put_enrolment(jsonb, jsonb) is
   'Makes an enrolment of these fields and returns it, for kind key with enrolment_key, once: only '
-  'its hash is stored. Raises forbidden for an agent.';
+  'its hash is stored. With enrolment_id, replaces the jwks of that trust. Raises invalid_request, '
+  'and forbidden for an agent.';
 
 create function public.list_enrolments(caller jsonb, max_entries integer, after text default null)
 returns json

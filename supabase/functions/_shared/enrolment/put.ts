@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { ServiceError } from "../errors.ts";
 import { defineOperation, type Operation, type Platform } from "../operations/operation.ts";
-import { enrolmentKey, newEnrolment, sentEnrolment } from "./fields.ts";
+import { enrolmentId, enrolmentKey, newEnrolment, sentEnrolment } from "./fields.ts";
 
 const HOUR_IN_MILLISECONDS = 3_600_000;
 
@@ -20,19 +20,26 @@ interface Issue {
   readonly message: string;
 }
 
-type NewEnrolment = z.output<typeof newEnrolment>;
+const request = newEnrolment.extend({
+  enrolment_id: enrolmentId.optional().meta({
+    description: "A trust whose `jwks` are replaced by these. Its agents stay what they are.",
+  }),
+});
+
+type PutEnrolment = z.output<typeof request>;
 
 export function createOperation(platform: Platform): Operation {
   return defineOperation({
     summary: "Make an enrolment: by which proof agents get a key, and which agents they are.",
-    description: "An enrolment never changes. To change one, make another, then revoke the first.",
+    description: "An enrolment never changes, except that `enrolment_id` and `jwks` together " +
+      "replace the keys of a trust that has `jwks`.",
     tag: "Enrolment",
     callers: "the operator",
     effect: "adds",
     identification: "required",
     // The operator's tasks ask it.
     isUnlisted: true,
-    request: newEnrolment,
+    request,
     requestExample: {
       kind: "trust",
       label: "jobs on main",
@@ -52,9 +59,7 @@ export function createOperation(platform: Platform): Operation {
     }),
     errors: [],
     async handle({ input, caller }) {
-      const issues = input.kind === "key"
-        ? issuesOfKey(input)
-        : await issuesOfTrust(input, platform);
+      const issues = await issuesOf(input, platform);
       if (issues.length > 0) throw new ServiceError("invalid_request", { details: { issues } });
       return await platform.callDatabase("put_enrolment", {
         caller,
@@ -72,14 +77,31 @@ export function createOperation(platform: Platform): Operation {
   });
 }
 
-function issuesOfKey(input: NewEnrolment): Issue[] {
+function issuesOf(input: PutEnrolment, platform: Platform): Issue[] | Promise<Issue[]> {
+  if (input.enrolment_id !== undefined) return issuesOfReplacement(input);
+  return input.kind === "key" ? issuesOfKey(input) : issuesOfTrust(input, platform);
+}
+
+/** Any other field would say what the enrolment is not changed to. */
+async function issuesOfReplacement(input: PutEnrolment): Promise<Issue[]> {
+  const { enrolment_id: _, jwks, ...others } = input;
+  const unsaid: Record<string, unknown> = newEnrolment.parse({ kind: "trust" });
+  const issues = Object.entries(others)
+    .filter(([path, value]) => JSON.stringify(value) !== JSON.stringify(unsaid[path]))
+    .map(([path]) => ({ path, message: "Cannot be changed. Make another enrolment." }));
+  if (jwks === null) return [...issues, { path: "jwks", message: "Required." }];
+  const { checkKeys } = await import("../issuers/check_trust.ts");
+  return [...issues, ...checkKeys(jwks)];
+}
+
+function issuesOfKey(input: PutEnrolment): Issue[] {
   const message = "Belongs to kind trust.";
   const issues = OF_TRUST.filter((path) => input[path] !== null)
     .map((path) => ({ path, message }));
   return input.single_use_tokens ? [...issues, { path: "single_use_tokens", message }] : issues;
 }
 
-async function issuesOfTrust(input: NewEnrolment, platform: Platform): Promise<Issue[]> {
+async function issuesOfTrust(input: PutEnrolment, platform: Platform): Promise<Issue[]> {
   const { issuer, audience, jwks, conditions, agent_id, agent_template } = input;
   const required = Object.entries({ issuer, audience, conditions })
     .flatMap(([path, value]) => value === null ? [{ path, message: "Required." }] : []);

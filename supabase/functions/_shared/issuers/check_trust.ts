@@ -27,12 +27,7 @@ export function checkTrust(
   if (jwks === null) {
     const complaint = urlComplaint(issuer, options);
     if (complaint !== null) complain("issuer", complaint);
-  } else if (!jwks.keys.every(isPublicKey)) {
-    complain(
-      "jwks",
-      "Must be public keys for RS256 (2048 bits or more), ES256 or EdDSA (Ed25519) alone.",
-    );
-  } else if (hasTwice(jwks)) complain("jwks", "Every key must have a kid of its own.");
+  } else issues.push(...checkKeys(jwks));
 
   if (conditions.some(({ claim }) => !CLAIM_PATH.test(claim))) {
     complain("conditions", "A claim must be a name, or a path such as /kubernetes.io/namespace.");
@@ -56,6 +51,16 @@ export function checkTrust(
     );
   }
   return issues;
+}
+
+/** What is wrong with the keys of an issuer, by field. */
+export function checkKeys(jwks: KeySet): Issue[] {
+  const message = !jwks.keys.every(isPublicKey)
+    ? "Must be public keys for RS256 (2048 bits or more), ES256 or EdDSA (Ed25519) alone."
+    : hasTwice(jwks)
+    ? "Every key must have a kid of its own."
+    : null;
+  return message === null ? [] : [{ path: "jwks", message }];
 }
 
 function isPublicKey(key: PublicKey): boolean {
