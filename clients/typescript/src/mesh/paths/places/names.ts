@@ -20,7 +20,7 @@ export class Names {
 
   /** `onChange`: a name has other addresses than before. */
   constructor(
-    { surroundings, onChange, lookUp = lookUpAll }: {
+    { surroundings, onChange, lookUp: ask = lookUp }: {
       readonly surroundings: Surroundings;
       readonly onChange: () => void;
       readonly lookUp?: (name: string) => Promise<readonly string[]>;
@@ -28,7 +28,7 @@ export class Names {
   ) {
     this.#surroundings = surroundings;
     this.#onChange = onChange;
-    this.#lookUp = lookUp;
+    this.#lookUp = ask;
   }
 
   /** What is known now, with an IP address standing for itself. Asks if that is nothing, or old. */
@@ -66,7 +66,9 @@ export class Names {
   }
 }
 
-async function lookUpAll(name: string): Promise<string[]> {
+/** All addresses of a name; an address stands for itself. */
+export async function lookUp(name: string): Promise<string[]> {
+  if (isIP(name) !== 0) return [name];
   const answers = await lookup(name, { all: true });
   return answers.map(({ address }) => address).sort();
 }
