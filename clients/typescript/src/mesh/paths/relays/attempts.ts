@@ -40,7 +40,7 @@ export function nameOf({ transport, host, port, proxy }: Attempt): string {
 
 /**
  * Begins one attempt after another, without waiting for those before to fail, and resolves to the
- * first that succeeds; `discard` gets what succeeds later. Rejects with the last error if none does.
+ * first that succeeds; `discard` gets what succeeds later. Rejects with the last error if all fail.
  */
 export function firstOf<Result>(
   attempts: readonly Attempt[],

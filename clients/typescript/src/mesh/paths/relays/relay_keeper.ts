@@ -3,7 +3,7 @@ import type { Allocation } from "../turn/allocation.ts";
 import { type Attempt, attemptsOf, firstOf, nameOf } from "./attempts.ts";
 import type { RelayAnswer } from "./ice_servers.ts";
 
-/** In milliseconds: between attempts that fail, and until it is asked again whether there is one. */
+/** In milliseconds: between attempts that fail, and until it is asked again for a relay. */
 const FIRST_PAUSE = 1000;
 const LONGEST_PAUSE = 60_000;
 const WITHOUT_RELAY = 600_000;
