@@ -26,14 +26,9 @@
  * first that answers is used. While that is a relayed one, better ones are tried. In another
  * network, all of it begins anew.
  */
-import { openUdpSocket, type UdpOptions, type UdpSocket } from "../wireguard/sockets/udp_socket.ts";
-import type {
-  Endpoint,
-  MayMove,
-  PeerConfiguration,
-  Surroundings,
-  Tunnel,
-} from "../wireguard/tunnel.ts";
+import { openUdpSocket, type UdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import type { Endpoint, MayMove, Tunnel } from "../wireguard/tunnel.ts";
+import type { PathPeer, PathsOptions } from "./options.ts";
 import { candidatesOf, type Whereabouts } from "./peers/candidates.ts";
 import { Improver } from "./peers/improver.ts";
 import { DIRECT, Ranks } from "./peers/ranks.ts";
@@ -41,7 +36,7 @@ import { type PathReport, reportOf } from "./peers/reports.ts";
 import { localAddresses } from "./places/local_addresses.ts";
 import { lookUp, Names } from "./places/names.ts";
 import { NetworkWatch } from "./places/network_watch.ts";
-import { ownEndpoints } from "./places/own_endpoints.ts";
+import { ownEndpoints, type Place } from "./places/own_endpoints.ts";
 import type { IceServer, RelayAnswer } from "./relays/ice_servers.ts";
 import { openAllocation } from "./relays/open_allocation.ts";
 import { proxyForRelays } from "./relays/proxy.ts";
@@ -49,27 +44,7 @@ import { RelayKeeper } from "./relays/relay_keeper.ts";
 import { stunPlaces, turnAddresses } from "./relays/server_places.ts";
 import { Reflections } from "./stun/reflections.ts";
 
-export type { IceServer, PathReport, RelayAnswer };
-
-export interface PathsOptions {
-  readonly surroundings: Surroundings;
-  /** Default: any free port. */
-  readonly listenPort?: number;
-  /** Null if no relay is set. May be called at any time; is called again if it rejects. */
-  readonly iceServers: () => Promise<RelayAnswer | null>;
-  /** `stun:` URLs, besides the servers of `iceServers`: a TURN server is a STUN server, too. */
-  readonly stunServers?: readonly string[];
-  /** An HTTP proxy, for relays. Null: none. Default: what HTTPS_PROXY and NO_PROXY say. */
-  readonly proxy?: URL | null;
-  /** PEM: who signs the certificates of relays. Default: whom this system trusts. */
-  readonly ca?: string;
-  /** `endpoints()` may have changed. */
-  readonly onChange: () => void;
-  /** Default: those of the system. */
-  readonly openSocket?: (options: UdpOptions) => Promise<UdpSocket>;
-}
-
-export interface PathPeer extends Omit<PeerConfiguration, "endpoints">, Whereabouts {}
+export type { IceServer, PathPeer, PathReport, PathsOptions, RelayAnswer };
 
 /** Routers forget a UDP flow after 30 s, some of them. */
 const KEEPALIVE_SECONDS = 25;
@@ -77,6 +52,7 @@ const KEEPALIVE_SECONDS = 25;
 /** In milliseconds. */
 const TICK = 1000;
 const GATHERING = 4000;
+const LATE_ANSWER = 300;
 
 export class Paths {
   readonly #options: PathsOptions;
@@ -108,6 +84,7 @@ export class Paths {
       surroundings,
       iceServers,
       proxyFor: proxyForRelays(proxy),
+      isUdpBlocked: () => this.#reflections.isBlocked,
       open: (attempt, hooks) =>
         openAllocation(attempt, {
           ...hooks,
@@ -138,7 +115,7 @@ export class Paths {
       onDatagram: (datagram, from) => paths.#receive(datagram, from),
     });
     paths.#setServers([]);
-    paths.#gathered = paths.#relays.start();
+    paths.#gathered = paths.#gather();
     paths.#tick();
     return paths;
   }
@@ -170,8 +147,7 @@ export class Paths {
     const late = new Promise<void>((resolve) => {
       stop = this.#options.surroundings.after(GATHERING, resolve);
     });
-    // The servers that are asked come with the relay.
-    await Promise.race([this.#gathered.then(() => this.#reflections.whenKnown()), late]);
+    await Promise.race([this.#gathered, late]);
     stop();
   }
 
@@ -186,7 +162,7 @@ export class Paths {
     return ownEndpoints({
       local: this.#network.addresses.map((address) => ({ address, port: this.listenPort })),
       seen: this.#reflections.addresses,
-      relayed: this.#relays.allocations.slice(0, 1).map(({ relayed }) => relayed!),
+      relayed: this.#relay === null ? [] : [this.#relay.relayed],
     });
   }
 
@@ -195,7 +171,7 @@ export class Paths {
     return candidatesOf(peer, {
       names: this.#names,
       ranks: this.#ranks,
-      relays: this.#relays.allocations.slice(0, 1).map(({ via }) => via),
+      relay: this.#relay,
       isSelf: ({ address, port }) =>
         port === this.listenPort && this.#network.addresses.includes(address),
     });
@@ -216,6 +192,11 @@ export class Paths {
     this.#reflections.close();
     this.#relays.close();
     this.#socket?.close();
+  }
+
+  get #relay(): { readonly via: string; readonly relayed: Place } | null {
+    const [newest] = this.#relays.allocations;
+    return newest?.relayed ? { via: newest.via, relayed: newest.relayed } : null;
   }
 
   #receive(datagram: Uint8Array, from: Endpoint): void {
@@ -272,6 +253,15 @@ export class Paths {
     this.#servers = servers;
     const { stunServers = [] } = this.#options;
     void this.#reflections.setServers(stunPlaces(servers, { stunServers, names: this.#names }));
+  }
+
+  /** The servers to ask come with the relay, which takes longer than an answer of theirs. */
+  async #gather(): Promise<void> {
+    await this.#relays.start();
+    await Promise.race([
+      this.#reflections.whenKnown(),
+      new Promise<void>((resolve) => this.#options.surroundings.after(LATE_ANSWER, resolve)),
+    ]);
   }
 
   #tick(): void {

@@ -5,6 +5,9 @@ import type { Surroundings } from "../../wireguard/surroundings.ts";
 /** So long an answer is used. A name that did not resolve is asked for again after this, too. */
 const LIFETIME = 60_000;
 
+/** Peers name them, and may name others every minute. */
+const MOST_NAMES = 4096;
+
 interface Known {
   readonly addresses: readonly string[];
   readonly askedAt: number;
@@ -37,6 +40,7 @@ export class Names {
     const known = this.#known.get(host);
     const now = this.#surroundings.now();
     if (known === undefined || now - known.askedAt >= LIFETIME) {
+      if (this.#known.size >= MOST_NAMES && known === undefined) this.#known.clear();
       this.#known.set(host, { addresses: known?.addresses ?? [], askedAt: now });
       void this.#ask(host);
     }

@@ -1,6 +1,6 @@
 import { formatEndpoint, kindOf } from "./address_kinds.ts";
 
-interface Place {
+export interface Place {
   readonly address: string;
   readonly port: number;
 }

@@ -25,6 +25,8 @@ export interface RelayKeeperOptions {
     attempt: Attempt,
     options: { readonly via: string; readonly onEnd: () => void },
   ) => Promise<Allocation>;
+  /** Then the way that worked last is tried first; else the best is. */
+  readonly isUdpBlocked: () => boolean;
   /** There is another allocation, or none any more. */
   readonly onChange: () => void;
   /** What `iceServers` answers. */
@@ -38,7 +40,7 @@ export class RelayKeeper {
   #allocations: Allocation[] = [];
   #permitted: readonly string[] = [];
   #answer: RelayAnswer | null = null;
-  /** The way that worked in this network: the others are not tried again and again. */
+  /** The way that worked in this network. */
   #preferred: string | null = null;
   #pause = FIRST_PAUSE;
   #opened = 0;
@@ -115,7 +117,8 @@ export class RelayKeeper {
     const answer = await this.#freshAnswer();
     if (answer === null) return null;
     const attempts = attemptsOf(answer.ice_servers, proxyFor);
-    const isPreferred = (attempt: Attempt) => nameOf(attempt) === this.#preferred;
+    const isPreferred = (attempt: Attempt) =>
+      this.#options.isUdpBlocked() && nameOf(attempt) === this.#preferred;
     attempts.sort((one, other) => Number(isPreferred(other)) - Number(isPreferred(one)));
     try {
       const { result, attempt } = await firstOf(attempts, {

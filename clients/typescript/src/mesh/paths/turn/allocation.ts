@@ -47,6 +47,9 @@ const RENEW_AFTER = 240_000;
 const REFRESH_AFTER = 25_000;
 const REFRESH_SENDS = 4;
 
+/** For 15.5 s. */
+const ALLOCATE_SENDS = 5;
+
 /** So many datagrams to one place are worth a channel. */
 const WORTH_A_CHANNEL = 4;
 const MOST_COUNTED = 1000;
@@ -85,7 +88,9 @@ export class Allocation implements DatagramSocket {
   /** Makes the allocation. Rejects, with the server's code and no credential, if it refuses. */
   async open(): Promise<Address> {
     const attributes = [[ATTRIBUTE.requestedTransport, UDP]] as const;
-    const answer = await this.#requests.request(METHOD.allocate, () => attributes);
+    const answer = await this.#requests.request(METHOD.allocate, () => attributes, {
+      sends: ALLOCATE_SENDS,
+    });
     const allocated = succeeded(answer, "an allocation");
     const value = allocated.attributes.get(ATTRIBUTE.xorRelayedAddress);
     this.#relayed = readAddress(value, allocated.transaction);
@@ -113,7 +118,7 @@ export class Allocation implements DatagramSocket {
     const channel = this.#channels.to(to);
     if (channel?.isBound) {
       channel.usedAt = this.#now;
-      this.#options.transport.send(writeChannelData(datagram, channel.number));
+      this.#options.transport.sendData(writeChannelData(datagram, channel.number));
     } else if (this.#permissions.includes(to.address)) this.#sendByIndication(datagram, to);
     else {
       void this.#permissions.add(to.address);
@@ -158,7 +163,7 @@ export class Allocation implements DatagramSocket {
       [ATTRIBUTE.data, datagram],
     ]);
     const { send: method } = METHOD;
-    transport.send(writeStun({ method, kind: CLASS.indication, transaction, attributes }));
+    transport.sendData(writeStun({ method, kind: CLASS.indication, transaction, attributes }));
     this.#count(to);
   }
 

@@ -22,11 +22,13 @@ export async function openTurnUdp(
       if (!isClosed && address === server.address && port === server.port) onMessage(datagram);
     },
   });
+  const send = (message: Uint8Array) => {
+    if (!isClosed) socket.send(message, server);
+  };
   return {
     isReliable: false,
-    send(message) {
-      if (!isClosed) socket.send(message, server);
-    },
+    send,
+    sendData: send,
     close() {
       if (!isClosed) socket.close();
       isClosed = true;
