@@ -1,0 +1,79 @@
+import type { PathPeer as Configuration } from "../../../clients/typescript/src/mesh/paths/paths.ts";
+import type { RelayAnswer } from "../../../clients/typescript/src/mesh/paths/paths.ts";
+import { type KeyPair, newKeyPair } from "../../tunnel/hosts/sandbox_peer.ts";
+import { BundledProgram, type Runtime } from "../../tunnel/hosts/bundled_program.ts";
+import { JsonProgram } from "../../tunnel/hosts/json_program.ts";
+import type { Command, PathState } from "./commands.ts";
+import type { SiteHost } from "./sites.ts";
+
+let bundling: Promise<BundledProgram> | null = null;
+
+/** A peer without a kernel, a TUN device or any privilege, at some site. */
+export class PathPeer implements AsyncDisposable {
+  readonly #program: JsonProgram;
+
+  private constructor(
+    readonly at: SiteHost,
+    readonly inner: string,
+    readonly keys: KeyPair,
+    program: JsonProgram,
+  ) {
+    this.#program = program;
+  }
+
+  static async start(
+    at: SiteHost,
+    { inner, runtime = "node" }: { readonly inner: string; readonly runtime?: Runtime },
+  ): Promise<PathPeer> {
+    const keys = await newKeyPair();
+    bundling ??= BundledProgram.of(new URL("./path_program.ts", import.meta.url));
+    const command = (await bundling).command(runtime, { isPrivileged: false });
+    const program = await JsonProgram.start(at.host, [...command, keys.privateKey, inner]);
+    return new PathPeer(at, inner, keys, program);
+  }
+
+  tell<Answer = unknown>(command: Command): Promise<Answer> {
+    return this.#program.tell<Answer>(command);
+  }
+
+  /** Resolves when it knows where others reach it. */
+  open(
+    { relay, ca }: { readonly relay: RelayAnswer | null; readonly ca: string },
+  ): Promise<PathState> {
+    return this.tell({ do: "open", relay, ca, proxy: this.at.proxy });
+  }
+
+  state(): Promise<PathState> {
+    return this.tell({ do: "state" });
+  }
+
+  async setPeers(...peers: readonly PathPeer[]): Promise<void> {
+    const configurations = await Promise.all(peers.map((peer) => peer.asPeer()));
+    await this.tell({ do: "setPeers", peers: configurations });
+  }
+
+  /** As the service tells others of it. */
+  async asPeer(): Promise<Configuration> {
+    return {
+      publicKey: this.keys.publicKey,
+      presharedKey: null,
+      allowedIps: [`${this.inner}/32`],
+      endpoints: (await this.state()).endpoints,
+      observed_endpoint: null,
+    };
+  }
+
+  /** Whether a ping is answered within three seconds. */
+  async pings({ inner }: { readonly inner: string }): Promise<boolean> {
+    return (await this.tell<{ answered: number }>({ do: "ping", to: inner })).answered === 1;
+  }
+
+  async viaTo({ keys }: PathPeer): Promise<"direct" | "relay" | "none"> {
+    const { reports } = await this.state();
+    return reports.find(({ publicKey }) => publicKey === keys.publicKey)?.via ?? "none";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#program[Symbol.asyncDispose]();
+  }
+}
