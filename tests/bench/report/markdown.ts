@@ -221,7 +221,7 @@ function cpu(time: CpuTime): string {
 }
 
 /** As \`deno fmt\` writes tables. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, column) =>
     Math.max(3, cell.length, ...rows.map((row) => row[column]!.length))
   );

@@ -37,8 +37,8 @@ export type Command =
   /** Begins an exchange, and answers when the other side takes no more, or everything was taken. */
   | ({ readonly do: "beginExchange" } & Exchange & Target)
   | { readonly do: "finishExchange" }
-  /** Receives for this long, and answers with the bytes a second behind slow start. */
-  | ({ readonly do: "stream"; readonly seconds: number } & Target)
+  /** Receives from several hosts at once for this long: bits a second from each. */
+  | { readonly do: "stream"; readonly seconds: number; readonly from: readonly string[] }
   | ({ readonly do: "echo"; readonly count: number; readonly bytes: number } & Target)
   | ({ readonly do: "crowd"; readonly count: number; readonly bytes: number } & Target)
   /** Connects and resets at once, or is reset. Answers with the error's code. */

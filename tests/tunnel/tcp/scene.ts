@@ -13,8 +13,7 @@ const INNER = {
 } as const;
 
 /**
- * Up to three hosts of one tunnel: the left ones reach the right one by an emulated path alone. All
- * of TCP's congestion control in the kernel is CUBIC.
+ * Up to three hosts of one tunnel: the left ones reach the right one by an emulated path alone.
  */
 export class Scene implements AsyncDisposable {
   private constructor(
@@ -28,18 +27,22 @@ export class Scene implements AsyncDisposable {
     private readonly stack: AsyncDisposableStack,
   ) {}
 
-  /** `sandbox`: the sandbox peer, by its runtime. `hasOther`: a second host of WireGuard's own. */
+  /**
+   * `sandbox`: the sandbox peer, by its runtime. `hasOther`: a second host of WireGuard's own.
+   * `congestion`: of the kernel's TCP. Default: as this machine has it.
+   */
   static async start(
-    { sandbox: runtime = null, hasOther = false, path: pathOptions = {} }: {
+    { sandbox: runtime = null, hasOther = false, path: pathOptions = {}, congestion }: {
       readonly sandbox?: Runtime | null;
       readonly hasOther?: boolean;
       readonly path?: PathOptions;
+      readonly congestion?: "cubic" | "reno";
     },
   ): Promise<Scene> {
     await using stack = new AsyncDisposableStack();
     const internet = stack.use(await Internet.create());
     const router = await internet.addHost("path");
-    const right = await startPeer(internet, "kernel");
+    const right = await startPeer(internet, "kernel", congestion);
     const channels = [channelTo(0, right), channelTo(1, right)];
     const path = stack.use(await EmulatedPath.start(router, channels, pathOptions));
     const asRight = (index: number) => ({
@@ -59,7 +62,7 @@ export class Scene implements AsyncDisposable {
     }
     let other: TcpHost | null = null;
     if (hasOther) {
-      const left = await startPeer(internet, "other");
+      const left = await startPeer(internet, "other", congestion);
       const { keys } = left;
       await addPeer(right, { keys, inner: INNER.other, endpoint: null });
       const endpoint = `${router.address}:${channels[1]!.leftPort}`;
@@ -79,15 +82,20 @@ export class Scene implements AsyncDisposable {
   }
 }
 
-async function startPeer(internet: Internet, name: "kernel" | "other"): Promise<KernelPeer> {
+async function startPeer(
+  internet: Internet,
+  name: "kernel" | "other",
+  congestion = "",
+): Promise<KernelPeer> {
   const host = await internet.addHost(name);
   const interfaceName = `${internet.id}-${name === "kernel" ? 0 : 1}`;
   const { ipv4, ipv6 } = INNER[name];
   const peer = await KernelPeer.start(host, { interfaceName, inner: ipv4 });
   await host.run(["ip", "address", "add", `${ipv6}/64`, "dev", interfaceName, "nodad"]);
   // A namespace may not choose another default than the machine's, but its routes may.
-  for (const network of ["10.66.0.0/24", "fd66::/64"]) {
-    await host.run(["ip", "route", "replace", network, "dev", interfaceName, "congctl", "cubic"]);
+  for (const network of congestion === "" ? [] : ["10.66.0.0/24", "fd66::/64"]) {
+    const route = ["route", "replace", network, "dev", interfaceName, "congctl", congestion];
+    await host.run(["ip", ...route]);
   }
   return peer;
 }

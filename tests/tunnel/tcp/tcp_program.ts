@@ -66,7 +66,7 @@ async function crowd(target: Target, count: number, length: number) {
   return { answered: streams.length };
 }
 
-/** Bytes a second that arrive by one connection, after its first third. */
+/** Bits a second that arrive by one connection, after the first third of the time. */
 async function stream(target: Target, seconds: number) {
   const connection = await connect(target);
   const request = { do: "exchange", up: 0, down: 1e12, seed: 1, isUnchecked: true };
@@ -79,9 +79,9 @@ async function stream(target: Target, seconds: number) {
     if (from > 0) bytes += length;
     else if (now > warm) from = performance.now();
   }
-  const bytesPerSecond = bytes / ((performance.now() - from) / 1000);
+  const bitsPerSecond = bytes * 8 / ((performance.now() - from) / 1000);
   connection.abort();
-  return { bytesPerSecond };
+  return bitsPerSecond;
 }
 
 /** Writes until the connection breaks, or breaks it. */
@@ -113,8 +113,10 @@ async function run(command: Command): Promise<unknown> {
       return { taken: await begun.untilItStalls() };
     case "finishExchange":
       return await begun!.done;
-    case "stream":
-      return await stream(command, command.seconds);
+    case "stream": {
+      const streams = command.from.map((to) => stream({ to }, command.seconds));
+      return { bitsPerSecond: await Promise.all(streams) };
+    }
     case "echo":
       return { times: await measureEchos(command, command.count, command.bytes) };
     case "crowd":
