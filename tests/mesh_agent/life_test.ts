@@ -67,8 +67,8 @@ tunnelTest(
 );
 
 const UNUSABLE_ANSWERS: Record<string, () => Response> = {
-  "/peer/heartbeat: 503": () => new Response("", { status: 503, headers: { "retry-after": "1" } }),
-  "/peer/heartbeat: 503, retry-after with a zero": () =>
+  "/wait: 503": () => new Response("", { status: 503, headers: { "retry-after": "1" } }),
+  "/wait: 503, retry-after with a zero": () =>
     new Response("", { status: 503, headers: { "retry-after": "08" } }),
   "/wg_config: 502": () => new Response("<html>", { status: 502 }),
   "/wg_config: 200, nothing": () => new Response(""),

@@ -101,7 +101,7 @@ class Tunnel implements AsyncDisposable {
 
   async findChanges(wanted: Peer[]) {
     const script = `cd "$0" && rm -rf psks && mkdir psks && wg show "$1" dump |
-      $2 -v folder=. -f "$3/mesh-agent/changes.awk" - new`;
+      $2 -v folder=. -f "$3/mesh-agent/host/changes.awk" - new`;
     await Deno.writeTextFile(`${this.host.directory}/new`, written(wanted));
     const { host, name, awk } = this;
     await host.run(

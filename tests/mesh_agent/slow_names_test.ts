@@ -94,12 +94,12 @@ tunnelTest(
   "stop_lookups when another process has the number of the lookups → that process goes on",
   async () => {
     const check =
-      'source "$0"; lookups=$1; if looks_up; then exit 3; fi; stop_lookups; [[ -z $lookups ]]';
+      'source "$0/tunnel.sh"; source "$0/endpoints.sh"; lookups=$1; if looks_up; then exit 3; fi; stop_lookups; [[ -z $lookups ]]';
     const other = new Deno.Command("sleep", { args: ["60"] }).spawn();
     try {
       await run([
         ...["env", "INTERFACE=none", "CONFIG_DIR=/nowhere", "bash", "-euo", "pipefail"],
-        ...["-c", check, `${EXAMPLES}/mesh-agent/tunnel.sh`, `${other.pid}`],
+        ...["-c", check, `${EXAMPLES}/mesh-agent/host`, `${other.pid}`],
       ]);
     } finally {
       other.kill("SIGKILL");

@@ -140,20 +140,23 @@ tunnelTest("started while the service answers 401 → the tunnel stays down", as
 });
 
 tunnelTest(
-  "no POLL_SECONDS, the service asks for 1 → heartbeats more often than by default",
+  "no POLL_SECONDS, a service without /wait asks for 1 → heartbeats more often than by default",
   async () => {
     await using mesh = await Mesh.create();
     const { alice } = await joinWithAgents(mesh);
+    const { door } = alice.meshAgent;
     await alice.meshAgent.stop("SIGTERM");
-    alice.meshAgent.door.failWith(
-      "/peer/heartbeat",
-      () => Response.json({ config_version: 1, heartbeat_interval_seconds: 1 }),
-    );
+    const [, version] = /.*config_version (\d+) is applied/s.exec(await alice.meshAgent.readLog())!;
+    door.lackWait();
+    door.replaceAnswers({
+      "/peer/heartbeat": { config_version: Number(version), heartbeat_interval_seconds: 1 },
+    });
     alice.meshAgent.restart({ pollSeconds: null });
     // The default is one in thirty seconds.
-    await eventually("three heartbeats", {
+    await eventually("four heartbeats", {
       withinSeconds: 60,
-      condition: () => Promise.resolve(alice.meshAgent.door.failuresGiven > 2),
+      condition: () => Promise.resolve(door.countOf("/peer/heartbeat") > 3),
     });
+    assert.equal(door.waitsMissed, 1);
   },
 );

@@ -10,8 +10,8 @@ import { endlessAnswer, largestFile, LONGEST_ANSWER_BYTES } from "./endless_answ
 for (
   const [path, status] of [
     ["/peer/register", 200],
-    ["/peer/heartbeat", 200],
-    ["/peer/heartbeat", 503],
+    ["/wait", 200],
+    ["/wait", 503],
     ["/wg_config", 200],
   ] as const
 ) {

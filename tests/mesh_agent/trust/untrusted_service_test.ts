@@ -102,7 +102,7 @@ tunnelTest(
 );
 
 tunnelTest(
-  "/peer/heartbeat: the version that runs, in another spelling → it says so and fetches nothing",
+  "/wait: the version that runs, in another spelling → it says so and fetches nothing",
   async () => {
     await using mesh = await Mesh.create();
     const { bob: { meshAgent } } = await joinWithAgents(mesh);
@@ -110,7 +110,7 @@ tunnelTest(
     const fetched = () => meshAgent.door.paths.filter((path) => path.endsWith("/wg_config")).length;
     const before = fetched();
     meshAgent.door.replaceAnswers({
-      "/peer/heartbeat": { config_version: `0${version}`, heartbeat_interval_seconds: 1 },
+      "/wait": { config_version: `0${version}`, heartbeat_interval_seconds: 1 },
     });
     await eventually("the agent has said so", {
       withinSeconds: 60,
@@ -219,13 +219,13 @@ for (
 /** From now on the service has this configuration for the member, as one that it does not run. */
 function serve({ meshAgent }: { meshAgent: ReferenceAgent }, config: string): void {
   meshAgent.door.replaceAnswers({
-    "/peer/heartbeat": { config_version: NEWER_VERSION, heartbeat_interval_seconds: 1 },
+    "/wait": { config_version: NEWER_VERSION, heartbeat_interval_seconds: 1 },
     "/wg_config": { config_version: NEWER_VERSION, config },
   });
 }
 
 function heartbeatsOf({ door }: ReferenceAgent): number {
-  return door.paths.filter((path) => path.endsWith("/peer/heartbeat")).length;
+  return door.paths.filter((path) => path.endsWith("/wait")).length;
 }
 
 function exists(path: string): Promise<boolean> {

@@ -43,11 +43,11 @@ Deno.test("the costs in docs/cost.md → what its formulas give", async () => {
 Deno.test("the ways to wait in docs/cost.md → what a thousand agents cost by each", async () => {
   const ways = [
     [REQUESTS_PER_HOUR, 1],
+    [REQUESTS_PER_HOUR, 1],
     [REQUESTS_PER_HOUR, 2],
     [3600 / 50, 2],
-    // It holds a heartbeat for 28 seconds on average, and pauses for one.
-    [Math.floor(3600 / 29), 1],
-    [REQUESTS_PER_HOUR, 1],
+    // Its request waits for 29 seconds, and it pauses for one.
+    [3600 / 30, 1],
     [3600 / 20, 1],
   ].map(([requests, each]) => requests! * each!);
   assert.deepEqual(

@@ -24,6 +24,8 @@ export class ServiceDoor implements AsyncDisposable {
   #failure: { path: string; answer: () => Response } | null = null;
   #replaced: Readonly<Record<string, object>> = {};
   #failuresGiven = 0;
+  #lacksWait = false;
+  #waitsMissed = 0;
 
   private constructor(socket: string) {
     this.#server = Deno.serve({ path: socket, onListen: () => {} }, async (request) => {
@@ -31,6 +33,10 @@ export class ServiceDoor implements AsyncDisposable {
       const body = await request.text();
       const wait = WAIT.exec(body)?.[1];
       if (wait !== undefined) this.waits.push(Number(wait));
+      if (this.#lacksWait && request.url.endsWith("/wait")) {
+        this.#waitsMissed += 1;
+        return Response.json({ error: { code: "not_found", message: "?" } }, { status: 404 });
+      }
       const failure = this.#failure;
       const replaced = Object.entries(this.#replaced).find(([path]) => request.url.endsWith(path));
       if (replaced !== undefined) return Response.json(replaced[1]);
@@ -74,6 +80,21 @@ export class ServiceDoor implements AsyncDisposable {
   /** From now on the service is one that does not know `wait_seconds`, and does that with it. */
   stopWaits(how: "ignored" | "refused"): void {
     this.#waitsAre = how;
+  }
+
+  /** From now on the service is one from before /wait. */
+  lackWait(): void {
+    this.#lacksWait = true;
+  }
+
+  /** How often it was asked for /wait since. */
+  get waitsMissed(): number {
+    return this.#waitsMissed;
+  }
+
+  /** How many requests so far had a path that ends like this. */
+  countOf(path: string): number {
+    return this.paths.filter((each) => each.endsWith(path)).length;
   }
 
   /** How many requests with `wait_seconds` the service has answered. */

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# The tunnel of one interface: takes in the configuration that the service gave, brings it up,
-# changes it in place, watches its firewall, and looks up the names of its peers. It knows nothing
-# of the service. To be sourced: that defines functions and changes nothing on the host.
+# The tunnel of one interface: takes in the configuration that the service gave, brings it up, and
+# changes it in place. It knows nothing of the service. To be sourced: that defines functions and
+# changes nothing on the host.
 #
-# The caller sets INTERFACE, CONFIG_DIR and FIREWALL, sources configuration.sh, defines `log`, and
-# makes the directory WORK.
+# The caller sets INTERFACE, CONFIG_DIR and FIREWALL, sources configuration.sh and the other files
+# here, defines `log`, and makes the directory WORK.
 
 readonly CONFIG=$CONFIG_DIR/$INTERFACE.conf
 readonly PRIVATE_KEY=$CONFIG_DIR/$INTERFACE.key
@@ -13,37 +13,9 @@ readonly PRIVATE_KEY=$CONFIG_DIR/$INTERFACE.key
 readonly PRIVATE_KEY_FILE=$CONFIG_DIR/%i.key
 # Beside the configuration, so that a new one replaces it in one step, by a rename.
 readonly WORK=$CONFIG_DIR/.$INTERFACE.mesh-agent
-# WireGuard gives up a session after this long (REJECT_AFTER_TIME).
-readonly SESSION_SECONDS=180
 
-# The process that looks up names, and the one that greets silent peers again, if one was started.
-lookups=
+# The process that greets silent peers again, if one was started.
 greeting=
-
-# Says what is missing and fails, unless this process may make tunnels and firewalls here. The
-# kernel is asked: in a container root may lack the capability, and in a user namespace root may
-# have one that does not count for this network.
-require_privileges() {
-  if ((EUID != 0)); then
-    log "root is needed to make the tunnel and its firewall; this is user $EUID"
-    return 1
-  fi
-  local reason asked=nft
-  if has_nft; then
-    reason=$(nft list tables 2>&1 >/dev/null) && return
-  else
-    # A change to what it is already.
-    asked=ip
-    reason=$(ip link set dev lo mtu "$(</sys/class/net/lo/mtu)" 2>&1) && return
-  fi
-  log "CAP_NET_ADMIN is needed to make the tunnel and its firewall; $asked says: ${reason%%$'\n'*}"
-  return 1
-}
-
-# Whether the firewall is nft's to load. Without one, nft need not be there.
-has_nft() {
-  [[ $FIREWALL == nftables ]] || command -v nft >/dev/null
-}
 
 # --- up, down, and changes ----------------------------------------------------------------------
 
@@ -144,7 +116,7 @@ change_in_place() {
 find_changes() {
   rm -rf "$WORK/psks" && mkdir "$WORK/psks" || return
   wg show "$INTERFACE" dump |
-    awk -v folder="$WORK" -f "$AGENT_FOLDER/changes.awk" - "$WORK/new"
+    awk -v folder="$WORK" -f "$AGENT_FOLDER/host/changes.awk" - "$WORK/new"
 }
 
 # Gives the peers that are new their endpoints, then the rest.
@@ -199,82 +171,12 @@ errors_without_keys() {
   sed 's|[A-Za-z0-9+/]\{40,\}=*|(a key)|g' "$WORK/errors"
 }
 
-# --- the firewall -------------------------------------------------------------------------------
-
-# Loads the firewall again when it is gone: after somebody's `nft flush ruleset` every port of this
-# host would be open to every peer.
-keep_firewall() {
-  ! is_up || ! has_nft || nft -t list table inet "$(firewall_table)" >/dev/null 2>&1 && return
-  log "the firewall is gone; loading it again"
-  [[ -e $CONFIG ]] && load_firewall "$CONFIG" && return
-  log "the firewall cannot be loaded; taking the tunnel down"
-  take_down
-}
-
-# nft takes neither + nor = in a name.
-firewall_table() {
-  echo "agent_mesh_${INTERFACE//[+=]/_}"
-}
-
-# load_firewall <configuration>: as its hook does. The last line is looked for first, because nft
-# takes an empty input for a ruleset. FIREWALL=none leaves a guard against loops, which a host
-# without nft goes without.
-load_firewall() {
-  has_nft || return 0
-  grep -qx '#nft }' "$1" || return
-  sed -n "/^#nft /{s///;s/<table>/$(firewall_table)/;s/<interface>/$INTERFACE/
-    s/<port>/$(wg show "$INTERFACE" listen-port)/;p;}" "$1" | nft -f - ||
-    [[ $FIREWALL == none ]]
-}
-
-# --- endpoints and names ------------------------------------------------------------------------
-
-# Gives its registered endpoint to every peer that has no live session and another endpoint. Names
-# are looked up again, in the background because one can take a minute, and in random order: slow
-# names must not hold up the same others each time.
-refresh_endpoints() {
-  [[ -e $CONFIG ]] || return 0
-  {
-    wg show "$INTERFACE" latest-handshakes | sed 's/^/handshake /'
-    wg show "$INTERFACE" endpoints | sed 's/^/current /'
-    sed -n -e 's/^PublicKey = /registered /p' -e 's/^Endpoint = /address /p' \
-      -e 's/^#name [^ ]* endpoint /name /p' "$CONFIG"
-  } | awk -v now="$(date +%s)" -v session="$SESSION_SECONDS" '
-    $1 == "handshake" { live[$2] = now - $3 < session; next }
-    $1 == "current" { current[$2] = $3; next }
-    $1 == "registered" { key = $2; next }
-    (key in live) && !live[key] && current[key] != $2 {
-      host = port = $2
-      sub(/:[0-9]+$/, "", host)
-      sub(/.*:/, "", port)
-      gsub(/[][]/, "", host)
-      print $1, key, host, port
-    }
-  ' >"$WORK/endpoints" || return
-  sed -n 's/^address //p' "$WORK/endpoints" | timeout 10 xargs -r -P 8 -L 1 \
-    "$AGENT_FOLDER/set-endpoint.sh" "$INTERFACE" >/dev/null 2>&1 || true
-  if looks_up; then return; fi
-  sed -n 's/^name //p' "$WORK/endpoints" | shuf >"$WORK/names" || return
-  timeout 60 xargs -r -P 64 -L 1 \
-    "$AGENT_FOLDER/set-endpoint.sh" "$INTERFACE" <"$WORK/names" >/dev/null 2>&1 &
-  lookups=$!
-}
-
-looks_up() {
-  runs "$lookups"
-}
-
-stop_lookups() {
-  stop "$lookups"
-  lookups=
-}
+# --- what runs in the background ----------------------------------------------------------------
 
 stop_greeting() {
   stop "$greeting"
   greeting=
 }
-
-# --- what runs in the background ----------------------------------------------------------------
 
 # runs <process>: the shell is asked for its own jobs, because any process may get the number of one
 # that has ended.

@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# What an agent needs of its host to make tunnels, and the firewall of its tunnel. To be sourced with
+# tunnel.sh.
+
+# Says what is missing and fails, unless this process may make tunnels and firewalls here. The
+# kernel is asked: in a container root may lack the capability, and in a user namespace root may
+# have one that does not count for this network.
+require_privileges() {
+  if ((EUID != 0)); then
+    log "root is needed to make the tunnel and its firewall; this is user $EUID"
+    return 1
+  fi
+  local reason asked=nft
+  if has_nft; then
+    reason=$(nft list tables 2>&1 >/dev/null) && return
+  else
+    # A change to what it is already.
+    asked=ip
+    reason=$(ip link set dev lo mtu "$(</sys/class/net/lo/mtu)" 2>&1) && return
+  fi
+  log "CAP_NET_ADMIN is needed to make the tunnel and its firewall; $asked says: ${reason%%$'\n'*}"
+  return 1
+}
+
+# Whether the firewall is nft's to load. Without one, nft need not be there.
+has_nft() {
+  [[ $FIREWALL == nftables ]] || command -v nft >/dev/null
+}
+
+# Loads the firewall again when it is gone: after somebody's `nft flush ruleset` every port of this
+# host would be open to every peer.
+keep_firewall() {
+  ! is_up || ! has_nft || nft -t list table inet "$(firewall_table)" >/dev/null 2>&1 && return
+  log "the firewall is gone; loading it again"
+  [[ -e $CONFIG ]] && load_firewall "$CONFIG" && return
+  log "the firewall cannot be loaded; taking the tunnel down"
+  take_down
+}
+
+# nft takes neither + nor = in a name.
+firewall_table() {
+  echo "agent_mesh_${INTERFACE//[+=]/_}"
+}
+
+# load_firewall <configuration>: as its hook does. The last line is looked for first, because nft
+# takes an empty input for a ruleset. FIREWALL=none leaves a guard against loops, which a host
+# without nft goes without.
+load_firewall() {
+  has_nft || return 0
+  grep -qx '#nft }' "$1" || return
+  sed -n "/^#nft /{s///;s/<table>/$(firewall_table)/;s/<interface>/$INTERFACE/
+    s/<port>/$(wg show "$INTERFACE" listen-port)/;p;}" "$1" | nft -f - ||
+    [[ $FIREWALL == none ]]
+}

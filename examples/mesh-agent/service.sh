@@ -1,0 +1,218 @@
+# shellcheck shell=bash
+# What an agent says to the service, and how often: registration, heartbeats, and the request that
+# waits for news. To be sourced, after configuration.sh: that defines functions and changes nothing.
+#
+# The caller sets MESH_URL, AGENT_ID, AGENT_KEY_FILE, POLL_SECONDS, LOOK_SECONDS and the directory
+# WORK, and defines `log`, `look_after_host` and `is_as_registered`.
+
+# The longest that the service keeps a request waiting.
+readonly LONGEST_WAIT_SECONDS=140
+# After this long the service is asked again for what it did not have or take: it may have been
+# updated, or this host have moved.
+readonly FORGET_SECONDS=3600
+
+# The last answer's HTTP status, or 000 where there was none, and how many whole seconds it took.
+status=
+answer_seconds=
+# Whether the last request was ended here, by what was found on the host meanwhile.
+was_cut=
+# The process of the request that is under way.
+requesting=
+heartbeat_seconds=30
+# How many rounds in a row have failed.
+failures=0
+# The public key and the endpoint that the service knows.
+registered_as=
+# The config_version that the last heartbeat was told.
+served_version=
+# How many heartbeats in a row were to wait and did not: they failed, or were answered at once.
+# At most 20, where the pause that is made of it is longer than any interval.
+fruitless_waits=0
+# The longest wait that the service takes, or less than what something on the way has cut off.
+longest_wait_seconds=$LONGEST_WAIT_SECONDS
+shortened_at=0
+# Empty while the service has /wait; else when to ask for it again.
+wait_missing_until=
+
+# request <path> <json> [<seconds>]: sets status and answer_seconds, leaves the answer in
+# $WORK/answer, and fails unless it is 200. The service may wait for so many seconds: so long the
+# host is looked after, and the request ends early if that finds something to tell.
+# curl replaces its subshell, which would hold the lock until curl ends, even after this shell.
+# Its probes of an idle connection tell whether the other side is still there.
+request() {
+  local ended reason="no answer" answered waits=${3:-0}
+  was_cut=
+  : >"$WORK/answer"
+  exec {answered}< <(
+    bounded_curl --silent --show-error --connect-timeout 5 --max-time "$((15 + waits))" \
+      --keepalive-time "$LOOK_SECONDS" \
+      --header @<(printf 'authorization: Bearer %s\n' "$(<"$AGENT_KEY_FILE")") \
+      --header 'content-type: application/json' --data @- \
+      --output "$WORK/answer" --dump-header "$WORK/headers" \
+      --write-out '%{http_code} %{time_total}\n' "$MESH_URL$1" <<<"$2"
+  )
+  requesting=$!
+  while true; do
+    ended=0
+    IFS='. ' read -r -t "$LOOK_SECONDS" -u "$answered" status answer_seconds _ || ended=$?
+    # Otherwise it was the time.
+    ((ended > 128)) || break
+    ((waits == 0)) || { look_after_host && is_as_registered; } && continue
+    kill "$requesting" 2>/dev/null && was_cut=yes
+    break
+  done
+  exec {answered}<&-
+  ended=0
+  wait "$requesting" || ended=$?
+  requesting=
+  ((ended == 0)) || status=000
+  [[ $status == 200 ]] && return
+  [[ -z $was_cut ]] || return 1
+  if [[ $ended == 23 || $ended == 63 ]]; then
+    reason="the answer is longer than $LONGEST_ANSWER_MIB MiB, or $WORK cannot be written to"
+  elif [[ $status != 000 ]]; then
+    reason="$status $(jq -r '.error.message // empty' "$WORK/answer" 2>/dev/null || true)"
+  fi
+  log "$1: $reason"
+  return 1
+}
+
+# answered_number <field>: prints it, in its one spelling, because versions are compared as text.
+# The pattern is needed because older versions of jq succeed on an empty answer.
+answered_number() {
+  jq -r ".$1 | numbers" "$WORK/answer" 2>"$WORK/errors" | grep -xE -m 1 '[0-9]{1,15}' || {
+    log "the answer has no $1"
+    return 1
+  }
+}
+
+# Whether the last answer was an error of this code.
+was_refused() {
+  [[ $(jq -r '.error.code' "$WORK/answer" 2>/dev/null) == "$1" ]]
+}
+
+# How many seconds the last answer asked to be left alone.
+retry_after() {
+  local seconds
+  seconds=$(sed -n 's/^[Rr]etry-[Aa]fter: *\([0-9]\{1,4\}\).*/\1/p' "$WORK/headers" |
+    tail -n 1) || true
+  # In base 10: bash takes a number with a leading zero for an octal one.
+  echo "$((10#${seconds:-0}))"
+}
+
+# register <public key> <endpoint>
+register() {
+  request /peer/register "$(jq -n --arg agent_id "$AGENT_ID" --arg pubkey "$1" \
+    --arg endpoint "$2" --arg listen_port "${LISTEN_PORT:-}" \
+    '{$agent_id, $pubkey, endpoint: (if $endpoint == "" then null else $endpoint end)}
+      + if $listen_port == "" then {} else {listen_port: ($listen_port | tonumber)} end')" || {
+    replace_key_in_use
+    return 1
+  }
+  registered_as="$1 $2"
+  applied_version=
+  log "registered with $(jq -r '.addresses | map(tostring) | join(", ")' "$WORK/answer")${2:+ at $2}"
+}
+
+# is_registered <public key> <endpoint>: whether the service has been told.
+is_registered() {
+  [[ $registered_as == "$1 $2" ]]
+}
+
+# Another agent has this public key: the host is a copy, or somebody was quicker. The next round
+# registers a new one.
+replace_key_in_use() {
+  [[ $status == 409 ]] && was_refused pubkey_in_use || return 0
+  wg genkey >"$WORK/key" && mv "$WORK/key" "$PRIVATE_KEY" && log "a new key pair is made"
+}
+
+# Whether the service has /wait, as far as is known.
+has_wait() {
+  [[ -z $wait_missing_until ]] || ((SECONDS >= wait_missing_until))
+}
+
+# How often the service has to hear of this agent: /wait counts until its time is over.
+interval_seconds() {
+  if [[ -n $POLL_SECONDS ]]; then
+    echo "$POLL_SECONDS"
+  elif has_wait && ((fruitless_waits < 3)); then
+    echo "$LONGEST_WAIT_SECONDS"
+  else
+    echo "$heartbeat_seconds"
+  fi
+}
+
+# How long a heartbeat may wait for news: a little less than the interval, so that the next
+# one is in time, and agents do not fall into step. 0 where asking over and over is as quick.
+seconds_to_wait() {
+  local seconds=$(($(interval_seconds) * (970 + RANDOM % 30) / 1000))
+  ((seconds < longest_wait_seconds)) || seconds=$longest_wait_seconds
+  echo "$((seconds < 2 ? 0 : seconds))"
+}
+
+# shorten_wait <seconds>: after a wait that failed within so many. A short one has other reasons.
+shorten_wait() {
+  shortened_at=$SECONDS
+  if [[ $status == 422 ]]; then
+    ((longest_wait_seconds <= 50)) || longest_wait_seconds=50 # what older services take
+  elif [[ $status =~ ^(000|50[24])$ ]] && (($1 >= 10 && $1 <= longest_wait_seconds)); then
+    longest_wait_seconds=$(($1 * 9 / 10))
+  fi
+}
+
+# Says which version runs; sets served_version and heartbeat_seconds. A service that waits answers
+# as soon as another version should run. After a failure the question is whether it is back.
+heartbeat() {
+  local wait_seconds=0 sent_at=$SECONDS path=/wait
+  ((SECONDS - shortened_at < FORGET_SECONDS)) || longest_wait_seconds=$LONGEST_WAIT_SECONDS
+  [[ -z $applied_version ]] || ((failures > 0)) || wait_seconds=$(seconds_to_wait)
+  has_wait || path=/peer/heartbeat
+  # Until it is known to have waited.
+  ((wait_seconds == 0 || fruitless_waits == 20)) || fruitless_waits=$((fruitless_waits + 1))
+  if ! request "$path" "$(jq -n --arg agent_id "$AGENT_ID" \
+    --arg version "$applied_version" --argjson wait_seconds "$wait_seconds" \
+    '{$agent_id} + if $version == "" then {} else {config_version: ($version | tonumber)} end
+      + if $wait_seconds == 0 then {} else {$wait_seconds} end')" "$wait_seconds"; then
+    if [[ -n $was_cut ]]; then
+      # It had waited until then.
+      fruitless_waits=0
+    elif [[ $status == 404 && $path == /wait ]] && was_refused not_found; then
+      log "this service has no /wait; sending heartbeats instead"
+      wait_missing_until=$((SECONDS + FORGET_SECONDS))
+      heartbeat
+      return
+    else
+      # The operator removed this peer. It may register again: it comes back without a rule.
+      [[ $status != 404 ]] || registered_as=
+      ((wait_seconds == 0)) || shorten_wait "$((SECONDS - sent_at))"
+    fi
+    return 1
+  fi
+  [[ $path != /wait ]] || wait_missing_until=
+  if [[ $path == /wait ]] && jq -e 'has("config_version") | not' "$WORK/answer" >/dev/null 2>&1; then
+    # As above: /wait answers without a version where there is no peer.
+    log "$path: this agent has no peer"
+    status=404
+    registered_as=
+    return 1
+  fi
+  served_version=$(answered_number config_version) || return
+  local asked
+  asked=$(answered_number heartbeat_interval_seconds) || return
+  [[ ! $asked =~ ^[1-9][0-9]{0,3}$ ]] || heartbeat_seconds=$asked
+  # News may come at once, but not time after time.
+  local expected_seconds=$((wait_seconds - 1))
+  [[ $served_version == "$applied_version" ]] || expected_seconds=1
+  ((wait_seconds == 0 || answer_seconds < expected_seconds)) || fruitless_waits=0
+}
+
+# How long to pause after a round that went well: the interval, where heartbeats do not wait. Where
+# they do, the next one waits almost at once, unless the last three or more were in vain: so a
+# service that does not wait, or that always names another version, is soon asked as rarely.
+seconds_to_pause() {
+  local interval seconds
+  interval=$(interval_seconds)
+  seconds=$((2 ** fruitless_waits / 4))
+  (($(seconds_to_wait) > 0 && seconds < interval)) || seconds=$interval
+  echo "$((seconds > 0 ? seconds : 1))"
+}
