@@ -46,6 +46,7 @@ function whatIsLeft(trace: Trace): string {
         ["last used", instantCell(agent.last_used_at) || "not known"],
         ["files", `${agent.artifacts}, ${inBytes(agent.bytes)}`],
         ["live grants", `${agent.grants_given} given, ${agent.grants_received} received`],
+        ...(agent.tags.length === 0 ? [] : [["tags", agent.tags.join(" ")]]),
         ["peer", agent.peer === null ? "none" : agent.peer.online ? "online" : "offline"],
       ]);
     }

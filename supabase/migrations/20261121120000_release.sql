@@ -881,8 +881,8 @@ comment on function agents.tags_of(text) is 'The tags of an agent, in byte order
 -- schemas/agents/enrolments.sql
 
 -- Enrolments: by which proofs of origin an agent gets a key, and which agent that is. The operator
--- makes them; they never change, except that uses are counted, that the keys of an issuer are replaced
--- and that they are revoked.
+-- makes them. They never change, except that uses are counted, that the keys of an issuer are
+-- replaced, and that they are revoked.
 
 create table agents.enrolments (
   enrolment_id text collate "C" primary key,
@@ -7941,20 +7941,29 @@ immutable
 set search_path = ''
 as $$
 begin
+  -- `strict`: otherwise a list counts as each of its members.
   if jsonb_typeof(policy -> 'source') is distinct from 'string'
     or octet_length(policy ->> 'source') > 262144
-    or not policy @? 'strict $.rules ? (@.type() == "array")'
-    or policy @? '$.rules[*] ? (!(
+    or jsonb_typeof(policy -> 'rules') is distinct from 'array'
+    or jsonb_typeof(coalesce(policy -> 'agents', '[]')) <> 'array'
+    or jsonb_array_length(jsonb_path_query_array(policy, 'strict $.rules[*] ? (
       @.from.type() == "array" && @.to.type() == "array" && @.ports.type() == "array"
       && (@.proto == "tcp" || @.proto == "udp")
-    ))'
-    or policy @? '$.rules[*].ports[*] ? (!(@.type() == "number" && @ >= 1 && @ <= 65535 && @ == @.floor()))'
-    or policy @? '$.rules[*].from[*] ? (@.type() != "string")'
-    or policy @? '$.rules[*].to[*] ? (@.type() != "string")'
+    )', silent => true))
+    < jsonb_array_length(jsonb_path_query_array(policy, 'strict $.rules[*]', silent => true))
+    or policy @? 'strict $.rules[*].ports[*] ? (
+      @.type() != "number" || !(@ >= 1 && @ <= 65535 && @ == @.floor())
+    )'
     or exists (
       select
-      from jsonb_path_query(policy, '$.rules[*].*[*] ? (@.type() == "string")') as n (name)
-      where not mesh.is_name_in_policy(n.name #>> '{}') and n.name #>> '{}' not in ('tcp', 'udp')
+      from (
+        select jsonb_path_query(policy, 'strict $.rules[*].from[*]', silent => true)
+        union all
+        select jsonb_path_query(policy, 'strict $.rules[*].to[*]', silent => true)
+        union all
+        select jsonb_path_query(policy, 'strict $.agents[*]', silent => true)
+      ) as n (name)
+      where jsonb_typeof(n.name) <> 'string' or not mesh.is_name_in_policy(n.name #>> '{}')
     )
   then
     raise sqlstate 'PT422' using
