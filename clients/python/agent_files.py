@@ -361,17 +361,19 @@ class AgentFiles:
         inbox_after: Optional[str] = None,
         events_after: Optional[str] = None,
         config_version: Optional[int] = None,
+        paths: Optional[Sequence[Json]] = None,
         wait_seconds: int = _WAIT_SECONDS,
     ) -> Json:
         """Returns which of these positions have something new: the inbox, the events of both
         functions, the mesh configuration. Waits until one has, for `wait_seconds` at most. If the
-        agent has a peer in the mesh, this is its heartbeat, too.
+        agent has a peer in the mesh, this is its heartbeat, too, with `paths` as /peer/heartbeat
+        takes them.
 
             if files.wait(inbox_after=position)["inbox"]["changed"]:
                 new = list(files.inbox(after=position))
         """
         positions = {"inbox_after": inbox_after, "events_after": events_after,
-                     "config_version": config_version}
+                     "config_version": config_version, "paths": paths}
         given = {name: value for name, value in positions.items() if value is not None}
         return self.call("wait", {**self._own, **given, "wait_seconds": wait_seconds})
 

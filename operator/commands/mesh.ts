@@ -6,6 +6,7 @@ import { runTask } from "../../local/command/run_task.ts";
 import { graphOf, MOST_DRAWN_EDGES } from "../picture/graph.ts";
 import { renderMermaid } from "../picture/mermaid.ts";
 import { readMesh } from "../picture/read_mesh.ts";
+import { described, type Sides } from "../reads/paths.ts";
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
 import { readMeshParameters } from "../reads/settings.ts";
 
@@ -56,9 +57,20 @@ function showRules(output: Output, { agent_id, values }: List): Promise<void> {
   });
 }
 
+async function showPaths(output: Output, { agent_id, values }: List): Promise<void> {
+  await showList<Sides>(output, {
+    functionName: "list_paths",
+    parameters: { agent_id, ...await readMeshParameters() },
+    values,
+  }, {
+    heads: ["ONE", "OTHER", "PATH"],
+    cells: (sides) => [sides[0].agent_id, sides[1].agent_id, described(sides).sentence],
+  });
+}
+
 async function draw(output: Output, agentId: string | null): Promise<void> {
-  const { peers, rules } = await readMesh(agentId);
-  const graph = graphOf(peers, rules);
+  const { peers, rules, paths } = await readMesh(agentId);
+  const graph = graphOf(peers, rules, paths);
   if (graph.edges.length > MOST_DRAWN_EDGES) {
     throw new CommandError(
       `The picture would have ${graph.edges.length} arrows. Draw what is around one agent: --agent AGENT.`,
@@ -73,7 +85,8 @@ async function draw(output: Output, agentId: string | null): Promise<void> {
 
 await runTask({
   task: "mesh",
-  summary: "Show the mesh: its peers, its rules and requests, or a picture of who may reach whom.",
+  summary:
+    "Show the mesh: its peers, its rules and requests, its paths, or a picture of who may reach whom.",
   example: "deno task mesh --mermaid --agent planner > mesh.mmd",
   options: {
     agent: {
@@ -83,6 +96,10 @@ await runTask({
     },
     tag: { type: "string", value: "TAG", help: "only the peers whose agents have this tag" },
     rules: { type: "boolean", help: "the rules and requests instead of the peers" },
+    paths: {
+      type: "boolean",
+      help: "instead, which peers reach each other, and why others do not",
+    },
     mermaid: {
       type: "boolean",
       help: "instead, a picture of the active rules, as a Mermaid flowchart",
@@ -90,13 +107,18 @@ await runTask({
     ...LIST_OPTIONS,
   },
   async run({ values }, output) {
-    const { agent: agent_id = null, tag = null, rules, mermaid } = values;
-    if (rules && mermaid) throw new CommandError("Choose one of --rules and --mermaid.");
-    if (tag !== null && (rules || mermaid || agent_id !== null)) {
-      throw new CommandError("--tag lists peers: leave --agent, --rules and --mermaid out.");
+    const { agent: agent_id = null, tag = null, rules, paths, mermaid } = values;
+    if ([rules, paths, mermaid].filter(Boolean).length > 1) {
+      throw new CommandError("Choose one of --rules, --paths and --mermaid.");
+    }
+    if (tag !== null && (rules || paths || mermaid || agent_id !== null)) {
+      throw new CommandError(
+        "--tag lists peers: leave --agent, --rules, --paths and --mermaid out.",
+      );
     }
     if (mermaid) return await draw(output, agent_id);
     if (rules) return await showRules(output, { agent_id, values });
+    if (paths) return await showPaths(output, { agent_id, values });
     await showPeers(output, { agent_id, tag, values });
   },
 });

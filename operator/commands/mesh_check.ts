@@ -4,6 +4,7 @@ import { runTask } from "../../local/command/run_task.ts";
 import { type Columns, sorted, sortingOf } from "../output/sorted.ts";
 import { rowsOf } from "../pages.ts";
 import type { FaultRow } from "../reads/rows.ts";
+import { described, readPaths } from "../reads/paths.ts";
 import { readMeshParameters } from "../reads/settings.ts";
 
 /** What is wrong, and what helps. */
@@ -26,6 +27,8 @@ function inWords({ fault, ...facts }: FaultRow): string {
       return facts["origin"] === "policy"
         ? `has no peer, and the policy has a rule with ${other_agent_id}: register it, or change the policy`
         : `has no peer, and a rule with ${other_agent_id}: register it, or revoke the rule`;
+    case "no_path":
+      return `with ${other_agent_id} ${facts["sentence"]}`;
     case "endpoint_shared":
       return `has the endpoint ${endpoint}, as ${other_agent_id} has: one of them is wrong`;
     default:
@@ -50,6 +53,14 @@ await runTask({
       for await (const fault of rowsOf<FaultRow>("check_mesh", { parameters })) {
         count++;
         yield fault;
+      }
+      for await (const sides of readPaths({ agentId: null })) {
+        const { state, since, sentence } = described(sides);
+        // Who is offline need not be a fault, and is no path's.
+        if (state !== "broken") continue;
+        count++;
+        const [{ agent_id }, { agent_id: other_agent_id }] = sides;
+        yield { agent_id, fault: "no_path", other_agent_id, since, sentence };
       }
     }
     await output.rows(

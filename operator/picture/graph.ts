@@ -1,4 +1,5 @@
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
+import { countPaths, type KnownPaths, type PathCounts } from "./path_counts.ts";
 
 /** What is known of an agent, at a glance. */
 export type State = "online" | "lags" | "offline" | "without peer";
@@ -16,6 +17,8 @@ export interface GraphEdge {
   readonly to: GraphNode;
   /** Such as `tcp 443`. */
   readonly ports: readonly string[];
+  /** Of the paths between these agents. */
+  readonly paths: PathCounts;
 }
 
 export interface Graph {
@@ -35,13 +38,20 @@ export const MOST_DRAWN_EDGES = 500;
  * and be reached by the same, are one node. Where that leaves too many edges, so are all agents
  * whose names begin alike: `ci-1` and `ci-2`.
  */
-export function graphOf(peers: readonly PeerRow[], rules: readonly RuleRow[]): Graph {
+export function graphOf(
+  peers: readonly PeerRow[],
+  rules: readonly RuleRow[],
+  paths: KnownPaths = new Map(),
+): Graph {
   const active = rules.filter((rule) => rule.active);
   const states = statesOf(peers, active);
   const connections = connectionsOf(active);
-  const fine = grouped(states, active, (agentId) => (connections.get(agentId) ?? []).join("\n"));
+  const fine = grouped(
+    { states, rules: active, paths },
+    (agentId) => (connections.get(agentId) ?? []).join("\n"),
+  );
   if (fine.edges.length <= MOST_EDGES) return { ...fine, isCoarse: false };
-  return { ...grouped(states, active, stemOf), isCoarse: true };
+  return { ...grouped({ states, rules: active, paths }, stemOf), isCoarse: true };
 }
 
 function statesOf(peers: readonly PeerRow[], rules: readonly RuleRow[]): Map<string, State> {
@@ -66,8 +76,11 @@ function connectionsOf(rules: readonly RuleRow[]): Map<string, string[]> {
 }
 
 function grouped(
-  states: ReadonlyMap<string, State>,
-  rules: readonly RuleRow[],
+  { states, rules, paths }: {
+    readonly states: ReadonlyMap<string, State>;
+    readonly rules: readonly RuleRow[];
+    readonly paths: KnownPaths;
+  },
   likenessOf: (agentId: string) => string,
 ): Omit<Graph, "isCoarse"> {
   const members = new Map<string, string[]>();
@@ -79,18 +92,18 @@ function grouped(
       { agentIds, state: states.get(agentIds[0]!)! },
     ]),
   );
-  const edges = new Map<string, { from: GraphNode; to: GraphNode; ports: Set<string> }>();
-  for (const rule of rules) {
-    const [from, to] = [keyOf(rule.from_agent), keyOf(rule.to_agent)];
-    const place = JSON.stringify([from, to]);
-    const edge = edges.get(place) ??
-      { from: nodes.get(from)!, to: nodes.get(to)!, ports: new Set<string>() };
-    edge.ports.add(portOf(rule));
-    edges.set(place, edge);
-  }
+  const edges = Map.groupBy(
+    rules,
+    ({ from_agent, to_agent }) => JSON.stringify([keyOf(from_agent), keyOf(to_agent)]),
+  );
   return {
     nodes: Array.from(nodes.values()),
-    edges: Array.from(edges.values(), (edge) => ({ ...edge, ports: Array.from(edge.ports) })),
+    edges: Array.from(edges.values(), (ofEdge) => ({
+      from: nodes.get(keyOf(ofEdge[0]!.from_agent))!,
+      to: nodes.get(keyOf(ofEdge[0]!.to_agent))!,
+      ports: Array.from(new Set(ofEdge.map(portOf))),
+      paths: countPaths(ofEdge, paths),
+    })),
   };
 }
 

@@ -30,9 +30,12 @@ export function nodeLines({ agentIds, state }: GraphNode): string[] {
   ];
 }
 
-/** The text of an edge, such as `tcp 22, tcp 443`. */
-export function edgeText({ ports }: GraphEdge): string {
+/** The lines of an edge's text, such as `tcp 22, tcp 443` and `does not work`. */
+export function edgeLines({ ports, paths }: GraphEdge): string[] {
   const shown = ports.slice(0, PORTS_SHOWN);
   const others = ports.length - shown.length;
-  return [...shown, ...(others > 0 ? [`${others} more`] : [])].join(", ");
+  return [
+    [...shown, ...(others > 0 ? [`${others} more`] : [])].join(", "),
+    ...(paths.text === "" ? [] : [paths.text]),
+  ];
 }

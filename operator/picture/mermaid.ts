@@ -1,5 +1,5 @@
-import type { Graph, GraphNode, State } from "./graph.ts";
-import { COLOURS, edgeText, nodeLines } from "./labels.ts";
+import type { Graph, GraphEdge, GraphNode, State } from "./graph.ts";
+import { COLOURS, edgeLines, nodeLines } from "./labels.ts";
 
 /** The picture as a Mermaid flowchart, which GitHub and many editors draw. */
 export function renderMermaid({ nodes, edges }: Graph): string {
@@ -9,7 +9,9 @@ export function renderMermaid({ nodes, edges }: Graph): string {
   return [
     "flowchart LR",
     ...nodes.map((node) => `  ${name(node)}["${nodeLines(node).map(escaped).join("<br/>")}"]`),
-    ...edges.map((edge) => `  ${name(edge.from)} -->|"${edgeText(edge)}"| ${name(edge.to)}`),
+    ...edges.map((edge) =>
+      `  ${name(edge.from)} ${arrowOf(edge)}|"${edgeLines(edge).join("<br/>")}"| ${name(edge.to)}`
+    ),
     ...Array.from(states, (state) => {
       const { fill, line } = COLOURS[state];
       return `  classDef ${classOf(state)} fill:${fill},stroke:${line},color:#212529`;
@@ -19,6 +21,11 @@ export function renderMermaid({ nodes, edges }: Graph): string {
       return `  class ${members.join(",")} ${classOf(state)}`;
     }),
   ].join("\n");
+}
+
+/** Dotted, if a path does not work. */
+function arrowOf({ paths }: GraphEdge): string {
+  return paths.broken > 0 ? "-.->" : "-->";
 }
 
 function classOf(state: State): string {

@@ -1,21 +1,29 @@
 import { CommandError } from "../../local/command/command_error.ts";
 import { rowsOf } from "../pages.ts";
+import type { Sides } from "../reads/paths.ts";
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
 import { readMeshParameters } from "../reads/settings.ts";
+import { type KnownPaths, knownPaths } from "./path_counts.ts";
 
 /** What one picture is made of at most. */
 const MOST_ROWS = 5_000;
 
 /**
- * The peers and the rules of the mesh, or those around one agent. Throws CommandError where they
+ * The peers, the rules and the paths of the mesh, or those around one agent. Throws CommandError where they
  * are more than anybody could look at.
  */
 export async function readMesh(
   agentId: string | null,
-): Promise<{ readonly peers: readonly PeerRow[]; readonly rules: readonly RuleRow[] }> {
+): Promise<{
+  readonly peers: readonly PeerRow[];
+  readonly rules: readonly RuleRow[];
+  readonly paths: KnownPaths;
+}> {
+  const parameters = { agent_id: agentId, ...await readMeshParameters() };
   return {
-    peers: await allOf<PeerRow>("list_peers", { agent_id: agentId, ...await readMeshParameters() }),
+    peers: await allOf<PeerRow>("list_peers", parameters),
     rules: await allOf<RuleRow>("list_mesh_rules", { agent_id: agentId }),
+    paths: knownPaths(await allOf<Sides>("list_paths", parameters)),
   };
 }
 

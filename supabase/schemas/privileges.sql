@@ -182,6 +182,7 @@ declare
     'public.list_peers',
     'public.list_mesh_rules',
     'public.check_mesh',
+    'public.list_paths',
     'public.plan_policy',
     'public.read_policy',
     'public.inspect_deployment',

@@ -34,6 +34,28 @@ Deno.test("AgentMesh: allow() by both → active, in both maps and configuration
   await assert.rejects(builder.mesh.netmap(), { code: "peer_not_found", status: 404 });
 });
 
+Deno.test("AgentMesh: heartbeat() and wait() with paths → netmap() of both sides has them", async () => {
+  const [planner, builder] = [await agentMesh("planner"), await agentMesh("builder")];
+  const rule = { from_agent: builder.id, to_agent: planner.id, port: 443, proto: "tcp" } as const;
+  await planner.mesh.allow(rule);
+  await builder.mesh.allow(rule);
+  const path = { via: "relay", endpoint: "203.0.113.7:4242", handshake_age_seconds: null } as const;
+  await planner.mesh.heartbeat({ paths: [{ agent_id: builder.id, ...path }] });
+  await builder.mesh.wait({ paths: [{ agent_id: planner.id, ...path, via: "none" }] });
+  const [planners, builders] = await Promise.all(
+    [planner, builder].map(async ({ mesh }) =>
+      (await mesh.netmap()).peers.find(({ self }) => !self)?.path
+    ),
+  );
+  assert.deepEqual(
+    [planners?.reported_by_self?.via, planners?.reported_by_peer?.via],
+    ["relay", "none"],
+  );
+  assert.equal(builders?.reported_by_self?.via, "none");
+  assert.equal(builders?.reported_by_peer?.endpoint, path.endpoint);
+  assert.equal(builders?.reported_by_peer?.works, false);
+});
+
 Deno.test("AgentMesh: configurations() → the present one first; the heartbeat says that it is applied", async () => {
   const { mesh } = await agentMesh("planner");
   for await (const { config, config_version } of mesh.configurations({ firewall: "none" })) {

@@ -1,6 +1,8 @@
 /** What the lists and the picture show of many agents. */
 import assert from "node:assert/strict";
 import { listed, questionOf, readNamed } from "../../operator/dashboard/read/listing.ts";
+import type { PathSide } from "../../clients/typescript/src/paths/describe_path.ts";
+import { knownPaths } from "../../operator/picture/path_counts.ts";
 import { drawn } from "../../operator/dashboard/read/mesh.ts";
 import { prefixesOf } from "../../operator/dashboard/read/groups.ts";
 import type { PeerRow, RuleRow } from "../../operator/reads/rows.ts";
@@ -87,6 +89,24 @@ function peers(stem: string, count: number): PeerRow[] {
   } as PeerRow));
 }
 
+/** One side of a path, with what it reports; null: nothing. */
+function side(agent_id: string, report: { readonly works: boolean } | null): PathSide {
+  return {
+    agent_id,
+    online: true,
+    lags: false,
+    endpoints: [],
+    report: report && {
+      ...report,
+      via: report.works ? "direct" : "none",
+      since: "2026-01-31T09:30:00.000Z",
+      handshake_age_seconds: null,
+      endpoint: null,
+      reported_at: "2026-01-31T09:30:00.000Z",
+    },
+  };
+}
+
 function rule(from_agent: string, to_agent: string, port = 443): RuleRow {
   return {
     from_agent,
@@ -105,19 +125,35 @@ Deno.test("a picture of 300 peers → one node per prefix, one edge per pair of 
     { length: 200 },
     (_, index) => rule(`web-${index}`, `db-eu-${index % 99}`, 5000 + index),
   );
-  const closed = drawn(all, [...rules, rule("web-1", "web-2")], "");
+  const paths = knownPaths([
+    [side("db-eu-0", { works: true }), side("web-0", { works: true })],
+    [side("db-eu-1", { works: false }), side("web-1", null)],
+  ]);
+  const inside = rule("web-1", "web-2");
+  const closed = drawn({ peers: all, rules: [...rules, inside], paths }, "");
   assert.deepEqual(closed.nodes, [
     { id: "web- *", prefix: "web-", states: { online: 100, offline: 100 } },
     { id: "db-eu- *", prefix: "db-eu-", states: { online: 50, offline: 49 } },
     { id: "alone0", prefix: null, states: { online: 1 } },
   ]);
   assert.deepEqual(closed.edges, [
-    { from: "web- *", to: "db-eu- *", ports: "tcp 5000, 5001, 5002, 5003 and 196 more" },
+    {
+      from: "web- *",
+      to: "db-eu- *",
+      ports: "tcp 5000, 5001, 5002, 5003 and 196 more",
+      path: "1 of 2 work",
+      isBroken: true,
+    },
   ]);
   assert.deepEqual([closed.peers, closed.online], [300, 151]);
-  const open = drawn(all, rules, "db-");
+  assert.deepEqual([closed.paths, closed.working], [2, 1]);
+  const open = drawn({ peers: all, rules, paths }, "db-");
   assert.equal(open.nodes.length, 101);
   assert.equal(open.edges.length, 99);
+  assert.deepEqual(
+    open.edges.slice(0, 3).map(({ to, path, isBroken }) => [to, path, isBroken]),
+    [["db-eu-0", "directly", false], ["db-eu-1", "does not work", true], ["db-eu-2", "", false]],
+  );
 });
 
 Deno.test("names of any kind → at most 64 groups while nothing is open, and a group that is opened is not itself again", () => {

@@ -65,7 +65,7 @@ for (
       /^--type takes a type of events, such as artifact\.opened\. There are: agent\.enrolled, /,
     ],
     ["events", ["--refusals", "--follow"], /^--refusals goes with --agent and --since alone/],
-    ["mesh", ["--rules", "--mermaid"], /^Choose one of --rules and --mermaid\.$/],
+    ["mesh", ["--rules", "--mermaid"], /^Choose one of --rules, --paths and --mermaid\.$/],
     [
       "events",
       ["--after", "9000000000000000000.0"],

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { graphOf } from "../../operator/picture/graph.ts";
+import type { KnownPaths } from "../../operator/picture/path_counts.ts";
 import { renderMermaid } from "../../operator/picture/mermaid.ts";
 import type { PeerRow, RuleRow } from "../../operator/reads/rows.ts";
 
@@ -51,6 +52,49 @@ Deno.test("a picture of two peers, an agent without one, and a request → the a
   class n2 lags
   class n3 online`,
   );
+});
+
+Deno.test("a picture with paths → what is known of each, and dotted arrows where one does not work", () => {
+  const paths: KnownPaths = new Map(
+    ([
+      ["builder planner", "works", "direct"],
+      ["archive builder", "works", "relay"],
+      ["archive planner", "broken", null],
+      ["planner worker-1", "unknown", null],
+      ["planner worker-2", "unknown", null],
+      ["planner worker-3", "works", "direct"],
+      ["clock planner", "disputed", null],
+      ["builder clock", "offline", null],
+    ] as const).map(([pair, state, via]) => [pair, { state, via, since: null, sentence: "" }]),
+  );
+  const names = ["planner", "builder", "archive", "worker-1", "worker-2", "worker-3", "clock"];
+  const graph = graphOf(names.map((name) => peer(name)), [
+    rule("planner", "builder"),
+    rule("builder", "archive"),
+    rule("planner", "archive"),
+    rule("planner", "clock", 123),
+    rule("builder", "clock", 123),
+    rule("planner", "worker-1", 80),
+    rule("planner", "worker-2", 80),
+    rule("planner", "worker-3", 80),
+    rule("planner", "worker-3", 81, false),
+  ], paths);
+  const lines = renderMermaid(graph).split("\n").filter((line) => line.includes("|"));
+  const nodes = new Map(
+    graph.nodes.map(({ agentIds }, index) => [`n${index + 1}`, agentIds.join(" ")]),
+  );
+  const told = lines.map((line) => {
+    const [, from, arrow, text, to] = /^ {2}(n\d+) (\S+)\|"(.*)"\| (n\d+)$/.exec(line)!;
+    return [nodes.get(from!), arrow, text, nodes.get(to!)];
+  });
+  assert.deepEqual(told, [
+    ["planner", "-->", "tcp 443<br/>directly", "builder"],
+    ["builder", "-->", "tcp 443<br/>by relay", "archive"],
+    ["planner", "-.->", "tcp 443<br/>does not work", "archive"],
+    ["planner", "-.->", "tcp 123<br/>path not clear", "clock"],
+    ["builder", "-.->", "tcp 123<br/>does not work", "clock"],
+    ["planner", "-->", "tcp 80<br/>1 of 3 work", "worker-1 worker-2 worker-3"],
+  ]);
 });
 
 Deno.test("a picture of 200 peers that all reach one → two nodes, and a third for the one that is offline", () => {

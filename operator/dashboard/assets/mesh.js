@@ -3,7 +3,7 @@ import { arrange } from "./arrange.js";
 import cytoscape from "cytoscape";
 
 /** The same in the light and in the dark; the others are the page's. */
-const COLOURS = { online: "#2f9e44", lags: "#f08c00", offline: "#868e96" };
+const COLOURS = { online: "#2f9e44", lags: "#f08c00", offline: "#868e96", broken: "#e03131" };
 
 /** By the colours that the page has now. */
 function styleOf(container) {
@@ -41,7 +41,7 @@ function styleOf(container) {
         "color": ink,
         "curve-style": "bezier",
         "font-size": 10,
-        "label": "data(ports)",
+        "label": "data(label)",
         "line-color": line,
         "min-zoomed-font-size": 11,
         "target-arrow-color": line,
@@ -49,7 +49,16 @@ function styleOf(container) {
         "text-background-color": paper,
         "text-background-opacity": 0.85,
         "text-rotation": "autorotate",
+        "text-wrap": "wrap",
         "width": 1,
+      },
+    },
+    {
+      selector: "edge[?isBroken]",
+      style: {
+        "line-color": COLOURS.broken,
+        "line-style": "dashed",
+        "target-arrow-color": COLOURS.broken,
       },
     },
     { selector: ".apart", style: { opacity: 0.15 } },
@@ -111,7 +120,7 @@ export function createPicture(container, { onOpen }) {
         return { data: { ...dataOf(node), side, isHub }, position: { x, y } };
       }),
       ...edges.map((edge) => ({
-        data: { id: edgeId(edge), source: edge.from, target: edge.to, ports: edge.ports },
+        data: { id: edgeId(edge), source: edge.from, target: edge.to, ...edgeDataOf(edge) },
       })),
     ]);
     cy.fit(undefined, 20);
@@ -141,7 +150,7 @@ export function createPicture(container, { onOpen }) {
       if (shape !== drawn) draw({ nodes, edges });
       drawn = shape;
       for (const node of nodes) cy.getElementById(node.id).data(dataOf(node));
-      for (const edge of edges) cy.getElementById(edgeId(edge)).data({ ports: edge.ports });
+      for (const edge of edges) cy.getElementById(edgeId(edge)).data(edgeDataOf(edge));
       select(opened);
     },
     /** Brings out what is around an agent; "": everything alike. */
@@ -158,6 +167,11 @@ function dataOf({ id, prefix, states }) {
     Object.entries(states).map(([state, number]) => [state, 100 * number / count]),
   );
   return { id, prefix, label: `${prefix}* (${online} of ${count})`, state: null, shares };
+}
+
+/** The ports, and below them what is known of the path. */
+function edgeDataOf({ ports, path, isBroken }) {
+  return { label: path === "" ? ports : `${ports}\n${path}`, isBroken };
 }
 
 /** Tells one pair of nodes from every other. */

@@ -28,8 +28,8 @@ export function createMesh(container) {
       summary.textContent = !mesh.complete
         ? "The mesh is larger than a picture: an agent's page shows what is around it."
         : `${mesh.online} of ${mesh.peers} peers online.${
-          grouped.length > 0 ? " Agents whose names begin alike are drawn as one." : ""
-        }`;
+          mesh.paths > 0 ? ` ${mesh.working} of ${mesh.paths} paths work.` : ""
+        }${grouped.length > 0 ? " Agents whose names begin alike are drawn as one." : ""}`;
       container.setAttribute("aria-label", `picture of the mesh: ${summary.textContent}`);
       listGroups(groups, grouped);
     },

@@ -1,4 +1,6 @@
 import { rowsOf } from "../../pages.ts";
+import { countPaths, type KnownPaths, knownPaths } from "../../picture/path_counts.ts";
+import type { Sides } from "../../reads/paths.ts";
 import type { PeerRow, RuleRow } from "../../reads/rows.ts";
 import { readMeshParameters } from "../../reads/settings.ts";
 import { prefixesOf } from "./groups.ts";
@@ -26,9 +28,16 @@ export interface MeshPicture {
     readonly to: string;
     /** Such as `tcp 443, udp 53`. */
     readonly ports: string;
+    /** What is said of the paths, such as `does not work`; may be empty. */
+    readonly path: string;
+    /** Whether one of them does not work. */
+    readonly isBroken: boolean;
   }[];
   readonly peers: number;
   readonly online: number;
+  /** The paths between peers, and how many of them work. */
+  readonly paths: number;
+  readonly working: number;
   /** False: there is more than a picture can show; that of one agent has all of its own. */
   readonly complete: boolean;
 }
@@ -45,23 +54,38 @@ export interface Part {
 /** The peers and the active rules: all, or those around one agent. Throws CommandError. */
 export async function readMesh({ agentId, prefix }: Part): Promise<MeshPicture> {
   const parameters = { agent_id: agentId, ...await readMeshParameters() };
-  const [peers, rules] = await Promise.all([
+  const [peers, rules, pairs] = await Promise.all([
     Array.fromAsync(rowsOf<PeerRow>("list_peers", { parameters, limit: MOST_PEERS + 1 })),
     Array.fromAsync(rowsOf<RuleRow>("list_mesh_rules", {
       parameters: { agent_id: agentId },
       limit: MOST_RULES + 1,
     })),
+    Array.fromAsync(rowsOf<Sides>("list_paths", { parameters, limit: MOST_RULES + 1 })),
   ]);
   if (peers.length > MOST_PEERS || rules.length > MOST_RULES) {
-    return { nodes: [], edges: [], peers: peers.length, online: 0, complete: false };
+    return {
+      nodes: [],
+      edges: [],
+      peers: peers.length,
+      online: 0,
+      paths: 0,
+      working: 0,
+      complete: false,
+    };
   }
-  return drawn(peers, rules.filter((rule) => rule.active), prefix);
+  return drawn(
+    { peers, rules: rules.filter((rule) => rule.active), paths: knownPaths(pairs) },
+    prefix,
+  );
 }
 
 /** A picture of these peers and active rules, grouped where they are too many. */
 export function drawn(
-  peers: readonly PeerRow[],
-  rules: readonly RuleRow[],
+  { peers, rules, paths }: {
+    readonly peers: readonly PeerRow[];
+    readonly rules: readonly RuleRow[];
+    readonly paths: KnownPaths;
+  },
   open: string,
 ): MeshPicture {
   const states = new Map<string, NodeState>(
@@ -75,11 +99,14 @@ export function drawn(
     return prefix === undefined ? agentId : `${prefix} *`;
   };
   const members = Map.groupBy(states, ([agentId]) => idOf(agentId));
+  const all = countPaths(rules, paths);
   return {
     nodes: Array.from(members, ([id, ofNode]) => nodeOf(id, ofNode, prefixes)),
-    edges: edgesOf(rules, idOf),
+    edges: edgesOf(rules, idOf, paths),
     peers: peers.length,
     online: peers.filter(({ online }) => online).length,
+    paths: all.paths,
+    working: all.working,
     complete: true,
   };
 }
@@ -104,6 +131,7 @@ function stateOf({ online, lags, last_seen }: PeerRow): NodeState {
 function edgesOf(
   rules: readonly RuleRow[],
   idOf: (agentId: string) => string,
+  paths: KnownPaths,
 ): MeshPicture["edges"] {
   const byPair = Map.groupBy(
     rules.map((rule) => ({ ...rule, from: idOf(rule.from_agent), to: idOf(rule.to_agent) }))
@@ -112,7 +140,8 @@ function edgesOf(
   );
   return Array.from(byPair.values(), (ofPair) => {
     const { from, to } = ofPair[0]!;
-    return { from, to, ports: portsOf(ofPair) };
+    const { text, broken } = countPaths(ofPair, paths);
+    return { from, to, ports: portsOf(ofPair), path: text, isBroken: broken > 0 };
   });
 }
 

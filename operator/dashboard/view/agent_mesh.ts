@@ -1,10 +1,11 @@
 import { html } from "hono/html";
 import type { ShownAgent } from "../read/agent.ts";
+import { described } from "../../reads/paths.ts";
 import type { RuleRow } from "../../reads/rows.ts";
-import { act, agent, type Markup, table } from "./cells.ts";
+import { act, agent, foreign, type Markup, table } from "./cells.ts";
 import { section } from "./page.ts";
 
-/** An agent's rules, and the PSKs that it shares. */
+/** An agent's rules, the paths to its neighbours, and the PSKs that it shares. */
 export function mesh(shown: ShownAgent): Markup {
   const { described: { agent_id } } = shown;
   return html`<div class="columns">
@@ -18,6 +19,7 @@ export function mesh(shown: ShownAgent): Markup {
         <button>Put a rule …</button>
       </form>
     </section>
+    ${section("paths", { title: "Paths", body: paths(shown) })}
     ${section("psks", { title: "PSKs", body: psks(shown) })}
   </div>`;
 }
@@ -50,6 +52,22 @@ function rules({ rules }: ShownAgent): Markup {
               act("rule.end", targetOf(row), { label: "End …", about: inWords(row) })
             }`,
       },
+    ],
+  });
+}
+
+/** Whether it reaches each peer that it shares a rule with. */
+function paths({ paths, described: { agent_id } }: ShownAgent): Markup {
+  return table(paths, {
+    name: "paths",
+    none: "It sees no other peer.",
+    columns: [
+      {
+        head: "to",
+        cell: ([one, other]) => agent(one.agent_id === agent_id ? other.agent_id : one.agent_id),
+      },
+      // Identifiers and endpoints in it are of others.
+      { head: "path", isLong: true, cell: (sides) => foreign(described(sides).sentence) },
     ],
   });
 }

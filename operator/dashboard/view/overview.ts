@@ -34,7 +34,7 @@ export function picture(agentId = ""): Markup {
     <p class="legend">
           <span class="online">online</span> <span class="lags">runs an old configuration</span>
           <span class="offline">offline</span> <span class="never">never seen</span>
-          <span class="absent">no peer</span>
+          <span class="absent">no peer</span> <span class="broken">the path does not work</span>
         </p>
     <p><span id="summary"></span> <a id="together" hidden href="#content">Draw groups again</a></p>
     <div id="picture" class="__________cytoscape_container" role="img" aria-label="picture of the mesh"

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { agree, join, netmapOf, ruleBetween } from "../../conformance/mesh_cast.ts";
 import { python, twoAgents } from "./run.ts";
 
 Deno.test("Python: inbox(wait=True) and events(wait=True) in asyncio.to_thread, stopped or with a timeout → the threads end", async () => {
@@ -99,6 +100,24 @@ print(json.dumps({
     unblocked: { from_agent: planner.id, blocked: false },
     shown: 2,
   });
+});
+
+Deno.test("Python: wait() with paths → the heartbeat of the agent's host, with what it sees", async () => {
+  const [planner, builder] = await twoAgents();
+  for (const agent of [planner, builder]) await join(agent);
+  await agree(ruleBetween(planner, builder));
+  const fields = await python(
+    `
+answer = planner.wait(wait_seconds=0, paths=[
+    {"agent_id": builder_id, "handshake_age_seconds": 3, "endpoint": None, "via": "relay"}])
+print(json.dumps(sorted(answer)))
+`,
+    [planner, builder],
+  );
+  assert.deepEqual(fields, ["config_version", "heartbeat_interval_seconds"]);
+  const peer = (await netmapOf(builder)).peers.find(({ agent_id }) => agent_id === planner.id);
+  assert.equal(peer?.online, true);
+  assert.equal(peer?.path?.reported_by_peer?.via, "relay");
 });
 
 Deno.test("Python: wait() → which of the positions have something new", async () => {

@@ -69,6 +69,23 @@ const LISTS: readonly List[] = [
         order by from_agent, to_agent, proto, port`,
   },
   {
+    functionName: "list_paths",
+    identify: pairOf,
+    expected: (sql) =>
+      sql`
+        select low_agent || ' ' || high_agent as id from mesh.pairs order by low_agent, high_agent`,
+  },
+  {
+    functionName: "list_paths",
+    parameters: { agent_id: AROUND },
+    identify: pairOf,
+    expected: (sql) =>
+      sql`
+        select low_agent || ' ' || high_agent as id from mesh.pairs
+        where ${AROUND} in (low_agent, high_agent)
+        order by low_agent, high_agent`,
+  },
+  {
     functionName: "list_usage",
     identify: ({ day, agent_id }) => `${day} ${agent_id}`,
     expected: (sql) =>
@@ -113,6 +130,11 @@ const LISTS: readonly List[] = [
 
 function positionOf({ from_agent, to_agent, proto, port }: Record<string, unknown>): string {
   return [from_agent, to_agent, proto, port].join(" ");
+}
+
+/** Of two sides, which come as a list. */
+function pairOf(sides: Record<string, unknown>): string {
+  return Object.values(sides).map((side) => (side as { agent_id: string }).agent_id).join(" ");
 }
 
 async function listAll(

@@ -109,6 +109,11 @@ export const OPERATOR_CALLS: readonly PlannedCall[] = [
     circumstances: "of an agent with very many",
     bounds: { rows: 800, pages: 1_500 },
   }),
+  call("list_paths", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
+  call("list_paths", { ...PAGE, agent_id: HUB.agentId }, {
+    circumstances: "of an agent with a thousand neighbours",
+    bounds: { rows: 30_000, pages: 60_000 },
+  }),
   call("check_mesh", { ...PAGE, after: "peer-5" }, { bounds: A_FEW_EACH }),
   call("plan_policy", { policy: POLICY }, { bounds: { rows: 2_000, pages: 4_000 } }),
   call("apply_policy", { policy: POLICY, expect: "" }, { refused: true, bounds: A_FEW_EACH }),

@@ -63,11 +63,16 @@ export const MESH_SCENARIOS: readonly Scenario[] = [
       },
     };
   }),
-  meshScenario("/peer/heartbeat", async (one) => {
-    await join(one);
+  meshScenario("/peer/heartbeat", async (one, other) => {
+    await pairUp(one, other);
+    const path = { handshake_age_seconds: 42, endpoint: "203.0.113.7:4242", via: "direct" };
     return {
-      request: { as: one, body: { agent_id: one.id } },
-      holds: () => assertOnline(one),
+      request: { as: one, body: { agent_id: one.id, paths: [{ agent_id: other.id, ...path }] } },
+      async holds() {
+        await assertOnline(one);
+        const peer = (await netmapOf(other)).peers.find(({ agent_id }) => agent_id === one.id);
+        assert.equal(peer?.path?.reported_by_peer?.endpoint, path.endpoint);
+      },
     };
   }),
   {

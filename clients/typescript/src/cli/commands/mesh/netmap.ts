@@ -1,24 +1,27 @@
 import type { Netmap } from "../../../contract/types.ts";
+import { describePath, type PathSide } from "../../../paths/describe_path.ts";
 import { plain } from "../../terminal/output.ts";
 import { defineVerb, type Verb } from "../../verb.ts";
 
 type Peer = Netmap["peers"][number];
 
 export const status: Verb = defineVerb({
-  summary: "Show the peers and rules that the agent can see.",
+  summary: "Show the peers and rules that the agent can see, and whether it reaches them.",
   example: "agentfiles mesh status",
   options: {},
   async run(_parsed, context) {
     const netmap = await (await context.mesh()).netmap();
     if (context.output.json) return await context.output.value(netmap, String);
+    const own = netmap.peers.find(({ self }) => self);
     await context.output.rows(each(netmap.peers), {
-      heads: ["AGENT", "ADDRESS", "ONLINE", "LAST SEEN", "ENDPOINT"],
+      heads: ["AGENT", "ADDRESS", "ONLINE", "LAST SEEN", "ENDPOINT", "PATH"],
       cells: (peer) => [
         peer.self ? `${peer.agent_id} (you)` : peer.agent_id,
         peer.addresses[0] ?? "",
         peer.online ? "yes" : "no",
         peer.last_seen ?? "never",
         peer.endpoint ?? "",
+        peer.self || own === undefined ? "" : pathBetween(own, peer),
       ],
     });
     const { config_version, acls, acl_requests } = netmap;
@@ -32,6 +35,18 @@ export const status: Verb = defineVerb({
       ].join("\n"));
   },
 });
+
+/** Whether the agent and a peer reach each other. Nobody tells an agent whether there is a relay. */
+function pathBetween(own: Peer, peer: Peer): string {
+  // An older deployment does not know of paths.
+  const { reported_by_self = null, reported_by_peer = null } = peer.path ?? {};
+  const sideOf = (
+    { agent_id, online, endpoint, endpoints = endpoint === null ? [] : [endpoint] }: Peer,
+    report: PathSide["report"],
+  ): PathSide => ({ agent_id, online, lags: null, endpoints, report });
+  return describePath([sideOf(own, reported_by_self), sideOf(peer, reported_by_peer)], null)
+    .sentence;
+}
 
 /** Requests that one side has not agreed to, with the command that agrees. */
 export const requests: Verb = defineVerb({

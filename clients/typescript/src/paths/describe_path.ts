@@ -1,0 +1,143 @@
+/**
+ * Whether two agents reach each other, as a sentence. The command line, the operator's commands and
+ * the dashboard all say it by this function. It knows what both hosts report, and not what is
+ * between them: a reason is the likeliest one.
+ */
+
+/** What a host reports of its path to another one, as in /netmap. */
+export interface PathReport {
+  readonly works: boolean;
+  readonly via: "direct" | "relay" | "none";
+  readonly since: string;
+  readonly handshake_age_seconds: number | null;
+  readonly endpoint: string | null;
+  readonly reported_at: string;
+}
+
+/** One of the two agents. */
+export interface PathSide {
+  readonly agent_id: string;
+  readonly online: boolean;
+  /** Whether its host runs an older configuration than the current one; null: unknown. */
+  readonly lags: boolean | null;
+  /** Where it says that others reach it; empty: nowhere. */
+  readonly endpoints: readonly string[];
+  /** What its host reports of the path to the other one; null: nothing, or not recently. */
+  readonly report: PathReport | null;
+}
+
+export interface PathDescription {
+  /** `disputed`: one host reports a path, the other none. `unknown`: neither reports anything. */
+  readonly state: "works" | "broken" | "offline" | "disputed" | "unknown";
+  /** How the packets go; null: they do not, as far as is known. */
+  readonly via: "direct" | "relay" | null;
+  /** Since when this is so; null: unknown. */
+  readonly since: string | null;
+  /** Without a full stop, such as `works directly since 2026-01-31 09:30 UTC`. */
+  readonly sentence: string;
+}
+
+/** `relayIsSet`: whether agents are given a relay; null: unknown. */
+export function describePath(
+  sides: readonly [PathSide, PathSide],
+  relayIsSet: boolean | null,
+): PathDescription {
+  const reports = sides.flatMap(({ report }) => report === null ? [] : [report]);
+  const working = reports.filter(({ works }) => works);
+  if (working.length > 0 && working.length < reports.length) return disputed(sides);
+  if (working.length > 0) return works(sides, working);
+  if (sides.some(({ online }) => !online)) return offline(sides, reports);
+  if (reports.length === 0) {
+    return {
+      state: "unknown",
+      via: null,
+      since: null,
+      sentence: "not known: neither host reports its paths",
+    };
+  }
+  const since = latest(reports);
+  return {
+    state: "broken",
+    via: null,
+    since,
+    sentence: `does not work since ${inWords(since)}: ${reasonOf(sides, relayIsSet)}`,
+  };
+}
+
+function works(
+  sides: readonly [PathSide, PathSide],
+  working: readonly PathReport[],
+): PathDescription {
+  // Who is not behind the relay sees an ordinary address.
+  const via = working.some(({ via }) => via === "relay") ? "relay" : "direct";
+  const since = latest(working);
+  const silent = sides.find(({ report }) => report === null);
+  const doubt = silent === undefined
+    ? ""
+    : silent.online
+    ? `; ${silent.agent_id} does not report it`
+    : `; ${silent.agent_id} sends no heartbeats`;
+  const way = via === "relay" ? "through a relay" : "directly";
+  return { state: "works", via, since, sentence: `works ${way} since ${inWords(since)}${doubt}` };
+}
+
+function disputed(sides: readonly [PathSide, PathSide]): PathDescription {
+  const [one, other] = sides[0].report?.works ? sides : [sides[1], sides[0]];
+  return {
+    state: "disputed",
+    via: null,
+    since: null,
+    sentence: `not clear: it works as ${one.agent_id} reports, and not as ${other.agent_id} does`,
+  };
+}
+
+function offline(
+  sides: readonly [PathSide, PathSide],
+  reports: readonly PathReport[],
+): PathDescription {
+  const absent = sides.filter(({ online }) => !online);
+  const who = absent.length === 2 ? "both are offline" : `${absent[0]!.agent_id} is offline`;
+  const since = reports.length === 0 ? null : latest(reports);
+  const when = since === null ? "" : ` since ${inWords(since)}`;
+  return { state: "offline", via: null, since, sentence: `does not work${when}: ${who}` };
+}
+
+/** Why two agents that are online do not reach each other. */
+function reasonOf(sides: readonly [PathSide, PathSide], relayIsSet: boolean | null): string {
+  const late = sides.filter(({ lags }) => lags === true);
+  if (late.length === 1) return `${late[0]!.agent_id} runs an old configuration`;
+  if (late.length === 2) return "both run old configurations";
+  const reachable = sides.filter(({ endpoints }) => endpoints.length > 0);
+  if (reachable.length === 0) {
+    if (relayIsSet === null) return "both are behind NAT";
+    return relayIsSet
+      ? "both are behind NAT, and the relay does not connect them"
+      : "both are behind NAT, and no relay is set";
+  }
+  if (reachable.length === 1) {
+    const { agent_id, endpoints } = reachable[0]!;
+    return `no answer by UDP from ${agent_id} at ${endpoints.join(", ")}`;
+  }
+  const [one, other] = sides.map(({ endpoints }) => familyOf(endpoints));
+  if (one !== null && other !== null && one !== other) {
+    return `IPv6 alone against IPv4 alone: ${sides[0].agent_id} has ${one} endpoints, ` +
+      `${sides[1].agent_id} ${other} ones`;
+  }
+  return "no answer by UDP";
+}
+
+/** The family that all endpoints have; null: both, or a name, whose address only hosts look up. */
+function familyOf(endpoints: readonly string[]): "IPv4" | "IPv6" | null {
+  if (endpoints.every((endpoint) => endpoint.startsWith("["))) return "IPv6";
+  if (endpoints.every((endpoint) => /^[0-9.]+:/.test(endpoint))) return "IPv4";
+  return null;
+}
+
+function latest(reports: readonly PathReport[]): string {
+  return reports.map(({ since }) => since).reduce((one, other) => one > other ? one : other);
+}
+
+/** `2026-01-31 09:30 UTC`. */
+function inWords(timestamp: string): string {
+  return `${timestamp.slice(0, 16).replace("T", " ")} UTC`;
+}

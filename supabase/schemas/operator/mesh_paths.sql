@@ -1,0 +1,106 @@
+-- Whether the peers that see each other reach each other, as the operator sees it.
+
+create function mesh.describe_side(
+  agent_id text, other_agent text, online_seconds integer, rendering_revision integer
+) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'agent_id', p.agent_id,
+    'online', mesh.is_online(l, describe_side.online_seconds),
+    'lags', mesh.lags(l, v.version, describe_side.rendering_revision),
+    'endpoints', to_jsonb(mesh.endpoints_of(p)),
+    'report', (
+      select mesh.path_json(r, l.paths_reported_at)
+      from mesh.path_reports r
+      where r.agent_id = p.agent_id
+        and r.other_agent = describe_side.other_agent
+        and mesh.paths_hold(l, describe_side.online_seconds)
+      limit 1
+    )
+  )
+  -- One look into each index.
+  from (select p.* from mesh.peers p where p.agent_id = describe_side.agent_id limit 1) p
+  cross join lateral (select * from mesh.liveness l where l.agent_id = p.agent_id limit 1) l
+  cross join lateral (
+    select v.version from mesh.config_versions v where v.agent_id = p.agent_id limit 1
+  ) v
+$$;
+comment on function mesh.describe_side(text, text, integer, integer) is
+  'One side of a pair, in the form of list_paths; null without a peer.';
+
+create function public.list_paths(
+  max_entries integer,
+  after text default '',
+  agent_id text default null,
+  online_seconds integer default 90,
+  rendering_revision integer default 0
+) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  after_low constant text collate "C" := split_part(list_paths.after, ' ', 1);
+  after_high constant text collate "C" := split_part(list_paths.after, ' ', 2);
+  low_agents text[];
+  high_agents text[];
+begin
+  if list_paths.agent_id is null then
+    select coalesce(array_agg(n.low_agent::text order by n.low_agent, n.high_agent), '{}'),
+      coalesce(array_agg(n.high_agent::text order by n.low_agent, n.high_agent), '{}')
+    into low_agents, high_agents
+    from (
+      select p.low_agent, p.high_agent
+      from mesh.pairs p
+      where (p.low_agent, p.high_agent) > (after_low, after_high)
+      order by p.low_agent, p.high_agent
+      limit list_paths.max_entries
+    ) n;
+  else
+    select coalesce(array_agg(n.low_agent order by n.low_agent, n.high_agent), '{}'),
+      coalesce(array_agg(n.high_agent order by n.low_agent, n.high_agent), '{}')
+    into low_agents, high_agents
+    from (
+      select p.low_agent, p.high_agent
+      from unnest(mesh.neighbours(list_paths.agent_id)) as o (agent_id)
+      cross join lateral (
+        select least(o.agent_id collate "C", list_paths.agent_id collate "C") as low_agent,
+          greatest(o.agent_id collate "C", list_paths.agent_id collate "C") as high_agent
+      ) p
+      where (p.low_agent, p.high_agent) > (after_low, after_high)
+      order by p.low_agent, p.high_agent
+      limit list_paths.max_entries
+    ) n;
+  end if;
+  return json_build_object(
+    'found', (
+      select coalesce(json_agg(jsonb_build_array(s.low, s.high) order by n.number), '[]')
+      from unnest(low_agents, high_agents) with ordinality as n (low_agent, high_agent, number)
+      cross join lateral (
+        select mesh.describe_side(
+            n.low_agent, n.high_agent, list_paths.online_seconds, list_paths.rendering_revision
+          ) as low,
+          mesh.describe_side(
+            n.high_agent, n.low_agent, list_paths.online_seconds, list_paths.rendering_revision
+          ) as high
+        where mesh.see_each_other(n.low_agent, n.high_agent)
+      ) s
+      -- A neighbour need not have a peer.
+      where s.low is not null and s.high is not null
+    ),
+    'next', case
+      when cardinality(low_agents) = list_paths.max_entries
+        then low_agents[list_paths.max_entries] || ' ' || high_agents[list_paths.max_entries]
+    end
+  );
+end
+$$;
+comment on function public.list_paths(integer, text, text, integer, integer) is
+  'The pairs of peers that share an active rule, and what both report of the path between them, in '
+  'byte order: {found: [[side, side]], next: where the next page begins | null}. A side is '
+  '{agent_id, online, lags | null, endpoints, report: as in read_netmap | null}. agent_id: its '
+  'pairs only. A page may be short or empty before the last.';
