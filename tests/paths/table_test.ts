@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/hosts/command.ts";
 import { Internet } from "../wireguard/hosts/internet.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { PathPeer } from "./hosts/path_peer.ts";
@@ -35,8 +34,10 @@ tunnelTest("two peers without privileges, behind every pair of routers → joine
   const [lefts, rights] = [await addPeers("l", 1), await addPeers("r", 2)];
   const access = { relay: relay.answer(), ca: relay.certificate };
   await Promise.all([...lefts, ...rights].map((peer) => peer.open(access)));
-  for (const left of lefts) await left.setPeers(...rights);
-  for (const right of rights) await right.setPeers(...lefts);
+  await Promise.all([
+    ...lefts.map((left) => left.setPeers(...rights)),
+    ...rights.map((right) => right.setPeers(...lefts)),
+  ]);
 
   const rows = await Promise.all(lefts.map((left) => rowOf(left, rights)));
   const names = SITES.map((site) => site.padEnd(17)).join("");
@@ -44,25 +45,21 @@ tunnelTest("two peers without privileges, behind every pair of routers → joine
   assert.deepEqual(rows.flatMap(({ wrong }) => wrong), []);
 });
 
-/** Waits until all are joined, by the way that is expected; says how long that took. */
+/** Waits until all are joined, by the way that is expected; says how long the first answer took. */
 async function rowOf(
   left: PathPeer,
   rights: readonly PathPeer[],
 ): Promise<{ readonly text: string; readonly wrong: readonly string[] }> {
-  const cells: string[] = [];
   const wrong: string[] = [];
   for (const right of rights) {
-    const pair = `${left.at.site} - ${right.at.site}`;
-    await eventually(`${pair}: joined`, {
-      withinSeconds: 40,
-      condition: async () => await left.pings(right) && await right.pings(left),
-    }).catch((error) => wrong.push(error.message));
-    const way = expected(left.at.site, right.at.site);
-    await eventually(`${pair}: ${way}`, {
-      withinSeconds: 40,
-      condition: async () => await left.viaTo(right) === way && await right.viaTo(left) === way,
-    }).catch((error) => wrong.push(error.message));
-    cells.push(`${await left.viaTo(right)} ${await right.viaTo(left)}`.padEnd(17));
+    const complain = (error: Error) => void wrong.push(error.message);
+    await left.untilJoined(right).catch(complain);
+    await left.untilVia(right, expected(left.at.site, right.at.site)).catch(complain);
   }
+  const { firstAnswers } = await left.state();
+  const cells = await Promise.all(rights.map(async (right) => {
+    const seconds = (firstAnswers[right.inner] ?? Infinity) / 1000;
+    return `${await left.viaTo(right)} ${seconds.toFixed(1)} s`.padEnd(17);
+  }));
   return { text: left.at.site.padEnd(17) + cells.join(""), wrong };
 }

@@ -26,6 +26,8 @@ export interface PathState {
   readonly reports: readonly PathReport[];
   /** How often /relay was asked. */
   readonly relayRequests: number;
-  /** Datagrams by destination. */
-  readonly sent: Readonly<Record<string, number>>;
+  /** How many pings `startPings` has sent. */
+  readonly pings: number;
+  /** By inner address: milliseconds from when a peer was set until it first answered. */
+  readonly firstAnswers: Readonly<Record<string, number>>;
 }

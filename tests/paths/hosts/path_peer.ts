@@ -1,5 +1,6 @@
 import type { PathPeer as Configuration } from "../../../clients/typescript/src/mesh/paths/paths.ts";
 import type { RelayAnswer } from "../../../clients/typescript/src/mesh/paths/paths.ts";
+import { eventually } from "../../wireguard/hosts/command.ts";
 import { type KeyPair, newKeyPair } from "../../tunnel/hosts/sandbox_peer.ts";
 import { BundledProgram, type Runtime } from "../../tunnel/hosts/bundled_program.ts";
 import { JsonProgram } from "../../tunnel/hosts/json_program.ts";
@@ -66,6 +67,36 @@ export class PathPeer implements AsyncDisposable {
   /** Whether a ping is answered within three seconds. */
   async pings({ inner }: { readonly inner: string }): Promise<boolean> {
     return (await this.tell<{ answered: number }>({ do: "ping", to: inner })).answered === 1;
+  }
+
+  /** From now on, every 20 ms. */
+  async startPings({ inner }: { readonly inner: string }): Promise<void> {
+    await this.tell({ do: "startPings", to: inner, everyMs: 20 });
+  }
+
+  untilPinged(count: number): Promise<void> {
+    return eventually(`${count} pings are sent`, {
+      withinSeconds: 60,
+      condition: async () => (await this.state()).pings >= count,
+    });
+  }
+
+  stopPings(): Promise<{ readonly sent: number; readonly answered: number }> {
+    return this.tell({ do: "stopPings" });
+  }
+
+  untilJoined(other: PathPeer): Promise<void> {
+    return eventually(`${this.at.host.namespace} and ${other.at.host.namespace} are joined`, {
+      withinSeconds: 60,
+      condition: async () => await this.pings(other) && await other.pings(this),
+    });
+  }
+
+  untilVia(other: PathPeer, via: "direct" | "relay" | "none"): Promise<void> {
+    return eventually(`${this.at.host.namespace} - ${other.at.host.namespace}: ${via}`, {
+      withinSeconds: 60,
+      condition: async () => await this.viaTo(other) === via && await other.viaTo(this) === via,
+    });
   }
 
   async viaTo({ keys }: PathPeer): Promise<"direct" | "relay" | "none"> {

@@ -1,7 +1,11 @@
 /** A peer without a kernel that finds its ways by itself, for tests. It answers pings. */
 import process from "node:process";
 import { createInterface } from "node:readline";
-import { Paths, type RelayAnswer } from "../../../clients/typescript/src/mesh/paths/paths.ts";
+import {
+  type PathPeer,
+  Paths,
+  type RelayAnswer,
+} from "../../../clients/typescript/src/mesh/paths/paths.ts";
 import { parseKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
 import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
 import { Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
@@ -10,7 +14,8 @@ import type { Command, PathState } from "./commands.ts";
 
 const [privateKey = "", inner = ""] = process.argv.slice(2);
 const surroundings = systemSurroundings();
-const sent: Record<string, number> = {};
+const firstAnswers: Record<string, number> = {};
+const setAt = new Map<string, number>();
 const replies = new Set<number>();
 let [sequence, relayRequests] = [0, 0];
 let relay: RelayAnswer | null = null;
@@ -35,22 +40,35 @@ async function open({ relay: first, proxy, ca }: Extract<Command, { do: "open" }
   const tunnel = new Tunnel({
     privateKey: parseKey(privateKey),
     surroundings,
-    send(datagram, to) {
-      const key = `${to.address} ${to.port} ${to.via}`;
-      sent[key] = (sent[key] ?? 0) + 1;
-      paths.send(datagram, to);
-    },
+    send: paths.send,
     mayMove: paths.mayMove,
     onPacket(packet) {
       const reply = echoReply(packet);
       if (reply !== null) tunnel.sendPacket(reply);
       const answered = replySequence(packet);
-      if (answered !== null) replies.add(answered);
+      if (answered === null) return;
+      replies.add(answered);
+      const source = packet.subarray(12, 16).join(".");
+      firstAnswers[source] ??= surroundings.now() - (setAt.get(source) ?? 0);
     },
   });
   paths.attach(tunnel);
   opened = { paths, tunnel };
   await paths.whenGathered();
+}
+
+/** Begins to ping each new peer, until it answers. */
+function setPeers(peers: readonly PathPeer[]): void {
+  opened!.paths.setPeers(peers);
+  for (const { allowedIps } of peers) {
+    const destination = allowedIps[0]!.split("/")[0]!;
+    if (setAt.has(destination)) continue;
+    setAt.set(destination, surroundings.now());
+    const timer = setInterval(() => {
+      if (firstAnswers[destination] === undefined) ping(destination);
+      else clearInterval(timer);
+    }, 100);
+  }
 }
 
 function ping(destination: string): number {
@@ -74,7 +92,8 @@ function state(): PathState {
     endpoints: opened?.paths.endpoints() ?? [],
     reports: opened?.paths.reports() ?? [],
     relayRequests,
-    sent,
+    pings: pings?.sequences.length ?? 0,
+    firstAnswers,
   };
 }
 
@@ -87,7 +106,7 @@ async function run(command: Command): Promise<unknown> {
       relay = command.relay;
       return;
     case "setPeers":
-      return opened!.paths.setPeers(command.peers);
+      return setPeers(command.peers);
     case "ping":
       return { answered: await answered([ping(command.to)]) };
     case "startPings": {

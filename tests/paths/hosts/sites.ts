@@ -58,7 +58,7 @@ const RULES: Readonly<Record<Exclude<Site, "none">, string>> = {
   "port-restricted": masquerade("masquerade"),
   // Another port for every destination.
   symmetric: masquerade("masquerade fully-random"),
-  "UDP blocked": masquerade("masquerade", `iifname "inside" meta l4proto udp drop`),
+  "UDP blocked": masquerade("masquerade", `iifname "inside" meta l4proto udp counter drop`),
   "HTTP proxy alone": masquerade("masquerade", `iifname "inside" drop`),
 };
 
@@ -81,21 +81,42 @@ function masquerade(how: string, first = ""): string {
 export interface SiteHost {
   readonly site: Site;
   readonly host: Host;
+  /** Where others see it. */
+  readonly outside: string;
   /** Null if there is none. */
   readonly proxy: string | null;
+  /** How many datagrams the router did not let out. */
+  readonly countBlocked: () => Promise<number>;
 }
 
 /** A host at a site, with the site's router and proxy. */
 export async function addSite(internet: Internet, name: string, site: Site): Promise<SiteHost> {
-  if (site === "none") return { site, host: await internet.addHost(name), proxy: null };
+  if (site === "none") {
+    const host = await internet.addHost(name);
+    return {
+      site,
+      host,
+      outside: host.address!,
+      proxy: null,
+      countBlocked: () => Promise.resolve(0),
+    };
+  }
   const router = await internet.addHost(`${name}-r`);
   await router.run(["nft", "-f", "-"], { input: RULES[site] });
   const host = await internet.addHostBehind(router, name);
-  if (site !== "HTTP proxy alone") return { site, host, proxy: null };
+  const proxy = site === "HTTP proxy alone" ? await startProxy(router) : null;
+  const countBlocked = async () => {
+    const rules = await router.run(["nft", "list", "chain", "ip", "nat", "forward"]);
+    return Number(/counter packets (\d+)/.exec(rules)?.[1] ?? 0);
+  };
+  return { site, host, outside: router.address!, proxy, countBlocked };
+}
+
+async function startProxy(router: Host): Promise<string> {
   router.start([Deno.execPath(), "run", "--allow-net", PROXY, String(PROXY_PORT)], {
     logName: "proxy",
     env: { HOME: Deno.env.get("HOME") ?? "/" },
   });
   await untilListening(router, { proto: "tcp", port: PROXY_PORT });
-  return { site, host, proxy: `http://192.168.77.1:${PROXY_PORT}` };
+  return `http://192.168.77.1:${PROXY_PORT}`;
 }

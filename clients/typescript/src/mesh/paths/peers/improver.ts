@@ -8,6 +8,12 @@ const WAITS_WHILE_DOWN = [1500, 3000];
 /** Between tries of better ways. A try costs a datagram for each way, and one handshake. */
 const WAITS_WHILE_UP = [2, 4, 8, 16, 30, 60, 120, 300, 600].map((seconds) => seconds * 1000);
 
+/**
+ * By so much the side with the greater public key comes later: of two handshakes at one moment,
+ * each ends the session before, with the packets that are under way in it.
+ */
+const SECOND_TURN = 2500;
+
 interface State {
   candidates: readonly Endpoint[];
   /** What the tries are about. They begin anew when it changes. */
@@ -15,6 +21,8 @@ interface State {
   tries: number;
   nextAt: number;
 }
+
+type TriedTunnel = Pick<Tunnel, "publicKey" | "stats" | "tryEndpoints">;
 
 /** Tries other ways to peers: better ones, or all when the one in use is lost. */
 export class Improver {
@@ -57,7 +65,7 @@ export class Improver {
   }
 
   /** Looks whether something is due. */
-  run(tunnel: Tunnel): void {
+  run(tunnel: TriedTunnel): void {
     for (const stats of tunnel.stats()) {
       const state = this.#states.get(stats.publicKey);
       const ways = state === undefined ? [] : this.#waysToTry(stats, state);
@@ -66,7 +74,7 @@ export class Improver {
   }
 
   /** In another network: the ways in use may be lost, and others may be better. */
-  restart(tunnel: Tunnel): void {
+  restart(tunnel: TriedTunnel): void {
     for (const { publicKey } of tunnel.stats()) {
       const state = this.#states.get(publicKey);
       if (state === undefined) continue;
@@ -90,7 +98,7 @@ export class Improver {
   }
 
   #try(
-    tunnel: Tunnel,
+    tunnel: TriedTunnel,
     { stats, state, ways }: {
       readonly stats: PeerStats;
       readonly state: State;
@@ -99,18 +107,19 @@ export class Improver {
   ): void {
     const now = this.#surroundings.unixTime();
     const isInUse = isUp(stats, this.#surroundings);
+    const turn = tunnel.publicKey < stats.publicKey ? 0 : SECOND_TURN;
     const situation = isInUse ? nameOf([stats.endpoint!]) : "down";
     if (situation !== state.situation) {
       state.situation = situation;
       state.tries = 0;
       // A peer that is down has just been sent an initiation, for it is new, or by its keepalive.
-      state.nextAt = isInUse ? now : now + WAITS_WHILE_DOWN[0]!;
+      state.nextAt = now + (isInUse ? turn : WAITS_WHILE_DOWN[0]!);
     }
     if (now < state.nextAt) return;
     tunnel.tryEndpoints(stats.publicKey, ways);
     state.tries += 1;
     state.nextAt = isInUse
-      ? nextTry(now, state.tries)
+      ? nextTry(now, state.tries) + turn
       : now + (WAITS_WHILE_DOWN[state.tries] ?? Infinity);
   }
 
@@ -120,8 +129,8 @@ export class Improver {
 }
 
 /**
- * Both sides try at the same times, if their clocks agree: a router lets a datagram in where one
- * has gone out just before.
+ * Both sides try at about the same times, if their clocks agree: a router lets a datagram in where
+ * one has gone out just before.
  */
 function nextTry(now: number, tries: number): number {
   const wait = WAITS_WHILE_UP[Math.min(tries, WAITS_WHILE_UP.length) - 1]!;
