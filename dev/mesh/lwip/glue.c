@@ -99,10 +99,16 @@ EXPORT(input_buffer) void *input_buffer(u32_t length) {
   return incoming == NULL ? NULL : incoming->payload;
 }
 
+/* lwIP reads a header before it looks whether there is one. */
+static int has_header(const struct pbuf *packet) {
+  int version = packet->len == 0 ? 0 : *(const u8_t *)packet->payload >> 4;
+  return (version == 4 && packet->len >= IP_HLEN) || (version == 6 && packet->len >= IP6_HLEN);
+}
+
 EXPORT(input) void input(void) {
   struct pbuf *packet = incoming;
   incoming = NULL;
-  if (packet != NULL && interface.input(packet, &interface) != ERR_OK) {
+  if (packet != NULL && (!has_header(packet) || interface.input(packet, &interface) != ERR_OK)) {
     pbuf_free(packet);
   }
 }

@@ -1,0 +1,77 @@
+/** Two sandbox peers in one process: each a tunnel and a stack, with an emulated link between. */
+import { readFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { IpStack } from "../../../clients/typescript/src/mesh/ip/ip_stack.ts";
+import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
+import { type Endpoint, Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import { LinkDirection, type LinkOptions } from "../emulated_link.ts";
+
+export interface End {
+  readonly address: string;
+  readonly stack: IpStack;
+  readonly tunnel: Tunnel;
+  /** What this end sends. */
+  readonly link: LinkDirection;
+}
+
+export interface Ends {
+  readonly left: End;
+  readonly right: End;
+  close(): void;
+}
+
+export async function connectEnds(lwip: string, options: LinkOptions): Promise<Ends> {
+  const wasm = await WebAssembly.compile(new Uint8Array(await readFile(lwip)));
+  const seed = options.seed ?? 1;
+  const left = await open(1, wasm, { ...options, seed });
+  const right = await open(2, wasm, { ...options, seed: seed + 1 });
+  introduce(left, right);
+  introduce(right, left);
+  const ends = [left, right];
+  return {
+    left,
+    right,
+    close() {
+      for (const { stack, tunnel, link } of ends) {
+        stack.close();
+        tunnel.close();
+        link.close();
+      }
+    },
+  };
+}
+
+function endpointOf({ address }: End): Endpoint {
+  return { address: address.replace("10.", "192."), port: 51820, via: "udp" };
+}
+
+function introduce(end: End, other: End): void {
+  other.link.receiver = {
+    input: (datagram) => end.tunnel.receiveDatagram(datagram, endpointOf(other)),
+  };
+  end.tunnel.setPeers([{
+    publicKey: other.tunnel.publicKey,
+    presharedKey: null,
+    allowedIps: [`${other.address}/32`],
+    endpoints: [endpointOf(other)],
+  }]);
+}
+
+async function open(number: number, wasm: WebAssembly.Module, options: LinkOptions): Promise<End> {
+  const address = `10.0.2.${number}`;
+  const link = new LinkDirection(options);
+  const tunnel = new Tunnel({
+    privateKey: new Uint8Array(randomBytes(32)),
+    surroundings: systemSurroundings(),
+    send: (datagram) => link.send([datagram]),
+    onPacket: (packet) => stack.input(packet),
+  });
+  const stack = await IpStack.create({
+    wasm,
+    addresses: [address],
+    onOutput: (packets) => {
+      for (const packet of packets) tunnel.sendPacket(packet);
+    },
+  });
+  return { address, stack, tunnel, link };
+}
