@@ -36,6 +36,8 @@ source "$AGENT_FOLDER/host/tunnel.sh"
 source "$AGENT_FOLDER/host/firewall.sh"
 # shellcheck source-path=SCRIPTDIR source=host/endpoints.sh
 source "$AGENT_FOLDER/host/endpoints.sh"
+# shellcheck source-path=SCRIPTDIR source=host/paths.sh
+source "$AGENT_FOLDER/host/paths.sh"
 # shellcheck source-path=SCRIPTDIR source=service.sh
 source "$AGENT_FOLDER/service.sh"
 
@@ -61,15 +63,18 @@ look_after_host() {
   local has_moved=
   ! follow_network || has_moved=yes
   keep_firewall
+  [[ -z $has_moved ]] || ask_all_peers
+  watch_paths || log "the peers cannot be watched"
   if is_up; then refresh_endpoints || log "the endpoints of the peers cannot be refreshed"; fi
   [[ -z $has_moved ]]
 }
 
 # Whether the service knows this host as it is now.
-is_as_registered() {
+is_as_told() {
   local pubkey
+  [[ -z $takes_paths ]] || ! is_path_news_due || return 1
   is_up || [[ -z $applied_version ]] || return 1
-  pubkey=$(public_key) && is_registered "$pubkey" "$(own_endpoint)"
+  pubkey=$(public_key) && is_registered "$pubkey" "$own_endpoint"
 }
 
 # --- the loop -----------------------------------------------------------------------------------
@@ -88,13 +93,12 @@ update() {
 
 # One round with the service.
 meet() {
-  local pubkey endpoint
+  local pubkey
   status=
   was_cut=
   is_up || applied_version=
   pubkey=$(public_key) || return
-  endpoint=$(own_endpoint)
-  is_registered "$pubkey" "$endpoint" || register "$pubkey" "$endpoint" || return
+  is_registered "$pubkey" "$own_endpoint" || register "$pubkey" "$own_endpoint" || return
   heartbeat || return
   [[ $applied_version == "$served_version" ]] || update
 }
@@ -120,7 +124,7 @@ pause() {
     wait $! || true
     left=$((left - step))
     ((left == 0)) || look_after_host || return 0
-    ((left == 0 || failures > 0)) || is_as_registered || return 0
+    ((left == 0 || failures > 0)) || is_as_told || return 0
   done
 }
 
@@ -174,8 +178,8 @@ if [[ -n $POLL_SECONDS && ! $POLL_SECONDS =~ ^[1-9][0-9]{0,3}$ ]]; then
   log "POLL_SECONDS must be a number from 1 to 9999 without leading zeros, not $POLL_SECONDS"
   exit 1
 fi
-require_safe_url "$MESH_URL" && require_firewall_kind "$FIREWALL" &&
-  require_hook_path "$PRIVATE_KEY_FILE" && require_privileges || exit
+require_safe_url "$MESH_URL" && require_endpoint && require_firewall_kind "$FIREWALL" &&
+  require_hook_path "$PRIVATE_KEY_FILE" && require_privileges && require_tunnels || exit
 
 # Held by this shell until it ends, however it ends. Where it was killed, its subshells hold it for
 # a moment longer, and may still write to its directory. The file stays: removing it would let two

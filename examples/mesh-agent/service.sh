@@ -3,7 +3,7 @@
 # waits for news. To be sourced, after configuration.sh: that defines functions and changes nothing.
 #
 # The caller sets MESH_URL, AGENT_ID, AGENT_KEY_FILE, POLL_SECONDS, LOOK_SECONDS and the directory
-# WORK, and defines `log`, `look_after_host` and `is_as_registered`.
+# WORK, and defines `log`, `look_after_host` and `is_as_told`.
 
 # The longest that the service keeps a request waiting.
 readonly LONGEST_WAIT_SECONDS=140
@@ -31,6 +31,8 @@ fruitless_waits=0
 # The longest wait that the service takes, or less than what something on the way has cut off.
 longest_wait_seconds=$LONGEST_WAIT_SECONDS
 shortened_at=0
+# Whether the service takes what is known of the paths to the peers.
+takes_paths=yes
 # Empty while the service has /wait; else when to ask for it again.
 wait_missing_until=
 
@@ -57,7 +59,7 @@ request() {
     IFS='. ' read -r -t "$LOOK_SECONDS" -u "$answered" status answer_seconds _ || ended=$?
     # Otherwise it was the time.
     ((ended > 128)) || break
-    ((waits == 0)) || { look_after_host && is_as_registered; } && continue
+    ((waits == 0)) || { look_after_host && is_as_told; } && continue
     kill "$requesting" 2>/dev/null && was_cut=yes
     break
   done
@@ -163,22 +165,31 @@ shorten_wait() {
 # Says which version runs; sets served_version and heartbeat_seconds. A service that waits answers
 # as soon as another version should run. After a failure the question is whether it is back.
 heartbeat() {
-  local wait_seconds=0 sent_at=$SECONDS path=/wait
+  local wait_seconds=0 sent_at=$SECONDS path=/wait report=$WORK/report
   ((SECONDS - shortened_at < FORGET_SECONDS)) || longest_wait_seconds=$LONGEST_WAIT_SECONDS
   [[ -z $applied_version ]] || ((failures > 0)) || wait_seconds=$(seconds_to_wait)
   has_wait || path=/peer/heartbeat
   # Until it is known to have waited.
   ((wait_seconds == 0 || fruitless_waits == 20)) || fruitless_waits=$((fruitless_waits + 1))
+  if [[ -z $takes_paths || ! -s $WORK/report ]]; then report=/dev/null; fi
+  note_paths_told
   if ! request "$path" "$(jq -n --arg agent_id "$AGENT_ID" \
     --arg version "$applied_version" --argjson wait_seconds "$wait_seconds" \
+    --slurpfile reports "$report" \
     '{$agent_id} + if $version == "" then {} else {config_version: ($version | tonumber)} end
-      + if $wait_seconds == 0 then {} else {$wait_seconds} end')" "$wait_seconds"; then
+      + if $wait_seconds == 0 then {} else {$wait_seconds} end
+      + if $reports == [] then {} else {paths: $reports[0]} end')" "$wait_seconds"; then
     if [[ -n $was_cut ]]; then
       # It had waited until then.
       fruitless_waits=0
     elif [[ $status == 404 && $path == /wait ]] && was_refused not_found; then
       log "this service has no /wait; sending heartbeats instead"
       wait_missing_until=$((SECONDS + FORGET_SECONDS))
+      heartbeat
+      return
+    elif [[ $status == 422 && $report != /dev/null ]]; then
+      log "this service takes no paths; leaving them out"
+      takes_paths=
       heartbeat
       return
     else

@@ -17,6 +17,17 @@ export async function agentSettings(
     AGENT_ID: agent.id,
     AGENT_KEY_FILE: keyFile,
     INTERFACE: interfaceName,
+    HOSTS_FILE: await hostsFile(host),
     ...(host.address === null ? {} : { ENDPOINT: `${host.address}:${TUNNEL_PORT}` }),
   };
+}
+
+/** What stands in a host's file of names before an agent writes to it. */
+export const HOSTS_BEFORE = "127.0.0.1\tlocalhost\n# by hand\n192.0.2.7 printer Printer.example\n";
+
+/** A file of the test's own, in the place of /etc/hosts. */
+async function hostsFile(host: Host): Promise<string> {
+  const path = `${host.directory}/hosts`;
+  await Deno.writeTextFile(path, HOSTS_BEFORE);
+  return path;
 }

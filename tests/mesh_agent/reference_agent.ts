@@ -51,24 +51,26 @@ export class ReferenceAgent {
   /** Runs one more on the same host and interface until it ends, or until the limit ends it. */
   async runSecond(
     environment: Record<string, string> = {},
+    args: readonly string[] = [],
   ): Promise<{ code: number; log: string }> {
     const logName = "second-agent.log";
     const { pollSeconds } = this.started;
-    const second = this.#start({ logName, pollSeconds, environment });
+    const second = this.#start({ logName, pollSeconds, environment, args });
     const limit = setTimeout(() => second.kill("SIGKILL"), SECOND_AGENT_SECONDS * 1000);
     const { code } = await second.status.finally(() => clearTimeout(limit));
     return { code, log: await this.member.host.readLog(logName) };
   }
 
   #start(
-    { logName, pollSeconds, environment }: {
+    { logName, pollSeconds, environment, args = [] }: {
       logName: string;
       pollSeconds: number | null;
       environment: Record<string, string>;
+      args?: readonly string[];
     },
   ): Deno.ChildProcess {
     const poll = pollSeconds === null ? {} : { POLL_SECONDS: String(pollSeconds) };
-    return this.member.host.start([SCRIPT], {
+    return this.member.host.start([SCRIPT, ...args], {
       logName,
       env: { ...this.started.settings, ...poll, ...environment },
     });

@@ -5,44 +5,99 @@
 # WireGuard gives up a session after this long (REJECT_AFTER_TIME).
 readonly SESSION_SECONDS=180
 
+# Holds ENDPOINT, once its address was seen to be this host's own.
+readonly ENDPOINT_NOTE=$CONFIG_DIR/$INTERFACE.endpoint
 # How often the names of silent peers are looked up.
 readonly NAMES_SECONDS=30
 
 # The process that looks up names, if one was started, and when that was.
 lookups=
 looked_up_at=
-# The addresses from which this host sends, by IPv4 and IPv6.
+# The addresses from which this host sends, by IPv4 and IPv6, and the endpoint to register.
 network=
+own_endpoint=
 
-# Whether this host sends from another address than the last time.
+# require_endpoint: says so and fails, unless ENDPOINT has a form that is understood here. The
+# service decides about the rest.
+require_endpoint() {
+  [[ ! $ENDPOINT =~ ^auto || $ENDPOINT =~ ^auto:[1-9][0-9]{0,4}$ ]] && return
+  log "ENDPOINT must be <host>:<port> or auto:<port>, not $ENDPOINT"
+  return 1
+}
+
+# Sets own_endpoint. Succeeds if this host sends from another address than the last time.
 follow_network() {
-  local before=$network
-  network="$(source_address 192.0.2.1) $(source_address 2001:db8::1)"
+  local before=$network ipv4 ipv6
+  ipv4=$(source_address 192.0.2.1)
+  ipv6=$(source_address 2001:db8::1)
+  network="$ipv4 $ipv6"
+  find_own_endpoint
   [[ -n $before && $network != "$before" ]]
 }
 
-# source_address <address>: prints the address from which this host would send there, if it can.
+# source_address <address>: prints the address from which this host would send there, if that is one
+# by which it may be reached.
 source_address() {
-  ip -o route get "$1" 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p' || true
+  ip -o route get "$1" 2>/dev/null | sed -n 's/.* src \([^ ]*\).*/\1/p' |
+    grep -vE '^(127\.|169\.254\.|::1$|fe80:)' || true
 }
 
-# Prints the endpoint to register.
-own_endpoint() {
-  echo "$ENDPOINT"
+# ENDPOINT, unless it is to follow the host: with `auto`, or if its address was this host's own and
+# is not any more. A note of that is kept, for an agent that starts later. An address that was never
+# the host's own belongs to the NAT before it.
+# shellcheck disable=SC2034 # mesh-agent.sh reads it
+find_own_endpoint() {
+  local host=${ENDPOINT%:*} port=${ENDPOINT##*:} ipv4=${network% *} ipv6=${network#* }
+  own_endpoint=$ENDPOINT
+  if [[ $host == auto ]]; then
+    own_endpoint=
+    host=${ipv4:-${ipv6:+[$ipv6]}}
+  elif [[ ! $host =~ ^([0-9.]+|\[[0-9a-f:.]+\])$ ]]; then
+    return 0
+  elif [[ -n $(ip -o address show to "${host//[][]/}" 2>/dev/null) ]]; then
+    has_own_endpoint || echo "$ENDPOINT" >"$ENDPOINT_NOTE"
+    return 0
+  elif ! has_own_endpoint; then
+    return 0
+  elif [[ $host == *:* ]]; then
+    host=${ipv6:+[$ipv6]}
+  else
+    host=$ipv4
+  fi
+  [[ -z $host ]] || own_endpoint=$host:$port
 }
 
-# Gives its registered endpoint to every peer that has no live session and another endpoint. Names
-# are looked up again, in the background because one can take a minute, and in random order: slow
-# names must not hold up the same others each time.
+has_own_endpoint() {
+  [[ -e $ENDPOINT_NOTE && $(<"$ENDPOINT_NOTE") == "$ENDPOINT" ]]
+}
+
+# note_moves <configuration> <new configuration>: leaves in $WORK/moved the public keys of the peers
+# that have registered another endpoint.
+note_moves() {
+  awk '
+    $1 == "PublicKey" { key = $3; next }
+    $1 != "Endpoint" && $1 != "#name" { next }
+    FNR == NR { registered[key] = $NF; next }
+    key in registered && registered[key] != $NF { print key }
+  ' "$1" "$2" >"$WORK/moved"
+}
+
+# Gives its registered endpoint to every peer that has another one, unless it has a live session
+# there: it is not silent, and has not just registered that it is elsewhere. Names are looked up
+# again, in the background because one can take a minute, and in random order: slow names must not
+# hold up the same others each time.
 refresh_endpoints() {
   [[ -e $CONFIG ]] || return 0
+  touch "$WORK/moved" "$WORK/silent"
   {
     wg show "$INTERFACE" latest-handshakes | sed 's/^/handshake /'
+    cat "$WORK/moved" "$WORK/silent" | sed 's/^/gone /'
     wg show "$INTERFACE" endpoints | sed 's/^/current /'
     sed -n -e 's/^PublicKey = /registered /p' -e 's/^Endpoint = /address /p' \
       -e 's/^#name [^ ]* endpoint /name /p' "$CONFIG"
   } | awk -v now="$(date +%s)" -v session="$SESSION_SECONDS" '
     $1 == "handshake" { live[$2] = now - $3 < session; next }
+    $1 == "gone" { if ($2 in live) live[$2] = 0; next }
     $1 == "current" { current[$2] = $3; next }
     $1 == "registered" { key = $2; next }
     (key in live) && !live[key] && current[key] != $2 {
@@ -64,6 +119,10 @@ refresh_endpoints() {
   looked_up_at=$SECONDS
 }
 
+look_up_soon() {
+  looked_up_at=
+}
+
 looks_up() {
   runs "$lookups"
 }
@@ -71,5 +130,5 @@ looks_up() {
 stop_lookups() {
   stop "$lookups"
   lookups=
-  looked_up_at=
+  look_up_soon
 }

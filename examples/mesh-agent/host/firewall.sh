@@ -2,12 +2,14 @@
 # What an agent needs of its host to make tunnels, and the firewall of its tunnel. To be sourced with
 # tunnel.sh.
 
+readonly SANDBOX_PEER="the sandbox peer, agentfiles mesh join, needs neither root nor a TUN device"
+
 # Says what is missing and fails, unless this process may make tunnels and firewalls here. The
 # kernel is asked: in a container root may lack the capability, and in a user namespace root may
 # have one that does not count for this network.
 require_privileges() {
   if ((EUID != 0)); then
-    log "root is needed to make the tunnel and its firewall; this is user $EUID"
+    log "root is needed to make the tunnel and its firewall; this is user $EUID; $SANDBOX_PEER"
     return 1
   fi
   local reason asked=nft
@@ -18,8 +20,26 @@ require_privileges() {
     asked=ip
     reason=$(ip link set dev lo mtu "$(</sys/class/net/lo/mtu)" 2>&1) && return
   fi
-  log "CAP_NET_ADMIN is needed to make the tunnel and its firewall; $asked says: ${reason%%$'\n'*}"
+  log "CAP_NET_ADMIN is needed to make the tunnel and its firewall; $asked says: ${reason%%$'\n'*};" \
+    "$SANDBOX_PEER"
   return 1
+}
+
+# Says what is missing and fails, unless a tunnel can be made here, by the kernel or by the program
+# that wg-quick runs where the kernel has no WireGuard.
+require_tunnels() {
+  local trial=mesh-trial$((RANDOM % 10000)) program=${WG_QUICK_USERSPACE_IMPLEMENTATION:-wireguard-go}
+  is_up && return
+  if ip link add "$trial" type wireguard 2>/dev/null; then
+    ip link delete "$trial"
+  elif [[ ! -c /dev/net/tun ]] || ! (: <>/dev/net/tun) 2>/dev/null; then
+    log "no tunnel can be made here: the kernel has no WireGuard, and there is no TUN device" \
+      "(/dev/net/tun); $SANDBOX_PEER"
+    return 1
+  elif ! command -v "$program" >/dev/null; then
+    log "no tunnel can be made here: the kernel has no WireGuard, and $program is not installed"
+    return 1
+  fi
 }
 
 # Whether the firewall is nft's to load. Without one, nft need not be there.

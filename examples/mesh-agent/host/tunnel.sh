@@ -83,6 +83,7 @@ take_in() {
 
 bring_up() {
   mv "$WORK/new" "$CONFIG" || return
+  forget_paths
   wg-quick up "$CONFIG" 2>"$WORK/errors" || { log "$(errors_without_keys | tail -n 3)"; return 1; }
   : >"$WORK/known"
   greet_again
@@ -109,7 +110,8 @@ change_in_place() {
     return 1
   }
   rm -rf "$WORK/psks"
-  mv "$WORK/new" "$CONFIG" && greet_new_peers
+  note_moves "$CONFIG" "$WORK/new" || return
+  mv "$WORK/new" "$CONFIG" && greet_new_peers && greet_moved_peers
 }
 
 # Leaves in $WORK how the peers of $WORK/new differ from those of the tunnel. changes.awk says how.
@@ -130,6 +132,13 @@ greet_new_peers() {
   done
   # Four words belong together.
   xargs -n 400 wg set "$INTERFACE" <"$WORK/greetings" && greet_again
+}
+
+# Sends to the peers that have moved where they are now. They may wait for that, behind a NAT.
+greet_moved_peers() {
+  [[ -s $WORK/moved ]] || return 0
+  refresh_endpoints && ask_peers <"$WORK/moved"
+  : >"$WORK/moved"
 }
 
 # In the background: the next change need not wait for it.

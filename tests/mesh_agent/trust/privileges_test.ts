@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { assertError, createAgent, operatorRpc, post } from "../../conformance/client.ts";
 import { run } from "../../wireguard/hosts/command.ts";
+import type { Host } from "../../wireguard/hosts/host.ts";
 import { Internet } from "../../wireguard/hosts/internet.ts";
 import { tunnelTest } from "../../wireguard/hosts/requirements.ts";
 import { ServiceDoor } from "../../wireguard/hosts/service_door.ts";
@@ -8,22 +9,51 @@ import { agentSettings, EXAMPLES } from "../agent_settings.ts";
 
 const NOBODY = 65_534;
 
-const STARTS = [
+interface Start {
+  readonly who: string;
+  /** What runs the agent as this user. */
+  readonly becoming: readonly string[];
+  readonly owner: number;
+  readonly lacksKernel?: true;
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly says: RegExp;
+}
+
+const STARTS: readonly Start[] = [
   {
     who: "an ordinary user",
-    becoming: [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"],
+    becoming: ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"],
     owner: NOBODY,
-    says: /^[^\n]+: root is needed to make the tunnel and its firewall; [^\n]+\n$/,
+    says:
+      /^[^\n]+: root is needed to make the tunnel and its firewall; [^\n]+ agentfiles mesh join[^\n]+\n$/,
   },
   {
     who: "root without CAP_NET_ADMIN",
-    becoming: ["--inh-caps=-net_admin", "--bounding-set=-net_admin"],
+    becoming: ["setpriv", "--inh-caps=-net_admin", "--bounding-set=-net_admin"],
     owner: 0,
-    says: /^[^\n]+: CAP_NET_ADMIN is needed to make the tunnel and its firewall; [^\n]+\n$/,
+    says:
+      /^[^\n]+: CAP_NET_ADMIN is needed to make the tunnel and its firewall; [^\n]+ agentfiles mesh join[^\n]+\n$/,
+  },
+  {
+    who: "root without a TUN device, and without WireGuard in the kernel",
+    becoming: ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"],
+    owner: 0,
+    lacksKernel: true,
+    says:
+      /^[^\n]+: no tunnel can be made here: the kernel has no WireGuard, and there is no TUN device \(\/dev\/net\/tun\); the sandbox peer, agentfiles mesh join, needs neither root nor a TUN device\n$/,
+  },
+  {
+    who: "root without WireGuard in the kernel, and without the program that takes its place",
+    becoming: [],
+    owner: 0,
+    lacksKernel: true,
+    variables: { WG_QUICK_USERSPACE_IMPLEMENTATION: "wireguard-elsewhere" },
+    says:
+      /^[^\n]+: no tunnel can be made here: the kernel has no WireGuard, and wireguard-elsewhere is not installed\n$/,
   },
 ];
 
-for (const { who, becoming, owner, says } of STARTS) {
+for (const { who, becoming, owner, lacksKernel, variables = {}, says } of STARTS) {
   tunnelTest(
     `mesh-agent as ${who} → it says so and ends; no registration, no heartbeat, no file`,
     async () => {
@@ -41,10 +71,12 @@ for (const { who, becoming, owner, says } of STARTS) {
       await Deno.mkdir(configDir);
       await Deno.chown(configDir, owner, owner);
 
-      const variables = Object.entries({ ...settings, CONFIG_DIR: configDir, POLL_SECONDS: "1" });
+      const environment = { ...settings, ...variables, CONFIG_DIR: configDir, POLL_SECONDS: "1" };
+      if (lacksKernel) Object.assign(environment, { PATH: await refuseKernelTunnels(host) });
+
       const { code, errors } = await host.runAnyhow([
-        ...["timeout", "10", "setpriv", ...becoming, "env"],
-        ...variables.map(([name, value]) => `${name}=${value}`),
+        ...["timeout", "30", ...becoming, "env"],
+        ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),
         `${scripts}/mesh-agent.sh`,
       ]);
 
@@ -56,4 +88,15 @@ for (const { who, becoming, owner, says } of STARTS) {
       await operatorRpc("revoke_agent_keys", { agent_id: agent.id });
     },
   );
+}
+
+/** A PATH whose `ip` says what it says on a kernel without WireGuard. */
+async function refuseKernelTunnels(host: Host): Promise<string> {
+  const folder = `${host.directory}/programs`;
+  await Deno.mkdir(folder);
+  const program = (await run(["sh", "-c", "command -v ip"])).trim();
+  const refusal = "echo 'Error: Unknown device type.' >&2; exit 2";
+  const script = `#!/bin/sh\ncase "$*" in *" type wireguard") ${refusal} ;; esac\n`;
+  await Deno.writeTextFile(`${folder}/ip`, `${script}exec ${program} "$@"\n`, { mode: 0o755 });
+  return `${folder}:${Deno.env.get("PATH")}`;
 }

@@ -73,6 +73,14 @@ export class Host implements AsyncDisposable {
     });
   }
 
+  /** As `resolve`, in the place of what was said of `name` before. */
+  async resolveAnew(name: string, address: string): Promise<void> {
+    const path = `/etc/netns/${this.namespace}/hosts`;
+    const lines = (await Deno.readTextFile(path)).split("\n");
+    const others = lines.filter((line) => !line.endsWith(` ${name}`));
+    await Deno.writeTextFile(path, `${address} ${name}\n${others.join("\n")}`);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#children) endProcess(() => child.kill("SIGKILL"));
     await Promise.all(this.#children.map((child) => child.status));

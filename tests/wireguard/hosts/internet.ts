@@ -3,6 +3,8 @@ import { Host } from "./host.ts";
 /** A router and hosts around it, which reach each other through it alone. */
 export class Internet implements AsyncDisposable {
   readonly #hosts: Host[] = [];
+  /** The router's ends of the links to its hosts. */
+  readonly #linksOf = new Map<Host, string>();
   #links = 0;
 
   /** `id` is unique on this machine while it runs, and short enough to begin interface names. */
@@ -21,8 +23,22 @@ export class Internet implements AsyncDisposable {
     const address = this.#nextAddress();
     const host = await Host.create(`${this.id}-${name}`, address.host);
     this.#hosts.push(host);
+    this.#linksOf.set(host, address.link);
     await connect(host, this.router, address);
     return host;
+  }
+
+  /** Gives a host another address in place of the one it has, as another network would. */
+  async move(host: Host): Promise<string> {
+    const link = this.#linksOf.get(host);
+    if (link === undefined) throw new Error(`${host.namespace} is not linked to the router.`);
+    const to = this.#nextAddress();
+    await this.router.run(["ip", "address", "flush", "dev", link]);
+    await this.router.run(["ip", "address", "add", `${to.gateway}/30`, "dev", link]);
+    await host.run(["ip", "address", "flush", "dev", "uplink"]);
+    await host.run(["ip", "address", "add", `${to.host}/30`, "dev", "uplink"]);
+    await host.run(["ip", "route", "add", "default", "via", to.gateway]);
+    return to.host;
   }
 
   /** A host behind its own masquerading router: it reaches the others, but they do not reach it. */

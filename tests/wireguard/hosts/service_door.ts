@@ -7,6 +7,14 @@ export const SERVICE_ORIGIN = `http://127.0.0.1:${PORT}`;
 
 const WAIT = /"wait_seconds": ?(\d+)/;
 
+/** What a host reports of its tunnel to a neighbour. */
+export interface Path {
+  readonly agent_id: string;
+  readonly handshake_age_seconds: number | null;
+  readonly endpoint: string | null;
+  readonly via: "direct" | "relay" | "none";
+}
+
 /**
  * The service as one host reaches it: at a port of its own loopback. From there requests go by a
  * socket in the file system, which namespaces share, so that none crosses the test's internet. A
@@ -15,6 +23,8 @@ const WAIT = /"wait_seconds": ?(\d+)/;
 export class ServiceDoor implements AsyncDisposable {
   /** The path of every request so far. */
   readonly paths: string[] = [];
+  /** The bodies of the heartbeats so far, also of those that /wait is. */
+  readonly heartbeats: { readonly paths?: readonly Path[] }[] = [];
   /** The `wait_seconds` of every request so far that had some. */
   readonly waits: number[] = [];
   readonly #server: Deno.HttpServer;
@@ -25,18 +35,21 @@ export class ServiceDoor implements AsyncDisposable {
   #replaced: Readonly<Record<string, object>> = {};
   #failuresGiven = 0;
   #lacksWait = false;
+  #refusesPaths = false;
   #waitsMissed = 0;
 
   private constructor(socket: string) {
     this.#server = Deno.serve({ path: socket, onListen: () => {} }, async (request) => {
       this.paths.push(new URL(request.url).pathname);
       const body = await request.text();
+      if (/\/(wait|heartbeat)$/.test(request.url)) this.heartbeats.push(JSON.parse(body));
       const wait = WAIT.exec(body)?.[1];
       if (wait !== undefined) this.waits.push(Number(wait));
       if (this.#lacksWait && request.url.endsWith("/wait")) {
         this.#waitsMissed += 1;
         return Response.json({ error: { code: "not_found", message: "?" } }, { status: 404 });
       }
+      if (this.#refusesPaths && body.includes('"paths"')) return new Response("", { status: 422 });
       const failure = this.#failure;
       const replaced = Object.entries(this.#replaced).find(([path]) => request.url.endsWith(path));
       if (replaced !== undefined) return Response.json(replaced[1]);
@@ -80,6 +93,11 @@ export class ServiceDoor implements AsyncDisposable {
   /** From now on the service is one that does not know `wait_seconds`, and does that with it. */
   stopWaits(how: "ignored" | "refused"): void {
     this.#waitsAre = how;
+  }
+
+  /** From now on the service refuses what it does not know of paths. */
+  refusePaths(): void {
+    this.#refusesPaths = true;
   }
 
   /** From now on the service is one from before /wait. */

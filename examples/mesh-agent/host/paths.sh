@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# Watches whether the tunnel works with each peer. paths.awk says how. To be sourced with tunnel.sh.
+
+# Whether the tunnel has begun or ceased to work with a peer since the service was told of it.
+paths_have_turned=
+# When it was told.
+paths_told_at=0
+# At most so often it is told at once: some paths come and go.
+readonly PATH_NEWS_SECONDS=30
+
+# Logs with which peers the tunnel begins or ceases to work. Leaves in $WORK/report what to tell the
+# service, and in $WORK/silent the peers that do not answer.
+watch_paths() {
+  [[ -e $CONFIG ]] && is_up || return 0
+  local line
+  touch "$WORK/paths"
+  wg show "$INTERFACE" dump | awk -v now="$(date +%s)" -v folder="$WORK" \
+    -v has_endpoint="${own_endpoint:+yes}" -f "$AGENT_FOLDER/host/paths.awk" \
+    part=state "$WORK/paths" part=registered "$CONFIG" part=dump - || return
+  mv "$WORK/paths.new" "$WORK/paths" || return
+  while IFS= read -r line; do log "$line"; done <"$WORK/news"
+  ask_peers <"$WORK/asked"
+  [[ -s $WORK/turns ]] || return 0
+  paths_have_turned=yes
+  # A name may resolve to where a peer is now.
+  look_up_soon
+}
+
+is_path_news_due() {
+  [[ -n $paths_have_turned ]] && ((SECONDS - paths_told_at >= PATH_NEWS_SECONDS))
+}
+
+note_paths_told() {
+  paths_told_at=$SECONDS
+  paths_have_turned=
+}
+
+# What is known of the peers ends with their tunnel.
+forget_paths() {
+  rm -f "$WORK/paths" "$WORK/report" "$WORK/silent"
+}
+
+# ask_peers: sends a packet to each peer whose public key is read. No rule lets it in there, but
+# WireGuard answers. The port is that of RFC 863, where nothing is done with it.
+ask_peers() {
+  local ipv4
+  awk '
+    FILENAME == "-" { asked[$1]; next }
+    $1 == "PublicKey" { key = $3 }
+    $1 == "AllowedIPs" && key in asked { sub(/\/32,$/, "", $3); print $3 }
+  ' - "$CONFIG" | while read -r ipv4; do
+    { echo >"/dev/udp/$ipv4/9"; } 2>/dev/null || true
+  done
+}
+
+# For a host that has moved: its peers learn where it is from what it sends.
+ask_all_peers() {
+  [[ ! -e $CONFIG ]] || sed -n 's/^PublicKey = //p' "$CONFIG" | ask_peers
+}
