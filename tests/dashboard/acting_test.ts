@@ -27,6 +27,7 @@ async function everyAction(
       artifact_id: artifact.artifact_id,
       from_agent: planner.id,
       to_agent: stranger.id,
+      to_tag: "",
       expires_at: new Date(Date.now() + 600_000).toISOString(),
       max_downloads: "",
     }],

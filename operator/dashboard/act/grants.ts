@@ -17,7 +17,9 @@ export const endGrant: Action = {
     return {
       title: `End a grant of ${from_agent}`,
       effects: [
-        `${granteeOf(grant)} can no longer read “${key}” of ${from_agent} by this grant. ` +
+        `${
+          capitalized(granteeOf(grant))
+        } can no longer read “${key}” of ${from_agent} by this grant. ` +
         `It was read ${counted(grant.downloads, "time")}.`,
         others > 0
           ? `${counted(others, "other live grant")} of the file to the same reader stay${
@@ -49,30 +51,41 @@ export const endGrant: Action = {
 
 /** Grants an artifact as a grant did that was ended. */
 export const grantAgain: Action = {
-  takes: ["artifact_id", "from_agent", "to_agent", "expires_at", "max_downloads"],
-  plan({ from_agent = "", to_agent = "", expires_at = "", max_downloads = "" }) {
+  takes: ["artifact_id", "from_agent", "to_agent", "to_tag", "expires_at", "max_downloads"],
+  plan({ from_agent = "", to_agent = "", to_tag = "", expires_at = "", max_downloads = "" }) {
+    const grantee = granteeOfTarget({ to_agent, to_tag });
+    const most = max_downloads === ""
+      ? ""
+      : `, at most ${counted(Number(max_downloads), "time")}${to_tag === "" ? "" : " together"}`;
     return Promise.resolve({
-      title: `Grant a file of ${from_agent} to ${to_agent} again`,
+      title: `Grant a file of ${from_agent} to ${grantee} again`,
       effects: [
-        `${to_agent} may read the file until ${expires_at}${
-          max_downloads === "" ? "" : `, at most ${counted(Number(max_downloads), "time")}`
-        }. It is in its inbox as a new grant.`,
+        `${capitalized(grantee)} may read the file until ${expires_at}${most}. ` +
+        `It is in ${to_tag === "" ? "its inbox" : "their inboxes"} as a new grant.`,
       ],
       undo: "It can be undone: end the grant.",
       verb: "Grant again",
     });
   },
-  async run(
-    { artifact_id = "", from_agent = "", to_agent = "", expires_at = "", max_downloads = "" },
-  ) {
+  async run({
+    artifact_id = "",
+    from_agent = "",
+    to_agent = "",
+    to_tag = "",
+    expires_at = "",
+    max_downloads = "",
+  }) {
     const { grant_id } = await callFunctionAsOperator("/agent-artifacts/grant", {
       artifact_id,
-      to_agent,
+      ...(to_tag === "" ? { to_agent } : { to_tag }),
       expires_at,
       ...(max_downloads === "" ? {} : { max_downloads: Number(max_downloads) }),
     }) as { grant_id: string };
     return {
-      done: [`${to_agent} may read the file again, until ${expires_at}.`],
+      done: [
+        `${capitalized(granteeOfTarget({ to_agent, to_tag }))} may read the file again, ` +
+        `until ${expires_at}.`,
+      ],
       undo: {
         action: "grant.end",
         target: { grant_id, artifact_id, agent_id: from_agent },
@@ -100,14 +113,16 @@ async function findGrant(
 
 /** Null where the same cannot be granted again: a link, and a grant that was used up. */
 function offerAgain(grant: GrantRow): Offer | null {
-  const { artifact_id, from_agent, to_agent, expires_at, max_downloads, downloads } = grant;
-  if (to_agent === null || (max_downloads !== null && max_downloads <= downloads)) return null;
+  const { artifact_id, from_agent, to_agent, to_tag, expires_at, max_downloads, downloads } = grant;
+  const isLink = to_agent === null && to_tag === undefined;
+  if (isLink || (max_downloads !== null && max_downloads <= downloads)) return null;
   return {
     action: "grant.again",
     target: {
       artifact_id,
       from_agent,
-      to_agent,
+      to_agent: to_agent ?? "",
+      to_tag: to_tag ?? "",
       expires_at,
       max_downloads: max_downloads === null ? "" : String(max_downloads - downloads),
     },
@@ -115,7 +130,17 @@ function offerAgain(grant: GrantRow): Offer | null {
   };
 }
 
-function granteeOf({ to_agent, to_tag }: GrantRow): string {
-  if (to_tag !== undefined) return `Every agent with ${to_tag}`;
-  return to_agent ?? "Anyone with the link";
+/** At the beginning of a sentence. An agent's identifier, which has no space, stays as it is. */
+function capitalized(grantee: string): string {
+  return grantee.includes(" ") ? grantee[0]!.toUpperCase() + grantee.slice(1) : grantee;
+}
+
+/** Of a target, where the one that is not there is empty. */
+function granteeOfTarget({ to_agent, to_tag }: { to_agent: string; to_tag: string }): string {
+  return granteeOf(to_tag === "" ? { to_agent } : { to_agent: null, to_tag });
+}
+
+function granteeOf({ to_agent, to_tag }: Pick<GrantRow, "to_agent" | "to_tag">): string {
+  if (to_tag !== undefined) return `every agent with ${to_tag}`;
+  return to_agent ?? "anyone with the link";
 }

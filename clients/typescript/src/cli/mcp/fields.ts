@@ -10,6 +10,11 @@ export const agents: z.ZodArray<z.ZodString> = z.array(z.string()).min(1).max(
   100,
 );
 
+export const tags: z.ZodOptional<z.ZodArray<z.ZodString>> = z.array(z.string())
+  .min(1).max(32).optional().meta({
+    description: "Tags, such as tag:builder: every agent that has one, now or later.",
+  });
+
 export const waitSeconds: z.ZodDefault<z.ZodNumber> = z.number().int().min(0)
   .max(50).default(0)
   .meta({ description: "How long to wait if nothing is new yet." });

@@ -1,7 +1,8 @@
 import * as z from "zod";
-import type { ShareOptions } from "../../../transfer/sharing.ts";
+import type { Grantee, ShareOptions } from "../../../transfer/sharing.ts";
 import { assertGrantees } from "../../../transfer/names.ts";
-import { agents, artifactFields, artifactOf, waitSeconds } from "../fields.ts";
+import { UsageError } from "../../command/usage_error.ts";
+import { agents, artifactFields, artifactOf, tags, waitSeconds } from "../fields.ts";
 import { defineTool, type Tool } from "../tool.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
@@ -33,6 +34,17 @@ function accessOf(
       { expiresAt: new Date(Date.now() + days * DAY_MILLISECONDS) }),
     ...(max_downloads !== undefined && { maxDownloads: max_downloads }),
   };
+}
+
+/** Throws UsageError where there is nobody. */
+function granteesOf(
+  agents: readonly string[] = [],
+  tags: readonly string[] = [],
+): Grantee[] {
+  if (agents.length + tags.length === 0) {
+    throw new UsageError("Give at least one agent or tag.");
+  }
+  return [...agents, ...tags.map((tag) => ({ tag }))];
 }
 
 export const FILE_TOOLS: readonly Tool[] = [
@@ -97,19 +109,21 @@ export const FILE_TOOLS: readonly Tool[] = [
     effect: "adds",
     input: z.object({
       ...artifactFields,
-      to: agents,
+      to: agents.optional(),
+      to_tags: tags,
       ...accessFields,
       show_tokens: z.boolean().default(false).meta({
         description:
           "Also return the grant tokens. Anyone who reads this conversation can use them.",
       }),
     }),
-    async call({ to, show_tokens, ...given }, { files, signal }) {
+    async call({ to, to_tags, show_tokens, ...given }, { files, signal }) {
       const access = accessOf(given);
-      assertGrantees({ to });
+      const grantees = granteesOf(to, to_tags);
+      assertGrantees({ to, toTags: to_tags });
       const grants: object[] = [];
-      for (const agent of to) {
-        const granted = await files.share(artifactOf(given), agent, {
+      for (const grantee of grantees) {
+        const granted = await files.share(artifactOf(given), grantee, {
           ...access,
           signal,
         });
@@ -139,11 +153,11 @@ export const FILE_TOOLS: readonly Tool[] = [
     name: "unshare",
     description: "Take access to one of your files away from agents.",
     effect: "replaces",
-    input: z.object({ ...artifactFields, from: agents }),
-    async call({ from, ...named }, { files, signal }) {
+    input: z.object({ ...artifactFields, from: agents.optional(), from_tags: tags }),
+    async call({ from, from_tags, ...named }, { files, signal }) {
       let revoked = 0;
-      for (const agent of from) {
-        revoked += (await files.unshare(artifactOf(named), agent, { signal })).revoked;
+      for (const grantee of granteesOf(from, from_tags)) {
+        revoked += (await files.unshare(artifactOf(named), grantee, { signal })).revoked;
       }
       return { revoked };
     },

@@ -9,7 +9,7 @@ import type { PutArtifact, PutOptions } from "../../../transfer/put.ts";
 import type { StreamSource } from "../../../transfer/source.ts";
 import { UsageError } from "../../command/usage_error.ts";
 import { save } from "../../files/save.ts";
-import { agents, artifactFields, artifactOf, path } from "../fields.ts";
+import { agents, artifactFields, artifactOf, path, tags } from "../fields.ts";
 import { defineTool, type Tool, type ToolCall } from "../tool.ts";
 
 const CHUNK_BYTES = 64 * 1024;
@@ -26,14 +26,16 @@ export const putFile: Tool = defineTool({
       description: "Default: the file's name; of a folder, with .tar.",
     }),
     to: agents.optional().meta({ description: "Agents that get access." }),
+    to_tags: tags,
     mime: z.string().optional().meta({
       description: "Default: by the file extension.",
     }),
     ttl_days: z.number().int().optional().meta({ description: "Default: 7." }),
   }),
-  async call({ path, key, to = [], mime, ttl_days }, call) {
+  async call({ path, key, to = [], to_tags = [], mime, ttl_days }, call) {
     const options: PutOptions = {
       to,
+      toTags: to_tags,
       ...(mime !== undefined && { mime }),
       ...(ttl_days !== undefined && { ttlDays: ttl_days }),
       onProgress: call.onProgress,
@@ -55,7 +57,7 @@ export const putFile: Tool = defineTool({
       size,
       sha256,
       expires_at,
-      granted_to: to,
+      granted_to: [...to, ...to_tags],
       ...("left_out" in put && { left_out: put.left_out }),
     };
   },
