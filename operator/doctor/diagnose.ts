@@ -7,6 +7,7 @@ import { checkLimits } from "./checks/limits.ts";
 import { checkPolicies } from "./checks/policies.ts";
 import { checkPolicy } from "./checks/mesh/policy.ts";
 import { checkPskKeys } from "./checks/mesh/psk_keys.ts";
+import { checkRelay } from "./checks/mesh/relay.ts";
 import { checkRestore } from "./checks/restore.ts";
 import { checkStorage } from "./checks/storage.ts";
 import { checkSweep } from "./checks/sweep.ts";
@@ -22,6 +23,7 @@ const CHECKS = [
   checkRestore,
   checkPskKeys,
   checkPolicy,
+  checkRelay,
   checkSweep,
   checkEnrolments,
   checkLimits,

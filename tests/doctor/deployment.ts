@@ -72,7 +72,15 @@ export class Deployment implements AsyncDisposable {
   }
 
   /** What it finds where another instance of a function answers in place of the stack's own. */
-  async complaintsWith({ name, environment = {}, ...others }: OtherFunction): Promise<Finding[]> {
+  async complaintsWith(other: OtherFunction): Promise<Finding[]> {
+    return await this.withFunction(other, (url) => this.complaints({ SUPABASE_URL: url }));
+  }
+
+  /** Runs `use` with the address of a gateway to that instance and the rest of the stack. */
+  async withFunction<Result>(
+    { name, environment = {}, ...others }: OtherFunction,
+    use: (url: string) => Promise<Result>,
+  ): Promise<Result> {
     const running = await startFunction({
       name,
       environment: { ...this.stack.functionEnvironment(), ...environment },
@@ -80,7 +88,7 @@ export class Deployment implements AsyncDisposable {
       ...others,
     });
     try {
-      return await this.complaintsThrough(({ method, path, headers, body }) => {
+      await using proxy = startProxy(this.stack.url, ({ method, path, headers, body }) => {
         const prefix = "/functions/v1";
         if (!path.startsWith(`${prefix}/${name}/`)) return undefined;
         const given = new Headers(headers);
@@ -91,6 +99,7 @@ export class Deployment implements AsyncDisposable {
           body: body === "" ? null : body,
         });
       });
+      return await use(proxy.url);
     } finally {
       await running.stop();
     }

@@ -3,6 +3,7 @@ import { type ContractDocument, type FunctionName, readDocument } from "./openap
 import type { readConnection } from "../../operator_call.ts";
 import { RENDERING_REVISION } from "../../../supabase/functions/_shared/waiting/config_version.ts";
 import { type Checkout, type Migration, readCheckout } from "./checkout.ts";
+import { type RelayFacts, tryRelay } from "./relay.ts";
 import { ask, fieldOf, type Reply } from "./reply.ts";
 
 /** What `inspect_deployment` returns. */
@@ -65,6 +66,7 @@ export interface Facts {
   readonly uploads: Reply;
   /** POST /psk/keys. */
   readonly pskKeys: Reply;
+  readonly relay: RelayFacts;
   /** POST /enrolment/list: the first thousand. */
   readonly enrolments: Reply;
   /** Of `read_policy`. */
@@ -87,7 +89,7 @@ export type Connection = Awaited<ReturnType<typeof readConnection>>;
 /** Looks at a deployment, and changes nothing there. */
 export async function gatherFacts(connection: Connection): Promise<Facts> {
   const checkout = await readCheckout();
-  const [inspection, restoreSigns, functions, bucket, uploads, pskKeys, enrolments, policy] =
+  const [inspection, restoreSigns, functions, bucket, uploads, pskKeys, relay, enrolments, policy] =
     await Promise
       .all([
         callDatabase(connection, "inspect_deployment", { operations: checkout.operations }),
@@ -106,6 +108,11 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
           headers: asOperator(connection),
           body: "{}",
         }),
+        ask(at(connection, "/functions/v1/agent-mesh/relay"), {
+          method: "POST",
+          headers: asOperator(connection),
+          body: "{}",
+        }).then(tryRelay),
         ask(at(connection, "/functions/v1/agent-artifacts/enrolment/list"), {
           method: "POST",
           headers: asOperator(connection),
@@ -124,6 +131,7 @@ export async function gatherFacts(connection: Connection): Promise<Facts> {
     bucket,
     uploads,
     pskKeys,
+    relay,
     enrolments,
     policy,
     oldPsks: newest_key_id === undefined

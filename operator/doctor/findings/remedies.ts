@@ -26,10 +26,26 @@ export function setVariable(name: string, value: number): Paste {
   return shell(`${CLI} secrets set ${name}=${value}`);
 }
 
+/** A text without single quotes. */
+export function setText(name: string, text: string): Paste {
+  return shell(`${CLI} secrets set ${name}='${text}'`);
+}
+
 /** Then the function has its default. */
 export function unsetVariable(name: string): Paste {
-  return shell(`${CLI} secrets unset ${name}`);
+  return unsetVariables(name);
 }
+
+export function unsetVariables(...names: readonly string[]): Paste {
+  return shell(`${CLI} secrets unset ${names.join(" ")}`);
+}
+
+/** Asks for the secret, which then stands neither on the screen nor in the history. */
+export const ENTER_TURN_SECRET = shell(
+  `read -rsp 'static-auth-secret: ' SECRET &&\n` +
+    `  (umask 077; echo "MESH_TURN_SECRET=$SECRET" > ~/turn.env) &&\n` +
+    `  ${CLI} secrets set --env-file ~/turn.env; rm -f ~/turn.env`,
+);
 
 export function runOwnTask(task: string): Paste {
   return shell(`npx -y deno@${Deno.version.deno} task ${task}`);

@@ -48,12 +48,6 @@ export const MESH_VARIABLES = {
   turnCredentialsToken: text("MESH_TURN_CREDENTIALS_TOKEN"),
 };
 
-/** The settings of the TURN relay as they were given. `readRelay` makes sense of them. */
-export type RelayTexts = Pick<
-  SettingsOf<typeof MESH_VARIABLES>,
-  "turnUrls" | "turnSecret" | "turnCredentialsUrl" | "turnCredentialsToken"
->;
-
 export interface MeshSettings extends PlatformSettings, SettingsOf<typeof MESH_VARIABLES> {}
 
 /** Throws SettingsError. */
@@ -61,9 +55,8 @@ export function readMeshSettings(environment: Environment): MeshSettings {
   return { ...readPlatformSettings(environment), ...readVariables(MESH_VARIABLES, environment) };
 }
 
-/** Whether the operator has set a TURN relay. */
-export function hasRelay(texts: RelayTexts): boolean {
-  const { turnUrls, turnSecret, turnCredentialsUrl, turnCredentialsToken } = texts;
-  // A part of one alone is refused with the first request.
+/** Whether the operator has set a TURN relay. A part of one is refused by the first request. */
+export function hasRelay(settings: MeshSettings): boolean {
+  const { turnUrls, turnSecret, turnCredentialsUrl, turnCredentialsToken } = settings;
   return (turnUrls ?? turnSecret ?? turnCredentialsUrl ?? turnCredentialsToken) !== null;
 }

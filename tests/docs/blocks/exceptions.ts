@@ -64,6 +64,21 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
     reason: "A cluster runs it. The commands in it are run by the tests of `agentfiles login`.",
   },
   {
+    what: "docs/relay.md, Your own server, 1",
+    begins: "apt-get install",
+    reason: "It installs packages, and gets a certificate of a name that the reader has.",
+  },
+  {
+    what: "docs/relay.md, Your own server, 4",
+    begins: "[Service]",
+    reason: "systemd reads it. A test starts the server with the same user and capability.",
+  },
+  {
+    what: "docs/relay.md, Your own server, 6",
+    begins: "systemctl daemon-reload",
+    reason: "It starts services of a machine with systemd.",
+  },
+  {
     what: "examples/mesh-agent/README.md, mesh-agent, 1",
     begins: "apt-get install",
     reason: "It installs packages on the machine; `.ci/run` installs them for the tests.",
@@ -87,6 +102,12 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     "docs/backup.md, After a restore, 2",
     "docs/retention.md, What this cannot see, 1",
   ].map((what) => ({ what, test: "tests/long/restore/exercise_test.ts" })),
+  ...[
+    "docs/relay.md, Your own server, 2",
+    "docs/relay.md, Your own server, 3",
+    "docs/relay.md, Your own server, 5",
+    "docs/relay.md, Tell the functions, 1",
+  ].map((what) => ({ what, test: "tests/tunnel/documented_relay_test.ts" })),
   {
     what: "docs/command-line.md, Install, 1",
     test: "tests/long/release_test.ts",

@@ -75,7 +75,7 @@ meshTest("/relay where no relay is set → 503, and what it is about", async ({ 
   await using own = await startOwnFunction({ name: "agent-mesh" });
   await join(alice);
   const refused = await askRelay(own, alice);
-  assertError(refused, 503, "misconfigured");
+  assert.deepEqual(assertError(refused, 503, "misconfigured"), { relay: "none" });
   assert.match(JSON.stringify(refused.body), /has no relay\. MESH_TURN_URLS and MESH_TURN_SECRET/);
   // Who may not ask is told nothing of it.
   assertError(await askRelay(own, carol, { agent_id: alice.id }), 403, "forbidden");

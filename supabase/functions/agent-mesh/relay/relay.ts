@@ -1,6 +1,12 @@
 import { SettingsError } from "../../_shared/settings/variables.ts";
-import { MESH_VARIABLES, type RelayTexts } from "../settings.ts";
+import { MESH_VARIABLES, type MeshSettings } from "../settings.ts";
 import { isTurnUrl } from "./turn_url.ts";
+
+/** What the operator has set, as it was given. */
+type RelayTexts = Pick<
+  MeshSettings,
+  "turnUrls" | "turnSecret" | "turnCredentialsUrl" | "turnCredentialsToken"
+>;
 
 /** Who relays the packets of agents that do not reach each other. */
 export type Relay =
@@ -11,7 +17,7 @@ export type Relay =
 
 const MOST_URLS = 8;
 
-/** The relay that is set; null: none. Throws SettingsError for a bad one, a half of one, and two. */
+/** The relay that is set; null: none. Throws SettingsError for a bad one, a part of one, or two. */
 export function readRelay(texts: RelayTexts): Relay | null {
   const own = readPair(texts, "turnUrls", "turnSecret");
   const service = readPair(texts, "turnCredentialsUrl", "turnCredentialsToken");

@@ -67,6 +67,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
         throw new ServiceError("misconfigured", {
           message:
             "This deployment has no relay. MESH_TURN_URLS and MESH_TURN_SECRET set one: see docs/relay.md.",
+          details: { relay: "none" },
         });
       }
       if (caller.kind !== "operator") limit.count(relay_name);

@@ -1,0 +1,68 @@
+import type { Facts } from "../../facts/facts.ts";
+import { isOwnRelay, type RelayFacts } from "../../facts/relay.ts";
+import { fieldOf, wordsOf } from "../../facts/reply.ts";
+import type { TurnTrial } from "../../facts/turn_trial.ts";
+import { fault, type Finding, orOk, type Paste } from "../../findings/finding.ts";
+import { ENTER_TURN_SECRET, setText, unsetVariables } from "../../findings/remedies.ts";
+
+/** Where a relay is set: whether each of its TURN servers gives an allocation. */
+export function checkRelay({ relay }: Facts): Finding[] {
+  const { reply, trials } = relay;
+  if (reply.status !== 200) return isRelayTrouble(relay) ? [faultOfService(relay)] : [];
+  const failed = trials.filter(({ failure }) => failure !== null);
+  const working = trials.filter(({ failure }) => failure === null).map(({ url }) => url);
+  return orOk(
+    failed.map((trial) => faultOf(trial, { working, isOwn: isOwnRelay(relay) })),
+    "relay",
+    `The relay gives allocations: ${working.join(", ")}.`,
+  );
+}
+
+/** Others say it where the function does not answer at all, or is of a release without a relay. */
+function isRelayTrouble({ reply }: RelayFacts): boolean {
+  if (reply.status !== 503) return false;
+  const { code, details, message } = Object(fieldOf(reply, "error"));
+  if (code === "misconfigured") {
+    return Object(details).relay !== "none" && /CREDENTIALS_TOKEN/.test(message);
+  }
+  return code === "upstream_unavailable" && /TURN service/.test(message);
+}
+
+function faultOfService({ reply }: RelayFacts): Finding {
+  return fault(
+    "relay",
+    `/relay gives no credentials: ${wordsOf(reply)}`,
+    "See whether MESH_TURN_CREDENTIALS_URL and MESH_TURN_CREDENTIALS_TOKEN are those of the service. Without a relay, everything else works:",
+    unsetVariables("MESH_TURN_CREDENTIALS_URL", "MESH_TURN_CREDENTIALS_TOKEN"),
+  );
+}
+
+function faultOf(
+  { url, failure }: TurnTrial,
+  { working, isOwn }: { readonly working: readonly string[]; readonly isOwn: boolean },
+): Finding {
+  const message = `${url} gives no allocation: ${failure}`;
+  if (isOwn && /\banswers 40[13]\b/.test(failure!)) {
+    return fault(
+      "relay",
+      message,
+      "Set MESH_TURN_SECRET to the server's static-auth-secret.",
+      ENTER_TURN_SECRET,
+    );
+  }
+  return fault("relay", message, remedyFor(url), withoutServer({ working, isOwn }));
+}
+
+function remedyFor(url: string): string {
+  const port = url.startsWith("turns:") ? "its certificate" : "its firewall";
+  return `See whether the server runs, and ${port}: docs/relay.md. Or leave it out:`;
+}
+
+/** What leaves agents with the servers that work. */
+function withoutServer(
+  { working, isOwn }: { readonly working: readonly string[]; readonly isOwn: boolean },
+): Paste {
+  if (!isOwn) return unsetVariables("MESH_TURN_CREDENTIALS_URL", "MESH_TURN_CREDENTIALS_TOKEN");
+  if (working.length === 0) return unsetVariables("MESH_TURN_URLS", "MESH_TURN_SECRET");
+  return setText("MESH_TURN_URLS", working.join(","));
+}

@@ -1,0 +1,30 @@
+import { fieldOf, type Reply } from "./reply.ts";
+import { tryTurnUrl, type TurnTrial } from "./turn_trial.ts";
+
+export interface RelayFacts {
+  /** POST /relay, for the operator's own credentials. */
+  readonly reply: Reply;
+  /** What came of these at each TURN server. */
+  readonly trials: readonly TurnTrial[];
+}
+
+interface IceServer {
+  readonly urls: readonly string[];
+  readonly username: string;
+  readonly credential: string;
+}
+
+/** Tries what `/relay` answered. */
+export async function tryRelay(reply: Reply): Promise<RelayFacts> {
+  const servers = reply.status === 200 ? fieldOf(reply, "ice_servers") as IceServer[] : [];
+  const trials = servers.flatMap(({ urls, ...credentials }) =>
+    urls.map((url) => tryTurnUrl(url, credentials))
+  );
+  return { reply, trials: await Promise.all(trials) };
+}
+
+/** Whether the function signs credentials by itself, for servers of the operator's. */
+export function isOwnRelay({ reply }: RelayFacts): boolean {
+  const servers = fieldOf(reply, "ice_servers") as IceServer[];
+  return servers.every(({ username }) => /^\d+:operator$/.test(username));
+}
