@@ -119,7 +119,7 @@ export class Improver {
     tunnel.tryEndpoints(stats.publicKey, ways);
     state.tries += 1;
     state.nextAt = isInUse
-      ? nextTry(now, state.tries) + turn
+      ? nextTry(now - turn, state.tries) + turn
       : now + (WAITS_WHILE_DOWN[state.tries] ?? Infinity);
   }
 
