@@ -12,17 +12,26 @@ const NEWER: Endpoint = { ...DIRECT, via: "relay-2" };
 function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
   const world = new World();
   const tried: { readonly second: number; readonly ways: readonly string[] }[] = [];
-  const state = { endpoint, relays: ["relay-1"], isUdpBlocked: false };
+  const state = {
+    endpoint,
+    relays: ["relay-1"],
+    isUdpBlocked: false,
+    handshakeAt: null as number | null,
+  };
   const improver = new Improver({
     surroundings: world.surroundings,
     ranks: new Ranks(),
     relays: () => state.relays,
     isUdpBlocked: () => state.isUdpBlocked,
   });
+  const began = world.surroundings.unixTime();
+  /** A handshake has just ended, unless the test says when one did. */
+  const lastHandshakeAt = () =>
+    state.handshakeAt === null ? world.surroundings.unixTime() : began + state.handshakeAt;
   const stats = (): PeerStats[] => [{
     publicKey: "M",
     endpoint: state.endpoint,
-    lastHandshakeAt: state.endpoint && world.surroundings.unixTime(),
+    lastHandshakeAt: state.endpoint && lastHandshakeAt(),
     receivedBytes: 0,
     sentBytes: 0,
   }];
@@ -112,8 +121,16 @@ Deno.test("a peer without a session → two tries besides the tunnel's own, and 
   assert.equal(tried.length, 4);
 });
 
-Deno.test("another network → all ways at once, for every peer", () => {
-  const { improver, tunnel, tried } = improve({ endpoint: DIRECT });
+Deno.test("another network → all ways, until a handshake shows which one works", () => {
+  const { improver, tunnel, state, tried, run } = improve({ endpoint: DIRECT });
+  state.handshakeAt = 0;
   improver.restart(tunnel);
   assert.deepEqual(tried, [{ second: 0, ways: ["udp", "relay-1"] }]);
+  run(10);
+  assert.ok(tried.length > 1);
+  assert.deepEqual(tried.at(-1)!.ways, ["udp", "relay-1"]);
+  const before = tried.length;
+  state.handshakeAt = null;
+  run(100);
+  assert.equal(tried.length, before);
 });
