@@ -65,6 +65,8 @@ Deno.test("tryEndpoints() that nobody answers → the session goes on; that is a
   }
   assert.equal(right.takeTexts().length, 120);
   assert.deepEqual(left.tunnel.stats()[0]!.endpoint, right.endpoint);
+  // No other initiation was sent in its place.
+  assert.equal(world.sent.filter(({ bytes, to }) => bytes[0] === 1 && to !== ELSEWHERE).length, 1);
   right.endpoint = { ...right.endpoint, via: "better" };
   left.tunnel.tryEndpoints(right.publicKey, [right.endpoint]);
   left.sendTo(right, "on");

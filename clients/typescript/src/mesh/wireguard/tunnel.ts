@@ -131,12 +131,12 @@ export class Tunnel {
     }
   }
 
-  /** Begins a handshake with a peer at these addresses alone, whatever its session is like. */
+  /**
+   * Begins a handshake with a peer at these addresses alone, whatever its session is like. Once:
+   * if nobody answers, a session that is there goes on.
+   */
   tryEndpoints(publicKey: string, endpoints: readonly Endpoint[]): void {
-    this.#peers.find(publicKey)?.beginHandshake({
-      isUrgent: true,
-      to: endpoints,
-    });
+    this.#peers.find(publicKey)?.tryEndpoints(endpoints);
   }
 
   stats(): PeerStats[] {

@@ -5,14 +5,14 @@ import { isUp } from "./reports.ts";
 /** In milliseconds. Besides what the tunnel does by itself: an initiation every 5 s. */
 const WAITS_WHILE_DOWN = [1500, 3000];
 
-/** Between tries of better ways. A try costs a datagram for each way, and one handshake. */
-const WAITS_WHILE_UP = [2, 4, 8, 16, 30, 60, 120, 300, 600].map((seconds) => seconds * 1000);
+/** Between tries of better ways. A try costs a datagram for each way. */
+const WAITS_WHILE_UP = [4, 8, 16, 30, 60, 120, 300, 600].map((seconds) => seconds * 1000);
 
 /**
  * By so much the side with the greater public key comes later: of two handshakes at one moment,
  * each ends the session before, with the packets that are under way in it.
  */
-const SECOND_TURN = 2500;
+const SECOND_TURN = 2000;
 
 interface State {
   candidates: readonly Endpoint[];
@@ -20,6 +20,8 @@ interface State {
   situation: string;
   tries: number;
   nextAt: number;
+  /** When the network changed: what was heard before says nothing about any way. */
+  inDoubtSince: number;
 }
 
 type TriedTunnel = Pick<Tunnel, "publicKey" | "stats" | "tryEndpoints">;
@@ -60,6 +62,7 @@ export class Improver {
         situation: "",
         tries: 0,
         nextAt: 0,
+        inDoubtSince: known?.inDoubtSince ?? -Infinity,
       });
     }
   }
@@ -73,19 +76,19 @@ export class Improver {
     }
   }
 
-  /** In another network: the ways in use may be lost, and others may be better. */
+  /** In another network, the ways in use may be lost, and others may be better. */
   restart(tunnel: TriedTunnel): void {
-    for (const { publicKey } of tunnel.stats()) {
-      const state = this.#states.get(publicKey);
-      if (state === undefined) continue;
+    for (const state of this.#states.values()) {
       state.situation = "";
-      tunnel.tryEndpoints(publicKey, state.candidates);
+      state.inDoubtSince = this.#surroundings.unixTime();
     }
+    this.run(tunnel);
   }
 
-  #waysToTry(stats: PeerStats, { candidates }: State): readonly Endpoint[] {
+  #waysToTry(stats: PeerStats, state: State): readonly Endpoint[] {
+    const { candidates } = state;
     const { endpoint } = stats;
-    if (endpoint === null || !isUp(stats, this.#surroundings) || this.#isLost(endpoint)) {
+    if (!this.#isInUse(stats, state) || endpoint === null || this.#isLost(endpoint)) {
       return candidates;
     }
     const rank = this.#ranks.rankOf(endpoint);
@@ -106,21 +109,31 @@ export class Improver {
     },
   ): void {
     const now = this.#surroundings.unixTime();
-    const isInUse = isUp(stats, this.#surroundings);
-    const turn = tunnel.publicKey < stats.publicKey ? 0 : SECOND_TURN;
-    const situation = isInUse ? nameOf([stats.endpoint!]) : "down";
+    const isFirst = tunnel.publicKey < stats.publicKey;
+    const turn = isFirst ? 0 : SECOND_TURN;
+    const isDown = !isUp(stats, this.#surroundings);
+    const isUrgent = !isDown && (isFirst || !this.#isInUse(stats, state));
+    const situation = isDown ? "down" : nameOf([stats.endpoint!]);
     if (situation !== state.situation) {
       state.situation = situation;
       state.tries = 0;
       // A peer that is down has just been sent an initiation, for it is new, or by its keepalive.
-      state.nextAt = now + (isInUse ? turn : WAITS_WHILE_DOWN[0]!);
+      if (isDown) state.nextAt = now + WAITS_WHILE_DOWN[0]!;
+      else state.nextAt = isUrgent ? now : nextSlot(now + turn / 2, WAITS_WHILE_UP[0]!, turn);
     }
     if (now < state.nextAt) return;
     tunnel.tryEndpoints(stats.publicKey, ways);
     state.tries += 1;
-    state.nextAt = isInUse
-      ? nextTry(now, state.tries) + turn
-      : now + (WAITS_WHILE_DOWN[state.tries] ?? Infinity);
+    if (isDown) state.nextAt = now + (WAITS_WHILE_DOWN[state.tries] ?? Infinity);
+    else {
+      const wait = WAITS_WHILE_UP[Math.min(state.tries, WAITS_WHILE_UP.length) - 1]!;
+      state.nextAt = nextSlot(now + wait / 2, wait, turn);
+    }
+  }
+
+  /** Whether the peer answered on its way, in this network. */
+  #isInUse(stats: PeerStats, { inDoubtSince }: State): boolean {
+    return isUp(stats, this.#surroundings) && stats.lastHandshakeAt! > inDoubtSince;
   }
 
   #isLost({ via }: Endpoint): boolean {
@@ -129,12 +142,11 @@ export class Improver {
 }
 
 /**
- * Both sides try at about the same times, if their clocks agree: a router lets a datagram in where
- * one has gone out just before.
+ * The first slot of `wait` milliseconds from `at` on. Both sides have the same slots, if their
+ * clocks agree: a router lets a datagram in where one has gone out just before.
  */
-function nextTry(now: number, tries: number): number {
-  const wait = WAITS_WHILE_UP[Math.min(tries, WAITS_WHILE_UP.length) - 1]!;
-  return Math.ceil((now + wait / 2) / wait) * wait;
+function nextSlot(at: number, wait: number, turn: number): number {
+  return Math.ceil((at - turn) / wait) * wait + turn;
 }
 
 function nameOf(endpoints: readonly Endpoint[]): string {

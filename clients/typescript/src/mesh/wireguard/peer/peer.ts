@@ -87,6 +87,15 @@ export class Peer {
     this.timers.initiationSent({ isRetry });
   }
 
+  tryEndpoints(endpoints: readonly Endpoint[]): void {
+    if (!this.#keypairs.current?.isUsable(this.#now)) {
+      return this.beginHandshake({ isUrgent: true, to: endpoints });
+    }
+    const message = this.handshakes.begin({ isUrgent: true });
+    if (message === null) return;
+    for (const endpoint of endpoints) this.#sendDatagram(message, endpoint);
+  }
+
   receiveInitiation(
     received: ReceivedInitiation,
     { message, size, from }: Arrived<Initiation>,
