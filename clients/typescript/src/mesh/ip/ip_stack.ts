@@ -1,4 +1,5 @@
 import { formatAddress, parseAddress } from "./addresses.ts";
+import { ConnectionTable } from "./connection_table.ts";
 import type { ConnectOptions, IpStackOptions } from "./ip_stack_options.ts";
 import {
   type Block,
@@ -27,12 +28,9 @@ const BACKLOG = 255;
 export class IpStack {
   #lwip!: Lwip;
   #options: IpStackOptions;
-  #connections = new Map<number, TcpConnection>();
-  #blocks = new Map<number, Block>();
+  #connections = new ConnectionTable();
   #connecting = new Map<number, (error: TcpError | null) => void>();
   #listeners = new Map<number, Accept>();
-  /** Connections that lwIP told something about in the call that is running. */
-  #touched = new Set<TcpConnection>();
   #accepted: Array<readonly [TcpConnection, Accept]> = [];
   #packets: Uint8Array[] = [];
   #nextId = 1;
@@ -45,13 +43,7 @@ export class IpStack {
   }
 
   static async create(options: IpStackOptions): Promise<IpStack> {
-    const addresses = options.addresses.map((text) => {
-      const address = parseAddress(text);
-      if (address === null) {
-        throw new TypeError(`${text} is not an IP address.`);
-      }
-      return address;
-    });
+    const addresses = options.addresses.map(bytesOf);
     const stack = new IpStack(options);
     const lwip = await instantiate(options.wasm, stack.#host());
     stack.#lwip = lwip;
@@ -91,8 +83,7 @@ export class IpStack {
     { address, port, signal }: ConnectOptions,
   ): Promise<TcpConnection> {
     signal?.throwIfAborted();
-    const bytes = parseAddress(address);
-    if (bytes === null) throw new TypeError(`${address} is not an IP address.`);
+    const bytes = bytesOf(address);
     if (this.#isClosed) throw new TcpError("ECONNABORTED");
     const id = this.#nextId++;
     const block = this.#enter(() => {
@@ -139,7 +130,7 @@ export class IpStack {
 
   /** Resets the connections that a function chooses. Returns how many. */
   reset(isChosen: (connection: TcpConnection) => boolean): number {
-    const chosen = [...this.#connections.values()].filter(isChosen);
+    const chosen = this.#connections.all().filter(isChosen);
     for (const connection of chosen) connection.abort();
     return chosen.length;
   }
@@ -155,19 +146,14 @@ export class IpStack {
   #stop(error: TcpError): void {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    for (const connection of [...this.#connections.values()]) {
-      connection.finish(error);
-    }
-    this.#connections.clear();
-    this.#blocks.clear();
+    this.#connections.finishAll(error);
     this.#listeners.clear();
   }
 
   #add(id: number, block: Block, facts: ConnectionFacts): TcpConnection {
     const leave = (how: "close" | "abort") => {
       this.#call(id, (block) => this.#lwip[how](block));
-      this.#blocks.delete(id);
-      this.#connections.delete(id);
+      this.#connections.remove(id);
     };
     const connection: TcpConnection = new TcpConnection({
       write: (bytes) => this.#call(id, (block) => this.#write(block, bytes)) ?? 0,
@@ -176,8 +162,7 @@ export class IpStack {
       close: () => leave("close"),
       abort: () => leave("abort"),
     }, facts);
-    this.#connections.set(id, connection);
-    this.#blocks.set(id, block);
+    this.#connections.add(id, { connection, block });
     return connection;
   }
 
@@ -189,7 +174,7 @@ export class IpStack {
 
   /** Calls lwIP for a connection, as long as lwIP has it. */
   #call<Result>(id: number, run: (block: Block) => Result): Result | undefined {
-    const block = this.#blocks.get(id);
+    const block = this.#connections.blockOf(id);
     if (block === undefined || this.#isClosed) return undefined;
     const result = this.#enter(() => run(block));
     this.#flushLater(queueMicrotask);
@@ -218,8 +203,7 @@ export class IpStack {
     for (const [connection, take] of this.#accepted.splice(0)) {
       void accept(connection, take);
     }
-    for (const connection of this.#touched) {
-      this.#touched.delete(connection);
+    for (const connection of this.#connections.takeTouched()) {
       connection.pump();
       connection.deliver();
     }
@@ -249,7 +233,7 @@ export class IpStack {
     let isNeeded = 0;
     this.#enter(() => isNeeded = this.#lwip.tick());
     // A write that found no memory is told by nobody when there is some.
-    for (const connection of this.#connections.values()) {
+    for (const connection of this.#connections.all()) {
       if (connection.isBlocked) connection.pump();
     }
     this.#flush();
@@ -281,28 +265,18 @@ export class IpStack {
       output: (position, length) => splitPackets(this.#bytes(position, length), this.#packets),
       connected: (id) => this.#connecting.get(id)?.(null),
       accepted: (listenerId, block) => this.#accept(listenerId, block),
-      received: (id, position, length) => this.#touch(id)?.receive(this.#bytes(position, length)),
+      received: (id, position, length) =>
+        this.#connections.touch(id)?.receive(this.#bytes(position, length)),
       ended: (id, isOver) => {
-        const connection = this.#touch(id);
-        connection?.endRemote();
-        if (isOver !== 0) this.#finish(id, null);
+        this.#connections.touch(id)?.endRemote();
+        if (isOver !== 0) this.#connections.remove(id)?.finish(null);
       },
-      sent: (id) => void this.#touch(id),
-      failed: (id, number) => this.#finish(id, errorOfNumber(number, this.#connecting.has(id))),
+      sent: (id) => void this.#connections.touch(id),
+      failed: (id, number) => {
+        const error = errorOfNumber(number, this.#connecting.has(id));
+        this.#connections.remove(id)?.finish(error);
+      },
     };
-  }
-
-  #touch(id: number): TcpConnection | undefined {
-    const connection = this.#connections.get(id);
-    if (connection !== undefined) this.#touched.add(connection);
-    return connection;
-  }
-
-  #finish(id: number, error: TcpError | null): void {
-    const connection = this.#connections.get(id);
-    this.#connections.delete(id);
-    this.#blocks.delete(id);
-    connection?.finish(error);
   }
 
   #accept(listenerId: number, block: Block): number {
@@ -316,4 +290,10 @@ export class IpStack {
     this.#accepted.push([connection, take]);
     return id;
   }
+}
+
+function bytesOf(address: string): Uint8Array {
+  const bytes = parseAddress(address);
+  if (bytes === null) throw new TypeError(`${address} is not an IP address.`);
+  return bytes;
 }

@@ -1,0 +1,59 @@
+import type { Block } from "./lwip.ts";
+import type { TcpConnection } from "./tcp_connection.ts";
+import type { TcpError } from "./tcp_error.ts";
+
+interface Entry {
+  readonly connection: TcpConnection;
+  readonly block: Block;
+}
+
+/** The connections that lwIP has, by the numbers that it knows them by. */
+export class ConnectionTable {
+  #entries = new Map<number, Entry>();
+  /** Those that lwIP told something about in the call that is running. */
+  #touched = new Set<TcpConnection>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  all(): TcpConnection[] {
+    return Array.from(this.#entries.values(), ({ connection }) => connection);
+  }
+
+  add(id: number, entry: Entry): void {
+    this.#entries.set(id, entry);
+  }
+
+  blockOf(id: number): Block | undefined {
+    return this.#entries.get(id)?.block;
+  }
+
+  /** Returns the connection if it was there. */
+  remove(id: number): TcpConnection | undefined {
+    const connection = this.#entries.get(id)?.connection;
+    this.#entries.delete(id);
+    return connection;
+  }
+
+  /** Remembers that there is something to tell the connection. */
+  touch(id: number): TcpConnection | undefined {
+    const connection = this.#entries.get(id)?.connection;
+    if (connection !== undefined) this.#touched.add(connection);
+    return connection;
+  }
+
+  /** Those that were touched, each once; more may be touched meanwhile. */
+  *takeTouched(): Generator<TcpConnection> {
+    for (const connection of this.#touched) {
+      this.#touched.delete(connection);
+      yield connection;
+    }
+  }
+
+  finishAll(error: TcpError): void {
+    const connections = this.all();
+    this.#entries.clear();
+    for (const connection of connections) connection.finish(error);
+  }
+}
