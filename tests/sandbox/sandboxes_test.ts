@@ -139,3 +139,25 @@ tunnelTest(
     assert.deepEqual(await revoked.tell({ do: "closed" }), { closed: "unauthenticated" });
   },
 );
+
+tunnelTest(
+  "a service that was restored → the sandbox goes on, and learns of the next rule",
+  async () => {
+    await using mesh = await Mesh.create();
+    const planner = await Sandbox.join(mesh, { name: "planner" });
+    const builder = await Sandbox.join(mesh, { name: "builder", runtime: "node" });
+    for (const port of [443, 80]) await builder.tell({ do: "listen", port });
+    await allow({ from: planner, to: builder, port: 443 });
+    await planner.sends({ host: builder.name, port: 443 }, 1000);
+    await operatorRpc("after_restore", {});
+    await allow({ from: planner, to: builder, port: 80 });
+    await planner.sends({ host: builder.name, port: 80 }, 1000);
+    await revokeAs(builder.agent, { from: planner, to: builder, port: 443 });
+    await eventually("the revoked rule is gone", {
+      withinSeconds: 60,
+      condition: async () =>
+        (await planner.ask({ do: "hold", host: builder.name, port: 443 })).error?.code ===
+          "no_rule",
+    });
+  },
+);

@@ -6,7 +6,7 @@ import {
   openTurnStream,
   type TurnTransport,
 } from "../../clients/typescript/src/mesh/paths/turn/transport.ts";
-import { turnOverUdp } from "../../clients/typescript/src/mesh/paths/turn/udp_transport.ts";
+import { openTurnUdp } from "../../clients/typescript/src/mesh/paths/turn/udp_transport.ts";
 import { openNodeSocket } from "../../clients/typescript/src/mesh/wireguard/sockets/node_socket.ts";
 import { systemSurroundings } from "../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
@@ -102,7 +102,6 @@ relayTest(
   async () => {
     await using coturn = await Coturn.start();
     await using proxy = await ConnectProxy.start();
-    using udp = await openSocket();
     const ca = coturn.certificate;
     const host = "127.0.0.1";
     const streamTo = (port: number, isTls: boolean, through: URL | null): Open => (onMessage) =>
@@ -115,12 +114,11 @@ relayTest(
         onMessage,
         onClose: () => {},
       });
-    await exchange(coturn, (onMessage) => {
-      udp.redirect(onMessage);
-      return Promise.resolve(
-        turnOverUdp(udp.socket, { address: host, port: coturn.port }),
-      );
-    });
+    const server = { address: host, port: coturn.port };
+    await exchange(
+      coturn,
+      (onMessage) => openTurnUdp({ server, openSocket: openNodeSocket, onMessage }),
+    );
     await exchange(coturn, streamTo(coturn.port, false, null));
     await exchange(coturn, streamTo(coturn.tlsPort, true, null));
     assert.deepEqual(proxy.targets, []);

@@ -1,6 +1,6 @@
 import { eventually } from "../../wireguard/hosts/command.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
-import { type KeyPair, newKeyPair, type SandboxPeer } from "./sandbox_peer.ts";
+import { type KeyPair, newKeyPair } from "./sandbox_peer.ts";
 
 const PORT = 51820;
 
@@ -46,7 +46,7 @@ export class KernelPeer {
   }
 
   async setPeer(
-    { keys, inner }: SandboxPeer | KernelPeer,
+    { keys, inner }: { readonly keys: KeyPair; readonly inner: string },
     { presharedKey = null }: { readonly presharedKey?: string | null } = {},
   ): Promise<void> {
     // wg takes an empty file for no PSK.

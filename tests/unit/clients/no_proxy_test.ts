@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isExcepted } from "../../../clients/typescript/src/cli/network/proxy_agents.ts";
+import { isExcepted } from "../../../clients/typescript/src/http/proxy_variables.ts";
 
 for (
   const [noProxy, url, expected] of [

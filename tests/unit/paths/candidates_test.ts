@@ -11,7 +11,7 @@ const RELAY = "203.0.113.1";
 
 function candidates(
   peer: Partial<Whereabouts>,
-  options: { readonly relays?: readonly string[]; readonly self?: string } = {},
+  options: { readonly relayed?: string; readonly self?: string } = {},
 ): string[] {
   const names = new Names({
     surroundings: new World().surroundings,
@@ -23,7 +23,9 @@ function candidates(
   return candidatesOf({ endpoints: [], observed_endpoint: null, ...peer }, {
     names,
     ranks,
-    relays: options.relays ?? [],
+    relay: options.relayed === undefined
+      ? null
+      : { via: "relay-2", relayed: { address: options.relayed, port: 50001 } },
     isSelf: ({ address, port }) => `${address}:${port}` === options.self,
   }).map(({ address, port, via }) => `${address} ${port} ${via}`);
 }
@@ -42,12 +44,21 @@ Deno.test("candidatesOf() → endpoints, then what others observed, each once", 
 
 Deno.test("candidatesOf() with a relay on either side → directly first, by both relays last", () => {
   const endpoints = [`${RELAY}:50000`, "198.51.100.7:1", "[2001:db8::7]:1"];
-  assert.deepEqual(candidates({ endpoints }, { relays: ["relay-2"] }), [
+  assert.deepEqual(candidates({ endpoints }, { relayed: RELAY }), [
     "198.51.100.7 1 udp",
     "2001:db8::7 1 udp",
     `${RELAY} 50000 udp`,
     "198.51.100.7 1 relay-2",
     `${RELAY} 50000 relay-2`,
+  ]);
+});
+
+Deno.test("candidatesOf() in a private network → by a relay there, and not by one on the internet", () => {
+  const peer = { endpoints: ["10.0.0.1:1"] };
+  assert.deepEqual(candidates(peer, { relayed: RELAY }), ["10.0.0.1 1 udp"]);
+  assert.deepEqual(candidates(peer, { relayed: "10.9.9.9" }), [
+    "10.0.0.1 1 udp",
+    "10.0.0.1 1 relay-2",
   ]);
 });
 

@@ -45,8 +45,14 @@ export class Member {
   #engine!: Engine;
   #registration!: Registration;
   #self!: Peer;
+  #endpoints: readonly string[] = [];
+  /** What the service was told last, as text. */
+  #toldEndpoints: string | null = null;
+  #registering: Promise<void> = Promise.resolve();
+  readonly #hasRelay: Promise<void>;
+  #resolveHasRelay!: () => void;
   #configuration: MeshConfiguration | null = null;
-  #told = "";
+  #toldPaths = "";
   #end: Error | null = null;
   #resolveEnded!: (error: Error | null) => void;
   #stops: (() => void)[] = [];
@@ -54,11 +60,15 @@ export class Member {
   private constructor(options: MemberOptions) {
     this.#options = options;
     this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+    this.#hasRelay = new Promise((resolve) => this.#resolveHasRelay = resolve);
     this.#follower = new Follower(options.connection, {
       apply: (configuration) => this.#apply(configuration),
       paths: () => this.#paths(),
       onEvent: (event) => this.#onEvent(event),
-      onRestore: () => this.#register(),
+      onRestore: () => {
+        this.#toldEndpoints = null;
+        return this.#register();
+      },
     }, this.#over.signal);
   }
 
@@ -140,9 +150,10 @@ export class Member {
     const { openEngine, engineOptions, connection } = this.#options;
     this.#engine = await openEngine(engineOptions, {
       iceServers: () => this.#iceServers(),
-      onEndpoints: () => void this.#register().catch(() => {}),
+      onEndpoints: (endpoints) => this.#onEndpoints(endpoints),
       onFailure: (cause) => void this.#finish(new MeshError("broken", cause.message, { cause })),
     });
+    this.#endpoints = await this.#engine.endpoints();
     this.#registration = new Registration(connection, this.#engine.publicKey);
     await this.#register();
     await this.#follower.start();
@@ -155,15 +166,32 @@ export class Member {
     ];
   }
 
-  async #register(): Promise<void> {
-    const endpoints = await this.#engine.endpoints();
+  #onEndpoints(endpoints: readonly string[]): void {
+    this.#endpoints = endpoints;
+    // Before the first registration, there is nothing to change. Afterwards, the next change of
+    // endpoints is another attempt.
+    if (this.#toldEndpoints !== null) this.#register().catch(() => {});
+  }
+
+  /** One after the other, so that the service is told the newest last. */
+  #register(): Promise<void> {
+    const register = () => this.#registerNow();
+    return this.#registering = this.#registering.then(register, register);
+  }
+
+  async #registerNow(): Promise<void> {
+    const endpoints = this.#endpoints;
+    const text = endpoints.join(" ");
+    if (text === this.#toldEndpoints) return;
     const { signal } = this.#over;
     this.#self = await this.#registration.register(endpoints, { signal });
+    this.#toldEndpoints = text;
   }
 
   async #apply(configuration: MeshConfiguration): Promise<void> {
     // At once, for what begins from now on. The engine applies one after the other.
     this.#configuration = configuration;
+    if (configuration.relay) this.#resolveHasRelay();
     await this.#engine.configure(configuration);
     this.#options.onChange();
   }
@@ -177,11 +205,18 @@ export class Member {
     );
   }
 
+  /** Who asks waits until the operator sets a relay. */
   async #iceServers(): Promise<RelayAnswer | null> {
-    if (this.#configuration?.relay !== true) return null;
+    await this.#hasRelay;
     const { connection } = this.#options;
     const { signal } = this.#over;
-    return await connection.post<RelayAnswer>("/relay", {}, { signal, retrySeconds: 0 });
+    const options = { signal, retrySeconds: 0 };
+    try {
+      return await connection.post<RelayAnswer>("/relay", {}, options);
+    } catch (error) {
+      if (error instanceof AgentError && error.code === "misconfigured") return null;
+      throw error;
+    }
   }
 
   #find(host: string, port: number) {
@@ -192,7 +227,7 @@ export class Member {
 
   /** The rule may have become active just now. */
   async #findAgain(host: string, port: number) {
-    await this.#follower.refresh();
+    await this.#follower.refreshSoon();
     const found = this.#find(host, port);
     if (found !== null) return found;
     if (findPeer(this.#requireMember(), host) === null) {
@@ -219,15 +254,15 @@ export class Member {
       endpoint: peer.endpoint,
       via: peer.via,
     }));
-    this.#told = summaryOf(paths);
+    this.#toldPaths = summaryOf(paths);
     return paths;
   }
 
   /** The service learns at once when a way is found or lost, and of ages with each request. */
   #tellPaths(): void {
-    const before = this.#told;
+    const before = this.#toldPaths;
     this.#paths();
-    if (before !== this.#told) this.#follower.askAgain();
+    if (before !== this.#toldPaths) this.#follower.askAgain();
   }
 
   async #finish(error: Error | null): Promise<void> {

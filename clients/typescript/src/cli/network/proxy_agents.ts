@@ -2,6 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { HttpsProxyAgent } from "https-proxy-agent";
 import { SocksProxyAgent } from "socks-proxy-agent";
+import { isExcepted } from "../../http/proxy_variables.ts";
 import type { Route, RouteOf } from "./fetch_by_agent.ts";
 
 export interface ProxyOptions {
@@ -17,11 +18,6 @@ interface AgentOptions {
   readonly keepAlive: true;
   readonly ca?: string[];
 }
-
-const DEFAULT_PORTS: Readonly<Record<string, string>> = {
-  "http:": "80",
-  "https:": "443",
-};
 
 /** How each URL is reached: through a proxy, or directly. Connections are kept for later. */
 export function routes(
@@ -55,19 +51,4 @@ function socksRoute(proxy: URL, options: AgentOptions): Route | undefined {
   // The proxy looks names up: this machine may have no other way out.
   const byName = proxy.href.replace(/^socks5?h?:/, "socks5h:");
   return { agent: new SocksProxyAgent(byName, options) };
-}
-
-/**
- * Whether NO_PROXY names a URL's host: by its name or, after `.` or `*`, by the end of the name,
- * with or without a port. `*` alone stands for all hosts.
- */
-export function isExcepted(url: URL, noProxy: string): boolean {
-  const host = url.hostname.toLowerCase();
-  const port = url.port || DEFAULT_PORTS[url.protocol];
-  return noProxy.toLowerCase().split(/[,\s]+/).filter(Boolean).some((entry) => {
-    if (entry === "*") return true;
-    const [, name = entry, itsPort = port] = /^(.+):(\d+)$/.exec(entry) ?? [];
-    if (itsPort !== port) return false;
-    return /^[.*]/.test(name) ? host.endsWith(name.replace(/^\*/, "")) : host === name;
-  });
 }

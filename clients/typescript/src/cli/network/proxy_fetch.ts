@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
+import { noProxyVariable, proxyVariable } from "../../http/proxy_variables.ts";
 import { UsageError } from "../command/usage_error.ts";
 
 /**
@@ -20,23 +21,16 @@ export async function proxyFetch(): Promise<typeof fetch | undefined> {
     import("./proxy_agents.ts"),
   ]);
   const ca = certificateFile ? await trustedCertificates(certificateFile) : undefined;
-  const noProxy = process.env["no_proxy"] || process.env["NO_PROXY"] || "";
+  const noProxy = noProxyVariable();
   return fetchByAgent(routes({ httpProxy, httpsProxy, noProxy, ca }), { ca });
 }
 
-/** The variable in lower case wins, as with curl. */
 function proxyOf(name: "http_proxy" | "https_proxy"): URL | undefined {
-  const given = process.env[name] || process.env[name.toUpperCase()];
-  if (!given) return undefined;
-  // curl takes a proxy without a scheme.
-  const url = /^[a-z0-9]+:\/\//i.test(given) ? given : `http://${given}`;
-  if (
-    URL.canParse(url) && /^(?:https?|socks5?h?):$/.test(new URL(url).protocol)
-  ) {
-    return new URL(url);
+  try {
+    return proxyVariable(name);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
   }
-  // It may have a password, so it is not repeated.
-  throw new UsageError(`${name.toUpperCase()} is not the URL of a proxy.`);
 }
 
 /**

@@ -18,9 +18,9 @@ export interface EngineOptions {
 
 /** What an engine asks of whoever runs it, and tells it. */
 export interface EngineHooks {
-  /** As /relay answers; null: no relay is set. */
+  /** As /relay answers; null: no relay is set. It may take for ever. */
   readonly iceServers: () => Promise<RelayAnswer | null>;
-  /** What to register has changed. */
+  /** What to register may have changed. */
   readonly onEndpoints: (endpoints: readonly string[]) => void;
   /** The engine broke: nothing works any more. */
   readonly onFailure: (error: Error) => void;
@@ -45,7 +45,7 @@ export interface ConnectTo extends RemotePort {
 
 export interface Engine {
   readonly publicKey: string;
-  /** What to register, once it is known where others see this side. */
+  /** What to register, as far as it is known now. `onEndpoints` tells of changes. */
   endpoints(): Promise<readonly string[]>;
   /**
    * From now on, this configuration holds: its peers and its rules. Open connections that no rule

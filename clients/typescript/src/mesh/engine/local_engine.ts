@@ -81,9 +81,8 @@ class LocalEngine implements Engine {
     return this.#tunnel.publicKey;
   }
 
-  async endpoints(): Promise<readonly string[]> {
-    await this.#paths.whenGathered();
-    return this.#paths.endpoints();
+  endpoints(): Promise<readonly string[]> {
+    return Promise.resolve(this.#paths.endpoints());
   }
 
   configure(configuration: MeshConfiguration): Promise<void> {

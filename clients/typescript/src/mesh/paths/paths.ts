@@ -1,5 +1,5 @@
 /**
- * The ways to other peers, outside of the tunnel: UDP sockets, where others see them, relays.
+ * The ways to other peers, outside of the tunnel: a UDP socket, where others see it, a relay.
  *
  *     const paths = await Paths.open({
  *       surroundings: systemSurroundings(),
@@ -23,94 +23,100 @@
  *     paths.close();                                // before or after tunnel.close()
  *
  * WireGuard's handshake is the check of a way: an initiation goes to all ways at once, and the
- * first that answers is used. While it is a relayed one, better ones are tried.
+ * first that answers is used. While that is a relayed one, better ones are tried. In another
+ * network, all of it begins anew.
  */
 import { openUdpSocket, type UdpSocket } from "../wireguard/sockets/udp_socket.ts";
-import type {
-  Endpoint,
-  MayMove,
-  PeerConfiguration,
-  PeerStats,
-  Surroundings,
-  Tunnel,
-} from "../wireguard/tunnel.ts";
+import type { Endpoint, MayMove, Tunnel } from "../wireguard/tunnel.ts";
+import type { PathPeer, PathsOptions } from "./options.ts";
 import { candidatesOf, type Whereabouts } from "./peers/candidates.ts";
+import { Improver } from "./peers/improver.ts";
 import { DIRECT, Ranks } from "./peers/ranks.ts";
-import { formatEndpoint, kindOf } from "./places/address_kinds.ts";
+import { type PathReport, reportOf } from "./peers/reports.ts";
 import { localAddresses } from "./places/local_addresses.ts";
-import { Names } from "./places/names.ts";
+import { lookUp, Names } from "./places/names.ts";
+import { NetworkWatch } from "./places/network_watch.ts";
+import { ownEndpoints, type Place } from "./places/own_endpoints.ts";
+import type { IceServer, RelayAnswer } from "./relays/ice_servers.ts";
+import { openAllocation } from "./relays/open_allocation.ts";
+import { proxyForRelays } from "./relays/proxy.ts";
+import { RelayKeeper } from "./relays/relay_keeper.ts";
+import { stunPlaces, turnAddresses } from "./relays/server_places.ts";
+import { Reflections } from "./stun/reflections.ts";
 
-export interface IceServer {
-  /** One or more of RFC 7064 and RFC 7065, as a browser's RTCIceServer has them. */
-  readonly urls: string | readonly string[];
-  readonly username: string;
-  readonly credential: string;
-}
+export type { IceServer, PathPeer, PathReport, PathsOptions, RelayAnswer };
 
-/** What POST /relay answers. */
-export interface RelayAnswer {
-  readonly ice_servers: readonly IceServer[];
-  readonly expires_at: string;
-}
+/** Routers forget a UDP flow after 30 s, some of them. */
+const KEEPALIVE_SECONDS = 25;
 
-export interface PathsOptions {
-  readonly surroundings: Surroundings;
-  /** Default: any free port. */
-  readonly listenPort?: number;
-  /** Null if no relay is set. May be called at any time; is called again if it rejects. */
-  readonly iceServers: () => Promise<RelayAnswer | null>;
-  /** `stun:` URLs. Default: those of `iceServers`, and its TURN servers, which are STUN servers. */
-  readonly stunServers?: readonly string[];
-  /** An HTTP proxy, for relays. Null: none. Default: what HTTPS_PROXY and NO_PROXY say. */
-  readonly proxy?: URL | null;
-  /** PEM: who signs the certificates of relays. Default: whom this system trusts. */
-  readonly ca?: string;
-  /** `endpoints()` has changed. */
-  readonly onChange: () => void;
-}
-
-export interface PathPeer extends Omit<PeerConfiguration, "endpoints">, Whereabouts {}
-
-export interface PathReport {
-  readonly publicKey: string;
-  readonly via: "direct" | "relay" | "none";
-  /** `<host>:<port>` where the peer was last heard from. */
-  readonly endpoint: string | null;
-  readonly handshakeAgeSeconds: number | null;
-}
-
-/** As many as /peer/register takes. */
-const MOST_ENDPOINTS = 4;
-
-/** WireGuard's own limit: a session that is older is used no more. */
-const SESSION_SECONDS = 180;
+/** In milliseconds. */
+const TICK = 1000;
+const GATHERING = 4000;
+const LATE_ANSWER = 300;
 
 export class Paths {
   readonly #options: PathsOptions;
   readonly #ranks = new Ranks();
   readonly #names: Names;
+  readonly #reflections: Reflections;
+  readonly #relays: RelayKeeper;
+  readonly #improver: Improver;
+  readonly #network: NetworkWatch;
+  #gathered: Promise<unknown> = Promise.resolve();
   #socket: UdpSocket | null = null;
   #tunnel: Tunnel | null = null;
   #peers: readonly PathPeer[] = [];
-  #localAddresses = localAddresses();
+  #servers: readonly IceServer[] = [];
+  #stopTimer = () => {};
   #isClosed = false;
 
   private constructor(options: PathsOptions) {
     this.#options = options;
-    this.#names = new Names({
-      surroundings: options.surroundings,
-      onChange: () => this.#configureTunnel(),
+    const { surroundings, iceServers, openSocket = openUdpSocket, ca, proxy } = options;
+    this.#names = new Names({ surroundings, onChange: () => this.#onNames() });
+    this.#network = new NetworkWatch(surroundings, localAddresses);
+    this.#reflections = new Reflections({
+      surroundings,
+      send: (datagram, to) => this.#socket?.send(datagram, to),
+      onChange: () => this.#onPlaces(),
+    });
+    this.#relays = new RelayKeeper({
+      surroundings,
+      iceServers,
+      proxyFor: proxyForRelays(proxy),
+      isUdpBlocked: () => this.#reflections.isBlocked,
+      open: (attempt, hooks) =>
+        openAllocation(attempt, {
+          ...hooks,
+          surroundings,
+          openSocket,
+          lookUp,
+          ...(ca !== undefined && { ca }),
+          onDatagram: (datagram, from) => this.#tunnel?.receiveDatagram(datagram, from),
+        }),
+      onChange: () => this.#onPlaces(),
+      onServers: (answer) => this.#setServers(answer?.ice_servers ?? []),
+    });
+    this.#improver = new Improver({
+      surroundings,
+      ranks: this.#ranks,
+      relays: () => this.#relays.allocations.map(({ via }) => via),
+      isUdpBlocked: () => this.#reflections.isBlocked,
     });
   }
 
   /** Rejects if `listenPort` is taken, and in Deno without `--unstable-net`. */
   static async open(options: PathsOptions): Promise<Paths> {
     const paths = new Paths(options);
-    paths.#socket = await openUdpSocket({
-      port: options.listenPort ?? 0,
+    const { openSocket = openUdpSocket, listenPort: port = 0 } = options;
+    paths.#socket = await openSocket({
+      port,
       via: DIRECT,
       onDatagram: (datagram, from) => paths.#receive(datagram, from),
     });
+    paths.#setServers([]);
+    paths.#gathered = paths.#gather();
+    paths.#tick();
     return paths;
   }
 
@@ -123,18 +129,26 @@ export class Paths {
   readonly send = (datagram: Uint8Array, to: Endpoint): void => {
     if (this.#isClosed) return;
     if (to.via === DIRECT) this.#socket!.send(datagram, to);
+    else this.#relays.find(to.via)?.send(datagram, to);
   };
 
-  readonly mayMove: MayMove = this.#ranks.mayMove;
+  get mayMove(): MayMove {
+    return this.#ranks.mayMove;
+  }
 
   attach(tunnel: Tunnel): void {
     this.#tunnel = tunnel;
     this.#configureTunnel();
   }
 
-  /** Resolves when it is known where others see this side, or that it cannot be known. */
-  whenGathered(): Promise<void> {
-    return Promise.resolve();
+  /** Resolves when it is known where others reach this side, or a few seconds later. */
+  async whenGathered(): Promise<void> {
+    let stop = () => {};
+    const late = new Promise<void>((resolve) => {
+      stop = this.#options.surroundings.after(GATHERING, resolve);
+    });
+    await Promise.race([this.#gathered, late]);
+    stop();
   }
 
   /** Takes all peers, as Tunnel.setPeers does. */
@@ -145,10 +159,11 @@ export class Paths {
 
   /** What to register, the most useful first: at most 4. */
   endpoints(): string[] {
-    const places = this.#localAddresses.map((address) => ({ address, port: this.listenPort }));
-    const isPublic = ({ address }: { readonly address: string }) => kindOf(address) === "public";
-    return [...places.filter(isPublic), ...places.filter((place) => !isPublic(place))]
-      .map(formatEndpoint).slice(0, MOST_ENDPOINTS);
+    return ownEndpoints({
+      local: this.#network.addresses.map((address) => ({ address, port: this.listenPort })),
+      seen: this.#reflections.addresses,
+      relayed: this.#relay === null ? [] : [this.#relay.relayed],
+    });
   }
 
   /** All ways to a peer, the best first. `setPeers` uses them. */
@@ -156,47 +171,111 @@ export class Paths {
     return candidatesOf(peer, {
       names: this.#names,
       ranks: this.#ranks,
-      relays: [],
+      relay: this.#relay,
       isSelf: ({ address, port }) =>
-        port === this.listenPort && this.#localAddresses.includes(address),
+        port === this.listenPort && this.#network.addresses.includes(address),
     });
   }
 
   /** How each peer is reached now. */
   reports(): PathReport[] {
-    return (this.#tunnel?.stats() ?? []).map((stats) => this.#reportOf(stats));
+    const { surroundings } = this.#options;
+    const stats = this.#tunnel?.stats() ?? [];
+    return stats.map((one) => reportOf(one, { surroundings, ranks: this.#ranks }));
   }
 
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#stopTimer();
     this.#names.close();
+    this.#reflections.close();
+    this.#relays.close();
     this.#socket?.close();
   }
 
+  get #relay(): { readonly via: string; readonly relayed: Place } | null {
+    const [newest] = this.#relays.allocations;
+    return newest?.relayed ? { via: newest.via, relayed: newest.relayed } : null;
+  }
+
   #receive(datagram: Uint8Array, from: Endpoint): void {
-    if (!this.#isClosed) this.#tunnel?.receiveDatagram(datagram, from);
+    if (this.#isClosed || this.#reflections.take(datagram, from)) return;
+    this.#tunnel?.receiveDatagram(datagram, from);
   }
 
   #configureTunnel(): void {
     if (this.#isClosed || this.#tunnel === null) return;
-    this.#tunnel.setPeers(
-      this.#peers.map((peer) => ({ ...peer, endpoints: this.candidates(peer) })),
+    const peers = this.#peers.map((peer) => ({
+      ...peer,
+      persistentKeepaliveSeconds: peer.persistentKeepaliveSeconds ?? KEEPALIVE_SECONDS,
+      endpoints: this.candidates(peer),
+    }));
+    // First: a relay drops what comes back from where it was not told to expect something.
+    this.#relays.permitOnly(this.#addressesToPermit(peers));
+    this.#tunnel.setPeers(peers);
+    this.#improver.setCandidates(
+      new Map(peers.map(({ publicKey, endpoints }) => [publicKey, endpoints])),
     );
   }
 
-  #reportOf({ publicKey, endpoint, lastHandshakeAt }: PeerStats): PathReport {
-    const now = this.#options.surroundings.unixTime();
-    const age = lastHandshakeAt === null
-      ? null
-      : Math.max(0, Math.floor((now - lastHandshakeAt) / 1000));
-    const isUp = endpoint !== null && age !== null && age < SESSION_SECONDS;
-    const kind = endpoint !== null && this.#ranks.rankOf(endpoint) === 0 ? "direct" : "relay";
-    return {
-      publicKey,
-      via: isUp ? kind : "none",
-      endpoint: endpoint && formatEndpoint(endpoint),
-      handshakeAgeSeconds: age,
-    };
+  #addressesToPermit(peers: readonly { readonly endpoints: readonly Endpoint[] }[]): string[] {
+    const used = this.#tunnel!.stats().flatMap(({ endpoint }) =>
+      endpoint === null ? [] : [endpoint]
+    );
+    const all = [...peers.flatMap(({ endpoints }) => endpoints), ...used]
+      .filter(({ via }) => via !== DIRECT);
+    return [...new Set(all.map(({ address }) => address))];
+  }
+
+  /** Another relay, or another address of the own socket. */
+  #onPlaces(): void {
+    if (this.#isClosed) return;
+    this.#findRelayAddresses();
+    this.#configureTunnel();
+    this.#options.onChange();
+  }
+
+  #onNames(): void {
+    this.#setServers(this.#servers);
+    this.#findRelayAddresses();
+    this.#configureTunnel();
+  }
+
+  #findRelayAddresses(): void {
+    this.#ranks.relayAddresses = new Set([
+      ...turnAddresses(this.#servers, this.#names),
+      ...this.#relays.allocations.map(({ relayed }) => relayed!.address),
+    ]);
+  }
+
+  #setServers(servers: readonly IceServer[]): void {
+    this.#servers = servers;
+    const { stunServers = [] } = this.#options;
+    void this.#reflections.setServers(stunPlaces(servers, { stunServers, names: this.#names }));
+  }
+
+  /** The servers to ask come with the relay, which takes longer than an answer of theirs. */
+  async #gather(): Promise<void> {
+    await this.#relays.start();
+    await Promise.race([
+      this.#reflections.whenKnown(),
+      new Promise<void>((resolve) => this.#options.surroundings.after(LATE_ANSWER, resolve)),
+    ]);
+  }
+
+  #tick(): void {
+    this.#stopTimer = this.#options.surroundings.after(TICK, () => this.#tick());
+    if (this.#network.hasChanged()) this.#restart();
+    if (this.#tunnel !== null) this.#improver.run(this.#tunnel);
+  }
+
+  #restart(): void {
+    this.#names.forget();
+    void this.#reflections.restart();
+    void this.#relays.restart();
+    this.#configureTunnel();
+    if (this.#tunnel !== null) this.#improver.restart(this.#tunnel);
+    this.#options.onChange();
   }
 }

@@ -36,6 +36,8 @@ const FATAL_CODES: readonly string[] = [
 /** After an error that another attempt may not have. */
 const PAUSE_MS = 5000;
 
+const LEAST_MS = 1000;
+
 /** As many as /wait takes. */
 const MOST_PATHS = 64;
 
@@ -45,10 +47,13 @@ export class Follower {
   readonly #hooks: FollowerHooks;
   readonly #signal: AbortSignal;
   #version: number | undefined;
+  /** Of the events that were read. Undefined before `start`, and after a restore. */
   #position: string | undefined;
   #underWay: Promise<void> = Promise.resolve();
   #queued: Promise<void> | null = null;
   #held = new AbortController();
+  #fetchedAt = -Infinity;
+  #soon: Promise<void> | null = null;
 
   constructor(connection: Connection, hooks: FollowerHooks, signal: AbortSignal) {
     this.#connection = connection;
@@ -85,12 +90,27 @@ export class Follower {
     });
   }
 
+  /** As `refresh`, for questions that anybody may ask: at most once a second. */
+  refreshSoon(): Promise<void> {
+    return this.#soon ??= this.#refreshSoon().finally(() => this.#soon = null);
+  }
+
+  async #refreshSoon(): Promise<void> {
+    const wait = this.#fetchedAt + LEAST_MS - performance.now();
+    if (wait > 0) await pause(wait, this.#signal);
+    await this.refresh();
+  }
+
   /** Sends a new request in the place of the one that is held, such as after a suspension. */
   askAgain(): void {
     this.#held.abort();
   }
 
   async #wait(): Promise<void> {
+    if (this.#position === undefined) {
+      await this.#hooks.onRestore();
+      await this.start();
+    }
     this.#held = new AbortController();
     const held = this.#held.signal;
     const sentAt = performance.now();
@@ -125,6 +145,7 @@ export class Follower {
   }
 
   async #fetch(): Promise<void> {
+    this.#fetchedAt = performance.now();
     const configuration = await this.#post<MeshConfiguration>("/wg_config", { format: "json" });
     await this.#hooks.apply(configuration);
     this.#version = configuration.config_version;
@@ -133,10 +154,8 @@ export class Follower {
   /** Throws the error if there is nothing to go on with. */
   async #survive(error: unknown): Promise<void> {
     if (!(error instanceof AgentError) || FATAL_CODES.includes(error.code)) throw error;
-    if (error.code === "position_expired") {
-      await this.#hooks.onRestore();
-      await this.start();
-    } else await pause(PAUSE_MS, this.#signal);
+    if (error.code === "position_expired") this.#position = undefined;
+    else await pause(PAUSE_MS, this.#signal);
   }
 
   #post<Answer>(path: string, body: object): Promise<Answer> {

@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../wireguard/tunnel.ts";
 import { kindOf, parseEndpoint } from "../places/address_kinds.ts";
+import type { Place } from "../places/own_endpoints.ts";
 import type { Names } from "../places/names.ts";
 import { DIRECT, type Ranks } from "./ranks.ts";
 
@@ -13,10 +14,14 @@ export interface Whereabouts {
 export interface CandidateOptions {
   readonly names: Names;
   readonly ranks: Ranks;
-  /** What the endpoints of this side's relays are called, the newest first. */
-  readonly relays: readonly string[];
+  /** This side's own. */
+  readonly relay: {
+    /** What its endpoints are called. */
+    readonly via: string;
+    readonly relayed: Place;
+  } | null;
   /** Whether this socket, at one of its own addresses, is meant. */
-  readonly isSelf: (place: { readonly address: string; readonly port: number }) => boolean;
+  readonly isSelf: (place: Place) => boolean;
 }
 
 /** A name may have more addresses, and nobody has more endpoints. */
@@ -28,9 +33,9 @@ const MOST_PLACES = 12;
  */
 export function candidatesOf(
   { endpoints, observed_endpoint: observed }: Whereabouts,
-  { names, ranks, relays, isSelf }: CandidateOptions,
+  { names, ranks, relay, isSelf }: CandidateOptions,
 ): Endpoint[] {
-  const places = new Map<string, { readonly address: string; readonly port: number }>();
+  const places = new Map<string, Place>();
   for (const text of [...endpoints, ...(observed === null ? [] : [observed])]) {
     const parsed = parseEndpoint(text);
     for (const address of parsed === null ? [] : names.addressesOf(parsed.host)) {
@@ -42,8 +47,15 @@ export function candidatesOf(
   }
   const ways = [...places.values()].slice(0, MOST_PLACES).flatMap((place) => [
     { ...place, via: DIRECT },
-    // A relay's address is of IPv4.
-    ...(place.address.includes(":") ? [] : relays.map((via) => ({ ...place, via }))),
+    ...(relay !== null && isReachedFrom(relay.relayed, place)
+      ? [{ ...place, via: relay.via }]
+      : []),
   ]);
   return ways.sort((one, other) => ranks.rankOf(one) - ranks.rankOf(other));
+}
+
+/** A relay on the internet cannot reach a private network, and should not be asked to. */
+function isReachedFrom(relayed: Place, { address }: Place): boolean {
+  const isSameFamily = relayed.address.includes(":") === address.includes(":");
+  return isSameFamily && (kindOf(address) === "public" || kindOf(relayed.address) === "private");
 }

@@ -5,6 +5,9 @@ import type { Surroundings } from "../../wireguard/surroundings.ts";
 /** So long an answer is used. A name that did not resolve is asked for again after this, too. */
 const LIFETIME = 60_000;
 
+/** Peers name them, and may name others every minute. */
+const MOST_NAMES = 4096;
+
 interface Known {
   readonly addresses: readonly string[];
   readonly askedAt: number;
@@ -20,7 +23,7 @@ export class Names {
 
   /** `onChange`: a name has other addresses than before. */
   constructor(
-    { surroundings, onChange, lookUp = lookUpAll }: {
+    { surroundings, onChange, lookUp: ask = lookUp }: {
       readonly surroundings: Surroundings;
       readonly onChange: () => void;
       readonly lookUp?: (name: string) => Promise<readonly string[]>;
@@ -28,7 +31,7 @@ export class Names {
   ) {
     this.#surroundings = surroundings;
     this.#onChange = onChange;
-    this.#lookUp = lookUp;
+    this.#lookUp = ask;
   }
 
   /** What is known now, with an IP address standing for itself. Asks if that is nothing, or old. */
@@ -37,6 +40,7 @@ export class Names {
     const known = this.#known.get(host);
     const now = this.#surroundings.now();
     if (known === undefined || now - known.askedAt >= LIFETIME) {
+      if (this.#known.size >= MOST_NAMES && known === undefined) this.#known.clear();
       this.#known.set(host, { addresses: known?.addresses ?? [], askedAt: now });
       void this.#ask(host);
     }
@@ -66,7 +70,9 @@ export class Names {
   }
 }
 
-async function lookUpAll(name: string): Promise<string[]> {
+/** All addresses of a name; an address stands for itself. */
+export async function lookUp(name: string): Promise<string[]> {
+  if (isIP(name) !== 0) return [name];
   const answers = await lookup(name, { all: true });
   return answers.map(({ address }) => address).sort();
 }

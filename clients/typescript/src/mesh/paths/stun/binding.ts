@@ -22,7 +22,10 @@ export class StunBinding {
   }
 
   /** Null if the server does not answer: UDP is blocked, or the server is down. */
-  async ask(server: Address): Promise<Address | null> {
+  async ask(
+    server: Address,
+    { sends }: { readonly sends?: number } = {},
+  ): Promise<Address | null> {
     const key = `${server.address} ${server.port}`;
     const transactions = this.#asked.get(key) ??
       new Transactions(this.#surroundings, {
@@ -30,8 +33,11 @@ export class StunBinding {
         isReliable: false,
       });
     this.#asked.set(key, transactions);
-    const options = { attributes: () => new Map(), key: null };
-    const answer = await transactions.request(METHOD.binding, options);
+    const answer = await transactions.request(METHOD.binding, {
+      attributes: () => new Map(),
+      key: null,
+      ...(sends !== undefined && { sends }),
+    });
     if (answer?.kind !== CLASS.success) return null;
     return readAddress(
       answer.attributes.get(ATTRIBUTE.xorMappedAddress),
@@ -48,5 +54,6 @@ export class StunBinding {
 
   close(): void {
     for (const transactions of this.#asked.values()) transactions.close();
+    this.#asked.clear();
   }
 }

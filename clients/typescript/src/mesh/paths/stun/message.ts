@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** STUN messages (RFC 8489), with what TURN (RFC 8656) adds. */
 
@@ -40,12 +40,23 @@ const INTEGRITY_BYTES = 24;
 
 export type Attributes = ReadonlyMap<number, Uint8Array>;
 
+/** A message to write. */
 export interface StunMessage {
   readonly method: number;
   readonly kind: number;
   /** 12 bytes, as hexadecimal digits. */
   readonly transaction: string;
   readonly attributes: Attributes;
+}
+
+/** A message that was parsed; whether it is authentic, `hasRightIntegrity` says. */
+export interface ReceivedStun extends StunMessage {
+  /** Null for a message without MESSAGE-INTEGRITY. */
+  readonly integrity: {
+    readonly digest: Uint8Array;
+    /** What the digest covers, but for the length in it. */
+    readonly covered: Uint8Array;
+  } | null;
 }
 
 /** With MESSAGE-INTEGRITY if there is a key. */
@@ -69,30 +80,35 @@ export function writeStun(
     at += part.length;
   }
   if (key !== null) {
-    const digest = createHmac("sha1", key).update(message.subarray(0, at))
-      .digest();
+    const digest = createHmac("sha1", key).update(message.subarray(0, at)).digest();
     message.set(writeAttribute(ATTRIBUTE.messageIntegrity, digest), at);
   }
   return message;
 }
 
-/** Null for what is no STUN message. */
-export function parseStun(bytes: Uint8Array): StunMessage | null {
+/**
+ * Null for what is no STUN message. What follows MESSAGE-INTEGRITY is not protected by it, and is
+ * left out (RFC 8489, 14.5): FINGERPRINT is the only attribute that belongs there.
+ */
+export function parseStun(bytes: Uint8Array): ReceivedStun | null {
   if (bytes.length < HEADER_BYTES || bytes[0]! > 0x3f) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint16(2);
-  if (
-    view.getUint32(4) !== MAGIC_COOKIE || HEADER_BYTES + length !== bytes.length
-  ) return null;
+  const isWhole = HEADER_BYTES + length === bytes.length && length % 4 === 0;
+  if (view.getUint32(4) !== MAGIC_COOKIE || !isWhole) return null;
   const attributes = new Map<number, Uint8Array>();
+  let integrity: ReceivedStun["integrity"] = null;
   let at = HEADER_BYTES;
   while (at < bytes.length) {
-    if (at + 4 > bytes.length) return null;
     const [type, size] = [view.getUint16(at), view.getUint16(at + 2)];
     if (at + 4 + size > bytes.length) return null;
-    // Of two attributes of one type, the first counts.
-    if (!attributes.has(type)) {
-      attributes.set(type, bytes.subarray(at + 4, at + 4 + size));
+    const value = bytes.subarray(at + 4, at + 4 + size);
+    if (integrity === null) {
+      // Of two attributes of one type, the first counts.
+      if (!attributes.has(type)) attributes.set(type, value);
+      if (type === ATTRIBUTE.messageIntegrity) {
+        integrity = { digest: value, covered: bytes.subarray(0, at) };
+      }
     }
     at += 4 + padded(size);
   }
@@ -102,7 +118,18 @@ export function parseStun(bytes: Uint8Array): StunMessage | null {
     kind: type & CLASS.error,
     transaction: hexOf(bytes.subarray(8, HEADER_BYTES)),
     attributes,
+    integrity,
   };
+}
+
+/** Whether whoever wrote the message has the key, and nobody changed it since. */
+export function hasRightIntegrity({ integrity }: ReceivedStun, key: Uint8Array): boolean {
+  if (integrity === null || integrity.digest.length !== INTEGRITY_BYTES - 4) return false;
+  const covered = new Uint8Array(integrity.covered);
+  const length = covered.length - HEADER_BYTES + INTEGRITY_BYTES;
+  new DataView(covered.buffer).setUint16(2, length);
+  const digest = createHmac("sha1", key).update(covered).digest();
+  return timingSafeEqual(digest, integrity.digest);
 }
 
 /** The code of an error response, 300 to 699; 0 if it has none. */

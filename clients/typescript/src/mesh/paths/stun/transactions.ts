@@ -1,5 +1,13 @@
 import type { Surroundings } from "../../wireguard/surroundings.ts";
-import { type Attributes, CLASS, hexOf, type StunMessage, writeStun } from "./message.ts";
+import {
+  type Attributes,
+  CLASS,
+  errorCodeOf,
+  hasRightIntegrity,
+  hexOf,
+  type ReceivedStun,
+  writeStun,
+} from "./message.ts";
 
 /** RFC 8489, 6.2.1: the first wait, doubled each time, and how often a request is sent. */
 const FIRST_WAIT = 500;
@@ -8,9 +16,29 @@ const MOST_SENDS = 7;
 /** What a stream gets: it repeats by itself what is lost. */
 const STREAM_WAIT = 10_000;
 
+/** How long a refusal that anybody may have written waits for the server's own answer. */
+const DOUBT = 200;
+
+/** RFC 8489, 9.2.4: a server refuses so before it knows who asks, so it cannot sign it. */
+const UNSIGNED_REFUSALS = [400, 401, 438];
+
+export interface RequestOptions {
+  readonly attributes: (transaction: string) => Attributes;
+  /** What signs the request. Then only answers that it signs, too, are believed. */
+  readonly key: Uint8Array | null;
+  /** Whether a success that nobody signed is believed. Default: yes, if there is no key. */
+  readonly believesUnsigned?: boolean;
+  /** How often it is sent where datagrams get lost. */
+  readonly sends?: number;
+}
+
 interface Waiting {
-  readonly resolve: (message: StunMessage) => void;
+  readonly method: number;
+  readonly key: Uint8Array | null;
+  readonly believesUnsigned: boolean;
+  readonly settle: (answer: ReceivedStun | null) => void;
   stop: () => void;
+  isInDoubt: boolean;
 }
 
 /** Requests that wait for their answers. */
@@ -19,6 +47,7 @@ export class Transactions {
   readonly #send: (bytes: Uint8Array) => void;
   readonly #isReliable: boolean;
   readonly #waiting = new Map<string, Waiting>();
+  #isClosed = false;
 
   constructor(
     surroundings: Surroundings,
@@ -35,28 +64,28 @@ export class Transactions {
   /** Resolves to the answer, which may be an error response; null if none came. */
   request(
     method: number,
-    { attributes, key }: {
-      readonly attributes: (transaction: string) => Attributes;
-      readonly key: Uint8Array | null;
-    },
-  ): Promise<StunMessage | null> {
+    { attributes, key, believesUnsigned = key === null, sends = MOST_SENDS }: RequestOptions,
+  ): Promise<ReceivedStun | null> {
+    if (this.#isClosed) return Promise.resolve(null);
     const transaction = hexOf(this.#surroundings.randomBytes(12));
-    const message = {
-      method,
-      kind: CLASS.request,
-      transaction,
-      attributes: attributes(transaction),
-    };
-    const bytes = writeStun(message, key);
+    const content = { method, kind: CLASS.request, transaction };
+    const bytes = writeStun({ ...content, attributes: attributes(transaction) }, key);
     return new Promise((resolve) => {
-      const waiting: Waiting = { resolve, stop: () => {} };
-      this.#waiting.set(transaction, waiting);
-      const attempt = (count: number) => {
-        if (count === (this.#isReliable ? 1 : MOST_SENDS)) {
+      const waiting: Waiting = {
+        method,
+        key,
+        believesUnsigned,
+        settle: (answer) => {
+          waiting.stop();
           this.#waiting.delete(transaction);
-          resolve(null);
-          return;
-        }
+          resolve(answer);
+        },
+        stop: () => {},
+        isInDoubt: false,
+      };
+      this.#waiting.set(transaction, waiting);
+      const attempt = (count: number): void => {
+        if (count === (this.#isReliable ? 1 : sends)) return waiting.settle(null);
         this.#send(bytes);
         const wait = this.#isReliable ? STREAM_WAIT : FIRST_WAIT * 2 ** count;
         waiting.stop = this.#surroundings.after(wait, () => attempt(count + 1));
@@ -65,20 +94,37 @@ export class Transactions {
     });
   }
 
-  /** Whether the message answers a request of these. */
-  take(message: StunMessage): boolean {
+  /** Whether the message answers a request of these, or pretends to. */
+  take(message: ReceivedStun): boolean {
     const waiting = this.#waiting.get(message.transaction);
-    const isAnswer = message.kind === CLASS.success ||
-      message.kind === CLASS.error;
-    if (waiting === undefined || !isAnswer) return false;
-    this.#waiting.delete(message.transaction);
-    waiting.stop();
-    waiting.resolve(message);
+    const isAnswer = message.kind === CLASS.success || message.kind === CLASS.error;
+    if (waiting === undefined || !isAnswer || message.method !== waiting.method) return false;
+    if (isBelieved(message, waiting)) waiting.settle(message);
+    else if (isUnsignedRefusal(message)) this.#doubt(message, waiting);
     return true;
   }
 
   close(): void {
-    for (const { stop } of this.#waiting.values()) stop();
-    this.#waiting.clear();
+    this.#isClosed = true;
+    for (const waiting of [...this.#waiting.values()]) waiting.settle(null);
   }
+
+  /** Whoever sees the request can refuse it so. The server's own answer still counts. */
+  #doubt(message: ReceivedStun, waiting: Waiting): void {
+    if (this.#isReliable) return waiting.settle(message);
+    if (waiting.isInDoubt) return;
+    waiting.isInDoubt = true;
+    waiting.stop();
+    waiting.stop = this.#surroundings.after(DOUBT, () => waiting.settle(message));
+  }
+}
+
+function isBelieved(message: ReceivedStun, { key, believesUnsigned }: Waiting): boolean {
+  if (key !== null) return hasRightIntegrity(message, key);
+  return believesUnsigned || message.kind === CLASS.error;
+}
+
+function isUnsignedRefusal(message: ReceivedStun): boolean {
+  return message.kind === CLASS.error && message.integrity === null &&
+    UNSIGNED_REFUSALS.includes(errorCodeOf(message));
 }

@@ -5,11 +5,21 @@ import {
   ATTRIBUTE,
   CLASS,
   errorCodeOf,
+  hexOf,
   METHOD,
   parseStun,
-  type StunMessage,
+  type ReceivedStun,
+  writeStun,
 } from "../stun/message.ts";
-import { CredentialedRequests } from "./credentialed_requests.ts";
+import {
+  type Channel,
+  Channels,
+  isChannelData,
+  readChannelData,
+  writeChannelData,
+} from "./channels.ts";
+import { CredentialedRequests, type OwnAttributes } from "./credentialed_requests.ts";
+import { Permissions } from "./permissions.ts";
 import type { TurnTransport } from "./transport.ts";
 
 export interface AllocationOptions {
@@ -20,42 +30,54 @@ export interface AllocationOptions {
   /** What endpoints behind this relay are called. */
   readonly via: string;
   readonly onDatagram: (datagram: Uint8Array, from: Endpoint) => void;
-  /** The relay gave it up, and nothing arrives any more. */
+  /** The relay gave it up, or does not answer, and nothing arrives any more. Not after `close`. */
   readonly onEnd?: () => void;
 }
 
 const UDP = Uint8Array.of(17, 0, 0, 0);
-const FIRST_CHANNEL = 0x4000;
-const LAST_CHANNEL = 0x4fff;
+const MISMATCH = 437;
 
 /** Permissions last 5 minutes, channels 10. */
 const RENEW_AFTER = 240_000;
-const MOST_HELD = 16;
 
-interface Channel {
-  readonly number: number;
-  isBound: boolean;
-  /** What waits for the channel. */
-  readonly held: Uint8Array[];
-}
+/**
+ * Long before the allocation ends: so it is noticed that the relay has restarted, and routers and
+ * proxies on the way keep the connection.
+ */
+const REFRESH_AFTER = 25_000;
+const REFRESH_SENDS = 4;
+
+/** For 15.5 s. */
+const ALLOCATE_SENDS = 5;
+
+/** So many datagrams to one place are worth a channel. */
+const WORTH_A_CHANNEL = 4;
+const MOST_COUNTED = 1000;
+
+/** How long the relay has to confirm that an allocation is given back. */
+const FAREWELL = 1000;
 
 /** A UDP address on a TURN server (RFC 8656): datagrams to it arrive here, and leave from it. */
 export class Allocation implements DatagramSocket {
   readonly via: string;
   readonly #options: AllocationOptions;
   readonly #requests: CredentialedRequests;
-  readonly #channels = new Map<string, Channel>();
-  readonly #byNumber = new Map<number, Address>();
-  readonly #permitted = new Set<string>();
+  readonly #permissions: Permissions;
+  readonly #channels = new Channels();
+  readonly #sentTo = new Map<string, number>();
   readonly #timers = new Set<() => void>();
   #relayed: Address | null = null;
-  #mapped: Address | null = null;
   #isClosed = false;
 
   constructor(options: AllocationOptions) {
     this.#options = options;
     this.via = options.via;
     this.#requests = new CredentialedRequests(options);
+    this.#permissions = new Permissions({
+      ask: (address) => this.#createPermission(address),
+      onGranted: (datagram, to) => this.#sendByIndication(datagram, to),
+      now: () => options.surroundings.now(),
+    });
   }
 
   /** Where others send to; null before `open`. */
@@ -63,196 +85,211 @@ export class Allocation implements DatagramSocket {
     return this.#relayed;
   }
 
-  /** Where the server sees this side. */
-  get mapped(): Address | null {
-    return this.#mapped;
-  }
-
   /** Makes the allocation. Rejects, with the server's code and no credential, if it refuses. */
   async open(): Promise<Address> {
-    const transport = [[ATTRIBUTE.requestedTransport, UDP]] as const;
-    const answer = await this.#requests.request(
-      METHOD.allocate,
-      () => transport,
-    );
-    const { attributes, transaction } = succeeded(answer, "an allocation");
-    this.#relayed = readAddress(
-      attributes.get(ATTRIBUTE.xorRelayedAddress),
-      transaction,
-    );
-    this.#mapped = readAddress(
-      attributes.get(ATTRIBUTE.xorMappedAddress),
-      transaction,
-    );
+    const attributes = [[ATTRIBUTE.requestedTransport, UDP]] as const;
+    const answer = await this.#requests.request(METHOD.allocate, () => attributes, {
+      sends: ALLOCATE_SENDS,
+    });
+    const allocated = succeeded(answer, "an allocation");
+    const value = allocated.attributes.get(ATTRIBUTE.xorRelayedAddress);
+    this.#relayed = readAddress(value, allocated.transaction);
     if (this.#relayed === null) {
       throw new Error("The TURN server names no relayed address.");
     }
-    this.#refreshAfter(lifetimeOf(attributes));
+    const lifetime = lifetimeOf(allocated);
+    this.#every(Math.min(REFRESH_AFTER, lifetime * 500), () => void this.#refresh(lifetime));
+    this.#every(RENEW_AFTER, () => this.#renew());
     return this.#relayed;
   }
 
-  /** Lets datagrams from an IP address in, whatever its port. */
-  async permit(address: string): Promise<boolean> {
-    const answer = await this.#requests.request(
-      METHOD.createPermission,
-      (transaction) => [
-        [
-          ATTRIBUTE.xorPeerAddress,
-          writeAddress({ address, port: 0 }, transaction),
-        ],
-      ],
-    );
-    if (answer?.kind !== CLASS.success) return false;
-    if (!this.#permitted.has(address)) {
-      this.#permitted.add(address);
-      this.#every(RENEW_AFTER, () => void this.permit(address));
-    }
-    return true;
+  /** Lets datagrams from an IP address in, whatever its port. Resolves to whether it may be. */
+  permit(address: string): Promise<boolean> {
+    return this.#permissions.add(address);
+  }
+
+  /** Permits these, and renews no others. */
+  permitOnly(addresses: Iterable<string>): Promise<void> {
+    return this.#permissions.set(addresses);
   }
 
   send(datagram: Uint8Array, to: Address): void {
-    const channel = this.#channels.get(keyOf(to)) ?? this.#addChannel(to);
-    if (channel === null || this.#isClosed) return;
-    if (channel.isBound) this.#sendByChannel(datagram, channel.number);
-    else if (channel.held.length < MOST_HELD) {
-      channel.held.push(new Uint8Array(datagram));
+    if (this.#isClosed || !this.#isOfRelayedFamily(to)) return;
+    const channel = this.#channels.to(to);
+    if (channel?.isBound) {
+      channel.usedAt = this.#now;
+      this.#options.transport.sendData(writeChannelData(datagram, channel.number));
+    } else if (this.#permissions.includes(to.address)) this.#sendByIndication(datagram, to);
+    else {
+      void this.#permissions.add(to.address);
+      this.#permissions.hold(datagram, to);
     }
   }
 
   /** What came from the server. */
   receive(message: Uint8Array): void {
-    if (this.#isClosed) return;
-    if ((message[0]! & 0xc0) === 0x40) return this.#receiveChannelData(message);
+    if (isChannelData(message)) return this.#receiveChannelData(message);
     const stun = parseStun(message);
     if (stun === null || this.#requests.take(stun)) return;
-    if (stun.method !== METHOD.data || stun.kind !== CLASS.indication) return;
-    const { attributes, transaction } = stun;
-    const from = readAddress(
-      attributes.get(ATTRIBUTE.xorPeerAddress),
-      transaction,
-    );
-    const datagram = attributes.get(ATTRIBUTE.data);
-    if (from !== null && datagram !== undefined) this.#deliver(datagram, from);
+    if (stun.method === METHOD.data && stun.kind === CLASS.indication) this.#receiveData(stun);
   }
 
   close(): void {
     if (this.#isClosed) return;
-    // A lifetime of 0 gives the relayed address back. Nobody waits for the answer.
-    if (this.#relayed !== null) void this.#refresh(0);
-    this.#isClosed = true;
-    for (const stop of this.#timers) stop();
-    this.#requests.close();
-    this.#options.transport.close();
+    void this.#giveBack();
+    this.#stop();
   }
 
-  #addChannel(to: Address): Channel | null {
-    const number = FIRST_CHANNEL + this.#channels.size;
-    if (number > LAST_CHANNEL) return null;
-    const channel: Channel = { number, isBound: false, held: [] };
-    this.#channels.set(keyOf(to), channel);
-    this.#byNumber.set(number, to);
-    void this.#bind(to, channel);
-    this.#every(RENEW_AFTER, () => void this.#bind(to, channel));
-    return channel;
+  get #now(): number {
+    return this.#options.surroundings.now();
   }
 
-  /** Makes a channel, or renews it. It is a permission, too. */
-  async #bind(to: Address, channel: Channel): Promise<void> {
-    const { number } = channel;
-    const answer = await this.#requests.request(
-      METHOD.channelBind,
-      (transaction) => [
-        [
-          ATTRIBUTE.channelNumber,
-          Uint8Array.of(number >> 8, number & 0xff, 0, 0),
-        ],
-        [ATTRIBUTE.xorPeerAddress, writeAddress(to, transaction)],
-      ],
-    );
-    channel.isBound ||= answer?.kind === CLASS.success;
-    const held = channel.held.splice(0);
-    if (channel.isBound) {
-      for (const datagram of held) this.#sendByChannel(datagram, number);
-    }
+  #isOfRelayedFamily({ address }: Address): boolean {
+    return this.#relayed?.address.includes(":") === address.includes(":");
   }
 
-  #sendByChannel(datagram: Uint8Array, number: number): void {
-    const message = new Uint8Array(4 + datagram.length);
-    message.set([
-      number >> 8,
-      number & 0xff,
-      datagram.length >> 8,
-      datagram.length & 0xff,
+  async #createPermission(address: string): Promise<boolean> {
+    const answer = await this.#request(METHOD.createPermission, (transaction) => [
+      [ATTRIBUTE.xorPeerAddress, writeAddress({ address, port: 0 }, transaction)],
     ]);
-    message.set(datagram, 4);
-    this.#options.transport.send(message);
+    return answer?.kind === CLASS.success;
+  }
+
+  #sendByIndication(datagram: Uint8Array, to: Address): void {
+    const { surroundings, transport } = this.#options;
+    const transaction = hexOf(surroundings.randomBytes(12));
+    const attributes = new Map([
+      [ATTRIBUTE.xorPeerAddress, writeAddress(to, transaction)],
+      [ATTRIBUTE.data, datagram],
+    ]);
+    const { send: method } = METHOD;
+    transport.sendData(writeStun({ method, kind: CLASS.indication, transaction, attributes }));
+    this.#count(to);
+  }
+
+  #count(to: Address): void {
+    const key = `${to.address} ${to.port}`;
+    const count = (this.#sentTo.get(key) ?? 0) + 1;
+    if (this.#sentTo.size >= MOST_COUNTED) this.#sentTo.clear();
+    this.#sentTo.set(key, count);
+    if (count < WORTH_A_CHANNEL) return;
+    this.#sentTo.delete(key);
+    const channel = this.#channels.add({ address: to.address, port: to.port }, this.#now);
+    if (channel !== null) void this.#bind(channel);
+  }
+
+  /** Makes a channel, or renews it. */
+  async #bind(channel: Channel): Promise<void> {
+    const { number, peer } = channel;
+    const answer = await this.#request(METHOD.channelBind, (transaction) => [
+      [ATTRIBUTE.channelNumber, Uint8Array.of(number >> 8, number & 0xff, 0, 0)],
+      [ATTRIBUTE.xorPeerAddress, writeAddress(peer, transaction)],
+    ]);
+    if (answer?.kind === CLASS.success) channel.isBound = true;
+    else this.#channels.remove(channel);
   }
 
   #receiveChannelData(message: Uint8Array): void {
-    if (message.length < 4) return;
-    const from = this.#byNumber.get(message[0]! << 8 | message[1]!);
-    const end = 4 + (message[2]! << 8 | message[3]!);
-    if (from !== undefined && end <= message.length) {
-      this.#deliver(message.subarray(4, end), from);
+    const data = readChannelData(message);
+    const channel = data && this.#channels.byNumber(data.number);
+    if (!data || !channel) return;
+    channel.usedAt = this.#now;
+    this.#deliver(data.datagram, channel.peer);
+  }
+
+  #receiveData({ attributes, transaction }: ReceivedStun): void {
+    const from = readAddress(attributes.get(ATTRIBUTE.xorPeerAddress), transaction);
+    const datagram = attributes.get(ATTRIBUTE.data);
+    // Nobody signs indications: at least, the relay sends none from elsewhere.
+    if (from !== null && datagram !== undefined && this.#permissions.includes(from.address)) {
+      this.#deliver(datagram, from);
     }
   }
 
   #deliver(datagram: Uint8Array, { address, port }: Address): void {
+    if (this.#isClosed) return;
     this.#options.onDatagram(datagram, { address, port, via: this.via });
   }
 
-  #refreshAfter(seconds: number): void {
-    const wait = Math.max(seconds - 60, seconds / 2) * 1000;
-    this.#after(wait, async () => {
-      const answer = await this.#refresh(seconds);
-      if (this.#isClosed) return;
-      if (answer?.kind === CLASS.success) {
-        return this.#refreshAfter(lifetimeOf(answer.attributes));
-      }
-      this.close();
-      this.#options.onEnd?.();
-    });
+  #renew(): void {
+    this.#permissions.renew();
+    for (const channel of this.#channels.takeUsed(this.#now)) void this.#bind(channel);
   }
 
-  #refresh(seconds: number): Promise<StunMessage | null> {
-    const value = new Uint8Array(4);
-    new DataView(value.buffer).setUint32(0, seconds);
-    return this.#requests.request(
+  async #refresh(seconds: number): Promise<void> {
+    const answer = await this.#request(
       METHOD.refresh,
-      () => [[ATTRIBUTE.lifetime, value]],
+      () => [[ATTRIBUTE.lifetime, secondsValue(seconds)]],
+      { sends: REFRESH_SENDS },
     );
+    if (answer?.kind !== CLASS.success) this.end();
+  }
+
+  async #request(
+    method: number,
+    own: OwnAttributes,
+    options: { readonly sends?: number } = {},
+  ): Promise<ReceivedStun | null> {
+    const answer = await this.#requests.request(method, own, options);
+    // The relay has started anew, and knows nothing of this allocation.
+    if (answer?.kind === CLASS.error && errorCodeOf(answer) === MISMATCH) this.end();
+    return answer;
+  }
+
+  /** The relay, or the way to it, is lost. */
+  end(): void {
+    if (this.#isClosed) return;
+    this.#stop();
+    this.#requests.close();
+    this.#options.transport.close();
+    this.#options.onEnd?.();
+  }
+
+  #stop(): void {
+    this.#isClosed = true;
+    for (const stop of this.#timers) stop();
+    this.#timers.clear();
+  }
+
+  /** A lifetime of 0 gives the relayed address back. */
+  async #giveBack(): Promise<void> {
+    const { surroundings, transport } = this.#options;
+    if (this.#relayed !== null) {
+      const stop = surroundings.after(FAREWELL, () => this.#requests.close());
+      const lifetime = [[ATTRIBUTE.lifetime, secondsValue(0)]] as const;
+      await this.#requests.request(METHOD.refresh, () => lifetime);
+      stop();
+    }
+    this.#requests.close();
+    transport.close();
   }
 
   #every(milliseconds: number, action: () => void): void {
-    this.#after(milliseconds, () => {
-      action();
-      this.#every(milliseconds, action);
-    });
-  }
-
-  #after(milliseconds: number, action: () => void): void {
     if (this.#isClosed) return;
     const stop = this.#options.surroundings.after(milliseconds, () => {
       this.#timers.delete(stop);
       action();
+      this.#every(milliseconds, action);
     });
     this.#timers.add(stop);
   }
 }
 
-function succeeded(answer: StunMessage | null, what: string): StunMessage {
+function succeeded(answer: ReceivedStun | null, what: string): ReceivedStun {
   if (answer?.kind === CLASS.success) return answer;
   const why = answer === null ? "does not answer" : `answers ${errorCodeOf(answer)}`;
   throw new Error(`The TURN server ${why} to a request for ${what}.`);
 }
 
 /** In seconds. */
-function lifetimeOf(attributes: ReadonlyMap<number, Uint8Array>): number {
+function lifetimeOf({ attributes }: ReceivedStun): number {
   const value = attributes.get(ATTRIBUTE.lifetime);
   if (value === undefined || value.length !== 4) return 600;
   return new DataView(value.buffer, value.byteOffset, 4).getUint32(0);
 }
 
-function keyOf({ address, port }: Address): string {
-  return `${address} ${port}`;
+function secondsValue(seconds: number): Uint8Array {
+  const value = new Uint8Array(4);
+  new DataView(value.buffer).setUint32(0, seconds);
+  return value;
 }

@@ -1,11 +1,17 @@
 import { createHash } from "node:crypto";
 import type { Surroundings } from "../../wireguard/surroundings.ts";
-import { ATTRIBUTE, CLASS, errorCodeOf, type StunMessage } from "../stun/message.ts";
+import { ATTRIBUTE, CLASS, errorCodeOf, type ReceivedStun } from "../stun/message.ts";
 import { Transactions } from "../stun/transactions.ts";
 import type { TurnTransport } from "./transport.ts";
 
 const MOST_ATTEMPTS = 3;
+const UNAUTHENTICATED = 401;
+const STALE_NONCE = 438;
 const encoder = new TextEncoder();
+
+export type OwnAttributes = (
+  transaction: string,
+) => readonly (readonly [number, Uint8Array])[];
 
 /** Requests with the long-term credential (RFC 8489, 9.2), once the server has told its realm. */
 export class CredentialedRequests {
@@ -30,33 +36,34 @@ export class CredentialedRequests {
     });
   }
 
-  /** Resolves to the answer, which may be an error response; null if none came. */
+  /**
+   * Resolves to the answer, which may be an error response; null if none came. A success is one
+   * that the server has signed.
+   */
   async request(
     method: number,
-    own: (transaction: string) => readonly (readonly [number, Uint8Array])[],
-  ): Promise<StunMessage | null> {
+    own: OwnAttributes,
+    { sends }: { readonly sends?: number } = {},
+  ): Promise<ReceivedStun | null> {
     for (let attempt = 1;; attempt++) {
       const key = this.#key;
       const answer = await this.#transactions.request(method, {
         key,
         attributes: (transaction) =>
-          new Map([
-            ...own(transaction),
-            ...(key === null ? [] : this.#attributes()),
-          ]),
+          new Map([...own(transaction), ...(key === null ? [] : this.#attributes())]),
+        believesUnsigned: false,
+        ...(sends !== undefined && { sends }),
       });
-      const code = answer?.kind === CLASS.error ? errorCodeOf(answer) : 0;
-      // The second one: the nonce is stale.
-      const isAsked = (code === 401 && key === null) || code === 438;
-      if (answer === null || !isAsked || attempt === MOST_ATTEMPTS) {
-        return answer;
-      }
-      this.#learn(answer);
+      if (answer?.kind !== CLASS.error || attempt === MOST_ATTEMPTS) return answer;
+      const code = errorCodeOf(answer);
+      if (code === UNAUTHENTICATED && key === null) this.#learnRealm(answer);
+      else if (code !== STALE_NONCE || key === null) return answer;
+      this.#learnNonce(answer);
     }
   }
 
-  /** Whether the message answers a request of these. */
-  take(message: StunMessage): boolean {
+  /** Whether the message answers a request of these, or pretends to. */
+  take(message: ReceivedStun): boolean {
     return this.#transactions.take(message);
   }
 
@@ -72,16 +79,14 @@ export class CredentialedRequests {
     ];
   }
 
-  #learn({ attributes }: StunMessage): void {
-    this.#realm = new Uint8Array(
-      attributes.get(ATTRIBUTE.realm) ?? this.#realm,
-    );
-    this.#nonce = new Uint8Array(
-      attributes.get(ATTRIBUTE.nonce) ?? this.#nonce,
-    );
-    this.#key = createHash("md5").update(`${this.#username}:`).update(
-      this.#realm,
-    )
+  /** Once: later refusals may be forged. */
+  #learnRealm({ attributes }: ReceivedStun): void {
+    this.#realm = new Uint8Array(attributes.get(ATTRIBUTE.realm) ?? this.#realm);
+    this.#key = createHash("md5").update(`${this.#username}:`).update(this.#realm)
       .update(`:${this.#credential}`).digest();
+  }
+
+  #learnNonce({ attributes }: ReceivedStun): void {
+    this.#nonce = new Uint8Array(attributes.get(ATTRIBUTE.nonce) ?? this.#nonce);
   }
 }

@@ -7,6 +7,8 @@ import { padded } from "../stun/message.ts";
 export interface TurnTransport {
   readonly isReliable: boolean;
   send(message: Uint8Array): void;
+  /** For a message with a datagram in it, which may get lost: too much of it must not pile up. */
+  sendData(message: Uint8Array): void;
   close(): void;
 }
 
@@ -24,6 +26,9 @@ export interface StreamOptions {
 
 const CONNECT_TIMEOUT = 10_000;
 const LONGEST_ANSWER = 16_384;
+
+/** What waits longer is of no use to the TCP inside, which counts it as lost. */
+const MOST_WAITING_BYTES = 256 * 1024;
 
 /** TURN over TCP or TLS, directly or through a proxy. Rejects if there is no connection. */
 export async function openTurnStream(
@@ -48,35 +53,40 @@ export async function openTurnStream(
   socket.setNoDelay(true);
   let rest: Uint8Array = new Uint8Array();
   socket.on("data", (chunk: Uint8Array) => {
-    const { messages, rest: left } = splitMessages(
-      Buffer.concat([rest, chunk]),
-    );
-    rest = left;
-    for (const message of messages) onMessage(message);
+    const split = splitMessages(Buffer.concat([rest, chunk]));
+    rest = split.rest;
+    for (const message of split.messages) onMessage(message);
+    if (split.isBroken) socket.destroy();
   });
   socket.on("error", () => {});
   socket.on("close", onClose);
+  const send = (message: Uint8Array) => {
+    if (!socket.writable) return;
+    const whole = new Uint8Array(padded(message.length));
+    whole.set(message);
+    socket.write(whole);
+  };
   return {
     isReliable: true,
-    send(message) {
-      if (!socket.writable) return;
-      const whole = padded(message.length);
-      socket.write(message);
-      if (whole > message.length) {
-        socket.write(new Uint8Array(whole - message.length));
-      }
+    send,
+    sendData(message) {
+      if (socket.writableLength < MOST_WAITING_BYTES) send(message);
     },
     close: () => void socket.end(),
   };
 }
 
 /** STUN messages and channel data, one after another (RFC 8656, 12.5: padded in a stream). */
-export function splitMessages(
-  bytes: Uint8Array,
-): { readonly messages: Uint8Array[]; readonly rest: Uint8Array } {
+export function splitMessages(bytes: Uint8Array): {
+  readonly messages: Uint8Array[];
+  readonly rest: Uint8Array;
+  /** What follows is no message, so nobody knows where the next one begins. */
+  readonly isBroken: boolean;
+} {
   const messages: Uint8Array[] = [];
   let at = 0;
   while (at + 4 <= bytes.length) {
+    if (bytes[at]! >= 0x80) return { messages, rest: new Uint8Array(), isBroken: true };
     const isChannel = (bytes[at]! & 0xc0) === 0x40;
     const length = (isChannel ? 4 : 20) +
       (bytes[at + 2]! << 8 | bytes[at + 3]!);
@@ -84,7 +94,7 @@ export function splitMessages(
     messages.push(bytes.subarray(at, at + length));
     at += padded(length);
   }
-  return { messages, rest: bytes.subarray(at) };
+  return { messages, rest: bytes.subarray(at), isBroken: false };
 }
 
 async function throughProxy(proxy: URL, target: string): Promise<Socket> {

@@ -1,15 +1,37 @@
-import type { DatagramSocket } from "../../wireguard/sockets/udp_socket.ts";
+import type { UdpOptions, UdpSocket } from "../../wireguard/sockets/udp_socket.ts";
 import type { Address } from "../stun/address.ts";
 import type { TurnTransport } from "./transport.ts";
 
-/** TURN over a UDP socket, which stays open: the tunnel may use it, too. */
-export function turnOverUdp(
-  socket: DatagramSocket,
-  server: Address,
-): TurnTransport {
+/**
+ * TURN over UDP, with a socket of its own: an allocation belongs to a pair of ports, and a second
+ * one, with fresh credentials, could not be made before the first has ended.
+ */
+export async function openTurnUdp(
+  { server, openSocket, onMessage }: {
+    readonly server: Address;
+    readonly openSocket: (options: UdpOptions) => Promise<UdpSocket>;
+    readonly onMessage: (message: Uint8Array) => void;
+  },
+): Promise<TurnTransport> {
+  let isClosed = false;
+  const socket = await openSocket({
+    port: 0,
+    via: "turn",
+    onDatagram(datagram, { address, port }) {
+      // Only the server may answer for it.
+      if (!isClosed && address === server.address && port === server.port) onMessage(datagram);
+    },
+  });
+  const send = (message: Uint8Array) => {
+    if (!isClosed) socket.send(message, server);
+  };
   return {
     isReliable: false,
-    send: (message) => socket.send(message, server),
-    close: () => {},
+    send,
+    sendData: send,
+    close() {
+      if (!isClosed) socket.close();
+      isClosed = true;
+    },
   };
 }

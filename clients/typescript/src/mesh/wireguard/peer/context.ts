@@ -22,7 +22,7 @@ export type MayMove = (publicKey: string, move: Move) => boolean;
 export interface Move {
   readonly from: Endpoint;
   readonly current: Endpoint;
-  /** A response answers an initiation that this side sent there: that way works in both directions. */
+  /** A response answers an initiation that was sent there: the way works in both directions. */
   readonly message: "initiation" | "response" | "data";
   /** Whether the session of the message is newer than anything that was heard from `current`. */
   readonly isNewer: boolean;

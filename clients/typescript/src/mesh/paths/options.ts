@@ -1,0 +1,24 @@
+import type { UdpOptions, UdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import type { PeerConfiguration, Surroundings } from "../wireguard/tunnel.ts";
+import type { Whereabouts } from "./peers/candidates.ts";
+import type { RelayAnswer } from "./relays/ice_servers.ts";
+
+export interface PathsOptions {
+  readonly surroundings: Surroundings;
+  /** Default: any free port. */
+  readonly listenPort?: number;
+  /** Null if no relay is set. May be called at any time; is called again if it rejects. */
+  readonly iceServers: () => Promise<RelayAnswer | null>;
+  /** `stun:` URLs, besides the servers of `iceServers`: a TURN server is a STUN server, too. */
+  readonly stunServers?: readonly string[];
+  /** An HTTP proxy, for relays. Null: none. Default: what HTTPS_PROXY and NO_PROXY say. */
+  readonly proxy?: URL | null;
+  /** PEM: who signs the certificates of relays. Default: whom this system trusts. */
+  readonly ca?: string;
+  /** `endpoints()` may have changed. */
+  readonly onChange: () => void;
+  /** Default: those of the system. */
+  readonly openSocket?: (options: UdpOptions) => Promise<UdpSocket>;
+}
+
+export interface PathPeer extends Omit<PeerConfiguration, "endpoints">, Whereabouts {}

@@ -1,0 +1,142 @@
+import type { Endpoint, PeerStats, Surroundings, Tunnel } from "../../wireguard/tunnel.ts";
+import { DIRECT, type Ranks } from "./ranks.ts";
+import { isUp } from "./reports.ts";
+
+/** In milliseconds. Besides what the tunnel does by itself: an initiation every 5 s. */
+const WAITS_WHILE_DOWN = [1500, 3000];
+
+/** Between tries of better ways. A try costs a datagram for each way, and one handshake. */
+const WAITS_WHILE_UP = [2, 4, 8, 16, 30, 60, 120, 300, 600].map((seconds) => seconds * 1000);
+
+/**
+ * By so much the side with the greater public key comes later: of two handshakes at one moment,
+ * each ends the session before, with the packets that are under way in it.
+ */
+const SECOND_TURN = 2500;
+
+interface State {
+  candidates: readonly Endpoint[];
+  /** What the tries are about. They begin anew when it changes. */
+  situation: string;
+  tries: number;
+  nextAt: number;
+}
+
+type TriedTunnel = Pick<Tunnel, "publicKey" | "stats" | "tryEndpoints">;
+
+/** Tries other ways to peers: better ones, or all when the one in use is lost. */
+export class Improver {
+  readonly #surroundings: Surroundings;
+  readonly #ranks: Ranks;
+  readonly #relays: () => readonly string[];
+  readonly #isUdpBlocked: () => boolean;
+  readonly #states = new Map<string, State>();
+
+  constructor(
+    { surroundings, ranks, relays, isUdpBlocked }: {
+      readonly surroundings: Surroundings;
+      readonly ranks: Ranks;
+      /** What the endpoints of this side's relays are called, the newest first. */
+      readonly relays: () => readonly string[];
+      readonly isUdpBlocked: () => boolean;
+    },
+  ) {
+    this.#surroundings = surroundings;
+    this.#ranks = ranks;
+    this.#relays = relays;
+    this.#isUdpBlocked = isUdpBlocked;
+  }
+
+  /** All peers, with all ways to each. */
+  setCandidates(candidates: ReadonlyMap<string, readonly Endpoint[]>): void {
+    for (const publicKey of this.#states.keys()) {
+      if (!candidates.has(publicKey)) this.#states.delete(publicKey);
+    }
+    for (const [publicKey, endpoints] of candidates) {
+      const known = this.#states.get(publicKey);
+      if (known !== undefined && nameOf(known.candidates) === nameOf(endpoints)) continue;
+      this.#states.set(publicKey, {
+        candidates: endpoints,
+        situation: "",
+        tries: 0,
+        nextAt: 0,
+      });
+    }
+  }
+
+  /** Looks whether something is due. */
+  run(tunnel: TriedTunnel): void {
+    for (const stats of tunnel.stats()) {
+      const state = this.#states.get(stats.publicKey);
+      const ways = state === undefined ? [] : this.#waysToTry(stats, state);
+      if (state !== undefined && ways.length > 0) this.#try(tunnel, { stats, state, ways });
+    }
+  }
+
+  /** In another network: the ways in use may be lost, and others may be better. */
+  restart(tunnel: TriedTunnel): void {
+    for (const { publicKey } of tunnel.stats()) {
+      const state = this.#states.get(publicKey);
+      if (state === undefined) continue;
+      state.situation = "";
+      tunnel.tryEndpoints(publicKey, state.candidates);
+    }
+  }
+
+  #waysToTry(stats: PeerStats, { candidates }: State): readonly Endpoint[] {
+    const { endpoint } = stats;
+    if (endpoint === null || !isUp(stats, this.#surroundings) || this.#isLost(endpoint)) {
+      return candidates;
+    }
+    const rank = this.#ranks.rankOf(endpoint);
+    const [newest] = this.#relays();
+    const isLeaving = endpoint.via !== DIRECT && endpoint.via !== newest;
+    return candidates.filter((way) => {
+      if (way.via === DIRECT && this.#isUdpBlocked()) return false;
+      return this.#ranks.rankOf(way) < rank || (isLeaving && way.via === newest);
+    });
+  }
+
+  #try(
+    tunnel: TriedTunnel,
+    { stats, state, ways }: {
+      readonly stats: PeerStats;
+      readonly state: State;
+      readonly ways: readonly Endpoint[];
+    },
+  ): void {
+    const now = this.#surroundings.unixTime();
+    const isInUse = isUp(stats, this.#surroundings);
+    const turn = tunnel.publicKey < stats.publicKey ? 0 : SECOND_TURN;
+    const situation = isInUse ? nameOf([stats.endpoint!]) : "down";
+    if (situation !== state.situation) {
+      state.situation = situation;
+      state.tries = 0;
+      // A peer that is down has just been sent an initiation, for it is new, or by its keepalive.
+      state.nextAt = now + (isInUse ? turn : WAITS_WHILE_DOWN[0]!);
+    }
+    if (now < state.nextAt) return;
+    tunnel.tryEndpoints(stats.publicKey, ways);
+    state.tries += 1;
+    state.nextAt = isInUse
+      ? nextTry(now, state.tries) + turn
+      : now + (WAITS_WHILE_DOWN[state.tries] ?? Infinity);
+  }
+
+  #isLost({ via }: Endpoint): boolean {
+    return via !== DIRECT && !this.#relays().includes(via);
+  }
+}
+
+/**
+ * Both sides try at about the same times, if their clocks agree: a router lets a datagram in where
+ * one has gone out just before.
+ */
+function nextTry(now: number, tries: number): number {
+  const wait = WAITS_WHILE_UP[Math.min(tries, WAITS_WHILE_UP.length) - 1]!;
+  return Math.ceil((now + wait / 2) / wait) * wait;
+}
+
+function nameOf(endpoints: readonly Endpoint[]): string {
+  return endpoints.map(({ address, port, via }) => `${address} ${port} ${via}`).join();
+}

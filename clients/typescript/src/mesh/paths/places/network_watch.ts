@@ -1,0 +1,39 @@
+import type { Surroundings } from "../../wireguard/surroundings.ts";
+
+/** In milliseconds: so often the addresses are read; a longer pause was a sleep of the machine. */
+const INTERVAL = 4000;
+const SLEEP = 30_000;
+
+/** Notices that this machine is in another network, or slept and may be. */
+export class NetworkWatch {
+  readonly #surroundings: Surroundings;
+  readonly #read: () => string[];
+  #addresses: readonly string[];
+  #askedAt: number;
+  #readAt: number;
+
+  constructor(surroundings: Surroundings, read: () => string[]) {
+    this.#surroundings = surroundings;
+    this.#read = read;
+    this.#addresses = read();
+    this.#askedAt = this.#readAt = surroundings.now();
+  }
+
+  /** Of this machine, as they were read last. */
+  get addresses(): readonly string[] {
+    return this.#addresses;
+  }
+
+  /** Whether it happened since the last call. Is called every second. */
+  hasChanged(): boolean {
+    const now = this.#surroundings.now();
+    const hasSlept = now - this.#askedAt >= SLEEP;
+    this.#askedAt = now;
+    if (!hasSlept && now - this.#readAt < INTERVAL) return false;
+    this.#readAt = now;
+    const addresses = this.#read();
+    const isOther = addresses.toSorted().join() !== this.#addresses.toSorted().join();
+    this.#addresses = addresses;
+    return hasSlept || isOther;
+  }
+}

@@ -1,0 +1,39 @@
+import { formatEndpoint, kindOf } from "./address_kinds.ts";
+
+export interface Place {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** As many as /peer/register takes. */
+const MOST = 4;
+
+/**
+ * What to register, the most useful first. A host that takes one endpoint alone takes the first: a
+ * public IPv4 address or, behind a router, that of the relay, which everybody reaches.
+ */
+export function ownEndpoints(
+  { local, seen, relayed }: {
+    readonly local: readonly Place[];
+    /** Where STUN servers see the socket. */
+    readonly seen: readonly Place[];
+    readonly relayed: readonly Place[];
+  },
+): string[] {
+  const isIpv6 = ({ address }: Place) => address.includes(":");
+  // An address of this machine that a router replaces is not reached from outside.
+  const seenIpv4 = seen.filter((place) => !isIpv6(place));
+  const isHere = ({ address }: Place) =>
+    kindOf(address) === "public" &&
+    (address.includes(":") || seenIpv4.length === 0 ||
+      seenIpv4.some((place) => place.address === address));
+  const here = local.filter(isHere);
+  const places = [
+    ...here.filter((place) => !isIpv6(place)),
+    ...relayed,
+    ...seen,
+    ...here.filter(isIpv6),
+    ...local,
+  ];
+  return [...new Set(places.map(formatEndpoint))].slice(0, MOST);
+}

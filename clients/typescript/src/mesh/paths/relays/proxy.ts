@@ -1,0 +1,19 @@
+import { isExcepted, noProxyVariable, proxyVariable } from "../../../http/proxy_variables.ts";
+
+/**
+ * The HTTP proxy for a TURN server: the one given or, if that is undefined, the one that
+ * HTTPS_PROXY or HTTP_PROXY name, unless NO_PROXY excepts the server. Of a SOCKS proxy, CONNECT
+ * cannot be asked. Throws RangeError for a variable that is no URL of a proxy.
+ */
+export function proxyForRelays(
+  given: URL | null | undefined,
+): (host: string, port: number) => URL | null {
+  if (given !== undefined) return () => given;
+  const named = proxyVariable("https_proxy") ?? proxyVariable("http_proxy");
+  if (named === undefined || !named.protocol.startsWith("http")) return () => null;
+  const noProxy = noProxyVariable();
+  return (host, port) => {
+    const url = new URL(`https://${host.includes(":") ? `[${host}]` : host}:${port}/`);
+    return isExcepted(url, noProxy) ? null : named;
+  };
+}

@@ -1,0 +1,33 @@
+import type { PathPeer } from "./path_peer.ts";
+
+/** Tells peers where the others are, as often as that changes: what the service does. */
+export class Introductions implements AsyncDisposable {
+  readonly #peers: readonly PathPeer[];
+  #isOver = false;
+  readonly #done: Promise<void>;
+
+  constructor(...peers: readonly PathPeer[]) {
+    this.#peers = peers;
+    this.#done = this.#run();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    await this.#done;
+  }
+
+  async #run(): Promise<void> {
+    let told = "";
+    while (!this.#isOver) {
+      const states = await Promise.all(this.#peers.map((peer) => peer.state()));
+      const current = JSON.stringify(states.map(({ endpoints }) => endpoints));
+      if (current !== told) {
+        for (const peer of this.#peers) {
+          await peer.setPeers(...this.#peers.filter((other) => other !== peer));
+        }
+      }
+      told = current;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+}

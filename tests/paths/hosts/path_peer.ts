@@ -1,0 +1,109 @@
+import { fileURLToPath } from "node:url";
+import type { PathPeer as Configuration } from "../../../clients/typescript/src/mesh/paths/paths.ts";
+import type { RelayAnswer } from "../../../clients/typescript/src/mesh/paths/paths.ts";
+import { eventually } from "../../wireguard/hosts/command.ts";
+import { type KeyPair, newKeyPair } from "../../tunnel/hosts/sandbox_peer.ts";
+import { type Runtime, UnprivilegedProgram } from "../../tunnel/hosts/unprivileged_program.ts";
+import type { Command, PathState } from "./commands.ts";
+import type { SiteHost } from "./sites.ts";
+
+const PROGRAM = fileURLToPath(new URL("./path_program.ts", import.meta.url));
+
+/** A peer without a kernel, a TUN device or any privilege, at some site. */
+export class PathPeer implements AsyncDisposable {
+  readonly #program: UnprivilegedProgram;
+
+  private constructor(
+    readonly at: SiteHost,
+    readonly inner: string,
+    readonly keys: KeyPair,
+    program: UnprivilegedProgram,
+  ) {
+    this.#program = program;
+  }
+
+  static async start(
+    at: SiteHost,
+    { inner, runtime = "node" }: { readonly inner: string; readonly runtime?: Runtime },
+  ): Promise<PathPeer> {
+    const keys = await newKeyPair();
+    const args = [keys.privateKey, inner];
+    const program = await UnprivilegedProgram.start(at.host, { program: PROGRAM, args, runtime });
+    return new PathPeer(at, inner, keys, program);
+  }
+
+  tell<Answer = unknown>(command: Command): Promise<Answer> {
+    return this.#program.tell<Answer>(command);
+  }
+
+  /** Resolves when it knows where others reach it. */
+  open(
+    { relay, ca }: { readonly relay: RelayAnswer | null; readonly ca: string },
+  ): Promise<PathState> {
+    return this.tell({ do: "open", relay, ca, proxy: this.at.proxy });
+  }
+
+  state(): Promise<PathState> {
+    return this.tell({ do: "state" });
+  }
+
+  async setPeers(...peers: readonly PathPeer[]): Promise<void> {
+    const configurations = await Promise.all(peers.map((peer) => peer.asPeer()));
+    await this.tell({ do: "setPeers", peers: configurations });
+  }
+
+  /** As the service tells others of it. */
+  async asPeer(): Promise<Configuration> {
+    return {
+      publicKey: this.keys.publicKey,
+      presharedKey: null,
+      allowedIps: [`${this.inner}/32`],
+      endpoints: (await this.state()).endpoints,
+      observed_endpoint: null,
+    };
+  }
+
+  /** Whether a ping is answered within three seconds. */
+  async pings({ inner }: { readonly inner: string }): Promise<boolean> {
+    return (await this.tell<{ answered: number }>({ do: "ping", to: inner })).answered === 1;
+  }
+
+  /** From now on, every 20 ms. */
+  async startPings({ inner }: { readonly inner: string }): Promise<void> {
+    await this.tell({ do: "startPings", to: inner, everyMs: 20 });
+  }
+
+  untilPinged(count: number): Promise<void> {
+    return eventually(`${count} pings are sent`, {
+      withinSeconds: 60,
+      condition: async () => (await this.state()).pings >= count,
+    });
+  }
+
+  stopPings(): Promise<{ readonly sent: number; readonly answered: number }> {
+    return this.tell({ do: "stopPings" });
+  }
+
+  untilJoined(other: PathPeer): Promise<void> {
+    return eventually(`${this.at.host.namespace} and ${other.at.host.namespace} are joined`, {
+      withinSeconds: 60,
+      condition: async () => await this.pings(other) && await other.pings(this),
+    });
+  }
+
+  untilVia(other: PathPeer, via: "direct" | "relay" | "none"): Promise<void> {
+    return eventually(`${this.at.host.namespace} - ${other.at.host.namespace}: ${via}`, {
+      withinSeconds: 60,
+      condition: async () => await this.viaTo(other) === via && await other.viaTo(this) === via,
+    });
+  }
+
+  async viaTo({ keys }: PathPeer): Promise<"direct" | "relay" | "none"> {
+    const { reports } = await this.state();
+    return reports.find(({ publicKey }) => publicKey === keys.publicKey)?.via ?? "none";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#program[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,122 @@
+import { fileURLToPath } from "node:url";
+import { type Host, untilListening } from "../../wireguard/hosts/host.ts";
+import type { Internet } from "../../wireguard/hosts/internet.ts";
+
+const PROXY = fileURLToPath(new URL("./connect_proxy_program.ts", import.meta.url));
+const PROXY_PORT = 3128;
+
+/** How a host is connected to the internet. */
+export type Site =
+  | "none"
+  | "full cone"
+  | "port-restricted"
+  | "symmetric"
+  | "UDP blocked"
+  | "HTTP proxy alone";
+
+export const SITES: readonly Site[] = [
+  "none",
+  "full cone",
+  "port-restricted",
+  "symmetric",
+  "UDP blocked",
+  "HTTP proxy alone",
+];
+
+/** Routers drop what nobody asked for, and say nothing. */
+const SILENT = `
+  chain input {
+    type filter hook input priority filter;
+    iifname "uplink" ct state new drop
+  }
+`;
+
+const ESTABLISHED = `
+    ct state established,related accept
+`;
+
+const RULES: Readonly<Record<Exclude<Site, "none">, string>> = {
+  "full cone": `table ip nat {
+  set opened { type inet_service; flags dynamic, timeout; timeout 5m; }
+  chain prerouting {
+    type nat hook prerouting priority dstnat;
+    iifname "uplink" udp dport @opened dnat to 192.168.77.2
+  }
+  chain postrouting {
+    type nat hook postrouting priority srcnat;
+    oifname "uplink" masquerade
+  }
+  chain forward {
+    type filter hook forward priority filter; policy drop;
+    oifname "uplink" meta l4proto udp update @opened { udp sport }
+    iifname "inside" accept
+    ct status dnat accept
+    ${ESTABLISHED}
+  }
+  ${SILENT}
+}`,
+  "port-restricted": masquerade("masquerade"),
+  // Another port for every destination.
+  symmetric: masquerade("masquerade fully-random"),
+  "UDP blocked": masquerade("masquerade", `iifname "inside" meta l4proto udp counter drop`),
+  "HTTP proxy alone": masquerade("masquerade", `iifname "inside" drop`),
+};
+
+function masquerade(how: string, first = ""): string {
+  return `table ip nat {
+  chain postrouting {
+    type nat hook postrouting priority srcnat;
+    oifname "uplink" ${how}
+  }
+  chain forward {
+    type filter hook forward priority filter; policy drop;
+    ${first}
+    iifname "inside" accept
+    ${ESTABLISHED}
+  }
+  ${SILENT}
+}`;
+}
+
+export interface SiteHost {
+  readonly site: Site;
+  readonly host: Host;
+  /** Where others see it. */
+  readonly outside: string;
+  /** Null if there is none. */
+  readonly proxy: string | null;
+  /** How many datagrams the router did not let out. */
+  readonly countBlocked: () => Promise<number>;
+}
+
+/** A host at a site, with the site's router and proxy. */
+export async function addSite(internet: Internet, name: string, site: Site): Promise<SiteHost> {
+  if (site === "none") {
+    const host = await internet.addHost(name);
+    return {
+      site,
+      host,
+      outside: host.address!,
+      proxy: null,
+      countBlocked: () => Promise.resolve(0),
+    };
+  }
+  const router = await internet.addHost(`${name}-r`);
+  await router.run(["nft", "-f", "-"], { input: RULES[site] });
+  const host = await internet.addHostBehind(router, name);
+  const proxy = site === "HTTP proxy alone" ? await startProxy(router) : null;
+  const countBlocked = async () => {
+    const rules = await router.run(["nft", "list", "chain", "ip", "nat", "forward"]);
+    return Number(/counter packets (\d+)/.exec(rules)?.[1] ?? 0);
+  };
+  return { site, host, outside: router.address!, proxy, countBlocked };
+}
+
+async function startProxy(router: Host): Promise<string> {
+  router.start([Deno.execPath(), "run", "--allow-net", PROXY, String(PROXY_PORT)], {
+    logName: "proxy",
+    env: { HOME: Deno.env.get("HOME") ?? "/" },
+  });
+  await untilListening(router, { proto: "tcp", port: PROXY_PORT });
+  return `http://192.168.77.1:${PROXY_PORT}`;
+}
