@@ -5,5 +5,5 @@ await runTask({
   task: "client:build",
   summary: "Make dist/ of the TypeScript client.",
   example: "deno task client:build",
-  run: buildClient,
+  run: () => buildClient(),
 });

@@ -2,6 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
 import { CommandError } from "../../local/command/command_error.ts";
+import { isBuilt, PACKAGES } from "../mesh/build_lwip.ts";
 import { PROJECT } from "../../local/command/project.ts";
 import { bundlePackage } from "./bundle.ts";
 import { CLIENT, copySources } from "./client_sources.ts";
@@ -19,9 +20,13 @@ const DECLARATION_OPTIONS: ts.CompilerOptions = {
 
 /**
  * Makes `dist/` of the TypeScript client: bundled JavaScript, the library's declarations, and the
- * licences of what is bundled. Throws CommandError.
+ * licences of what is bundled. A release needs the TCP/IP stack of the sandbox peer. Without it,
+ * everything else works. Throws CommandError.
  */
-export async function buildClient(): Promise<void> {
+export async function buildClient(
+  { isRelease = false }: { readonly isRelease?: boolean } = {},
+): Promise<void> {
+  if (isRelease) await requireLwip();
   await using sources = await copySources();
   await rm(TARGET, { recursive: true, force: true });
   await mkdir(TARGET);
@@ -31,6 +36,14 @@ export async function buildClient(): Promise<void> {
   // What npm makes a command of.
   await chmod(join(TARGET, "cli/main.js"), 0o755);
   console.log(`The client is in ${relative(PROJECT, TARGET)}`);
+}
+
+async function requireLwip(): Promise<void> {
+  if (await isBuilt()) return;
+  throw new CommandError(
+    `The TCP/IP stack of the sandbox peer has not been built. On Debian 12, install ${PACKAGES}, ` +
+      "and run `deno task mesh:build`.",
+  );
 }
 
 /** The sources of the library, relative to `src/`. */

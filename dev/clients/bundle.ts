@@ -1,7 +1,8 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { access, readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import * as esbuild from "esbuild";
 import { CommandError } from "../../local/command/command_error.ts";
+import { LWIP } from "../mesh/build_lwip.ts";
 
 /** Node 20 is the oldest platform that the package names. */
 const COMMON = {
@@ -10,6 +11,7 @@ const COMMON = {
   target: "node20",
   // What is not installed is one of Node's own, for platforms that have it.
   external: ["node:*"],
+  loader: { ".wasm": "binary" },
   legalComments: "none",
   metafile: true,
   logLevel: "silent",
@@ -45,10 +47,35 @@ export class DefaultJsonSchemaValidator {
   },
 };
 
+/** Where `deno task mesh:build` puts the TCP/IP stack, below the sources. */
+const BUILT = "src/mesh/ip/built";
+
+/**
+ * The TCP/IP stack is in the bundle: there is no file that a bundler would have to find. If it has
+ * not been built, the bundle says how to make it as soon as somebody joins the mesh.
+ */
+const WITH_LWIP: esbuild.Plugin = {
+  name: "with-lwip",
+  setup(build) {
+    build.onResolve({ filter: /\/read_lwip\.ts$/ }, async ({ path, resolveDir }) => {
+      const file = join(resolveDir, dirname(path), "built/lwip.wasm");
+      const isBuilt = await access(file).then(() => true, () => false);
+      return isBuilt ? { path: file, namespace: "with-lwip" } : null;
+    });
+    build.onLoad({ filter: /.*/, namespace: "with-lwip" }, ({ path }) => ({
+      contents: `import bytes from ${JSON.stringify(path)};
+export function readLwip() {
+  return WebAssembly.compile(bytes);
+}`,
+      resolveDir: dirname(path),
+    }));
+  },
+};
+
 /** Some packages are CommonJS, and load Node's modules by `require`. */
 const FOR_NODE = {
   platform: "node",
-  plugins: [WITHOUT_FORMS],
+  plugins: [WITHOUT_FORMS, WITH_LWIP],
   banner: {
     js: 'import{createRequire as __createRequire}from"node:module";' +
       "const require=__createRequire(import.meta.url);",
@@ -56,8 +83,9 @@ const FOR_NODE = {
 } as const satisfies esbuild.BuildOptions;
 
 /**
- * Writes the package's modules to `target`: the library as `index.js`, the command line as
- * `cli/main.js`, and what each of them loads later in a folder `chunks/` beside it. They import
+ * Writes the package's modules to `target`: the library as `index.js`, the sandbox peer as
+ * `mesh/index.js` with the program of its thread, the command line as `cli/main.js`, and what each
+ * of them loads later in a folder `chunks/` beside it. They import
  * nothing but Node's own modules. Resolves to the licences of what they contain, as text. Throws
  * CommandError.
  */
@@ -71,13 +99,19 @@ export async function bundlePackage(sources: string, target: string): Promise<st
     platform: "neutral",
     mainFields: ["module", "main"],
   });
+  const sandboxPeer = await bundle(sources, {
+    ...split,
+    ...FOR_NODE,
+    entryPoints: ["src/mesh/index.ts", "src/mesh/worker.ts"],
+    outdir: join(target, "mesh"),
+  });
   const commandLine = await bundle(sources, {
     ...split,
     ...FOR_NODE,
     entryPoints: ["src/cli/main.ts"],
     outdir: join(target, "cli"),
   });
-  return licencesText([...library, ...commandLine]);
+  return licencesText([...library, ...sandboxPeer, ...commandLine]);
 }
 
 /** Writes the command line as one file, which needs Node alone. Otherwise as `bundlePackage`. */
@@ -95,12 +129,20 @@ export async function bundleCommandLine(sources: string, file: string): Promise<
 async function bundle(sources: string, options: esbuild.BuildOptions): Promise<Bundled[]> {
   try {
     const { metafile } = await esbuild.build({ ...COMMON, ...options, absWorkingDir: sources });
-    return await packagesIn(sources, Object.keys(metafile?.inputs ?? {}));
+    const inputs = Object.keys(metafile?.inputs ?? {});
+    return [...await packagesIn(sources, inputs), ...await lwipIn(sources, inputs)];
   } catch (error) {
     throw new CommandError(`The client cannot be bundled: ${(error as Error).message}`);
   } finally {
     await esbuild.stop();
   }
+}
+
+/** lwIP, if the bundle contains it. It is no package of npm. */
+async function lwipIn(sources: string, inputs: readonly string[]): Promise<Bundled[]> {
+  if (!inputs.some((file) => file.endsWith("lwip.wasm"))) return [];
+  const licence = await readFile(join(sources, BUILT, "lwip.LICENSE.txt"), "utf8");
+  return [{ ...LWIP, licence }];
 }
 
 async function packagesIn(sources: string, files: readonly string[]): Promise<Bundled[]> {

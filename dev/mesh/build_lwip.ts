@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
 import { PROJECT } from "../../local/command/project.ts";
-import { copyLicence, extractSource, run } from "./debian_source.ts";
+import { extractSource, run } from "./debian_source.ts";
+import { licencesOf } from "./licences.ts";
 
-const LWIP = { name: "lwip", version: "2.1.3+dfsg1-2" } as const;
+export const LWIP = { name: "lwip", version: "2.1.3+dfsg1-2" } as const;
 
 /** Our own C, beside the sources of lwIP while they are compiled. */
 const OWN = join(PROJECT, "dev/mesh/lwip");
@@ -16,7 +17,7 @@ export const TARGET: string = join(PROJECT, "clients/typescript/src/mesh/ip/buil
 
 const DIGEST_FILE = join(PROJECT, "dev/mesh/lwip.wasm.sha256");
 
-const PACKAGES = "clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32 dpkg-dev";
+export const PACKAGES = "clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32 dpkg-dev";
 
 const PROGRAMS = ["clang-14", "wasm-ld-14", "dpkg-source", "patch"];
 
@@ -61,10 +62,18 @@ export async function buildLwip({ isNew }: { readonly isNew: boolean }): Promise
     await compareDigest(bytes, isNew);
     await mkdir(TARGET, { recursive: true });
     await writeFile(join(TARGET, "lwip.wasm"), bytes);
-    await copyLicence(source, join(TARGET, "lwip.LICENSE.txt"));
+    await writeFile(
+      join(TARGET, "lwip.LICENSE.txt"),
+      await licencesOf({ source, files: SOURCES }),
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Whether it is there, of whichever tree. */
+export function isBuilt(): Promise<boolean> {
+  return access(join(TARGET, "lwip.wasm")).then(() => true, () => false);
 }
 
 async function requirePrograms(): Promise<void> {

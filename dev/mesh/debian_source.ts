@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
@@ -72,9 +72,4 @@ export async function run(program: string, args: readonly string[], cwd: string)
   if (code === 0) return;
   const reason = `${output}\n${errors}`.trim().split("\n").at(-1);
   throw new CommandError(`${program} failed: ${reason}`);
-}
-
-/** Copies a file of the sources under another name. */
-export async function copyLicence(source: string, target: string): Promise<void> {
-  await copyFile(join(source, "COPYING"), target);
 }

@@ -24,7 +24,7 @@ async function release(): Promise<void> {
   const staging = await mkdtemp(join(tmpdir(), "agent-files-release-"));
   try {
     const licence = await findLicence();
-    await buildClient();
+    await buildClient({ isRelease: true });
     await packNpmPackage({
       target: TARGET,
       staging: join(staging, "npm"),

@@ -93,6 +93,10 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
 /** Blocks that tests of other folders run. */
 export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: string }[] = [
   {
+    what: "docs/sandbox.md, For any program, 1",
+    test: "tests/sandbox/command_line_test.ts",
+  },
+  {
     what: "examples/mesh-agent/README.md, Run it, 1",
     test: "tests/mesh_agent/installation_test.ts",
   },

@@ -1,4 +1,6 @@
 import { AgentError } from "../http/agent_error.ts";
+import { TcpError } from "../mesh/ip/tcp_error.ts";
+import { MeshError } from "../mesh/mesh_error.ts";
 import { UsageError } from "./command/usage_error.ts";
 import { NotLoggedInError } from "./exit_codes.ts";
 
@@ -19,6 +21,7 @@ export function errorJson(error: unknown): object {
 }
 
 function codeOf(error: unknown): string {
+  if (error instanceof MeshError || error instanceof TcpError) return error.code;
   if (error instanceof UsageError) return "usage";
   return error instanceof NotLoggedInError ? "not_logged_in" : "failed";
 }

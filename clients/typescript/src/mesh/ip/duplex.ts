@@ -1,12 +1,12 @@
 import type { Duplex } from "node:stream";
 import { nodeModule } from "../../platform/node_module.ts";
-import type { TcpConnection } from "./tcp_connection.ts";
+import type { ByteStream } from "../byte_stream.ts";
 
 /**
  * A connection as Node's kind of stream, which may end each direction on its own. Destroying it
  * resets the connection, unless both directions have ended. Throws where there are none.
  */
-export async function toDuplex(connection: TcpConnection): Promise<Duplex> {
+export async function toDuplex(connection: ByteStream): Promise<Duplex> {
   const stream = await nodeModule<typeof import("node:stream")>("node:stream");
   if (stream === null) {
     throw new Error("This platform has no streams of Node's kind.");

@@ -1,0 +1,25 @@
+import type { MeshConfiguration } from "../../contract/types.ts";
+import type { FilterRules } from "../ip/filter/packet_filter.ts";
+
+/** Without the prefix length. */
+export function addressOf(network: string): string {
+  return network.slice(0, network.lastIndexOf("/"));
+}
+
+/** The rules of a configuration as the packet filter takes them. */
+export function filterRules(
+  { agent_id, interface: { addresses }, peers, rules }: MeshConfiguration,
+): FilterRules {
+  const tcp = rules.filter(({ proto }) => proto === "tcp");
+  return {
+    addresses: addresses.map(addressOf),
+    peers: peers.map((peer) => ({
+      addresses: peer.allowed_ips.map(addressOf),
+      inbound: tcp.filter(({ from_agent }) => from_agent === peer.agent_id)
+        .map(({ port }) => port),
+      outbound: tcp.filter((rule) =>
+        rule.from_agent === agent_id && rule.to_agent === peer.agent_id
+      ).map(({ port }) => port),
+    })),
+  };
+}

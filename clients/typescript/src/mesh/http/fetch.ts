@@ -1,0 +1,129 @@
+/**
+ * `fetch` over connections of the mesh: HTTP/1.1 by Node's own client, one connection a request.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type HttpModules, httpModules } from "./http_modules.ts";
+import { nextRequest } from "./redirects.ts";
+
+export type Connect = (
+  to: { readonly host: string; readonly port: number; readonly signal: AbortSignal },
+) => Promise<Duplex>;
+
+/** What one request sends. A stream can be sent once. */
+export interface Sent {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
+}
+
+/** As the `fetch` of the platform: TypeError for what cannot be requested, or the error's own. */
+export async function meshFetch(
+  connect: Connect,
+  input: string | URL | Request,
+  init: RequestInit = {},
+): Promise<Response> {
+  const request = new Request(input, init);
+  const modules = await httpModules();
+  let sent: Sent = {
+    url: new URL(request.url),
+    method: request.method,
+    headers: new Headers(request.headers),
+    body: await bodyOf(request, init.body),
+  };
+  const { signal, redirect } = request;
+  for (let redirects = 0; true; redirects++) {
+    signal.throwIfAborted();
+    const message = await send(sent, { modules, connect, signal });
+    const next = redirect === "manual" ? null : nextRequest(sent, message);
+    if (next === null) return responseOf(message, { modules, sent, redirects });
+    message.destroy();
+    if (redirect === "error") throw new TypeError("The answer is a redirect.");
+    if (redirects === 20) throw new TypeError("There are more than 20 redirects.");
+    sent = next;
+  }
+}
+
+/** Bytes, unless it is a stream of unknown length. */
+async function bodyOf(
+  request: Request,
+  given: BodyInit | null | undefined,
+): Promise<Sent["body"]> {
+  if (request.body === null) return null;
+  if (given instanceof ReadableStream) return request.body;
+  return new Uint8Array(await request.arrayBuffer());
+}
+
+async function send(
+  { url, method, headers, body }: Sent,
+  { modules, connect, signal }: {
+    readonly modules: HttpModules;
+    readonly connect: Connect;
+    readonly signal: AbortSignal;
+  },
+): Promise<IncomingMessage> {
+  const isSecure = url.protocol === "https:";
+  if (!isSecure && url.protocol !== "http:") {
+    throw new TypeError(`The mesh has no ${url.protocol} requests.`);
+  }
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const port = Number(url.port) || (isSecure ? 443 : 80);
+  const connection = await connect({ host, port, signal });
+  const socket = isSecure
+    ? modules.tls.connect({ socket: connection, servername: host })
+    : connection;
+  const bytes = body instanceof Uint8Array ? body : null;
+  return await new Promise((resolve, reject) => {
+    const request = modules.http.request({
+      method,
+      path: `${url.pathname}${url.search}`,
+      headers: {
+        host: url.host,
+        accept: "*/*",
+        ...Object.fromEntries(headers),
+        ...(bytes !== null && { "content-length": String(bytes.length) }),
+      },
+      createConnection: () => socket,
+      signal,
+    });
+    request.on("response", resolve);
+    request.on("error", (error) => reject(signal.aborted ? signal.reason : error));
+    if (body === null || bytes !== null) request.end(bytes);
+    else {
+      modules.stream.pipeline(
+        modules.stream.Readable.fromWeb(body as never),
+        request,
+        (error) => error && reject(error),
+      );
+    }
+  });
+}
+
+const WITHOUT_BODY: readonly number[] = [101, 204, 205, 304];
+
+function responseOf(
+  message: IncomingMessage,
+  { modules, sent, redirects }: {
+    readonly modules: HttpModules;
+    readonly sent: Sent;
+    readonly redirects: number;
+  },
+): Response {
+  const { statusCode: status = 0, statusMessage: statusText = "", rawHeaders } = message;
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    headers.append(rawHeaders[at]!, rawHeaders[at + 1]!);
+  }
+  const hasBody = sent.method !== "HEAD" && !WITHOUT_BODY.includes(status);
+  if (!hasBody) message.resume();
+  const body = hasBody
+    ? modules.stream.Readable.toWeb(message) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>
+    : null;
+  const response = new Response(body, { status, statusText, headers });
+  Object.defineProperties(response, {
+    url: { value: sent.url.href },
+    redirected: { value: redirects > 0 },
+  });
+  return response;
+}

@@ -1,0 +1,44 @@
+import { type CallerOptions, Connection } from "../http/connection.ts";
+import type { OpenEngine } from "./engine/engine.ts";
+import { Member } from "./member.ts";
+import { Mesh } from "./mesh.ts";
+import { newPrivateKey, readOrMakeKey } from "./service/own_key.ts";
+
+/** How to join, besides who joins. */
+export interface PeerOptions {
+  /**
+   * A file with the private key, as `wg genkey` writes it. If it does not exist, it is made. With
+   * it, the agent's public key is the same after a restart. Default: a new key, in memory alone.
+   */
+  readonly keyFile?: string;
+  /** The UDP port. Default: any free one. */
+  readonly listenPort?: number;
+  /** `stun:` URLs, to learn where others see this process. Default: those of the relay. */
+  readonly stunServers?: readonly string[];
+  /** An HTTP proxy, for relays. Null: none. Default: what HTTPS_PROXY and NO_PROXY say. */
+  readonly proxy?: URL | null;
+  /** Called after each change of peers or rules. */
+  readonly onChange?: () => void;
+}
+
+/** `signal` gives up joining. Use `close` to leave. */
+export type JoinOptions = CallerOptions & PeerOptions;
+
+export async function joinWith(openEngine: OpenEngine, options: JoinOptions): Promise<Mesh> {
+  const { signal, keyFile, listenPort, stunServers, proxy, onChange = () => {}, ...caller } =
+    options;
+  const privateKey = keyFile === undefined ? newPrivateKey() : await readOrMakeKey(keyFile);
+  const member = await Member.join({
+    connection: new Connection("agent-mesh", caller),
+    openEngine,
+    signal,
+    onChange,
+    engineOptions: {
+      privateKey,
+      listenPort,
+      stunServers,
+      proxy: proxy === undefined ? undefined : proxy?.href ?? null,
+    },
+  });
+  return new Mesh(member);
+}

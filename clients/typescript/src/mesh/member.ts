@@ -1,0 +1,295 @@
+import type { MeshConfiguration, MeshEvent, Peer } from "../contract/types.ts";
+import { AgentError } from "../http/agent_error.ts";
+import type { Connection } from "../http/connection.ts";
+import type { Engine, EngineOptions, OpenEngine, PeerState } from "./engine/engine.ts";
+import { MeshError } from "./mesh_error.ts";
+import type { RelayAnswer } from "./paths/paths.ts";
+import { onClockJump } from "./service/clock_jumps.ts";
+import { Follower, type SentPath } from "./service/follower.ts";
+import { findPeer, mayReach } from "./service/names.ts";
+import { Registration } from "./service/registration.ts";
+import type { ByteStream, RemotePort } from "./byte_stream.ts";
+
+export interface MemberOptions {
+  readonly connection: Connection;
+  readonly engineOptions: EngineOptions;
+  readonly openEngine: OpenEngine;
+  /** Gives up joining. Afterwards, it changes nothing. */
+  readonly signal: AbortSignal | undefined;
+  readonly onChange: () => void;
+}
+
+/** How a peer is reached, with what the configuration says of it. */
+export interface KnownPeer extends PeerState {
+  readonly agentId: string;
+  readonly name: string;
+  readonly addresses: readonly string[];
+}
+
+/** The other side of a connection. */
+export interface From extends RemotePort {
+  readonly agentId: string;
+  readonly name: string;
+}
+
+/** How often it is looked whether another way is used, in milliseconds. */
+const PATHS_MS = 5000;
+
+/** An agent in the mesh: its registration, its configuration and its engine. */
+export class Member {
+  /** Resolves when this is over: to null after `close`, else to the error that ended it. */
+  readonly ended: Promise<Error | null>;
+  readonly #options: MemberOptions;
+  readonly #over = new AbortController();
+  readonly #follower: Follower;
+  #engine!: Engine;
+  #registration!: Registration;
+  #self!: Peer;
+  #endpoints: readonly string[] = [];
+  /** What the service was told last, as text. */
+  #toldEndpoints: string | null = null;
+  #registering: Promise<void> = Promise.resolve();
+  readonly #hasRelay: Promise<void>;
+  #resolveHasRelay!: () => void;
+  #configuration: MeshConfiguration | null = null;
+  #toldPaths = "";
+  #end: Error | null = null;
+  #resolveEnded!: (error: Error | null) => void;
+  #stops: (() => void)[] = [];
+
+  private constructor(options: MemberOptions) {
+    this.#options = options;
+    this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+    this.#hasRelay = new Promise((resolve) => this.#resolveHasRelay = resolve);
+    this.#follower = new Follower(options.connection, {
+      apply: (configuration) => this.#apply(configuration),
+      paths: () => this.#paths(),
+      onEvent: (event) => this.#onEvent(event),
+      onRestore: () => {
+        this.#toldEndpoints = null;
+        return this.#register();
+      },
+    }, this.#over.signal);
+  }
+
+  /** Rejects with AgentError, or with what the engine cannot do. */
+  static async join(options: MemberOptions): Promise<Member> {
+    const member = new Member(options);
+    const { signal } = options;
+    const giveUp = () => member.#over.abort(signal!.reason);
+    if (signal?.aborted) giveUp();
+    signal?.addEventListener("abort", giveUp, { once: true });
+    try {
+      await member.#start();
+      return member;
+    } catch (error) {
+      await member.#finish(null);
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
+    }
+  }
+
+  get agentId(): string {
+    return this.#self.agent_id;
+  }
+
+  get name(): string {
+    return this.#self.name;
+  }
+
+  get addresses(): readonly string[] {
+    return this.#self.addresses;
+  }
+
+  /** Rejects with MeshError, TcpError, or what the signal was aborted with. */
+  async connect(
+    { host, port, signal }: {
+      readonly host: string;
+      readonly port: number;
+      readonly signal?: AbortSignal | undefined;
+    },
+  ): Promise<{ readonly stream: ByteStream; readonly remote: From }> {
+    signal?.throwIfAborted();
+    const found = this.#find(host, port) ?? await this.#findAgain(host, port);
+    signal?.throwIfAborted();
+    const { peer: { agent_id: agentId, name }, address } = found;
+    const stream = await this.#engine.connect({ address, port, signal });
+    return { stream, remote: { address, port, agentId, name } };
+  }
+
+  /** Resolves to what ends the listening. Rejects with MeshError or TcpError. */
+  async listen(
+    port: number,
+    accept: (stream: ByteStream, from: From) => void,
+  ): Promise<() => void> {
+    this.#requireMember();
+    return await this.#engine.listen(port, (stream, remote) => {
+      const found = this.#configuration && findPeer(this.#configuration, remote.address);
+      if (found === null) return stream.abort();
+      const { agent_id: agentId, name } = found.peer;
+      accept(stream, { ...remote, agentId, name });
+    });
+  }
+
+  peers(): KnownPeer[] {
+    const states = new Map(this.#engine.peers().map((state) => [state.publicKey, state]));
+    return (this.#configuration?.peers ?? []).map((peer) => ({
+      ...states.get(peer.public_key) ?? unknown(peer.public_key),
+      agentId: peer.agent_id,
+      name: peer.name,
+      addresses: peer.allowed_ips.map((network) => network.replace(/\/\d+$/, "")),
+    }));
+  }
+
+  async close(): Promise<void> {
+    await this.#finish(null);
+  }
+
+  async #start(): Promise<void> {
+    const { openEngine, engineOptions, connection } = this.#options;
+    this.#engine = await openEngine(engineOptions, {
+      iceServers: () => this.#iceServers(),
+      onEndpoints: (endpoints) => this.#onEndpoints(endpoints),
+      onFailure: (cause) => void this.#finish(new MeshError("broken", cause.message, { cause })),
+    });
+    this.#endpoints = await this.#engine.endpoints();
+    this.#registration = new Registration(connection, this.#engine.publicKey);
+    await this.#register();
+    await this.#follower.start();
+    this.#over.signal.throwIfAborted();
+    this.#follower.run().catch((error) => this.#finish(asEnd(error)));
+    const timer = setInterval(() => this.#tellPaths(), PATHS_MS);
+    this.#stops = [
+      () => clearInterval(timer),
+      onClockJump(() => this.#follower.askAgain()),
+    ];
+  }
+
+  #onEndpoints(endpoints: readonly string[]): void {
+    this.#endpoints = endpoints;
+    // Before the first registration, there is nothing to change. Afterwards, the next change of
+    // endpoints is another attempt.
+    if (this.#toldEndpoints !== null) this.#register().catch(() => {});
+  }
+
+  /** One after the other, so that the service is told the newest last. */
+  #register(): Promise<void> {
+    const register = () => this.#registerNow();
+    return this.#registering = this.#registering.then(register, register);
+  }
+
+  async #registerNow(): Promise<void> {
+    const endpoints = this.#endpoints;
+    const text = endpoints.join(" ");
+    if (text === this.#toldEndpoints) return;
+    const { signal } = this.#over;
+    this.#self = await this.#registration.register(endpoints, { signal });
+    this.#toldEndpoints = text;
+  }
+
+  async #apply(configuration: MeshConfiguration): Promise<void> {
+    // At once, for what begins from now on. The engine applies one after the other.
+    this.#configuration = configuration;
+    if (configuration.relay) this.#resolveHasRelay();
+    await this.#engine.configure(configuration);
+    this.#options.onChange();
+  }
+
+  #onEvent(event: MeshEvent): void {
+    const isOwn = event.agent_id === this.#self.agent_id && event.type.startsWith("peer.");
+    if (!isOwn || !this.#registration.isOfAnother(event)) return;
+    throw new MeshError(
+      "superseded",
+      `Another process has joined as ${this.#self.agent_id}. An agent has one place in the mesh.`,
+    );
+  }
+
+  /** Who asks waits until the operator sets a relay. */
+  async #iceServers(): Promise<RelayAnswer | null> {
+    await this.#hasRelay;
+    const { connection } = this.#options;
+    const { signal } = this.#over;
+    const options = { signal, retrySeconds: 0 };
+    try {
+      return await connection.post<RelayAnswer>("/relay", {}, options);
+    } catch (error) {
+      if (error instanceof AgentError && error.code === "misconfigured") return null;
+      throw error;
+    }
+  }
+
+  #find(host: string, port: number) {
+    const configuration = this.#requireMember();
+    const found = findPeer(configuration, host);
+    return found !== null && mayReach(configuration, found.peer, port) ? found : null;
+  }
+
+  /** The rule may have become active just now. */
+  async #findAgain(host: string, port: number) {
+    await this.#follower.refreshSoon();
+    const found = this.#find(host, port);
+    if (found !== null) return found;
+    if (findPeer(this.#requireMember(), host) === null) {
+      throw new MeshError(
+        "unknown_peer",
+        `No visible peer is called ${host}. A peer is visible while a rule with it is active.`,
+      );
+    }
+    throw new MeshError(
+      "no_rule",
+      `No active rule lets ${this.agentId} reach tcp port ${port} of ${host}.`,
+    );
+  }
+
+  #requireMember(): MeshConfiguration {
+    if (this.#end !== null) throw this.#end;
+    return this.#configuration!;
+  }
+
+  #paths(): SentPath[] {
+    const paths = this.peers().map((peer) => ({
+      agent_id: peer.agentId,
+      handshake_age_seconds: peer.handshakeAgeSeconds,
+      endpoint: peer.endpoint,
+      via: peer.via,
+    }));
+    this.#toldPaths = summaryOf(paths);
+    return paths;
+  }
+
+  /** The service learns at once when a way is found or lost, and of ages with each request. */
+  #tellPaths(): void {
+    const before = this.#toldPaths;
+    this.#paths();
+    if (before !== this.#toldPaths) this.#follower.askAgain();
+  }
+
+  async #finish(error: Error | null): Promise<void> {
+    if (this.#end !== null) return void await this.ended;
+    this.#end = error ?? new MeshError("closed", "The mesh was left.");
+    this.#over.abort(this.#end);
+    for (const stop of this.#stops) stop();
+    await this.#engine?.close();
+    this.#resolveEnded(error);
+  }
+}
+
+function unknown(publicKey: string): PeerState {
+  const bytes = { receivedBytes: 0, sentBytes: 0 };
+  return { publicKey, via: "none", endpoint: null, handshakeAgeSeconds: null, ...bytes };
+}
+
+function summaryOf(paths: readonly SentPath[]): string {
+  return JSON.stringify(paths.map(({ agent_id, via, endpoint }) => [agent_id, via, endpoint]));
+}
+
+function asEnd(error: unknown): Error {
+  if (error instanceof AgentError && error.code === "peer_not_found") {
+    return new MeshError("removed", "The peer of this agent was removed.", { cause: error });
+  }
+  if (error instanceof AgentError && error.code === "superseded") {
+    return new MeshError("superseded", error.message, { cause: error });
+  }
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,162 @@
+import type { Duplex } from "node:stream";
+import type { ByteStream } from "./byte_stream.ts";
+import { meshFetch } from "./http/fetch.ts";
+import { toDuplex } from "./ip/duplex.ts";
+import type { From, Member } from "./member.ts";
+import { type MeshSocket, toSocket } from "./sockets/mesh_socket.ts";
+
+/** A peer, and how it is reached. */
+export interface MeshPeer {
+  readonly agentId: string;
+  readonly name: string;
+  /** One IPv4, one IPv6. */
+  readonly addresses: readonly string[];
+  /** How packets go: directly, by a relay, or not at all: then there was no handshake lately. */
+  readonly path: "direct" | "relay" | "none";
+  /** `<host>:<port>` where it was last heard from. */
+  readonly endpoint: string | null;
+  readonly handshakeAgeSeconds: number | null;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+}
+
+export interface ConnectOptions {
+  /** The `name` of a peer, its agent's identifier, or one of its tunnel addresses. */
+  readonly host: string;
+  /** The TCP port. */
+  readonly port: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface MeshListener extends Disposable {
+  readonly port: number;
+  /** Accepts no more connections. Those that were accepted stay. */
+  close(): void;
+}
+
+/** An agent's place in the mesh. `join` makes it. */
+export class Mesh implements AsyncDisposable {
+  /**
+   * Resolves when this place is lost: to null after `close`, else to the reason. It is a MeshError
+   * `superseded` if another process joined as the same agent, and an AgentError if the service
+   * accepts the agent's key no more.
+   */
+  readonly closed: Promise<Error | null>;
+  readonly #member: Member;
+
+  /** Made by `join`. */
+  constructor(member: Member) {
+    this.#member = member;
+    this.closed = member.ended;
+  }
+
+  get agentId(): string {
+    return this.#member.agentId;
+  }
+
+  /** Under which its neighbours find it. */
+  get name(): string {
+    return this.#member.name;
+  }
+
+  /** The own tunnel addresses: one IPv4, one IPv6. */
+  get addresses(): readonly string[] {
+    return this.#member.addresses;
+  }
+
+  /**
+   * Connects to a port of a peer, if a rule allows it: a `Duplex`, and under Deno a connection as
+   * `Deno.connect` returns it. Rejects with MeshError, TcpError, or the signal's reason.
+   *
+   * @example
+   * ```ts
+   * const socket = await mesh.connect({ host: "builder", port: 443 });
+   * ```
+   */
+  async connect(to: ConnectOptions): Promise<MeshSocket> {
+    const { stream, remote } = await this.#member.connect(to);
+    return await toSocket(stream, { local: this.#local(remote.address, 0), remote });
+  }
+
+  /** As `connect`, and a `Duplex` under Deno, too: for libraries that were written for Node. */
+  async connectDuplex(to: ConnectOptions): Promise<Duplex> {
+    return await toDuplex((await this.#member.connect(to)).stream);
+  }
+
+  /**
+   * Accepts connections to a port, from peers that a rule allows them. Rejects with MeshError or
+   * TcpError.
+   *
+   * @example
+   * ```ts
+   * const listener = await mesh.listen(8080, (socket, { from }) => serve(socket, from.agentId));
+   * ```
+   */
+  async listen(
+    port: number,
+    handle: (socket: MeshSocket, about: { readonly from: From }) => void | Promise<void>,
+  ): Promise<MeshListener> {
+    return await this.#listen(port, async (stream, from) => {
+      const socket = await toSocket(stream, {
+        local: this.#local(from.address, port),
+        remote: from,
+      });
+      await handle(socket, { from });
+    });
+  }
+
+  /** As `listen`, with a `Duplex` under Deno, too. */
+  async listenDuplex(
+    port: number,
+    handle: (socket: Duplex, about: { readonly from: From }) => void | Promise<void>,
+  ): Promise<MeshListener> {
+    return await this.#listen(port, async (stream, from) => {
+      await handle(await toDuplex(stream), { from });
+    });
+  }
+
+  /**
+   * As the global `fetch`, over the mesh: HTTP/1.1. The host of the URL is a peer.
+   *
+   * @example
+   * ```ts
+   * const tasks = await (await mesh.fetch("http://builder:8080/tasks")).json();
+   * ```
+   */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    return meshFetch((to) => this.connectDuplex(to), input, init);
+  }
+
+  /** The visible peers, and how each is reached. It may be a second old. */
+  peers(): MeshPeer[] {
+    return this.#member.peers().map(({ via, publicKey: _, ...peer }) => ({ ...peer, path: via }));
+  }
+
+  /**
+   * Ends all connections and leaves. The agent stays registered, with its rules: it can join again.
+   */
+  close(): Promise<void> {
+    return this.#member.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #listen(
+    port: number,
+    take: (stream: ByteStream, from: From) => Promise<void>,
+  ): Promise<MeshListener> {
+    // If the application fails, its peer must not wait for an answer.
+    const accept = (stream: ByteStream, from: From) =>
+      void take(stream, from).catch(() => stream.abort());
+    const close = await this.#member.listen(port, accept);
+    return { port, close, [Symbol.dispose]: close };
+  }
+
+  #local(remote: string, port: number) {
+    const isIpv6 = remote.includes(":");
+    const address = this.addresses.find((own) => own.includes(":") === isIpv6) ?? "";
+    return { address, port };
+  }
+}

@@ -1,0 +1,25 @@
+/** Why something cannot be done in the mesh. Errors of connections are `TcpError`. */
+export type MeshErrorCode =
+  /** No visible peer has that name. */
+  | "unknown_peer"
+  /** No active rule lets this agent reach that port. */
+  | "no_rule"
+  /** Another process has joined as the same agent. This one is not in the mesh any more. */
+  | "superseded"
+  /** The peer of this agent was removed. */
+  | "removed"
+  /** The mesh was left by `close`. */
+  | "closed"
+  /** The part of the package that carries packets failed. */
+  | "broken";
+
+/** An error of the mesh. */
+export class MeshError extends Error {
+  override readonly name: string = "MeshError";
+  readonly code: MeshErrorCode;
+
+  constructor(code: MeshErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

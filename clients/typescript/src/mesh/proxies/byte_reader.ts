@@ -1,0 +1,32 @@
+import { Buffer } from "node:buffer";
+import type { Duplex } from "node:stream";
+
+/** Reads so many bytes at a time from the beginning of a stream, and leaves the rest to others. */
+export class ByteReader {
+  readonly #stream: Duplex;
+  #wake: () => void = () => {};
+  readonly #onChange = () => this.#wake();
+
+  constructor(stream: Duplex) {
+    this.#stream = stream;
+    for (const event of ["readable", "end", "close"]) stream.on(event, this.#onChange);
+  }
+
+  /** Rejects if the stream ends before. */
+  async read(length: number): Promise<Buffer> {
+    if (length === 0) return Buffer.alloc(0);
+    while (true) {
+      const bytes: Buffer | null = this.#stream.read(length);
+      if (bytes !== null && bytes.length === length) return bytes;
+      if (this.#stream.readableEnded || this.#stream.destroyed || bytes !== null) {
+        throw new Error("The stream has ended.");
+      }
+      await new Promise<void>((resolve) => this.#wake = resolve);
+    }
+  }
+
+  /** The stream is somebody else's now. */
+  release(): void {
+    for (const event of ["readable", "end", "close"]) this.#stream.off(event, this.#onChange);
+  }
+}

@@ -1,0 +1,25 @@
+import { connect } from "node:net";
+import type { Mesh, MeshListener } from "../mesh.ts";
+import { splice } from "./tunnelling.ts";
+
+/** A port of the mesh that leads to a port of this machine. */
+export interface Exposure {
+  readonly port: number;
+  readonly localPort: number;
+}
+
+/** Reads `8080` or `8080=3000`. Null: it is neither. */
+export function parseExposure(text: string): Exposure | null {
+  const [, first, second = first] = /^(\d{1,5})(?:=(\d{1,5}))?$/.exec(text) ?? [];
+  const [port, localPort] = [Number(first), Number(second)];
+  const isPort = (number: number) => number >= 1 && number <= 65_535;
+  return isPort(port) && isPort(localPort) ? { port, localPort } : null;
+}
+
+/** Passes connections from peers, which a rule must allow, on to a program of this machine. */
+export function expose(mesh: Mesh, { port, localPort }: Exposure): Promise<MeshListener> {
+  return mesh.listenDuplex(port, (socket) => {
+    const local = connect({ host: "127.0.0.1", port: localPort, allowHalfOpen: true });
+    splice(socket, local);
+  });
+}

@@ -1,0 +1,160 @@
+/** An HTTP proxy (RFC 9110, 7.6 and 9.3.6): CONNECT, and requests for `http:` URLs. */
+import {
+  createServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { Duplex } from "node:stream";
+import { basicCredentials, isRight } from "./token.ts";
+import { type Dial, type DialFailure, failureOf, goneSignal, splice } from "./tunnelling.ts";
+
+const REFUSALS: Readonly<Record<DialFailure, readonly [status: number, sentence: string]>> = {
+  not_allowed: [403, "No active rule allows this connection."],
+  unknown_host: [502, "No visible peer of the mesh is called that."],
+  refused: [502, "Nothing listens on that port of the peer."],
+  timed_out: [504, "The peer does not answer."],
+  failed: [502, "The connection to the peer failed."],
+};
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  403: "Forbidden",
+  407: "Proxy Authentication Required",
+  502: "Bad Gateway",
+  504: "Gateway Timeout",
+};
+
+/** Headers of one connection: they are not passed on (RFC 9110, 7.6.1). */
+const OF_ONE_CONNECTION = [
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+interface Options {
+  readonly dial: Dial;
+  /** Null where only this user can connect. */
+  readonly token: string | null;
+}
+
+export function httpProxyServer(dial: Dial, token: string | null): Server {
+  const options = { dial, token };
+  const server = createServer((request, response) => {
+    forward(request, response, options).catch(() => response.destroy());
+  });
+  server.on("connect", (request, client, head) => {
+    tunnel(request, { client, head }, options).catch(() => client.destroy());
+  });
+  return server;
+}
+
+function isAllowed({ headers }: IncomingMessage, { token }: Options): boolean {
+  if (token === null) return true;
+  const given = basicCredentials(headers["proxy-authorization"]);
+  return given !== null && isRight(given, token);
+}
+
+async function tunnel(
+  request: IncomingMessage,
+  { client, head }: { readonly client: Duplex; readonly head: Uint8Array },
+  options: Options,
+): Promise<void> {
+  client.on("error", () => {});
+  if (!isAllowed(request, options)) return refuseTunnel(client, [407, "Send the proxy's token."]);
+  const target = parseAuthority(request.url ?? "");
+  if (target === null) return refuseTunnel(client, [400, "The target is not <host>:<port>."]);
+  let connection: Duplex;
+  try {
+    connection = await options.dial({ ...target, signal: goneSignal(client) });
+  } catch (error) {
+    return refuseTunnel(client, REFUSALS[failureOf(error)]);
+  }
+  client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+  if (head.length > 0) connection.write(head);
+  splice(client, connection);
+}
+
+function refuseTunnel(
+  client: Duplex,
+  [status, sentence]: readonly [status: number, sentence: string],
+): void {
+  const challenge = status === 407 ? `${CHALLENGE}\r\n` : "";
+  client.end(
+    `HTTP/1.1 ${status} ${REASONS[status]}\r\n${challenge}content-type: text/plain\r\n` +
+      `content-length: ${sentence.length + 1}\r\nconnection: close\r\n\r\n${sentence}\n`,
+  );
+}
+
+const CHALLENGE = 'proxy-authenticate: Basic realm="mesh"';
+
+/** A request whose target is a whole URL. */
+async function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: Options,
+): Promise<void> {
+  if (!isAllowed(request, options)) return refuse(response, [407, "Send the proxy's token."]);
+  const text = request.url ?? "";
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || url.protocol !== "http:") {
+    return refuse(response, [400, "The target is not an http: URL."]);
+  }
+  const gone = new AbortController();
+  response.once("close", () => gone.abort(new Error("The client has gone.")));
+  const target = { host: url.hostname.replace(/[[\]]/g, ""), port: Number(url.port) || 80 };
+  let connection: Duplex;
+  try {
+    connection = await options.dial({ ...target, signal: gone.signal });
+  } catch (error) {
+    return refuse(response, REFUSALS[failureOf(error)]);
+  }
+  const passed = httpRequest({
+    method: request.method ?? "GET",
+    path: `${url.pathname}${url.search}`,
+    headers: { ...passedHeaders(request), host: url.host },
+    createConnection: () => connection,
+  });
+  passed.on("error", () => {
+    if (response.headersSent) response.destroy();
+    else refuse(response, REFUSALS.failed);
+  });
+  passed.on("response", (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, passedHeaders(answer));
+    answer.on("error", () => response.destroy());
+    answer.pipe(response);
+  });
+  response.once("close", () => connection.destroy());
+  request.pipe(passed);
+}
+
+function refuse(
+  response: ServerResponse,
+  [status, sentence]: readonly [status: number, sentence: string],
+): void {
+  if (status === 407) response.setHeader("proxy-authenticate", 'Basic realm="mesh"');
+  response.writeHead(status, { "content-type": "text/plain" }).end(`${sentence}\n`);
+}
+
+/** As they came, in the order of their names. */
+function passedHeaders({ headers }: IncomingMessage): Record<string, string | string[]> {
+  const named = (headers.connection ?? "").toLowerCase().split(",").map((name) => name.trim());
+  const entries = Object.entries(headers).filter(([name, value]) =>
+    value !== undefined && !OF_ONE_CONNECTION.includes(name) && !named.includes(name)
+  );
+  return Object.fromEntries(entries) as Record<string, string | string[]>;
+}
+
+/** `<host>:<port>`, with an IPv6 address in brackets. */
+function parseAuthority(text: string): { readonly host: string; readonly port: number } | null {
+  const [, host, digits] = /^\[?([^\[\]]+?)\]?:(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  return host === undefined || port < 1 || port > 65_535 ? null : { host, port };
+}

@@ -1,0 +1,63 @@
+import type { Server } from "node:net";
+import type { Mesh, MeshListener } from "../mesh.ts";
+import { expose, type Exposure } from "./expose.ts";
+import { httpProxyServer } from "./http_proxy.ts";
+import { listenAt, type Place } from "./place.ts";
+import { socksServer } from "./socks5.ts";
+import { newToken, PROXY_USER } from "./token.ts";
+import type { Dial } from "./tunnelling.ts";
+
+export interface ProxyOptions {
+  readonly socks?: Place | undefined;
+  readonly httpProxy?: Place | undefined;
+  readonly exposures: readonly Exposure[];
+}
+
+/** Where the proxies are, as URLs with their token. */
+export interface OpenProxies {
+  readonly socks: string | null;
+  readonly httpProxy: string | null;
+  close(): void;
+}
+
+/** Lets the programs of this machine use a place in the mesh. Rejects if a port is taken. */
+export async function openProxies(
+  mesh: Mesh,
+  { socks, httpProxy, exposures }: ProxyOptions,
+): Promise<OpenProxies> {
+  const token = newToken();
+  const dial: Dial = (to) => mesh.connectDuplex(to);
+  const opened: (Server | MeshListener)[] = [];
+  const close = () => {
+    for (const one of opened) one.close();
+  };
+  const open = async (make: typeof socksServer, place: Place) => {
+    const server = make(dial, place.kind === "port" ? token : null);
+    opened.push(server);
+    return await listenAt(server, place);
+  };
+  try {
+    const socksAt = socks && await open(socksServer, socks);
+    const httpAt = httpProxy && await open(httpProxyServer, httpProxy);
+    for (const exposure of exposures) opened.push(await expose(mesh, exposure));
+    return {
+      socks: socksAt === undefined ? null : urlOf("socks5h", socksAt, token),
+      httpProxy: httpAt === undefined ? null : urlOf("http", httpAt, token),
+      close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** As curl takes them. For an HTTP proxy at a Unix socket, it has no form. */
+function urlOf(scheme: "socks5h" | "http", place: Place, token: string): string {
+  if (place.kind === "port") {
+    const host = place.host.includes(":") ? `[${place.host}]` : place.host;
+    return `${scheme}://${PROXY_USER}:${token}@${host}:${place.port}`;
+  }
+  return scheme === "socks5h"
+    ? `socks5h://localhost${place.path}`
+    : `http+unix://${encodeURIComponent(place.path)}`;
+}

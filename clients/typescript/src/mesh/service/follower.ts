@@ -1,0 +1,170 @@
+import type { MeshAnswer, MeshConfiguration, MeshEvent } from "../../contract/types.ts";
+import { postAndWait, restAfterWait } from "../../follow/waiting.ts";
+import { AgentError } from "../../http/agent_error.ts";
+import type { Connection } from "../../http/connection.ts";
+import { pause } from "../../http/retries.ts";
+
+type News = MeshAnswer<"/wait">;
+type Events = MeshAnswer<"/events">;
+
+/** How the agent reaches a neighbour, as /wait takes it. */
+export interface SentPath {
+  readonly agent_id: string;
+  readonly handshake_age_seconds: number | null;
+  readonly endpoint: string | null;
+  readonly via: "direct" | "relay" | "none";
+}
+
+export interface FollowerHooks {
+  /** From now on, this configuration holds. */
+  readonly apply: (configuration: MeshConfiguration) => Promise<void>;
+  readonly paths: () => readonly SentPath[];
+  /** An event, of the agent or of another one. Throws what ends the following. */
+  readonly onEvent: (event: MeshEvent) => void;
+  /** The service was restored: what it knows of this agent may be older. */
+  readonly onRestore: () => Promise<void>;
+}
+
+/** After these, the agent has no place in the mesh any more. */
+const FATAL_CODES: readonly string[] = [
+  "unauthenticated",
+  "superseded",
+  "forbidden",
+  "peer_not_found",
+];
+
+/** After an error that another attempt may not have. */
+const PAUSE_MS = 5000;
+
+const LEAST_MS = 1000;
+
+/** As many as /wait takes. */
+const MOST_PATHS = 64;
+
+/** Keeps an agent's configuration up to date. Sends its heartbeats. */
+export class Follower {
+  readonly #connection: Connection;
+  readonly #hooks: FollowerHooks;
+  readonly #signal: AbortSignal;
+  #version: number | undefined;
+  /** Of the events that were read. Undefined before `start`, and after a restore. */
+  #position: string | undefined;
+  #underWay: Promise<void> = Promise.resolve();
+  #queued: Promise<void> | null = null;
+  #held = new AbortController();
+  #fetchedAt = -Infinity;
+  #soon: Promise<void> | null = null;
+
+  constructor(connection: Connection, hooks: FollowerHooks, signal: AbortSignal) {
+    this.#connection = connection;
+    this.#hooks = hooks;
+    this.#signal = signal;
+  }
+
+  /** Applies the present configuration. Nothing that happens after this is missed by `run`. */
+  async start(): Promise<void> {
+    this.#position = (await this.#post<Events>("/events", { limit: 1 })).latest;
+    await this.refresh();
+  }
+
+  /** Applies each new configuration. Rejects when that has no sense any more. */
+  async run(): Promise<never> {
+    while (true) {
+      try {
+        await this.#wait();
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        await this.#survive(error);
+      }
+    }
+  }
+
+  /** Fetches and applies the configuration of now, and not of an earlier moment. */
+  refresh(): Promise<void> {
+    // A fetch that is under way may have read an older state.
+    return this.#queued ??= this.#underWay.then(() => {
+      this.#queued = null;
+      const fetched = this.#fetch();
+      this.#underWay = fetched.catch(() => {});
+      return fetched;
+    });
+  }
+
+  /** As `refresh`, for questions that anybody may ask: at most once a second. */
+  refreshSoon(): Promise<void> {
+    return this.#soon ??= this.#refreshSoon().finally(() => this.#soon = null);
+  }
+
+  async #refreshSoon(): Promise<void> {
+    const wait = this.#fetchedAt + LEAST_MS - performance.now();
+    if (wait > 0) await pause(wait, this.#signal);
+    await this.refresh();
+  }
+
+  /** Sends a new request in the place of the one that is held, such as after a suspension. */
+  askAgain(): void {
+    this.#held.abort();
+  }
+
+  async #wait(): Promise<void> {
+    if (this.#position === undefined) {
+      await this.#hooks.onRestore();
+      await this.start();
+    }
+    this.#held = new AbortController();
+    const held = this.#held.signal;
+    const sentAt = performance.now();
+    const signal = AbortSignal.any([this.#signal, held]);
+    let news: News;
+    try {
+      news = await postAndWait<News>(this.#connection, "/wait", {
+        ...this.#self(),
+        config_version: this.#version,
+        events_after: this.#position,
+        paths: this.#hooks.paths().slice(0, MOST_PATHS),
+      }, { signal });
+    } catch (error) {
+      if (held.aborted && !this.#signal.aborted) return;
+      throw error;
+    }
+    const isNew = news.config_version !== this.#version;
+    const hasEvents = news.events?.changed === true;
+    if (hasEvents) await this.#readEvents();
+    else this.#position = news.events?.latest ?? this.#position;
+    if (isNew || hasEvents) await this.refresh();
+    else await restAfterWait(sentAt, this.#connection, { signal });
+  }
+
+  async #readEvents(): Promise<void> {
+    let page: Events;
+    do {
+      page = await this.#post<Events>("/events", { after: this.#position, limit: 1000 });
+      for (const event of page.events) this.#hooks.onEvent(event);
+      this.#position = page.latest;
+    } while (page.more);
+  }
+
+  async #fetch(): Promise<void> {
+    this.#fetchedAt = performance.now();
+    const configuration = await this.#post<MeshConfiguration>("/wg_config", { format: "json" });
+    await this.#hooks.apply(configuration);
+    this.#version = configuration.config_version;
+  }
+
+  /** Throws the error if there is nothing to go on with. */
+  async #survive(error: unknown): Promise<void> {
+    if (!(error instanceof AgentError) || FATAL_CODES.includes(error.code)) throw error;
+    if (error.code === "position_expired") this.#position = undefined;
+    else await pause(PAUSE_MS, this.#signal);
+  }
+
+  #post<Answer>(path: string, body: object): Promise<Answer> {
+    const options = { signal: this.#signal };
+    return this.#connection.post<Answer>(path, { ...this.#self(), ...body }, options);
+  }
+
+  #self(): { readonly agent_id?: string } {
+    const { agentId } = this.#connection;
+    return agentId === undefined ? {} : { agent_id: agentId };
+  }
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { bundleCommandLine } from "../../dev/clients/bundle.ts";
+import { copySources } from "../../dev/clients/client_sources.ts";
+import { type Agent, createAgent, succeed } from "../conformance/client.ts";
+import { documentedBlock } from "../docs/blocks/documentation.ts";
+import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
+import { eventually, run } from "../wireguard/hosts/command.ts";
+import { type Host, untilListening } from "../wireguard/hosts/host.ts";
+import { Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { SERVICE_ORIGIN, ServiceDoor } from "../wireguard/hosts/service_door.ts";
+import { UNPRIVILEGED } from "./hosts/programs.ts";
+import { allow } from "./hosts/sandbox.ts";
+
+/** The command line as it is installed, in a folder that everybody may enter. */
+async function installed(): Promise<AsyncDisposable & { readonly folder: string }> {
+  const folder = await Deno.makeTempDir({ prefix: "sandbox-command-" });
+  await using sources = await copySources();
+  await bundleCommandLine(sources.path, `${folder}/agentfiles`);
+  await run(["chmod", "-R", "a+rx", folder]);
+  const remove = () => Deno.remove(folder, { recursive: true });
+  return { folder, [Symbol.asyncDispose]: remove };
+}
+
+/** A user without rights on a host, with a home of their own. */
+async function userOn(host: Host, { agent, folder }: { agent: Agent; folder: string }) {
+  const home = `${host.directory}/home`;
+  await Deno.mkdir(home);
+  await run(["chmod", "711", host.directory]);
+  await run(["chown", "65534:65534", home]);
+  const env = {
+    HOME: home,
+    PATH: `${folder}:${Deno.env.get("PATH")}`,
+    KEY: agent.key,
+    NO_COLOR: "1",
+  };
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const command = (script: string) => [
+    ...["env", "-i", ...settings, ...UNPRIVILEGED],
+    ...["bash", "-c", `cd "$HOME"; ${script}`],
+  ];
+  return {
+    start: (script: string, logName: string) => host.start(command(script), { logName }),
+    run: (script: string) => host.runAnyhow(command(script)),
+    read: (file: string) => Deno.readTextFile(`${home}/${file}`).catch(() => ""),
+  };
+}
+
+/** Serves the text of a file by HTTP, at a port of all addresses of the host. */
+async function serveHttp(host: Host, { port, text }: { port: number; text: string }) {
+  const folder = `${host.directory}/www-${port}`;
+  await Deno.mkdir(folder);
+  await Deno.writeTextFile(`${folder}/index.html`, text);
+  const program = ["python3", "-m", "http.server", String(port), "--bind", "::"];
+  host.start([...program, "--directory", folder], { logName: `http-${port}` });
+  await untilListening(host, { proto: "tcp", port });
+}
+
+tunnelTest(
+  "docs/sandbox.md by a user without rights: log in, join, curl by SOCKS and by HTTP; a port that is exposed to a host",
+  async () => {
+    await using command = await installed();
+    await using mesh = await Mesh.create();
+    const builder = await mesh.join("builder");
+    const host = await mesh.internet.addHost("sandbox");
+    mesh.attach(await ServiceDoor.open(host));
+    const agent = await createAgent("sandbox");
+    await allow({ from: { agent }, to: builder, port: 8080 });
+    await serveHttp(builder.host, { port: 8080, text: "from the builder\n" });
+    await ReferenceAgent.start(builder, { mesh });
+
+    const user = await userOn(host, { agent, folder: command.folder });
+    const [name] = await peerNames(builder.agent);
+    const block = (await documentedBlock("docs/sandbox.md, For any program, 1"))
+      .replace("https://<ref>.supabase.co", `${SERVICE_ORIGIN} <<< "$KEY"`)
+      .replace(" --json", " --expose 9000=9001 --json")
+      .replace("curl ", "curl -sS --retry 5 --retry-all-errors -o first ")
+      .replace("http://builder:", `http://${name}:`);
+    user.start(`${block}; wait`, "block");
+    await eventually("the first bytes have arrived", {
+      withinSeconds: 60,
+      condition: async () => await user.read("first") === "from the builder\n",
+    });
+    const joined = JSON.parse(await user.read("joined.json"));
+    assert.deepEqual(Object.keys(joined), ["agent_id", "name", "addresses", "socks", "http_proxy"]);
+    assert.equal(joined.agent_id, agent.id);
+    assert.match(joined.socks, /^socks5h:\/\/mesh:[\w-]{20,}@127\.0\.0\.1:1080$/);
+
+    const url = `http://${builder.ipv4}:8080/`;
+    for (const options of [`-x ${joined.http_proxy}`, `-p -x ${joined.http_proxy}`]) {
+      const { output } = await user.run(`curl -sS ${options} ${url}`);
+      assert.equal(output, "from the builder\n", options);
+    }
+    for (
+      const [options, refused] of [
+        [`-x http://127.0.0.1:3128 ${url}`, "407"],
+        [`-x socks5h://127.0.0.1:1080 ${url}`, "000"],
+        [`-x ${joined.http_proxy} http://${builder.ipv4}:81/`, "403"],
+        [`-x ${joined.http_proxy} http://nobody:8080/`, "502"],
+      ] as const
+    ) {
+      const { output } = await user.run(`curl -s -o /dev/null -w '%{http_code}' ${options}`);
+      assert.equal(output, refused, options);
+    }
+
+    await serveHttp(host, { port: 9001, text: "from the sandbox\n" });
+    await allow({ from: builder, to: { agent }, port: 9000 });
+    await eventually("the host reaches the port that is exposed", {
+      withinSeconds: 60,
+      condition: async () => {
+        const request = ["curl", "-s", "-m5", `http://${joined.addresses[0]}:9000/`];
+        return (await builder.host.runAnyhow(request)).output === "from the sandbox\n";
+      },
+    });
+  },
+);
+
+/** The names in an agent's map, its own first. */
+async function peerNames(agent: Agent): Promise<string[]> {
+  const { peers } = await succeed<{ peers: { name: string; self: boolean }[] }>(
+    "/agent-mesh/netmap",
+    { as: agent },
+  );
+  return peers.toSorted((one, other) => Number(other.self) - Number(one.self))
+    .map(({ name }) => name);
+}

@@ -1,0 +1,41 @@
+import { run } from "../../wireguard/hosts/command.ts";
+
+const PROJECT = new URL("../../../", import.meta.url).pathname;
+const MESH = `${PROJECT}clients/typescript/src/mesh`;
+
+export type Runtime = "deno" | "node";
+
+let bundling: Promise<string> | null = null;
+
+/** The command that runs the program of a sandbox, for any user. */
+export async function programCommand(runtime: Runtime): Promise<string[]> {
+  bundling ??= bundle();
+  const folder = await bundling;
+  const options = ["run", "--allow-all", "--unstable-net", "--no-config"];
+  const program = `${folder}/sandbox.mjs`;
+  return runtime === "node" ? ["node", program] : [`${folder}/deno`, ...options, program];
+}
+
+/** Runs as a user without rights: neither root nor any capability. */
+export const UNPRIVILEGED: readonly string[] = [
+  "setpriv",
+  ...["--reuid=65534", "--regid=65534", "--clear-groups"],
+  ...["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"],
+];
+
+/** What both runtimes and every user can read: Deno's own cache is somebody's. */
+async function bundle(): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "sandbox-program-" });
+  globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+  const options = ["bundle", "--quiet", "--config", `${PROJECT}deno.json`, "--output"];
+  const program = new URL("./sandbox_program.ts", import.meta.url).pathname;
+  await run([Deno.execPath(), ...options, `${folder}/sandbox.mjs`, program]);
+  await run([Deno.execPath(), ...options, `${folder}/worker.js`, `${MESH}/worker.ts`]);
+  await Deno.mkdir(`${folder}/built`);
+  await Deno.copyFile(`${MESH}/ip/built/lwip.wasm`, `${folder}/built/lwip.wasm`);
+  // Node takes the thread's program for a module of the new kind.
+  await Deno.writeTextFile(`${folder}/package.json`, '{"type":"module"}');
+  await Deno.copyFile(Deno.execPath(), `${folder}/deno`);
+  await run(["chmod", "-R", "a+rX", folder]);
+  return folder;
+}

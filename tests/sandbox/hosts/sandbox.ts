@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { type Agent, createAgent, succeed } from "../../conformance/client.ts";
+import type { Host } from "../../wireguard/hosts/host.ts";
+import type { Member, Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
+import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/hosts/service_door.ts";
+import type { Answer, Command, Joined, Sent } from "./commands.ts";
+import { programCommand, type Runtime, UNPRIVILEGED } from "./programs.ts";
+
+/** An application in a sandbox that joins the mesh: a process without rights on its own host. */
+export class Sandbox implements AsyncDisposable {
+  readonly #child: ReturnType<typeof spawn>;
+  readonly #lines: AsyncIterator<string>;
+  readonly #ended: Promise<unknown>;
+  #self: Joined | null = null;
+
+  private constructor(readonly host: Host, readonly agent: Agent, command: readonly string[]) {
+    const inside = ["netns", "exec", host.namespace, ...UNPRIVILEGED, ...command];
+    this.#child = spawn("ip", inside, {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { PATH: Deno.env.get("PATH") ?? "" },
+    });
+    this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
+    this.#ended = new Promise((resolve) => this.#child.on("close", resolve));
+  }
+
+  /** A new agent on a new host, which has joined. It ends with `mesh`. */
+  static async join(
+    mesh: Mesh,
+    { name, runtime = "deno", behindNat = false }: {
+      readonly name: string;
+      readonly runtime?: Runtime;
+      readonly behindNat?: boolean;
+    },
+  ): Promise<Sandbox> {
+    const { internet } = mesh;
+    const host = behindNat ? await internet.addHostBehindNat(name) : await internet.addHost(name);
+    mesh.attach(await ServiceDoor.open(host));
+    return await Sandbox.start(mesh, { host, agent: await createAgent(name), runtime });
+  }
+
+  /** One more process, of an agent and on a host that may have one. */
+  static async start(
+    mesh: Mesh,
+    { host, agent, runtime }: {
+      readonly host: Host;
+      readonly agent: Agent;
+      readonly runtime: Runtime;
+    },
+  ): Promise<Sandbox> {
+    const sandbox = mesh.attach(new Sandbox(host, agent, await programCommand(runtime)));
+    sandbox.#self = await sandbox.tell<Joined>({
+      do: "join",
+      url: SERVICE_ORIGIN,
+      key: agent.key,
+    });
+    return sandbox;
+  }
+
+  get name(): string {
+    return this.#self!.name;
+  }
+
+  get ipv4(): string {
+    return this.#self!.addresses[0];
+  }
+
+  get ipv6(): string {
+    return this.#self!.addresses[1];
+  }
+
+  async ask(command: Command): Promise<Answer> {
+    this.#child.stdin!.write(`${JSON.stringify(command)}\n`);
+    const { value, done } = await this.#lines.next();
+    if (done) throw new Error("The program of the sandbox has ended.");
+    return JSON.parse(value);
+  }
+
+  /** As `ask`; an error fails. */
+  async tell<Result = unknown>(command: Command): Promise<Result> {
+    const answer = await this.ask(command);
+    assert.equal(answer.error, undefined, JSON.stringify(answer));
+    return answer as Result;
+  }
+
+  /** Sends random bytes to a server that answers with their digest. */
+  async sends(to: { host: string; port: number }, bytes: number): Promise<void> {
+    const { sent, received } = await this.tell<Sent>({ do: "send", ...to, bytes });
+    assert.equal(received.slice(0, 64), sent);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.stdin!.end();
+    await this.#ended;
+    await succeed("/agent-mesh/peer/remove", {
+      as: "operator",
+      body: { agent_id: this.agent.id },
+    });
+  }
+}
+
+interface OfAgent {
+  readonly agent: Agent;
+}
+
+interface Between {
+  readonly from: OfAgent;
+  readonly to: OfAgent;
+  readonly port: number;
+}
+
+/** Makes a rule for TCP active at once. */
+export function allow({ from, to, port }: Between): Promise<unknown> {
+  return succeed("/agent-mesh/acl/put", { as: "operator", body: ruleOf({ from, to, port }) });
+}
+
+/** Ends a rule, as one of its agents. */
+export function revokeAs(agent: Agent, rule: Between): Promise<unknown> {
+  return succeed("/agent-mesh/acl/revoke", { as: agent, body: ruleOf(rule) });
+}
+
+function ruleOf({ from, to, port }: Between) {
+  return { from_agent: from.agent.id, to_agent: to.agent.id, port, proto: "tcp" };
+}
+
+/** A server on a kernel's host that answers each connection with the SHA-256 of what it sent. */
+export function serveDigests({ host }: Member, port: number): void {
+  host.start(
+    ["socat", `TCP6-LISTEN:${port},ipv6only=0,fork,reuseaddr`, "SYSTEM:sha256sum"],
+    { logName: `digests-${port}` },
+  );
+}

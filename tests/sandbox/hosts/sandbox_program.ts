@@ -1,0 +1,129 @@
+/**
+ * An application in a sandbox, for tests: reads one JSON command a line, and writes one JSON answer
+ * a line. Runs under Deno and, bundled, under Node.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { Buffer } from "node:buffer";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import type { Duplex } from "node:stream";
+import { join, type Mesh } from "../../../clients/typescript/src/mesh/index.ts";
+import type { Command } from "./commands.ts";
+
+let mesh: Mesh | null = null;
+let held: Promise<string> | null = null;
+const accepted: string[] = [];
+
+function joined(): Mesh {
+  if (mesh === null) throw new Error("It has not joined.");
+  return mesh;
+}
+
+async function send({ host, port, bytes }: Extract<Command, { do: "send" }>) {
+  const socket = await joined().connectDuplex({ host, port });
+  const sent = createHash("sha256");
+  const reading = readAll(socket);
+  for (let left = bytes; left > 0;) {
+    const chunk = randomBytes(Math.min(left, 65_536));
+    sent.update(chunk);
+    left -= chunk.length;
+    if (!socket.write(chunk)) await new Promise((resolve) => socket.once("drain", resolve));
+  }
+  socket.end();
+  return { sent: sent.digest("hex"), received: (await reading).toString() };
+}
+
+async function readAll(socket: Duplex): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function listen(port: number) {
+  await joined().listenDuplex(port, (socket, { from }) => {
+    accepted.push(from.agentId);
+    const hash = createHash("sha256");
+    socket.on("data", (chunk) => hash.update(chunk));
+    socket.on("end", () => socket.end(hash.digest("hex")));
+    socket.on("error", () => {});
+  });
+}
+
+async function serveHttp(port: number) {
+  await joined().listenDuplex(port, (socket, { from }) => {
+    let request = "";
+    socket.on("error", () => {});
+    socket.on("data", (chunk) => {
+      request += chunk;
+      if (!request.endsWith("hello")) return;
+      const [line = ""] = request.split("\r\n");
+      const body = JSON.stringify({ line, from: from.agentId });
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    });
+  });
+}
+
+async function hold({ host, port }: Extract<Command, { do: "hold" }>) {
+  const socket = await joined().connectDuplex({ host, port });
+  held = new Promise((resolve) => {
+    socket.on("data", () => {});
+    socket.on("end", () => resolve("ended"));
+    socket.on("error", (error) => resolve((error as NodeJS.ErrnoException).code ?? "unknown"));
+  });
+  socket.write("hello");
+}
+
+function beBusy(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+async function run(command: Command): Promise<unknown> {
+  switch (command.do) {
+    case "join": {
+      const { url, key, keyFile } = command;
+      mesh = await join({ url, key, ...(keyFile !== undefined && { keyFile }) });
+      const { agentId, name, addresses } = mesh;
+      return { agentId, name, addresses };
+    }
+    case "send":
+      return await send(command);
+    case "listen":
+      return await listen(command.port);
+    case "serveHttp":
+      return await serveHttp(command.port);
+    case "hold":
+      return await hold(command);
+    case "outcome":
+      return { outcome: await held };
+    case "fetch": {
+      const init = command.body === undefined ? {} : { method: "POST", body: command.body };
+      const response = await joined().fetch(command.url, init);
+      return { status: response.status, body: await response.text(), url: response.url };
+    }
+    case "accepted":
+      return { accepted };
+    case "peers":
+      return { peers: joined().peers() };
+    case "closed": {
+      const error = await joined().closed;
+      return { closed: error === null ? null : (error as Error & { code: string }).code };
+    }
+    case "beBusy":
+      return beBusy(command.milliseconds);
+    case "close":
+      return await joined().close();
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  let answer: unknown;
+  try {
+    answer = await run(JSON.parse(line)) ?? {};
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    answer = { error: { code: code ?? "none", message } };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+process.exit(0);

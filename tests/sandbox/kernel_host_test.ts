@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { ReferenceAgent } from "../mesh_agent/reference_agent.ts";
+import { eventually } from "../wireguard/hosts/command.ts";
+import { untilListening } from "../wireguard/hosts/host.ts";
+import { type Member, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
+import { socatAddress, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { allow, revokeAs, Sandbox, serveDigests } from "./hosts/sandbox.ts";
+
+/** A sandbox, and a kernel's host whose port it may reach. */
+async function pair(mesh: Mesh, { runtime = "deno" }: { runtime?: "deno" | "node" } = {}) {
+  const builder = await mesh.join("builder");
+  const sandbox = await Sandbox.join(mesh, { name: "sandbox", runtime });
+  await allow({ from: sandbox, to: builder, port: 443 });
+  await ReferenceAgent.start(builder, { mesh });
+  serveDigests(builder, 443);
+  await untilListening(builder.host, { proto: "tcp", port: 443 });
+  return { builder, sandbox };
+}
+
+/** What a kernel's host gets for a text that it sends to a port of the mesh. */
+async function answerTo(
+  { host }: Member,
+  { address, port, input }: { address: string; port: number; input: string },
+): Promise<string> {
+  const target = socatAddress({ proto: "tcp", address, port }, { withinSeconds: 20 });
+  return (await host.runAnyhow(["socat", "-t20", "-", target], { input })).output;
+}
+
+for (const runtime of ["deno", "node"] as const) {
+  tunnelTest(
+    `a sandbox without rights under ${runtime} ↔ a kernel's host → every byte in both directions, by name and IPv6, for allowed ports only`,
+    async () => {
+      await using mesh = await Mesh.create();
+      const { builder, sandbox } = await pair(mesh, { runtime });
+      const { peers: [peer] } = await sandbox.tell<{ peers: { name: string }[] }>({ do: "peers" });
+      await sandbox.sends({ host: peer!.name, port: 443 }, 2_000_000);
+      for (const host of [builder.ipv6, builder.agent.id]) {
+        await sandbox.sends({ host, port: 443 }, 10_000);
+      }
+
+      await sandbox.tell({ do: "listen", port: 8080 });
+      await allow({ from: builder, to: sandbox, port: 8080 });
+      const hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+      for (const address of [sandbox.ipv4, sandbox.ipv6]) {
+        await eventually(`the host reaches the sandbox at ${address}`, {
+          withinSeconds: 60,
+          condition: async () =>
+            await answerTo(builder, { address, port: 8080, input: "hello" }) === hello,
+        });
+      }
+      const { accepted } = await sandbox.tell<{ accepted: string[] }>({ do: "accepted" });
+      assert.deepEqual(new Set(accepted), new Set([builder.agent.id]));
+
+      for (
+        const [host, port, code] of [
+          ["nobody", 443, "unknown_peer"],
+          ["192.0.2.1", 443, "unknown_peer"],
+          [builder.ipv4, 80, "no_rule"],
+        ] as const
+      ) {
+        const { error } = await sandbox.ask({ do: "hold", host, port });
+        assert.equal(error?.code, code);
+      }
+      const after = await sandbox.tell<{ peers: { path: string; receivedBytes: number }[] }>({
+        do: "peers",
+      });
+      assert.equal(after.peers[0]!.path, "direct");
+      assert.ok(after.peers[0]!.receivedBytes > 0);
+    },
+  );
+}
+
+tunnelTest(
+  "a port scan of a sandbox by a visible host → no answer of any kind but from the allowed port; ping is answered",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { builder, sandbox } = await pair(mesh);
+    await sandbox.tell({ do: "listen", port: 8080 });
+    await sandbox.tell({ do: "listen", port: 8081 });
+    await allow({ from: builder, to: sandbox, port: 8080 });
+    await untilPingAnswered(builder.host, { address: sandbox.ipv4 });
+    await eventually("the allowed port answers", {
+      withinSeconds: 60,
+      condition: async () => await scan(builder, sandbox.ipv4, 8080) === "open",
+    });
+    for (const port of [22, 80, 443, 8079, 8081, 65_535]) {
+      assert.equal(await scan(builder, sandbox.ipv4, port), "silent", `port ${port}`);
+      assert.equal(await scan(builder, sandbox.ipv6, port), "silent", `port ${port} by IPv6`);
+    }
+    const { accepted } = await sandbox.tell<{ accepted: string[] }>({ do: "accepted" });
+    assert.ok(accepted.length > 0);
+  },
+);
+
+/** What the kernel learns of a port: that something listens, that nothing does, or nothing. */
+async function scan({ host }: Member, address: string, port: number): Promise<string> {
+  const target = socatAddress({ proto: "tcp", address, port }, { withinSeconds: 2 });
+  const { success, errors } = await host.runAnyhow(["socat", "-u", "/dev/null", target]);
+  if (success) return "open";
+  return /timed out/i.test(errors) ? "silent" : errors;
+}
+
+for (const who of ["sandbox", "builder"] as const) {
+  tunnelTest(
+    `a rule that the ${who} revokes → its open connection is reset in the sandbox; another rule's goes on`,
+    async () => {
+      await using mesh = await Mesh.create();
+      const { builder, sandbox } = await pair(mesh);
+      const second = { from: sandbox, to: builder, port: 80 };
+      await allow(second);
+      serveDigests(builder, 80);
+      await untilListening(builder.host, { proto: "tcp", port: 80 });
+      await eventually("both ports are reached", {
+        withinSeconds: 60,
+        condition: async () =>
+          (await sandbox.ask({ do: "send", host: builder.ipv4, port: 80, bytes: 9 })).error ===
+            undefined,
+      });
+      await sandbox.tell({ do: "hold", host: builder.ipv4, port: 80 });
+      const revoker = who === "sandbox" ? sandbox.agent : builder.agent;
+      await revokeAs(revoker, second);
+      assert.deepEqual(await sandbox.tell({ do: "outcome" }), { outcome: "ECONNRESET" });
+      assert.equal(
+        (await sandbox.ask({ do: "hold", host: builder.ipv4, port: 80 })).error?.code,
+        "no_rule",
+      );
+      await sandbox.sends({ host: builder.ipv4, port: 443 }, 10_000);
+    },
+  );
+}
