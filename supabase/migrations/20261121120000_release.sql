@@ -13687,13 +13687,16 @@ begin
   perform agents.authenticate_operator(forget_enrolled.caller);
   -- A minute more than their own time, by which clocks may differ.
   delete from agents.used_tokens u
-  where (u.enrolment_id, u.token_id) in (
-    select o.enrolment_id, o.token_id
+  -- By their places, which nobody changes while they are locked. The planner, which knows nothing of
+  -- how many there are, may read the whole table otherwise.
+  where u.ctid = any (array(
+    select o.ctid
     from agents.used_tokens o
     where o.expires_at < now() - interval '1 minute'
     order by o.expires_at
     limit forget_enrolled.max_entries
-  );
+    for update skip locked
+  ));
   -- A day is time enough to tell the older of two clones that it is superseded.
   delete from agents.keys k
   where k.key_id = any (array(
