@@ -8,6 +8,8 @@ const SECRET_FORMS: Readonly<Record<string, RegExp>> = {
   "a secret key": /\bsb_secret_[A-Za-z0-9_-]{16,}/,
   "a JWT, such as a signed URL has":
     /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{20,}/,
+  "20 bytes in base64, such as a relay's credential":
+    /(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{26}[AEIMQUYcgkosw048]=(?![A-Za-z0-9+/=])/,
   "32 bytes in base64, such as a PSK":
     /(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=(?![A-Za-z0-9+/=])/,
 };

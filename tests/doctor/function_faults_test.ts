@@ -26,6 +26,15 @@ const SETTINGS: readonly SettingFault[] = [
     remedy: SET,
   },
   {
+    setting: {
+      name: "agent-mesh",
+      environment: { MESH_TURN_URLS: "turn:turn.example.com:3478" },
+    },
+    check: "agent-mesh",
+    message: /^The function cannot serve: HTTP 503, MESH_TURN_URLS needs MESH_TURN_SECRET: /,
+    remedy: / secrets unset MESH_TURN_URLS$/,
+  },
+  {
     setting: { name: "agent-mesh", environment: { MESH_ONLINE_SECONDS: "30" } },
     check: "limits",
     message: /^Peers are online for 30 s, and agents send a heartbeat every 30 s /,

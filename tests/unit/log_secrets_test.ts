@@ -16,6 +16,7 @@ const SECRETS = {
   "a grant token": newGrantToken,
   "a secret key": () => `sb_secret_${randomBytes(16).toString("hex")}`,
   "a JWT, such as a signed URL has": () => `/object/sign/x?token=${jwt()}&download=y`,
+  "20 bytes in base64, such as a relay's credential": () => randomBytes(20).toString("base64"),
   "32 bytes in base64, such as a PSK": () => randomBytes(32).toString("base64"),
 };
 
