@@ -11,7 +11,11 @@ Deno.test("docs/sandbox.md, In TypeScript → compiles", async () => {
   try {
     const source = join(PROJECT, "clients/typescript/src/mesh/index.ts");
     const text = block.replace('"agent-files/mesh"', `"${source}"`);
-    await writeFile(join(directory, "example.ts"), `${text}\nvoid [socket, listener];\n`);
+    const own = "declare function serve(socket: unknown, agentId: string): void;";
+    await writeFile(
+      join(directory, "example.ts"),
+      `${text}\nvoid [socket, listener];\n${own}\n`,
+    );
     const { code, stderr } = await new Deno.Command(Deno.execPath(), {
       args: ["check", `--config=${join(PROJECT, "deno.json")}`, join(directory, "example.ts")],
     }).output();

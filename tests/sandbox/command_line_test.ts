@@ -80,7 +80,7 @@ tunnelTest(
     await eventually("the first bytes have arrived", {
       withinSeconds: 60,
       condition: async () => await user.read("first") === "from the builder\n",
-    });
+    }).catch(async (error) => assert.fail(`${error.message}\n${await host.readLog("block")}`));
     const joined = JSON.parse(await user.read("joined.json"));
     assert.deepEqual(Object.keys(joined), ["agent_id", "name", "addresses", "socks", "http_proxy"]);
     assert.equal(joined.agent_id, agent.id);

@@ -138,7 +138,8 @@ export class ServiceDoor implements AsyncDisposable {
     const { method } = request;
     const { signal } = this.#closing;
     try {
-      const answer = await fetch(SUPABASE_URL + pathname, { method, headers, body, signal });
+      const sent = { method, headers, signal, ...(method !== "GET" && { body }) };
+      const answer = await fetch(SUPABASE_URL + pathname, sent);
       return new Response(await answer.text(), { status: answer.status, headers: answer.headers });
     } catch (error) {
       if (!signal.aborted) throw error;

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { meshFetch } from "../../../clients/typescript/src/mesh/http/fetch.ts";
+
+interface Asked {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A mesh in which every name and port is one HTTP server. */
+async function withMesh(
+  answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
+  use: (fetch: typeof globalThis.fetch, asked: Asked[]) => Promise<void>,
+): Promise<void> {
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const asked: Asked[] = [];
+  const dial = ({ host, port: named }: Asked) => {
+    asked.push({ host, port: named });
+    return Promise.resolve(connect({ port, host: "127.0.0.1" }));
+  };
+  try {
+    await use((input, init) => meshFetch(dial, input, init), asked);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method, url, headers } = request;
+  const body = await text(request);
+  response.setHeader("x-answer", "yes").end(JSON.stringify({ method, url, headers, body }));
+}
+
+Deno.test("fetch() over the mesh → method, path, headers and body; the answer as the platform has it", async () => {
+  await withMesh(echo, async (fetch, asked) => {
+    const response = await fetch("http://builder:8080/tasks?state=open#part", {
+      method: "POST",
+      headers: { "x-mine": "1" },
+      body: "hällo",
+    });
+    assert.deepEqual([response.status, response.ok, response.redirected], [200, true, false]);
+    assert.equal(response.headers.get("x-answer"), "yes");
+    const { method, url, headers, body } = await response.json();
+    assert.deepEqual([method, url, body], ["POST", "/tasks?state=open", "hällo"]);
+    assert.equal(headers.host, "builder:8080");
+    assert.equal(headers["x-mine"], "1");
+    assert.equal(headers["content-length"], "6");
+    assert.match(headers["content-type"], /^text\/plain/);
+    await (await fetch("http://[fd00::2]/")).json();
+    assert.deepEqual(asked, [{ host: "builder", port: 8080 }, { host: "fd00::2", port: 80 }]);
+  });
+});
+
+Deno.test("fetch() with a stream as body → sent in chunks; HEAD and 204 → no body", async () => {
+  await withMesh(async (request, response) => {
+    if (request.method === "HEAD" || request.url === "/204") {
+      return void response.writeHead(request.url === "/204" ? 204 : 200).end();
+    }
+    await echo(request, response);
+  }, async (fetch) => {
+    const body = new Blob(["one ", "two"]).stream();
+    const streamed = await fetch("http://builder/", {
+      ...{ method: "PUT", body, duplex: "half" } as RequestInit,
+    });
+    const answer = await streamed.json();
+    assert.deepEqual([answer.body, answer.headers["transfer-encoding"]], ["one two", "chunked"]);
+    for (const [url, init] of [["/", { method: "HEAD" }], ["/204", {}]] as const) {
+      const response = await fetch(`http://builder${url}`, init);
+      assert.equal(response.body, null);
+    }
+  });
+});
+
+Deno.test("fetch() of a redirect → followed as the platform does; a credential goes to no other peer", async () => {
+  await withMesh(async (request, response) => {
+    const [, status] = /^\/go\/(\d+)/.exec(request.url ?? "") ?? [];
+    if (status === undefined) return await echo(request, response);
+    response.writeHead(Number(status), { location: "http://other:81/end" }).end();
+  }, async (fetch, asked) => {
+    const init = { method: "POST", body: "b", headers: { authorization: "secret" } };
+    for (
+      const [status, method, body] of [
+        [301, "GET", ""],
+        [303, "GET", ""],
+        [307, "POST", "b"],
+        [308, "POST", "b"],
+      ] as const
+    ) {
+      const response = await fetch(`http://builder:80/go/${status}`, init);
+      const answer = await response.json();
+      assert.deepEqual([answer.method, answer.body, answer.url], [method, body, "/end"]);
+      assert.deepEqual([response.redirected, response.url], [true, "http://other:81/end"]);
+      assert.equal(answer.headers.authorization, undefined);
+      assert.equal(answer.headers.host, "other:81");
+    }
+    assert.deepEqual(new Set(asked.map(({ host }) => host)), new Set(["builder", "other"]));
+    const manual = await fetch("http://builder/go/302", { redirect: "manual" });
+    assert.deepEqual([manual.status, manual.headers.get("location")], [302, "http://other:81/end"]);
+    await assert.rejects(fetch("http://builder/go/302", { redirect: "error" }), TypeError);
+  });
+});
+
+Deno.test("fetch() that turns in circles, of another protocol, or aborted → an error", async () => {
+  await withMesh((request, response) => {
+    if (request.url === "/silent") return;
+    response.writeHead(302, { location: "/again" }).end();
+  }, async (fetch, asked) => {
+    await assert.rejects(fetch("http://builder/"), /20 redirects/);
+    assert.equal(asked.length, 21);
+    await assert.rejects(fetch("ftp://builder/"), TypeError);
+    const controller = new AbortController();
+    const silent = fetch("http://builder/silent", { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error("Enough.")), 20);
+    await assert.rejects(silent, /Enough/);
+    await assert.rejects(
+      fetch("http://builder/", { signal: AbortSignal.abort(new Error("Before.")) }),
+      /Before/,
+    );
+  });
+});
