@@ -70,7 +70,8 @@ const RUNTIME_VARIABLES = [
 
 /**
  * Starts an edge function in a Deno process of its own, which may only listen on its port, reach
- * SUPABASE_URL and `reachableHosts`, and read its variables. Resolves when it listens. Throws CommandError.
+ * SUPABASE_URL and `reachableHosts`, and read its variables. Resolves when it listens. Throws
+ * CommandError.
  */
 export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
   const port = options.port ?? await freePort();
