@@ -219,6 +219,6 @@ Deno.test("docs/fleets.md, Which conditions are enough → every issuer that man
       `https://${issuer}`,
       claims!.split(", ").map((claim) => claim.replaceAll("`", "")),
     ] as const);
-  assert.equal(documented.length, 6);
+  assert.equal(documented.length, 8);
   for (const [issuer, claims] of documented) assert.deepEqual(tenantClaimsOf(issuer), claims);
 });

@@ -220,6 +220,17 @@ Deno.test("/enrolment/put of a trust that others could use → 422 that says whi
           conditions: [{ claim: "repository_owner_id", prefix: "6" }],
         },
       ],
+      [
+        "conditions",
+        {
+          issuer: "https://api.cursor.com",
+          conditions: [{ claim: "owner_email", equals: "a@example.com" }],
+        },
+      ],
+      [
+        "conditions",
+        { issuer: "https://app.warp.dev", conditions: [{ claim: "teams", equals: "a" }] },
+      ],
       ["conditions", { conditions: [{ claim: "a/b", equals: "c" }] }],
       ["agent_template", { agent_id: null, agent_template: "always" }],
       ["agent_template", { agent_id: null, agent_template: "a {b}" }],

@@ -29,7 +29,7 @@ export interface Swept extends JsonObject {
   remaining: number;
 }
 
-/** Sweeps until nothing remains, by the stack's function or by another one: how many were removed. */
+/** Sweeps until nothing remains, by the stack's function or another one; how many were removed. */
 export async function sweep(
   ask = () => succeed<Swept>("/agent-artifacts/sweep", { as: "operator", body: {} }),
 ): Promise<number> {

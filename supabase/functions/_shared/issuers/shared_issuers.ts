@@ -38,6 +38,10 @@ const SHARED_ISSUERS: readonly SharedIssuer[] = [
     hasMore: false,
     tenantClaims: ["terraform_organization_id", "terraform_workspace_id"],
   },
+  // Cloud agents. `sub` is the owner's number, not an address; `repo_url` names one of several.
+  { issuer: "https://api.cursor.com", hasMore: false, tenantClaims: ["team_id", "sub"] },
+  // The team is in a list, which no condition looks into.
+  { issuer: "https://app.warp.dev", hasMore: false, tenantClaims: ["sub"] },
 ];
 
 /** The claims of which a condition must name one; null: the issuer has one tenant. */
