@@ -99,16 +99,23 @@ EXPORT(input_buffer) void *input_buffer(u32_t length) {
   return incoming == NULL ? NULL : incoming->payload;
 }
 
-/* lwIP reads a header before it looks whether there is one. */
-static int has_header(const struct pbuf *packet) {
-  int version = packet->len == 0 ? 0 : *(const u8_t *)packet->payload >> 4;
-  return (version == 4 && packet->len >= IP_HLEN) || (version == 6 && packet->len >= IP6_HLEN);
+/*
+ * Whether a packet is TCP or ICMP behind a header without options or extensions. There is no use
+ * for others, and lwIP reads a header before it looks whether there is one.
+ */
+static int is_plain(const struct pbuf *packet) {
+  const u8_t *bytes = packet->payload;
+  if (packet->len >= IP_HLEN && bytes[0] == 0x45) {
+    return bytes[9] == IP_PROTO_TCP || bytes[9] == IP_PROTO_ICMP;
+  }
+  return packet->len >= IP6_HLEN && bytes[0] >> 4 == 6 &&
+         (bytes[6] == IP6_NEXTH_TCP || bytes[6] == IP6_NEXTH_ICMP6);
 }
 
 EXPORT(input) void input(void) {
   struct pbuf *packet = incoming;
   incoming = NULL;
-  if (packet != NULL && (!has_header(packet) || interface.input(packet, &interface) != ERR_OK)) {
+  if (packet != NULL && (!is_plain(packet) || interface.input(packet, &interface) != ERR_OK)) {
     pbuf_free(packet);
   }
 }

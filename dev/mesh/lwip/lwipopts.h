@@ -47,6 +47,8 @@
 
 /* TCP. The interface has an MTU of 1280, the smallest that IPv6 allows. */
 #define TCP_MSS 1240
+/* A segment has room for its options and for data, whatever the other side asks for. */
+#define MESH_LEAST_MSS 64
 #define LWIP_WND_SCALE 1
 #define TCP_RCV_SCALE 7
 #define TCP_WND (2 * 1024 * 1024)
