@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Joins this host to the mesh and keeps it there. README.md lists the settings. This file decides
 # when something is done: service.sh talks to the service, host/ does what has to be done on the
-# host, and configuration.sh decides what is believed of what was served. `mesh-agent.sh check
-# <file>` does that alone.
+# host, keys.sh replaces its key, and configuration.sh decides what is believed of what was served.
+# `mesh-agent.sh check <file>` does that alone; `mesh-agent.sh rotate` gives the host another key.
 set -euo pipefail
 export LC_ALL=C
 umask 077
@@ -13,8 +13,8 @@ source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/configuration.sh"
 if [[ ${1:-} == check && $# == 2 ]]; then
   check "$2"
   exit
-elif (($# > 0)); then
-  echo "usage: mesh-agent.sh [check <file>]" >&2
+elif (($# > 1)) || [[ $# == 1 && $1 != rotate ]]; then
+  echo "usage: mesh-agent.sh [check <file> | rotate]" >&2
   exit 1
 fi
 
@@ -25,6 +25,7 @@ INTERFACE=${INTERFACE:-mesh0}
 CONFIG_DIR=${CONFIG_DIR:-/etc/wireguard}
 FIREWALL=${FIREWALL:-nftables}
 ENDPOINT=${ENDPOINT:-}
+HOSTS_FILE=${HOSTS_FILE-/etc/hosts}
 POLL_SECONDS=${POLL_SECONDS:-}
 
 # How often the host is looked after.
@@ -38,14 +39,20 @@ source "$AGENT_FOLDER/host/firewall.sh"
 source "$AGENT_FOLDER/host/endpoints.sh"
 # shellcheck source-path=SCRIPTDIR source=host/paths.sh
 source "$AGENT_FOLDER/host/paths.sh"
+# shellcheck source-path=SCRIPTDIR source=host/names.sh
+source "$AGENT_FOLDER/host/names.sh"
 # shellcheck source-path=SCRIPTDIR source=service.sh
 source "$AGENT_FOLDER/service.sh"
+# shellcheck source-path=SCRIPTDIR source=keys.sh
+source "$AGENT_FOLDER/keys.sh"
 
 # The config_version that runs; empty while the tunnel is down.
 applied_version=
 # Empty until the tunnel is known to be all of the last configuration: an agent before this one may
 # have been killed while it changed it.
 is_complete=
+# Whether the configuration may have peers whose names are not known.
+names_are_due=
 
 # What the service said may be part of it, and is neither to fill the disk nor to command the
 # terminal that shows it.
@@ -64,6 +71,7 @@ look_after_host() {
   ! follow_network || has_moved=yes
   keep_firewall
   [[ -z $has_moved ]] || ask_all_peers
+  keep_names_again
   watch_paths || log "the peers cannot be watched"
   if is_up; then refresh_endpoints || log "the endpoints of the peers cannot be refreshed"; fi
   [[ -z $has_moved ]]
@@ -74,7 +82,7 @@ is_as_told() {
   local pubkey
   [[ -z $takes_paths ]] || ! is_path_news_due || return 1
   is_up || [[ -z $applied_version ]] || return 1
-  pubkey=$(public_key) && is_registered "$pubkey" "$own_endpoint"
+  pubkey=$(public_key_to_register) && is_registered "$pubkey" "$own_endpoint"
 }
 
 # --- the loop -----------------------------------------------------------------------------------
@@ -88,6 +96,7 @@ update() {
   apply "$WORK/answer" || return
   applied_version=$version
   is_complete=yes
+  names_are_due=yes
   log "config_version $version is applied"
 }
 
@@ -97,10 +106,22 @@ meet() {
   status=
   was_cut=
   is_up || applied_version=
-  pubkey=$(public_key) || return
+  pubkey=$(public_key_to_register) || return
   is_registered "$pubkey" "$own_endpoint" || register "$pubkey" "$own_endpoint" || return
+  adopt_next_key || return
   heartbeat || return
-  [[ $applied_version == "$served_version" ]] || update
+  [[ $applied_version == "$served_version" ]] || update || return
+  learn_names
+}
+
+# The tunnel works without them.
+learn_names() {
+  if [[ -n $names_are_due ]] && lacks_names; then
+    request /netmap "$(jq -n --arg agent_id "$AGENT_ID" '{$agent_id}')" || return 0
+    take_in_names "$WORK/answer"
+  fi
+  names_are_due=
+  keep_names
 }
 
 # While the service gives no usable answer, the last configuration still connects the peers. The
@@ -108,7 +129,7 @@ meet() {
 fall_back() {
   [[ $status != 40[134] && -e $CONFIG ]] || return 0
   if ! is_up; then
-    bring_up_again && is_complete=yes && log "the last configuration is up"
+    bring_up_again && is_complete=yes && log "the last configuration is up" && keep_names
   elif [[ -z $is_complete ]]; then
     is_complete=yes
     apply_again
@@ -169,6 +190,7 @@ leave() {
   # shellcheck disable=SC2046,SC2086 # one argument for each process
   kill $requesting $(jobs -pr) 2>/dev/null || true
   ! is_up || take_down
+  remove_names
   rm -rf "$WORK"
 }
 
@@ -185,6 +207,10 @@ require_safe_url "$MESH_URL" && require_endpoint && require_firewall_kind "$FIRE
 # a moment longer, and may still write to its directory. The file stays: removing it would let two
 # agents in, one with the old file and one with a new one.
 exec 9>>"$CONFIG_DIR/$INTERFACE.lock"
+if [[ ${1:-} == rotate ]] && ! flock -n 9; then
+  rotate
+  exit
+fi
 flock -w 5 9 || {
   log "another agent runs for this interface: it holds $CONFIG_DIR/$INTERFACE.lock"
   exit 1
@@ -193,7 +219,14 @@ flock -w 5 9 || {
 # An agent that was killed left its directory behind.
 rm -rf "$WORK"
 mkdir "$WORK"
+if [[ ${1:-} == rotate ]]; then
+  trap 'rm -rf "$WORK"' EXIT
+  follow_network || true
+  rotate "$own_endpoint"
+  exit
+fi
 adopt_configuration
+is_up || remove_names
 
 trap leave EXIT
 trap 'trap "" TERM INT; exit 0' TERM INT

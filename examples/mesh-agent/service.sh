@@ -125,7 +125,7 @@ is_registered() {
 # registers a new one.
 replace_key_in_use() {
   [[ $status == 409 ]] && was_refused pubkey_in_use || return 0
-  wg genkey >"$WORK/key" && mv "$WORK/key" "$PRIVATE_KEY" && log "a new key pair is made"
+  wg genkey >"$WORK/key" && mv "$WORK/key" "$(key_to_register)" && log "a new key pair is made"
 }
 
 # Whether the service has /wait, as far as is known.

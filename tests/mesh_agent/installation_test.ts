@@ -10,6 +10,8 @@ const FOLDER = `${EXAMPLES}/mesh-agent`;
 /** The commands of the README that are not run here, with the reason. */
 const NOT_RUN = {
   "apt-get install ": "it would change this machine",
+  "(set -a; . /etc/mesh-agent.env; ":
+    "no agent runs yet; tests/mesh_agent/rotation_test.ts runs it",
   "./mesh-agent.sh check ": "it needs a file that was served; tests/docs/long runs it with one",
   "systemctl enable --now mesh-agent":
     "there is no systemd here; the unit's command is run instead",

@@ -8,7 +8,7 @@ import { agentSettings, EXAMPLES } from "./agent_settings.ts";
 
 const SCRIPT = `${EXAMPLES}/mesh-agent/mesh-agent.sh`;
 const LOG = "agent.log";
-const SECOND_AGENT_SECONDS = 60;
+const SECOND_AGENT_SECONDS = 180;
 
 /** The reference agent on a member's host, where it reaches the service by a door of its own. */
 export class ReferenceAgent {

@@ -1,7 +1,9 @@
 import type { MendedFault } from "./mended_fault.ts";
 
+/** As migration 0062 of Storage adds them, without its check that no bucket has versions yet. */
 const VERSIONS = `
-  alter table storage.buckets add column if not exists versioning_status text default 'DISABLED';
+  alter table storage.buckets
+    add column if not exists versioning_status text not null default 'DISABLED';
   alter table storage.objects
     add column if not exists archived_at timestamptz,
     add column if not exists is_delete_marker boolean not null default false,

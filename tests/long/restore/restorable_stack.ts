@@ -7,7 +7,11 @@ import { type Stack, startStack } from "../../../local/stack/stack.ts";
 import { stateFiles } from "../../../local/state/state_files.ts";
 import { Terminal } from "../../docs/blocks/terminal.ts";
 
-/** A stack that can be taken back in time, at one address. */
+/**
+ * A stack that can be taken back in time, at one address. The backup is a copy of the stopped
+ * cluster, not a dump: the server's package brings no pg_dump, no other package brings that of
+ * version 17, and Debian 12 has that of version 15, which refuses a newer server.
+ */
 export class RestorableStack implements AsyncDisposable {
   private constructor(readonly stateDir: string, public stack: Stack) {}
 
