@@ -9,8 +9,8 @@ import { type KnownPaths, knownPaths } from "./path_counts.ts";
 const MOST_ROWS = 5_000;
 
 /**
- * The peers, the rules and the paths of the mesh, or those around one agent. Throws CommandError where they
- * are more than anybody could look at.
+ * The peers, the rules and the paths of the mesh, or those around one agent. Throws CommandError
+ * where they are more than anybody could look at.
  */
 export async function readMesh(
   agentId: string | null,

@@ -6781,9 +6781,10 @@ comment on function mesh.raise_config_versions(text[]) is
 
 -- What hosts report of their paths: whether each neighbour answers, and by which way.
 --
--- A report names up to 64 neighbours and replaces the one before. When it came is in mesh.liveness,
--- which every heartbeat writes in any case. A row here is written only if its path has changed: a
--- mesh in which nothing happens writes nothing here.
+-- A report names up to 64 neighbours. When it came is in mesh.liveness, which every heartbeat
+-- writes in any case. A row here is written only if its path has changed, or is no longer named: a
+-- mesh in which nothing happens writes nothing here. A host with more neighbours names others in
+-- its next report, and what it said before is valid for the online window.
 --
 -- Locks: rows here come after pairs and before liveness. A report never waits for a lock except for
 -- another report of the same agent: a pair that is locked is left out, until the next report.
@@ -6797,6 +6798,7 @@ create table mesh.path_reports (
   endpoint mesh.endpoint,
   handshake_at timestamptz,
   since timestamptz not null,
+  left_out_at timestamptz,
   confirmed_at timestamptz not null,
 
   constraint a_side_reports_a_path_once primary key (agent_id, other_agent),
@@ -6808,8 +6810,8 @@ create table mesh.path_reports (
 with (fillfactor = 50);
 
 comment on table mesh.path_reports is
-  'What each host last reported of its path to a neighbour. Valid for as long as its heartbeat '
-  '(mesh.paths_hold), and only while the two share an active rule.';
+  'What each host last reported of its path to a neighbour. Valid at a time of mesh.time_of_report, '
+  'and only while the two share an active rule.';
 comment on column mesh.path_reports.agent_id is 'The agent whose host reports.';
 comment on column mesh.path_reports.other_agent is 'The neighbour that the path leads to.';
 comment on column mesh.path_reports.via is 'direct, relay or none.';
@@ -6820,6 +6822,8 @@ comment on column mesh.path_reports.handshake_at is
   'When their last handshake was, within 15 seconds; null: never.';
 comment on column mesh.path_reports.since is
   'Since when the path works by this way, or does not work, as far as reports say.';
+comment on column mesh.path_reports.left_out_at is
+  'When the last report came that named this path, if the newest one does not; null: it does.';
 comment on column mesh.path_reports.confirmed_at is
   'When the path was last reported, within a day: by this the sweep finds what is old.';
 
@@ -6853,6 +6857,22 @@ return coalesce(
 comment on function mesh.paths_hold(mesh.liveness, integer) is
   'Whether what a host last reported of its paths is still valid.';
 
+create function mesh.time_of_report(
+  left_out_at timestamptz, liveness mesh.liveness, online_seconds integer
+) returns timestamptz
+language sql
+stable
+return case
+  when time_of_report.left_out_at is null then case
+    when mesh.paths_hold(time_of_report.liveness, time_of_report.online_seconds)
+      then (time_of_report.liveness).paths_reported_at
+  end
+  when time_of_report.left_out_at > now() - make_interval(secs => time_of_report.online_seconds)
+    then time_of_report.left_out_at
+end;
+comment on function mesh.time_of_report(timestamptz, mesh.liveness, integer) is
+  'When a host, of that liveness, last reported a path; null: not recently.';
+
 create function mesh.note_paths(agent_id text, paths jsonb) returns timestamptz
 language plpgsql
 volatile
@@ -6864,22 +6884,27 @@ declare
   last_reported_at constant timestamptz := (
     select l.paths_reported_at from mesh.liveness l where l.agent_id = note_paths.agent_id
   );
-  -- A session without a renewal ends in this time. So nobody knows what was in a longer gap.
-  is_continued constant boolean := coalesce(last_reported_at > reported_at - interval '180 seconds', false);
   neighbours constant text[] := array(
     select p.agent_id
     from jsonb_to_recordset(note_paths.paths) as p (agent_id text)
     where mesh.see_each_other(note_paths.agent_id, p.agent_id)
   );
+  left_out tid[];
 begin
-  delete from mesh.path_reports r
   -- By their places, which nobody changes while they are locked.
-  where r.ctid = any (array(
-    select d.ctid
-    from mesh.path_reports d
-    where d.agent_id = note_paths.agent_id and d.other_agent <> all (neighbours)
+  left_out := array(
+    select r.ctid
+    from mesh.path_reports r
+    where r.agent_id = note_paths.agent_id
+      and r.left_out_at is null
+      and r.other_agent <> all (neighbours)
     for update skip locked
-  ));
+  );
+  delete from mesh.path_reports r
+  where r.ctid = any (left_out) and not mesh.see_each_other(r.agent_id, r.other_agent);
+  update mesh.path_reports r
+  set left_out_at = coalesce(last_reported_at, reported_at)
+  where r.ctid = any (left_out);
 
   with reported as (
     select p.agent_id as other_agent, p.via, p.endpoint, p.endpoint_ip,
@@ -6897,7 +6922,8 @@ begin
         when not mesh.is_inside_the_mesh(n.endpoint_ip) then n.endpoint
       end as endpoint,
       case
-        when is_continued and n.way = r.way then r.since
+        -- A session without a renewal ends in this time: nobody knows what was in a longer gap.
+        when n.way = r.way and r.told_at > reported_at - interval '180 seconds' then r.since
         when n.way <> 'none' then n.handshake_at
         else reported_at
       end as since,
@@ -6909,15 +6935,16 @@ begin
       coalesce(
         abs(extract(epoch from n.handshake_at - r.handshake_at)) < 15,
         n.handshake_at is null and r.handshake_at is null
-      ) and n.way = r.way and n.via = r.via as is_same,
+      ) and n.way = r.way and n.via = r.via and r.left_out_at is null as is_same,
       r.endpoint as last_endpoint,
       r.since as last_since,
       r.confirmed_at as last_confirmed_at
     from reported n
     left join (
-      select l.*, mesh.way_at(l.via, l.handshake_at, last_reported_at) as way
+      select l.*, t.told_at, mesh.way_at(l.via, l.handshake_at, t.told_at) as way
       from mesh.path_reports l
-      where l.agent_id = note_paths.agent_id
+      cross join lateral (select coalesce(l.left_out_at, last_reported_at) as told_at) t
+      where l.agent_id = note_paths.agent_id and l.other_agent = any (neighbours)
     ) r on r.other_agent = n.other_agent
   ), changed as materialized (
     select c.*
@@ -6946,19 +6973,20 @@ begin
       endpoint = excluded.endpoint,
       handshake_at = excluded.handshake_at,
       since = excluded.since,
+      left_out_at = null,
       confirmed_at = excluded.confirmed_at;
   return reported_at;
 end
 $$;
 comment on function mesh.note_paths(text, jsonb) is
-  'Replaces what an agent reported of its paths: paths is [{agent_id, via, endpoint | null, '
+  'Records what an agent reports of its paths: paths is [{agent_id, via, endpoint | null, '
   'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
   'no active rule with it. Returns the time of the report, for mesh.note_sign_of_life.';
 
 create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
 language sql
 stable
-return case when path_json.reported_at is not null then json_build_object(
+return case when path_json.reported_at is not null and report.agent_id is not null then json_build_object(
   'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
   'via', report.via,
   'since', agents.iso_timestamp(report.since),
@@ -6969,7 +6997,7 @@ return case when path_json.reported_at is not null then json_build_object(
   'reported_at', agents.iso_timestamp(path_json.reported_at)
 ) end;
 comment on function mesh.path_json(mesh.path_reports, timestamptz) is
-  'A path as its side reported it at that time; null without a time.';
+  'A path as its side reported it at that time; null without a report or a time.';
 
 create function public.forget_paths(caller jsonb, max_entries integer) returns json
 language plpgsql
@@ -8559,7 +8587,7 @@ language sql
 stable
 set search_path = ''
 as $$
-  select seen.endpoint, l.paths_reported_at
+  select seen.endpoint, t.seen_at
   from mesh.liveness own_liveness
   join mesh.path_reports own on own.agent_id = own_liveness.agent_id
   cross join lateral (
@@ -8576,14 +8604,16 @@ as $$
   cross join lateral (
     select l.* from mesh.liveness l where l.agent_id = own.other_agent limit 1
   ) l
+  cross join lateral (
+    select mesh.time_of_report(own.left_out_at, own_liveness, observations_of.online_seconds) as own_at,
+      mesh.time_of_report(seen.left_out_at, l, observations_of.online_seconds) as seen_at
+  ) t
   where own_liveness.agent_id = observations_of.agent_id
     and own.other_agent <> observations_of.viewer
     -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
     -- reporting an agent that it has no connection with.
-    and mesh.paths_hold(own_liveness, observations_of.online_seconds)
-    and mesh.way_at(own.via, own.handshake_at, own_liveness.paths_reported_at) = 'direct'
-    and mesh.paths_hold(l, observations_of.online_seconds)
-    and mesh.way_at(seen.via, seen.handshake_at, l.paths_reported_at) = 'direct'
+    and mesh.way_at(own.via, own.handshake_at, t.own_at) = 'direct'
+    and mesh.way_at(seen.via, seen.handshake_at, t.seen_at) = 'direct'
     and mesh.see_each_other(own.agent_id, own.other_agent)
     -- A private address means something only to hosts of the same network. The observer itself is
     -- reached there.
@@ -8686,14 +8716,10 @@ as $$
 declare
   subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
   named text[] := mesh.with_neighbours(subject);
-  -- Null: the agent reported no paths, or not recently.
-  own_report timestamptz := (
-    select l.paths_reported_at
-    from mesh.liveness l
-    where l.agent_id = subject and mesh.paths_hold(l, read_netmap.online_seconds)
-  );
+  own_liveness mesh.liveness;
   answer json;
 begin
+  select l.* into own_liveness from mesh.liveness l where l.agent_id = subject;
   select json_build_object(
     'agent_id', subject,
     'config_version', (
@@ -8718,13 +8744,11 @@ begin
           when own.agent_id is null and others.agent_id is null
             then '{"reported_by_self": null, "reported_by_peer": null}'
           else json_build_object(
-            'reported_by_self', mesh.path_json(own, case when own.agent_id is not null then own_report end),
+            'reported_by_self', mesh.path_json(
+              own, mesh.time_of_report(own.left_out_at, own_liveness, read_netmap.online_seconds)
+            ),
             'reported_by_peer', mesh.path_json(
-              others,
-              case
-                when others.agent_id is not null and mesh.paths_hold(l, read_netmap.online_seconds)
-                  then l.paths_reported_at
-              end
+              others, mesh.time_of_report(others.left_out_at, l, read_netmap.online_seconds)
             )
           )
         end
@@ -11571,11 +11595,9 @@ as $$
     'lags', mesh.lags(l, v.version, describe_side.rendering_revision),
     'endpoints', to_jsonb(mesh.endpoints_of(p)),
     'report', (
-      select mesh.path_json(r, l.paths_reported_at)
+      select mesh.path_json(r, mesh.time_of_report(r.left_out_at, l, describe_side.online_seconds))
       from mesh.path_reports r
-      where r.agent_id = p.agent_id
-        and r.other_agent = describe_side.other_agent
-        and mesh.paths_hold(l, describe_side.online_seconds)
+      where r.agent_id = p.agent_id and r.other_agent = describe_side.other_agent
       limit 1
     )
   )

@@ -56,14 +56,10 @@ as $$
 declare
   subject text collate "C" := agents.subject_of(read_netmap.caller, read_netmap.agent_id);
   named text[] := mesh.with_neighbours(subject);
-  -- Null: the agent reported no paths, or not recently.
-  own_report timestamptz := (
-    select l.paths_reported_at
-    from mesh.liveness l
-    where l.agent_id = subject and mesh.paths_hold(l, read_netmap.online_seconds)
-  );
+  own_liveness mesh.liveness;
   answer json;
 begin
+  select l.* into own_liveness from mesh.liveness l where l.agent_id = subject;
   select json_build_object(
     'agent_id', subject,
     'config_version', (
@@ -88,13 +84,11 @@ begin
           when own.agent_id is null and others.agent_id is null
             then '{"reported_by_self": null, "reported_by_peer": null}'
           else json_build_object(
-            'reported_by_self', mesh.path_json(own, case when own.agent_id is not null then own_report end),
+            'reported_by_self', mesh.path_json(
+              own, mesh.time_of_report(own.left_out_at, own_liveness, read_netmap.online_seconds)
+            ),
             'reported_by_peer', mesh.path_json(
-              others,
-              case
-                when others.agent_id is not null and mesh.paths_hold(l, read_netmap.online_seconds)
-                  then l.paths_reported_at
-              end
+              others, mesh.time_of_report(others.left_out_at, l, read_netmap.online_seconds)
             )
           )
         end

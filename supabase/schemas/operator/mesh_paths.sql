@@ -13,11 +13,9 @@ as $$
     'lags', mesh.lags(l, v.version, describe_side.rendering_revision),
     'endpoints', to_jsonb(mesh.endpoints_of(p)),
     'report', (
-      select mesh.path_json(r, l.paths_reported_at)
+      select mesh.path_json(r, mesh.time_of_report(r.left_out_at, l, describe_side.online_seconds))
       from mesh.path_reports r
-      where r.agent_id = p.agent_id
-        and r.other_agent = describe_side.other_agent
-        and mesh.paths_hold(l, describe_side.online_seconds)
+      where r.agent_id = p.agent_id and r.other_agent = describe_side.other_agent
       limit 1
     )
   )

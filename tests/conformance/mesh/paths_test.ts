@@ -112,14 +112,16 @@ meshTest(
 );
 
 meshTest(
-  "paths, then none, then an empty list → kept by a heartbeat without, ended by an empty one",
+  "paths, then others → what a later report leaves out stays for now, what it names is replaced",
   async ({ alice, bob }) => {
     await pairUp(alice, bob);
     await report(alice, [{ agent_id: bob.id, ...REPORT }]);
-    await report(alice, undefined);
-    assert.ok((await pathBetween(alice, bob))?.reported_by_self);
-    await report(alice, []);
-    assert.deepEqual(await pathBetween(alice, bob), NO_REPORTS);
+    for (const paths of [undefined, []]) {
+      await report(alice, paths);
+      assert.equal((await pathBetween(alice, bob))?.reported_by_self?.works, true);
+    }
+    await report(alice, [{ agent_id: bob.id, ...REPORT, via: "none" }]);
+    assert.equal((await pathBetween(alice, bob))?.reported_by_self?.works, false);
   },
 );
 

@@ -452,7 +452,7 @@ export interface operations {
           agent_id?: string;
           /** @description The `config_version` of the configuration that the agent runs now. */
           config_version?: number;
-          /** @description What the host sees of its neighbours now; replaces what it said before. Agents that share no active rule with it are left out. */
+          /** @description What the host sees of its neighbours now. What it said before of others stays until it is too old. Agents that share no active rule with it are ignored. */
           paths?: {
             /** @description The neighbour. */
             agent_id: string;
@@ -763,7 +763,7 @@ export interface operations {
           inbox_after?: string;
           /** @description The `latest` of an answer of /events, or of `events` here. */
           events_after?: string;
-          /** @description What the host sees of its neighbours now; replaces what it said before. Agents that share no active rule with it are left out. */
+          /** @description What the host sees of its neighbours now. What it said before of others stays until it is too old. Agents that share no active rule with it are ignored. */
           paths?: {
             /** @description The neighbour. */
             agent_id: string;

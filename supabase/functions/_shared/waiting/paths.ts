@@ -42,7 +42,7 @@ const path = z.object({
     .meta({ description: "By which way packets go; `none`: by none." }),
 });
 
-/** Other agents than neighbours are left out, because a rule may have ended since. */
+/** Other agents than neighbours are no error, because a rule may have ended since. */
 export const paths = z.array(path).max(MAX_PATHS, `Must have at most ${MAX_PATHS} paths.`)
   .refine(
     (paths) => new Set(paths.map(({ agent_id }) => agent_id)).size === paths.length,
@@ -50,8 +50,8 @@ export const paths = z.array(path).max(MAX_PATHS, `Must have at most ${MAX_PATHS
   )
   .optional()
   .meta({
-    description: "What the host sees of its neighbours now; replaces what it said before. " +
-      "Agents that share no active rule with it are left out.",
+    description: "What the host sees of its neighbours now. What it said before of others stays " +
+      "until it is too old. Agents that share no active rule with it are ignored.",
   });
 
 /** As the SQL functions take them; nothing where the request has none. */

@@ -29,7 +29,7 @@ language sql
 stable
 set search_path = ''
 as $$
-  select seen.endpoint, l.paths_reported_at
+  select seen.endpoint, t.seen_at
   from mesh.liveness own_liveness
   join mesh.path_reports own on own.agent_id = own_liveness.agent_id
   cross join lateral (
@@ -46,14 +46,16 @@ as $$
   cross join lateral (
     select l.* from mesh.liveness l where l.agent_id = own.other_agent limit 1
   ) l
+  cross join lateral (
+    select mesh.time_of_report(own.left_out_at, own_liveness, observations_of.online_seconds) as own_at,
+      mesh.time_of_report(seen.left_out_at, l, observations_of.online_seconds) as seen_at
+  ) t
   where own_liveness.agent_id = observations_of.agent_id
     and own.other_agent <> observations_of.viewer
     -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
     -- reporting an agent that it has no connection with.
-    and mesh.paths_hold(own_liveness, observations_of.online_seconds)
-    and mesh.way_at(own.via, own.handshake_at, own_liveness.paths_reported_at) = 'direct'
-    and mesh.paths_hold(l, observations_of.online_seconds)
-    and mesh.way_at(seen.via, seen.handshake_at, l.paths_reported_at) = 'direct'
+    and mesh.way_at(own.via, own.handshake_at, t.own_at) = 'direct'
+    and mesh.way_at(seen.via, seen.handshake_at, t.seen_at) = 'direct'
     and mesh.see_each_other(own.agent_id, own.other_agent)
     -- A private address means something only to hosts of the same network. The observer itself is
     -- reached there.

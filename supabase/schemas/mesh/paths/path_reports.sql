@@ -1,8 +1,9 @@
 -- What hosts report of their paths: whether each neighbour answers, and by which way.
 --
--- A report names up to 64 neighbours and replaces the one before. When it came is in mesh.liveness,
--- which every heartbeat writes in any case. A row here is written only if its path has changed: a
--- mesh in which nothing happens writes nothing here.
+-- A report names up to 64 neighbours. When it came is in mesh.liveness, which every heartbeat
+-- writes in any case. A row here is written only if its path has changed, or is no longer named: a
+-- mesh in which nothing happens writes nothing here. A host with more neighbours names others in
+-- its next report, and what it said before is valid for the online window.
 --
 -- Locks: rows here come after pairs and before liveness. A report never waits for a lock except for
 -- another report of the same agent: a pair that is locked is left out, until the next report.
@@ -16,6 +17,7 @@ create table mesh.path_reports (
   endpoint mesh.endpoint,
   handshake_at timestamptz,
   since timestamptz not null,
+  left_out_at timestamptz,
   confirmed_at timestamptz not null,
 
   constraint a_side_reports_a_path_once primary key (agent_id, other_agent),
@@ -27,8 +29,8 @@ create table mesh.path_reports (
 with (fillfactor = 50);
 
 comment on table mesh.path_reports is
-  'What each host last reported of its path to a neighbour. Valid for as long as its heartbeat '
-  '(mesh.paths_hold), and only while the two share an active rule.';
+  'What each host last reported of its path to a neighbour. Valid at a time of mesh.time_of_report, '
+  'and only while the two share an active rule.';
 comment on column mesh.path_reports.agent_id is 'The agent whose host reports.';
 comment on column mesh.path_reports.other_agent is 'The neighbour that the path leads to.';
 comment on column mesh.path_reports.via is 'direct, relay or none.';
@@ -39,6 +41,8 @@ comment on column mesh.path_reports.handshake_at is
   'When their last handshake was, within 15 seconds; null: never.';
 comment on column mesh.path_reports.since is
   'Since when the path works by this way, or does not work, as far as reports say.';
+comment on column mesh.path_reports.left_out_at is
+  'When the last report came that named this path, if the newest one does not; null: it does.';
 comment on column mesh.path_reports.confirmed_at is
   'When the path was last reported, within a day: by this the sweep finds what is old.';
 
@@ -72,6 +76,22 @@ return coalesce(
 comment on function mesh.paths_hold(mesh.liveness, integer) is
   'Whether what a host last reported of its paths is still valid.';
 
+create function mesh.time_of_report(
+  left_out_at timestamptz, liveness mesh.liveness, online_seconds integer
+) returns timestamptz
+language sql
+stable
+return case
+  when time_of_report.left_out_at is null then case
+    when mesh.paths_hold(time_of_report.liveness, time_of_report.online_seconds)
+      then (time_of_report.liveness).paths_reported_at
+  end
+  when time_of_report.left_out_at > now() - make_interval(secs => time_of_report.online_seconds)
+    then time_of_report.left_out_at
+end;
+comment on function mesh.time_of_report(timestamptz, mesh.liveness, integer) is
+  'When a host, of that liveness, last reported a path; null: not recently.';
+
 create function mesh.note_paths(agent_id text, paths jsonb) returns timestamptz
 language plpgsql
 volatile
@@ -83,22 +103,27 @@ declare
   last_reported_at constant timestamptz := (
     select l.paths_reported_at from mesh.liveness l where l.agent_id = note_paths.agent_id
   );
-  -- A session without a renewal ends in this time. So nobody knows what was in a longer gap.
-  is_continued constant boolean := coalesce(last_reported_at > reported_at - interval '180 seconds', false);
   neighbours constant text[] := array(
     select p.agent_id
     from jsonb_to_recordset(note_paths.paths) as p (agent_id text)
     where mesh.see_each_other(note_paths.agent_id, p.agent_id)
   );
+  left_out tid[];
 begin
-  delete from mesh.path_reports r
   -- By their places, which nobody changes while they are locked.
-  where r.ctid = any (array(
-    select d.ctid
-    from mesh.path_reports d
-    where d.agent_id = note_paths.agent_id and d.other_agent <> all (neighbours)
+  left_out := array(
+    select r.ctid
+    from mesh.path_reports r
+    where r.agent_id = note_paths.agent_id
+      and r.left_out_at is null
+      and r.other_agent <> all (neighbours)
     for update skip locked
-  ));
+  );
+  delete from mesh.path_reports r
+  where r.ctid = any (left_out) and not mesh.see_each_other(r.agent_id, r.other_agent);
+  update mesh.path_reports r
+  set left_out_at = coalesce(last_reported_at, reported_at)
+  where r.ctid = any (left_out);
 
   with reported as (
     select p.agent_id as other_agent, p.via, p.endpoint, p.endpoint_ip,
@@ -116,7 +141,8 @@ begin
         when not mesh.is_inside_the_mesh(n.endpoint_ip) then n.endpoint
       end as endpoint,
       case
-        when is_continued and n.way = r.way then r.since
+        -- A session without a renewal ends in this time: nobody knows what was in a longer gap.
+        when n.way = r.way and r.told_at > reported_at - interval '180 seconds' then r.since
         when n.way <> 'none' then n.handshake_at
         else reported_at
       end as since,
@@ -128,15 +154,16 @@ begin
       coalesce(
         abs(extract(epoch from n.handshake_at - r.handshake_at)) < 15,
         n.handshake_at is null and r.handshake_at is null
-      ) and n.way = r.way and n.via = r.via as is_same,
+      ) and n.way = r.way and n.via = r.via and r.left_out_at is null as is_same,
       r.endpoint as last_endpoint,
       r.since as last_since,
       r.confirmed_at as last_confirmed_at
     from reported n
     left join (
-      select l.*, mesh.way_at(l.via, l.handshake_at, last_reported_at) as way
+      select l.*, t.told_at, mesh.way_at(l.via, l.handshake_at, t.told_at) as way
       from mesh.path_reports l
-      where l.agent_id = note_paths.agent_id
+      cross join lateral (select coalesce(l.left_out_at, last_reported_at) as told_at) t
+      where l.agent_id = note_paths.agent_id and l.other_agent = any (neighbours)
     ) r on r.other_agent = n.other_agent
   ), changed as materialized (
     select c.*
@@ -165,19 +192,20 @@ begin
       endpoint = excluded.endpoint,
       handshake_at = excluded.handshake_at,
       since = excluded.since,
+      left_out_at = null,
       confirmed_at = excluded.confirmed_at;
   return reported_at;
 end
 $$;
 comment on function mesh.note_paths(text, jsonb) is
-  'Replaces what an agent reported of its paths: paths is [{agent_id, via, endpoint | null, '
+  'Records what an agent reports of its paths: paths is [{agent_id, via, endpoint | null, '
   'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
   'no active rule with it. Returns the time of the report, for mesh.note_sign_of_life.';
 
 create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
 language sql
 stable
-return case when path_json.reported_at is not null then json_build_object(
+return case when path_json.reported_at is not null and report.agent_id is not null then json_build_object(
   'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
   'via', report.via,
   'since', agents.iso_timestamp(report.since),
@@ -188,7 +216,7 @@ return case when path_json.reported_at is not null then json_build_object(
   'reported_at', agents.iso_timestamp(path_json.reported_at)
 ) end;
 comment on function mesh.path_json(mesh.path_reports, timestamptz) is
-  'A path as its side reported it at that time; null without a time.';
+  'A path as its side reported it at that time; null without a report or a time.';
 
 create function public.forget_paths(caller jsonb, max_entries integer) returns json
 language plpgsql

@@ -61,7 +61,6 @@ Deno.test("an observation → raises no version", async () => {
 
 for (
   const [circumstances, reports] of [
-    ["that the agent does not report", { own: { agent_id: "bob" } }],
     ["that the agent reports without a handshake", { own: { handshake_age_seconds: null } }],
     ["that the agent reports as long over", { own: { handshake_age_seconds: 200 } }],
     ["that the agent reports as relayed", { own: { via: "relay" } }],
@@ -82,6 +81,23 @@ for (
     assert.equal(await mesh.observedEndpoint("bob", "alice"), null);
   });
 }
+
+Deno.test("an observation that neither side names any more → told for the online window", async () => {
+  const mesh = await meshWithHub();
+  await observe(mesh, "hub");
+  for (const agent of ["hub", "alice"]) await mesh.heartbeat(agent, []);
+  assert.equal(await mesh.observedEndpoint("bob", "alice"), OBSERVED);
+  await mesh.owner`
+    update mesh.path_reports set left_out_at = now() - interval '91 seconds' where agent_id = 'alice'`;
+  assert.equal(await mesh.observedEndpoint("bob", "alice"), null);
+});
+
+Deno.test("an observation that the agent never confirmed → not believed", async () => {
+  const mesh = await meshWithHub();
+  await mesh.heartbeat("hub", [{ agent_id: "alice", ...at(OBSERVED) }]);
+  await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
+  assert.equal(await mesh.observedEndpoint("bob", "alice"), null);
+});
 
 Deno.test("an observer that cannot be reached itself → not believed", async () => {
   const mesh = await meshWithHub(null);

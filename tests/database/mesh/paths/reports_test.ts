@@ -31,7 +31,9 @@ async function age(agent: string, interval: string) {
     where agent_id = ${agent}`;
   await file.mesh.owner`
     update mesh.path_reports
-    set handshake_at = handshake_at - ${interval}::interval, since = since - ${interval}::interval
+    set handshake_at = handshake_at - ${interval}::interval,
+        since = since - ${interval}::interval,
+        left_out_at = left_out_at - ${interval}::interval
     where agent_id = ${agent}`;
 }
 
@@ -109,14 +111,41 @@ Deno.test("a report of strangers, of the agent itself, and of a neighbour withou
   assert.deepEqual([...kept], [{ agent_id: "alice", other_agent: "bob" }]);
 });
 
-Deno.test("another report → replaces the one before; an empty one leaves nothing", async () => {
+Deno.test("another report → replaces what it names; what it leaves out holds for the online window since it was named", async () => {
   const mesh = await meshOf("alice", "bob", "carol");
   await mesh.heartbeat("alice", [{ agent_id: "bob" }, { agent_id: "carol" }]);
+  const named = await mesh.pathBetween("alice", "bob");
   await mesh.heartbeat("alice", [{ agent_id: "carol", via: "relay" }]);
-  assert.deepEqual(await mesh.pathBetween("alice", "bob"), NO_REPORTS);
-  assert.equal((await mesh.pathBetween("alice", "carol"))?.reported_by_self?.via, "relay");
   await mesh.heartbeat("alice", []);
-  assert.deepEqual(await mesh.pathBetween("alice", "carol"), NO_REPORTS);
+  assert.deepEqual(await mesh.pathBetween("alice", "bob"), named);
+  assert.deepEqual(
+    (await mesh.pathBetween("bob", "alice"))?.reported_by_peer,
+    named?.reported_by_self,
+  );
+  assert.equal((await mesh.pathBetween("alice", "carol"))?.reported_by_self?.via, "relay");
+  await mesh.owner`
+    update mesh.path_reports set left_out_at = left_out_at - interval '91 seconds'
+    where other_agent = 'bob'`;
+  assert.deepEqual(await mesh.pathBetween("alice", "bob"), NO_REPORTS);
+  assert.deepEqual(await mesh.pathBetween("bob", "alice"), NO_REPORTS);
+  assert.equal((await mesh.pathBetween("alice", "carol"))?.reported_by_self?.via, "relay");
+});
+
+Deno.test("a host that names its neighbours in turns → all of them are shown, each works since it began", async () => {
+  const others = agentNames(6);
+  const mesh = await meshOf("alice", ...others);
+  const paths = (names: readonly string[]) =>
+    names.map((agent_id) => ({ agent_id, handshake_age_seconds: 100 }));
+  await mesh.heartbeat("alice", paths(others.slice(0, 3)));
+  const first = await mesh.pathBetween("alice", others[0]!);
+  await mesh.heartbeat("alice", paths(others.slice(3)));
+  await mesh.heartbeat("alice", paths(others.slice(0, 3)));
+  for (const other of others) {
+    assert.equal((await mesh.pathBetween("alice", other))?.reported_by_self?.works, true, other);
+  }
+  const again = await mesh.pathBetween("alice", others[0]!);
+  assert.equal(again?.reported_by_self?.since, first?.reported_by_self?.since);
+  assert.ok(again!.reported_by_self!.reported_at > first!.reported_by_self!.reported_at);
 });
 
 Deno.test("a heartbeat without paths → keeps what was reported, as long as the online window", async () => {

@@ -36,7 +36,7 @@ export const status: Verb = defineVerb({
   },
 });
 
-/** Whether the agent and a peer reach each other. Nobody tells an agent whether there is a relay. */
+/** Whether the agent and a peer reach each other. No agent is told whether a relay is set. */
 function pathBetween(own: Peer, peer: Peer): string {
   // An older deployment does not know of paths.
   const { reported_by_self = null, reported_by_peer = null } = peer.path ?? {};
