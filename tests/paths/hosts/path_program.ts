@@ -78,10 +78,10 @@ function ping(destination: string): number {
   return sequence;
 }
 
-/** How many of these were answered, as soon as all were, or after three seconds. */
-async function answered(sequences: readonly number[]): Promise<number> {
+/** How many of these were answered, as soon as all were, or after so many seconds. */
+async function answered(sequences: readonly number[], withinSeconds: number): Promise<number> {
   const answers = () => sequences.filter((one) => replies.has(one)).length;
-  for (let round = 0; round < 300 && answers() < sequences.length; round++) {
+  for (let round = 0; round < 100 * withinSeconds && answers() < sequences.length; round++) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   return answers();
@@ -108,7 +108,7 @@ async function run(command: Command): Promise<unknown> {
     case "setPeers":
       return setPeers(command.peers);
     case "ping":
-      return { answered: await answered([ping(command.to)]) };
+      return { answered: await answered([ping(command.to)], 3) };
     case "startPings": {
       const sequences: number[] = [];
       const timer = setInterval(() => sequences.push(ping(command.to)), command.everyMs);
@@ -117,7 +117,7 @@ async function run(command: Command): Promise<unknown> {
     }
     case "stopPings":
       clearInterval(pings!.timer);
-      return { sent: pings!.sequences.length, answered: await answered(pings!.sequences) };
+      return { sent: pings!.sequences.length, answered: await answered(pings!.sequences, 10) };
     case "state":
       return state();
   }

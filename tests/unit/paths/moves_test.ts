@@ -92,3 +92,61 @@ Deno.test("the better way is lost → a new handshake by the relay moves both ba
   world.settle();
   assert.deepEqual([right.takeTexts().at(-1), left.takeTexts()], ["found", ["too"]]);
 });
+
+const RELAY = "203.0.113.1";
+const WAYS = {
+  direct: { address: "192.0.2.2", port: 1, via: "udp" },
+  other: { address: "192.0.2.3", port: 1, via: "udp" },
+  relayed: { address: RELAY, port: 50000, via: "udp" },
+  byNewest: { address: "192.0.2.2", port: 1, via: "relay-2" },
+  byOlder: { address: "192.0.2.2", port: 1, via: "relay-1" },
+  byBoth: { address: RELAY, port: 50000, via: "relay-2" },
+} as const;
+
+for (
+  const [current, from, move, expected] of [
+    ["direct", "relayed", { message: "response" }, true],
+    ["relayed", "direct", { message: "data" }, true],
+    ["relayed", "direct", { message: "initiation" }, false],
+    ["direct", "byBoth", { message: "data", silentFor: 100_000 }, false],
+    ["direct", "byBoth", { message: "initiation", isNewer: true }, false],
+    ["direct", "byBoth", { message: "data", isNewer: true }, true],
+    ["byBoth", "byNewest", { message: "data" }, true],
+    ["direct", "other", { message: "data", silentFor: 100 }, false],
+    ["direct", "other", { message: "data", isNewer: true }, false],
+    ["direct", "other", { message: "data", silentFor: 300 }, true],
+    ["direct", "other", { message: "initiation", silentFor: 300 }, true],
+    ["relayed", "byNewest", { message: "data", silentFor: 300 }, true],
+    ["byNewest", "byOlder", { message: "data", silentFor: 300 }, false],
+    ["byOlder", "byNewest", { message: "data" }, true],
+  ] as const
+) {
+  Deno.test(`from ${current} to ${from} by ${JSON.stringify(move)} → ${expected ? "moves" : "stays"}`, () => {
+    const ranks = new Ranks();
+    ranks.relayAddresses = new Set([RELAY]);
+    ranks.newestRelay = "relay-2";
+    ranks.publicKey = "A";
+    const given = {
+      current: WAYS[current],
+      from: WAYS[from],
+      isNewer: false,
+      silentFor: 0,
+      ...move,
+    };
+    assert.equal(ranks.mayMove("B", given), expected);
+  });
+}
+
+Deno.test("two ways that are as good, and each side hears the other on the one it does not use → one side moves first", () => {
+  const move = {
+    current: WAYS.direct,
+    from: WAYS.other,
+    message: "data",
+    isNewer: false,
+    silentFor: 500,
+  } as const;
+  const [lower, greater] = [new Ranks(), new Ranks()];
+  [lower.publicKey, greater.publicKey] = ["A", "B"];
+  assert.deepEqual([lower.mayMove("B", move), greater.mayMove("A", move)], [true, false]);
+  assert.equal(greater.mayMove("A", { ...move, silentFor: 1000 }), true);
+});

@@ -51,6 +51,7 @@ const KEEPALIVE_SECONDS = 25;
 
 /** In milliseconds. */
 const TICK = 1000;
+const NAMES_EVERY = 20;
 const GATHERING = 4000;
 const LATE_ANSWER = 300;
 
@@ -67,6 +68,7 @@ export class Paths {
   #tunnel: Tunnel | null = null;
   #peers: readonly PathPeer[] = [];
   #servers: readonly IceServer[] = [];
+  #ticks = 0;
   #stopTimer = () => {};
   #isClosed = false;
 
@@ -94,7 +96,7 @@ export class Paths {
           ...(ca !== undefined && { ca }),
           onDatagram: (datagram, from) => this.#tunnel?.receiveDatagram(datagram, from),
         }),
-      onChange: () => this.#onPlaces(),
+      onChange: () => this.#onRelays(),
       onServers: (answer) => this.#setServers(answer?.ice_servers ?? []),
     });
     this.#improver = new Improver({
@@ -138,6 +140,7 @@ export class Paths {
 
   attach(tunnel: Tunnel): void {
     this.#tunnel = tunnel;
+    this.#ranks.publicKey = tunnel.publicKey;
     this.#configureTunnel();
   }
 
@@ -228,6 +231,13 @@ export class Paths {
     return [...new Set(all.map(({ address }) => address))];
   }
 
+  #onRelays(): void {
+    this.#ranks.newestRelay = this.#relay?.via ?? null;
+    // What did not answer before was the server.
+    if (this.#relays.worksByUdp && this.#reflections.isBlocked) void this.#reflections.restart();
+    this.#onPlaces();
+  }
+
   /** Another relay, or another address of the own socket. */
   #onPlaces(): void {
     if (this.#isClosed) return;
@@ -267,6 +277,9 @@ export class Paths {
   #tick(): void {
     this.#stopTimer = this.#options.surroundings.after(TICK, () => this.#tick());
     if (this.#network.hasChanged()) this.#restart();
+    this.#ticks += 1;
+    // Looks names up again whose answers are old.
+    if (this.#ticks % NAMES_EVERY === 0) { for (const peer of this.#peers) this.candidates(peer); }
     if (this.#tunnel !== null) this.#improver.run(this.#tunnel);
   }
 

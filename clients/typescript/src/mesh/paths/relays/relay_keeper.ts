@@ -1,7 +1,7 @@
 import type { Surroundings } from "../../wireguard/surroundings.ts";
 import type { Allocation } from "../turn/allocation.ts";
 import { type Attempt, attemptsOf, firstOf, nameOf } from "./attempts.ts";
-import type { RelayAnswer } from "./ice_servers.ts";
+import type { RelayAnswer, Transport } from "./ice_servers.ts";
 
 /** In milliseconds: between attempts that fail, and until it is asked again for a relay. */
 const FIRST_PAUSE = 1000;
@@ -42,6 +42,7 @@ export class RelayKeeper {
   #answer: RelayAnswer | null = null;
   /** The way that worked in this network. */
   #preferred: string | null = null;
+  #transport: Transport | null = null;
   #pause = FIRST_PAUSE;
   #opened = 0;
   /** Grows when what is under way is not wanted any more. */
@@ -57,6 +58,11 @@ export class RelayKeeper {
   /** The newest first. */
   get allocations(): readonly Allocation[] {
     return this.#allocations;
+  }
+
+  /** Whether the newest is reached by UDP. */
+  get worksByUdp(): boolean {
+    return this.#allocations.length > 0 && this.#transport === "udp";
   }
 
   find(via: string): Allocation | undefined {
@@ -127,6 +133,7 @@ export class RelayKeeper {
         discard: (allocation) => allocation.close(),
       });
       this.#preferred = nameOf(attempt);
+      this.#transport = attempt.transport;
       return result;
     } catch (error) {
       // It may be the credentials.

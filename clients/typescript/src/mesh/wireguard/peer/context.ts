@@ -26,6 +26,8 @@ export interface Move {
   readonly message: "initiation" | "response" | "data";
   /** Whether the session of the message is newer than anything that was heard from `current`. */
   readonly isNewer: boolean;
+  /** For how many milliseconds nothing was heard from `current`. */
+  readonly silentFor: number;
 }
 
 /** Numbers by which the other side names our handshakes and sessions. */

@@ -66,9 +66,10 @@ export class Whereabouts {
     this.#receivedBytes += size;
     const current = this.#endpoint;
     const isNewer = sessionAt > this.#heardAt;
+    const silentFor = now - this.#heardAt;
     if (
       current === null || isSameEndpoint(current, from) ||
-      this.#mayMove(this.#publicKey, { from, current, message, isNewer })
+      this.#mayMove(this.#publicKey, { from, current, message, isNewer, silentFor })
     ) {
       this.#endpoint = from;
       this.#heardAt = now;
