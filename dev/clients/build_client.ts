@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
 import { CommandError } from "../../local/command/command_error.ts";
-import { isBuilt, PACKAGES } from "../mesh/build_lwip.ts";
+import { requireLwip } from "../mesh/build_lwip.ts";
 import { PROJECT } from "../../local/command/project.ts";
 import { bundlePackage } from "./bundle.ts";
 import { CLIENT, copySources } from "./client_sources.ts";
@@ -36,14 +36,6 @@ export async function buildClient(
   // What npm makes a command of.
   await chmod(join(TARGET, "cli/main.js"), 0o755);
   console.log(`The client is in ${relative(PROJECT, TARGET)}`);
-}
-
-async function requireLwip(): Promise<void> {
-  if (await isBuilt()) return;
-  throw new CommandError(
-    `The TCP/IP stack of the sandbox peer has not been built. On Debian 12, install ${PACKAGES}, ` +
-      "and run `deno task mesh:build`.",
-  );
 }
 
 /** The sources of the library, relative to `src/`. */

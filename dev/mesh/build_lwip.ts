@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
@@ -71,9 +71,14 @@ export async function buildLwip({ isNew }: { readonly isNew: boolean }): Promise
   }
 }
 
-/** Whether it is there, of whichever tree. */
-export function isBuilt(): Promise<boolean> {
-  return access(join(TARGET, "lwip.wasm")).then(() => true, () => false);
+/** Throws CommandError unless it is there, with the digest of this tree. */
+export async function requireLwip(): Promise<void> {
+  const bytes = await readFile(join(TARGET, "lwip.wasm")).catch(() => null);
+  if (bytes !== null) return await compareDigest(bytes, false);
+  throw new CommandError(
+    `The TCP/IP stack of the sandbox peer has not been built. On Debian 12, install ${PACKAGES}, ` +
+      "and run `deno task mesh:build`.",
+  );
 }
 
 async function requirePrograms(): Promise<void> {

@@ -5,24 +5,34 @@ import { PACKAGES } from "../../dev/mesh/build_lwip.ts";
 import { PROJECT } from "../../local/command/project.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 
-Deno.test("docs/sandbox.md, In TypeScript → compiles", async () => {
-  const block = await documentedBlock("docs/sandbox.md, In TypeScript, 1");
+const ENTRY = join(PROJECT, "clients/typescript/src/mesh/index.ts");
+
+/** Checks the types of an example, which may use these declarations, and leave variables unused. */
+async function assertCompiles(block: string, declarations = ""): Promise<void> {
   const directory = await Deno.makeTempDir();
   try {
-    const source = join(PROJECT, "clients/typescript/src/mesh/index.ts");
-    const text = block.replace('"agent-files/mesh"', `"${source}"`);
-    const own = "declare function serve(socket: unknown, agentId: string): void;";
-    await writeFile(
-      join(directory, "example.ts"),
-      `${text}\nvoid [socket, listener];\n${own}\n`,
-    );
+    const file = join(directory, "example.ts");
+    const text = block.replace('"agent-files/mesh"', `"${ENTRY}"`);
+    await writeFile(file, `${text}\n${declarations}\n`);
     const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["check", `--config=${join(PROJECT, "deno.json")}`, join(directory, "example.ts")],
+      args: ["check", `--config=${join(PROJECT, "deno.json")}`, file],
     }).output();
     assert.equal(code, 0, new TextDecoder().decode(stderr));
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
+}
+
+Deno.test("docs/sandbox.md, In TypeScript → compiles", async () => {
+  const own = "declare function serve(socket: unknown, agentId: string): void;";
+  await assertCompiles(
+    await documentedBlock("docs/sandbox.md, In TypeScript, 1"),
+    `${own} void [socket, listener];`,
+  );
+});
+
+Deno.test("clients/typescript/README.md, The mesh → compiles", async () => {
+  await assertCompiles(await documentedBlock("clients/typescript/README.md, The mesh, 1"));
 });
 
 Deno.test("docs/sandbox.md, Build it → the packages that `deno task mesh:build` asks for", async () => {

@@ -7,6 +7,9 @@ import { socatAddress, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { allow, revokeAs, Sandbox, serveDigests } from "./hosts/sandbox.ts";
 
+/** The SHA-256 of "hello". */
+const HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+
 /** A sandbox, and a kernel's host whose port it may reach. */
 async function pair(mesh: Mesh, { runtime = "deno" }: { runtime?: "deno" | "node" } = {}) {
   const builder = await mesh.join("builder");
@@ -41,12 +44,11 @@ for (const runtime of ["deno", "node"] as const) {
 
       await sandbox.tell({ do: "listen", port: 8080 });
       await allow({ from: builder, to: sandbox, port: 8080 });
-      const hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
       for (const address of [sandbox.ipv4, sandbox.ipv6]) {
         await eventually(`the host reaches the sandbox at ${address}`, {
           withinSeconds: 60,
           condition: async () =>
-            await answerTo(builder, { address, port: 8080, input: "hello" }) === hello,
+            await answerTo(builder, { address, port: 8080, input: "hello" }) === HELLO,
         });
       }
       const { accepted } = await sandbox.tell<{ accepted: string[] }>({ do: "accepted" });
@@ -129,3 +131,20 @@ for (const who of ["sandbox", "builder"] as const) {
     },
   );
 }
+
+tunnelTest(
+  "a sandbox behind NAT, which has nothing to send → a kernel's host reaches it",
+  async () => {
+    await using mesh = await Mesh.create();
+    const builder = await mesh.join("builder");
+    const sandbox = await Sandbox.join(mesh, { name: "sandbox", behindNat: true, runtime: "node" });
+    await sandbox.tell({ do: "listen", port: 8080 });
+    await allow({ from: builder, to: sandbox, port: 8080 });
+    await ReferenceAgent.start(builder, { mesh });
+    await eventually("the host reaches the sandbox", {
+      withinSeconds: 60,
+      condition: async () =>
+        await answerTo(builder, { address: sandbox.ipv4, port: 8080, input: "hello" }) === HELLO,
+    });
+  },
+);

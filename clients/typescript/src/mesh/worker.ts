@@ -1,4 +1,4 @@
-/** The program of the thread that `join` starts. It ends with its last message, or is terminated. */
+/** The program of the thread that `join` starts, and terminates. */
 import { parentPort } from "node:worker_threads";
 import { EngineHost } from "./worker/engine_host.ts";
 import type { FromEngine, ToEngine } from "./worker/messages.ts";

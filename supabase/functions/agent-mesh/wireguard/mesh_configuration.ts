@@ -56,7 +56,7 @@ export interface PeerConfiguration {
   readonly addresses: AddressPair;
   /** Sorted by protocol, then by port. */
   readonly inboundRules: readonly PeerRule[];
-  /** Likewise. The host of this peer enforces them, so a wg-quick configuration has none of them. */
+  /** Likewise. The peer's host enforces them, so a wg-quick configuration has none of them. */
   readonly outboundRules: readonly PeerRule[];
 }
 
