@@ -53,8 +53,11 @@ export async function readConfiguration(
     readonly caller: CallerArgument;
     /** Null: the calling agent. */
     readonly agentId: string | null;
-    /** How long a neighbour's observation of another one's endpoint holds. */
-    readonly onlineSeconds: number;
+    /**
+     * How long a neighbour's observation of another one's endpoint holds. Null: the caller wants
+     * neither these nor outbound rules, which cost a hub of many agents a lot of reading.
+     */
+    readonly onlineSeconds: number | null;
     readonly pskEncryptionKeys: EncryptionKeys | null;
   },
 ): Promise<{ agentId: string; version: number; configuration: MeshConfiguration }> {

@@ -159,7 +159,7 @@ begin
             'pubkey', p.pubkey,
             'endpoint', p.endpoint,
             'further_endpoints', p.further_endpoints,
-            -- Only a hint: no text has it, and it raises no version.
+            -- Only a hint: no text has it, and it raises no version. Only JSON has outbound rules.
             'observed_endpoint', seen.endpoint,
             'addresses', json_build_array(host(a.ipv4), host(a.ipv6)),
             'inbound_rules', coalesce(inbound.rules, '[]'),
@@ -190,6 +190,7 @@ begin
           json_agg(json_build_object('proto', r.proto, 'port', r.port) order by r.proto, r.port) as rules
         from mesh.rules r
         where r.active and r.from_agent = configuration_state.agent_id
+          and configuration_state.online_seconds is not null
         group by r.to_agent
       ) outbound on outbound.to_agent = p.agent_id
       left join mesh.observed_endpoints(
@@ -205,7 +206,8 @@ end
 $$;
 comment on function mesh.configuration_state(text, integer) is
   'Everything that an agent''s configuration depends on, and its config_version, in one snapshot. '
-  'PSKs are encrypted, and null if not made yet. Null for an agent without a peer.';
+  'PSKs are encrypted, and null if not made yet. Without online_seconds, what only JSON has is left '
+  'out: outbound rules and observed endpoints. Null for an agent without a peer.';
 
 create function public.read_wg_config(
   caller jsonb, agent_id text, online_seconds integer default 90
@@ -227,6 +229,6 @@ begin
 end
 $$;
 comment on function public.read_wg_config(jsonb, text, integer) is
-  'What an agent''s configuration is rendered from, and where reachable neighbours see each peer '
-  '(observed_endpoint | null), which is not part of the text. Raises forbidden, invalid_request, '
-  'peer_not_found.';
+  'What an agent''s configuration is rendered from. With online_seconds, also what is not part of '
+  'the text: outbound rules, and where reachable neighbours see each peer (observed_endpoint | null). '
+  'Raises forbidden, invalid_request, peer_not_found.';

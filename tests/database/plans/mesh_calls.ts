@@ -89,10 +89,22 @@ export const MESH_CALLS: readonly PlannedCall[] = [
     circumstances: "of a thousand peers and five thousand rules",
     bounds: { rows: 30_000, pages: 40_000 },
   }),
-  // Of each peer, what its own neighbours see of it.
-  call("read_wg_config", MESH, { bounds: { rows: 400, pages: 1000 } }),
-  call("read_wg_config", { caller: as(HUB.agentId), agent_id: HUB.agentId }, {
+  call("read_wg_config", { ...MESH, online_seconds: null }, { bounds: { rows: 200, pages: 500 } }),
+  call("read_wg_config", {
+    caller: as(HUB.agentId),
+    agent_id: HUB.agentId,
+    online_seconds: null,
+  }, {
     circumstances: "of a thousand peers and five thousand rules",
+    bounds: { rows: 30_000, pages: 40_000 },
+  }),
+  // Of each peer, what its own neighbours see of it.
+  call("read_wg_config", MESH, {
+    circumstances: "with what neighbours see",
+    bounds: { rows: 400, pages: 1000 },
+  }),
+  call("read_wg_config", { caller: as(HUB.agentId), agent_id: HUB.agentId }, {
+    circumstances: "of a thousand peers and five thousand rules, with what neighbours see",
     bounds: { rows: 45_000, pages: 80_000 },
   }),
   call("store_psks", { ...MESH, psks: [psk(NEIGHBOUR)] }, { bounds: { rows: 450, pages: 1000 } }),

@@ -69,7 +69,7 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
       const { agentId, version, configuration } = await readConfiguration(callDatabase, {
         caller,
         agentId: input.agent_id ?? null,
-        onlineSeconds: settings.meshOnlineSeconds,
+        onlineSeconds: input.format === "json" ? settings.meshOnlineSeconds : null,
         pskEncryptionKeys: settings.pskEncryptionKeys,
       });
       if (input.format === "json") {

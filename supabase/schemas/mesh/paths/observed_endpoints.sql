@@ -80,6 +80,9 @@ set search_path = ''
 set enable_nestloop = on
 as $$
 begin
+  if observed_endpoints.online_seconds is null then
+    return;
+  end if;
   return query
   select named.agent_id, seen.endpoint
   from unnest(observed_endpoints.agent_ids) as named (agent_id)
@@ -96,4 +99,5 @@ begin
 end
 $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
-  'Where each of these agents was last seen by others than the viewer; no row: by nobody.';
+  'Where each of these agents was last seen by others than the viewer; no row: by nobody. Without '
+  'online_seconds, none.';
