@@ -5864,7 +5864,7 @@ comment on table mesh.liveness is
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
 comment on column mesh.liveness.paths_reported_at is
-  'When the newest heartbeat came that reported paths (mesh.path_reports).';
+  'When the newest heartbeat came that reported paths.';
 comment on column mesh.liveness.waits_until is
   'When the wait ends that the agent announced with its last heartbeat. Until then it need not send '
   'another.';
@@ -6981,7 +6981,7 @@ $$;
 comment on function mesh.note_paths(text, jsonb) is
   'Records what an agent reports of its paths: paths is [{agent_id, via, endpoint | null, '
   'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
-  'no active rule with it. Returns the time of the report, for mesh.note_sign_of_life.';
+  'no active rule with it. Returns the time of the report, for the sign of life.';
 
 create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
 language sql
@@ -13715,7 +13715,7 @@ begin
   perform agents.authenticate_operator(forget_enrolled.caller);
   -- A minute more than their own time, by which clocks may differ.
   delete from agents.used_tokens u
-  -- By their places, which nobody changes while they are locked. The planner, which knows nothing of
+  -- By their places, which nobody changes while they are locked. The planner, which does not know
   -- how many there are, may read the whole table otherwise.
   where u.ctid = any (array(
     select o.ctid

@@ -6,9 +6,9 @@
  *   --size=<n>     artifacts of the large stack (default 1000000)
  *   --peers=<n>    its peers (default 100000)
  *   --only=<part>  one of throughput, fairness, strangers, waiting, many-waits, growth, operator,
- *                  maps, metrics, bytes, cold, sizes, sandbox; only prints. `operator` is the growth
- *                  of the operator's commands alone. `sandbox` is not part of the others: it needs
- *                  root, WireGuard's programs, clang-14 and `deno task mesh:build`
+ *                  maps, metrics, bytes, cold, sizes, sandbox; only prints. `operator` is the
+ *                  growth of the operator's commands alone. `sandbox` is not part of the others: it
+ *                  needs root, WireGuard's programs, clang-14 and `deno task mesh:build`
  *
  * Whatever is measured is appended to a file in the state directory as it comes.
  */

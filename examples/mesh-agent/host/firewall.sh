@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What an agent needs of its host to make tunnels, and the firewall of its tunnel. To be sourced with
-# tunnel.sh.
+# What an agent needs of its host to make tunnels, and the firewall of its tunnel. To be sourced
+# with tunnel.sh.
 
 readonly SANDBOX_PEER="the sandbox peer, agentfiles mesh join, needs neither root nor a TUN device"
 

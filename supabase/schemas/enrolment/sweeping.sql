@@ -74,7 +74,7 @@ begin
   perform agents.authenticate_operator(forget_enrolled.caller);
   -- A minute more than their own time, by which clocks may differ.
   delete from agents.used_tokens u
-  -- By their places, which nobody changes while they are locked. The planner, which knows nothing of
+  -- By their places, which nobody changes while they are locked. The planner, which does not know
   -- how many there are, may read the whole table otherwise.
   where u.ctid = any (array(
     select o.ctid

@@ -96,7 +96,7 @@ comment on table mesh.liveness is
 comment on column mesh.liveness.config_version_applied is
   'The config_version that the agent last reported it runs.';
 comment on column mesh.liveness.paths_reported_at is
-  'When the newest heartbeat came that reported paths (mesh.path_reports).';
+  'When the newest heartbeat came that reported paths.';
 comment on column mesh.liveness.waits_until is
   'When the wait ends that the agent announced with its last heartbeat. Until then it need not send '
   'another.';

@@ -32,7 +32,7 @@ export function operationsOf(functionName: FunctionName): string[] {
   return [...new Set(paths)].sort();
 }
 
-/** The SQL functions that a function calls, by its own code or what is shared, and the calls of Auth. */
+/** The SQL functions that a function calls, by its own or by shared code, and the calls of Auth. */
 export async function namedCallsInCode(functionName: FunctionName): Promise<string[]> {
   const names = new Set<string>();
   for (const folder of [functionName, "_shared"]) {

@@ -1,6 +1,6 @@
 /**
- * One soak, under Node or Deno: `<file of lwIP> <seed> minutes|transfers <number>`. Prints a line of
- * JSON now and then: see Report. Exits with 1 if anything was wrong.
+ * One soak, under Node or Deno: `<file of lwIP> <seed> minutes|transfers <number>`. Prints a line
+ * of JSON now and then: see Report. Exits with 1 if anything was wrong.
  */
 import process from "node:process";
 import { connectEnds } from "./ends.ts";

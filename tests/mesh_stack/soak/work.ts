@@ -1,4 +1,4 @@
-/** What a soak does: connections that never rest, and transfers. Everything is checked by digest. */
+/** What a soak does: connections that never rest, and transfers. Digests check everything. */
 import type { TcpConnection } from "../../../clients/typescript/src/mesh/ip/tcp_connection.ts";
 import { randomFrom } from "../emulated_link.ts";
 import { bytesOf, digestOf, readDigest } from "../transfer.ts";

@@ -1,6 +1,7 @@
 /**
  * A peer without a kernel, for tests: writes a line when it is ready, then reads one JSON command a
- * line, and writes one JSON answer a line. It answers pings. Runs under Deno and, bundled, under Node.
+ * line, and writes one JSON answer a line. It answers pings. Runs under Deno and, bundled, under
+ * Node.
  */
 import process from "node:process";
 import { createInterface } from "node:readline";

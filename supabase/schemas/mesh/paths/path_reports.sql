@@ -200,7 +200,7 @@ $$;
 comment on function mesh.note_paths(text, jsonb) is
   'Records what an agent reports of its paths: paths is [{agent_id, via, endpoint | null, '
   'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
-  'no active rule with it. Returns the time of the report, for mesh.note_sign_of_life.';
+  'no active rule with it. Returns the time of the report, for the sign of life.';
 
 create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
 language sql
