@@ -57,18 +57,17 @@ const BUILT = "src/mesh/ip/built";
 const WITH_LWIP: esbuild.Plugin = {
   name: "with-lwip",
   setup(build) {
-    build.onResolve({ filter: /\/read_lwip\.ts$/ }, async ({ path, resolveDir }) => {
-      const file = join(resolveDir, dirname(path), "built/lwip.wasm");
+    build.onLoad({ filter: /\/mesh\/ip\/read_lwip\.ts$/ }, async ({ path }) => {
+      const file = join(dirname(path), "built/lwip.wasm");
       const isBuilt = await access(file).then(() => true, () => false);
-      return isBuilt ? { path: file, namespace: "with-lwip" } : null;
-    });
-    build.onLoad({ filter: /.*/, namespace: "with-lwip" }, ({ path }) => ({
-      contents: `import bytes from ${JSON.stringify(path)};
+      if (!isBuilt) return null;
+      return {
+        contents: `import bytes from "./built/lwip.wasm";
 export function readLwip() {
   return WebAssembly.compile(bytes);
 }`,
-      resolveDir: dirname(path),
-    }));
+      };
+    });
   },
 };
 

@@ -9,7 +9,7 @@ import type { Sent } from "./hosts/commands.ts";
 import { allow, revokeAs, Sandbox, serveDigests } from "./hosts/sandbox.ts";
 
 tunnelTest(
-  "a sandbox under Deno and one under Node → connections and requests in both directions; each knows the other",
+  "a sandbox under Deno and one under Node → connections and requests in both directions; each knows the other; who leaves resets them",
   async () => {
     await using mesh = await Mesh.create();
     const deno = await Sandbox.join(mesh, { name: "planner", runtime: "deno" });
@@ -32,6 +32,9 @@ tunnelTest(
       const { accepted } = await to.tell<{ accepted: string[] }>({ do: "accepted" });
       assert.deepEqual(accepted, [from.agent.id]);
     }
+    await deno.tell({ do: "hold", host: node.name, port: 443 });
+    await node.tell({ do: "close" });
+    assert.deepEqual(await deno.tell({ do: "outcome" }), { outcome: "ECONNRESET" });
   },
 );
 

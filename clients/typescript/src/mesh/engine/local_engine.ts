@@ -127,6 +127,8 @@ class LocalEngine implements Engine {
     // So that a configuration that is being applied opens nothing afterwards.
     await this.#configured.catch(() => {});
     this.#stack?.close();
+    // Node sends a datagram a little later than it is told to. The resets are to leave.
+    await new Promise((resolve) => setTimeout(resolve, 10));
     this.#tunnel.close();
     this.#paths.close();
   }

@@ -46,15 +46,20 @@ export class Registration {
   }
 }
 
-/** Those that a 422 does not name; null if it is about something else. */
-function withoutRefused(endpoints: readonly string[], error: unknown): string[] | null {
+/**
+ * Those that a 422 does not name; null if it is about something else. If it does not say which one
+ * it refuses, the last one goes.
+ */
+export function withoutRefused(endpoints: readonly string[], error: unknown): string[] | null {
   if (!(error instanceof AgentError) || error.code !== "invalid_request") return null;
   const { issues = [] } = (error.details ?? {}) as {
     readonly issues?: readonly { readonly path: string }[];
   };
   const refused = new Set(issues.flatMap(({ path }) => {
-    const [, index = path === "endpoint" ? "0" : null] = /^endpoints\.(\d+)$/.exec(path) ?? [];
-    return index === null ? [] : [Number(index)];
+    if (path === "endpoint") return [0];
+    if (path === "endpoints") return [endpoints.length - 1];
+    const [, index] = /^endpoints\.(\d+)$/.exec(path) ?? [];
+    return index === undefined ? [] : [Number(index)];
   }));
   return refused.size === 0 ? null : endpoints.filter((_, index) => !refused.has(index));
 }
