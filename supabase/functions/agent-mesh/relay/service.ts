@@ -14,8 +14,8 @@ const MOST_URLS = 16;
 /** STUN servers have neither username nor credential. RFC 8489, 14.3 bounds the username. */
 const iceServer = z.object({
   urls: z.union([z.string().transform((url) => [url]), z.array(z.string())]),
-  username: z.string().min(1).max(508).optional(),
-  credential: z.string().min(1).max(1024).optional(),
+  username: z.string().regex(/^.{1,508}$/).optional(),
+  credential: z.string().regex(/^.{1,1024}$/).optional(),
 });
 
 /** What Cloudflare answers, now and before: a list of servers, or one. */

@@ -20,11 +20,11 @@ const iceServer = z.object({
       "turns:turn.example.com:443?transport=tcp",
     ]],
   }),
-  username: z.string().min(1).meta({
+  username: z.string().regex(/^.{1,508}$/).meta({
     description: "Whom the server takes the agent for.",
     examples: ["1769855400:10.213.0.1"],
   }),
-  credential: z.string().min(1).meta({
+  credential: z.string().regex(/^.{1,1024}$/).meta({
     description: "The password that belongs to the username.",
     examples: ["kXHmIq4nN0iMEYcB2CkfnLZpT3k="],
   }),
