@@ -15,7 +15,7 @@ const MOST_URLS = 16;
 const iceServer = z.object({
   urls: z.union([z.string().transform((url) => [url]), z.array(z.string())]),
   username: z.string().regex(/^.{1,508}$/).optional(),
-  credential: z.string().regex(/^.{1,1024}$/).optional(),
+  credential: z.string().regex(/^.{1,1000}$/).optional(),
 });
 
 /** What Cloudflare answers, now and before: a list of servers, or one. */

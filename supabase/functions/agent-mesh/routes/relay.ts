@@ -24,7 +24,7 @@ const iceServer = z.object({
     description: "Whom the server takes the agent for.",
     examples: ["1769855400:10.213.0.1"],
   }),
-  credential: z.string().regex(/^.{1,1024}$/).meta({
+  credential: z.string().regex(/^.{1,1000}$/).meta({
     description: "The password that belongs to the username.",
     examples: ["kXHmIq4nN0iMEYcB2CkfnLZpT3k="],
   }),
