@@ -24,8 +24,6 @@ interface EncryptedPeerState extends PeerState {
   readonly encrypted_version: number;
   /** Null until the first configuration of the pair makes a PSK of this version. */
   readonly encrypted_psk: string | null;
-  /** Where reachable neighbours see the peer, in canonical form: a hint, which no text has. */
-  readonly observed_endpoint: string | null;
 }
 
 /** What the SQL functions read_wg_config and store_psks return. */

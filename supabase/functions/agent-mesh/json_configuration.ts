@@ -72,9 +72,13 @@ export const jsonConfiguration = z.object({
   }),
 }).meta({ id: "MeshConfiguration" });
 
-/** The same state that the wg-quick configuration is rendered from. */
+/**
+ * The same state that the wg-quick configuration is rendered from, with what neighbours see, and
+ * whether there is a relay.
+ */
 export function renderJson(
   { agentId, addresses, networks, listenPort, peers }: MeshConfiguration,
+  { relay }: { readonly relay: boolean },
 ): Omit<z.output<typeof jsonConfiguration>, "config_version"> {
   return {
     agent_id: agentId,
@@ -87,7 +91,7 @@ export function renderJson(
     },
     peers: peers.map(renderPeer),
     rules: rulesOf(agentId, peers),
-    relay: false,
+    relay,
   };
 }
 
@@ -101,7 +105,7 @@ function renderPeer(peer: PeerConfiguration) {
     preshared_key: peer.presharedKey.revealBase64(),
     allowed_ips: [`${ipv4.text}/32`, `${ipv6.text}/128`],
     endpoints: endpoints.map(formatEndpoint),
-    observed_endpoint: null,
+    observed_endpoint: peer.observedEndpoint && formatEndpoint(peer.observedEndpoint),
     persistent_keepalive: PERSISTENT_KEEPALIVE,
   };
 }

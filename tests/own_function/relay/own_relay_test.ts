@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Agent, assertError, operatorRpc } from "../../conformance/client.ts";
 import { join, leavesUnchanged, meshTest } from "../../conformance/mesh_cast.ts";
+import { stackEncryptionKeys } from "../mesh_function.ts";
 import { startOwnFunction } from "../own_function.ts";
 import { askRelay, OWN_RELAY, type RelayAnswer, TURN_SECRET } from "./relays.ts";
 
@@ -57,6 +58,22 @@ meshTest(
       await operatorRpc("revoke_agent_keys", { agent_id: carol.id });
       assertError(await askRelay(own, carol), 401, "unauthenticated");
     });
+  },
+);
+
+meshTest(
+  "/wg_config as json, where a relay is set → relay is true; elsewhere false",
+  async ({ alice }) => {
+    await join(alice);
+    for (const [environment, relay] of [[OWN_RELAY, true], [{}, false]] as const) {
+      await using own = await startOwnFunction({
+        name: "agent-mesh",
+        environment: { ...environment, PSK_ENCRYPTION_KEYS: await stackEncryptionKeys() },
+      });
+      const body = { format: "json" };
+      const answer = await own.post<{ relay: boolean }>("/wg_config", { as: alice, body });
+      assert.equal(answer.body.relay, relay, JSON.stringify(answer.body));
+    }
   },
 );
 

@@ -10,7 +10,7 @@ import { parsePrivateKeyFile } from "../wireguard/private_key_file.ts";
 import { renderWgQuick } from "../wireguard/wg_quick.ts";
 import { readConfiguration } from "../configuration.ts";
 import { parsedBy, sentConfigVersion } from "../fields.ts";
-import type { MeshSettings } from "../settings.ts";
+import { hasRelay, type MeshSettings } from "../settings.ts";
 import { jsonConfiguration, renderJson } from "../json_configuration.ts";
 
 /** Its segments may be empty or `.`, but not `..`. */
@@ -73,7 +73,9 @@ export function createOperation({ callDatabase, settings }: Platform<MeshSetting
         pskEncryptionKeys: settings.pskEncryptionKeys,
       });
       if (input.format === "json") {
-        const { agent_id, ...rest } = renderJson(configuration);
+        const { agent_id, ...rest } = renderJson(configuration, {
+          relay: hasRelay(settings),
+        });
         return { agent_id, config_version: version, ...rest };
       }
       const config = renderWgQuick(configuration, {

@@ -27,6 +27,8 @@ export interface PeerState {
   readonly endpoint: string | null;
   /** In the order in which others shall try them. */
   readonly further_endpoints: readonly string[];
+  /** Where reachable neighbours see the peer: a hint, which no text has. Read for JSON alone. */
+  readonly observed_endpoint?: string | null;
   readonly addresses: readonly string[];
   /** The active rules from this peer to the agent: what the peer may reach. */
   readonly inbound_rules: readonly { readonly proto: string; readonly port: number }[];
@@ -53,6 +55,8 @@ export interface PeerConfiguration {
   readonly endpoint: Endpoint | null;
   /** Present only with an endpoint. */
   readonly furtherEndpoints: readonly Endpoint[];
+  /** Where reachable neighbours see the peer. */
+  readonly observedEndpoint: Endpoint | null;
   readonly addresses: AddressPair;
   /** Sorted by protocol, then by port. */
   readonly inboundRules: readonly PeerRule[];
@@ -103,6 +107,7 @@ export function parseMeshConfiguration<Peer extends PeerState>(
       furtherEndpoints: peer.further_endpoints.map((further) =>
         endpointOf(peer, further, meshNetworks)
       ),
+      observedEndpoint: observedEndpointOf(peer, meshNetworks),
       addresses: addressesOf(peer),
       inboundRules: rulesOf(peer, peer.inbound_rules),
       outboundRules: rulesOf(peer, peer.outbound_rules),
@@ -136,6 +141,15 @@ function endpointOf(
   const parsed = parseEndpoint(endpoint, meshNetworks);
   if (!parsed.ok) throw new MeshStateError(`The endpoint of ${agent_id}: ${parsed.refusal}`);
   return parsed.value;
+}
+
+/** Null also for what cannot be an endpoint now: a configuration does without a hint. */
+function observedEndpointOf(
+  { observed_endpoint }: PeerState,
+  meshNetworks: readonly Network[],
+): Endpoint | null {
+  const parsed = parseEndpoint(observed_endpoint ?? "", meshNetworks);
+  return parsed.ok ? parsed.value : null;
 }
 
 function addressesOf({ agent_id, addresses }: Pick<PeerState, "agent_id" | "addresses">) {

@@ -104,6 +104,26 @@ meshTest(
 );
 
 meshTest(
+  "/wg_config as json, of a peer that a reachable neighbour sees → observed_endpoint, and no new config_version",
+  async ({ alice, bob, carol }) => {
+    await join(carol, { endpoint: "198.51.100.1:51820" });
+    for (const agent of [alice, bob]) await join(agent);
+    await agree(ruleBetween(alice, bob));
+    await agree(ruleBetween(alice, carol));
+    const before = await jsonOf(bob);
+    const fresh = { handshake_age_seconds: 5, via: "direct" };
+    const seen = { agent_id: alice.id, endpoint: "203.0.113.7:4242", ...fresh };
+    const heard = { agent_id: carol.id, endpoint: "198.51.100.1:51820", ...fresh };
+    await succeed("/agent-mesh/peer/heartbeat", { as: carol, body: { paths: [seen] } });
+    await succeed("/agent-mesh/peer/heartbeat", { as: alice, body: { paths: [heard] } });
+
+    const peers = before.peers.map((peer) => ({ ...peer, observed_endpoint: "203.0.113.7:4242" }));
+    assert.deepEqual(await jsonOf(bob), { ...before, peers });
+    assert.ok(!(await configOf(bob)).config.includes("203.0.113.7"));
+  },
+);
+
+meshTest(
   "/wg_config as json → the active rules of both directions, as in /netmap, and no requests",
   async ({ alice, bob, carol }) => {
     for (const agent of [alice, bob, carol]) await join(agent);
