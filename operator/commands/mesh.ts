@@ -6,7 +6,9 @@ import { runTask } from "../../local/command/run_task.ts";
 import { graphOf, MOST_DRAWN_EDGES } from "../picture/graph.ts";
 import { renderMermaid } from "../picture/mermaid.ts";
 import { readMesh } from "../picture/read_mesh.ts";
-import { described, type Sides } from "../reads/paths.ts";
+import { describePath } from "../../clients/typescript/src/paths/describe_path.ts";
+import type { Sides } from "../reads/paths.ts";
+import { readRelayIsSet } from "../reads/relay.ts";
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
 import { readMeshParameters } from "../reads/settings.ts";
 
@@ -58,13 +60,16 @@ function showRules(output: Output, { agent_id, values }: List): Promise<void> {
 }
 
 async function showPaths(output: Output, { agent_id, values }: List): Promise<void> {
+  const relayIsSet = await readRelayIsSet();
   await showList<Sides>(output, {
     functionName: "list_paths",
     parameters: { agent_id, ...await readMeshParameters() },
     values,
   }, {
     heads: ["ONE", "OTHER", "PATH"],
-    cells: (sides) => [sides[0].agent_id, sides[1].agent_id, described(sides).sentence],
+    cells: (
+      sides,
+    ) => [sides[0].agent_id, sides[1].agent_id, describePath(sides, relayIsSet).sentence],
   });
 }
 

@@ -4,7 +4,9 @@ import { runTask } from "../../local/command/run_task.ts";
 import { type Columns, sorted, sortingOf } from "../output/sorted.ts";
 import { rowsOf } from "../pages.ts";
 import type { FaultRow } from "../reads/rows.ts";
-import { described, readPaths } from "../reads/paths.ts";
+import { describePath } from "../../clients/typescript/src/paths/describe_path.ts";
+import { readPaths } from "../reads/paths.ts";
+import { readRelayIsSet } from "../reads/relay.ts";
 import { readMeshParameters } from "../reads/settings.ts";
 
 /** What is wrong, and what helps. */
@@ -54,8 +56,9 @@ await runTask({
         count++;
         yield fault;
       }
+      const relayIsSet = await readRelayIsSet();
       for await (const sides of readPaths({ agentId: null })) {
-        const { state, since, sentence } = described(sides);
+        const { state, since, sentence } = describePath(sides, relayIsSet);
         // Who is offline need not be a fault, and is no path's.
         if (state !== "broken") continue;
         count++;

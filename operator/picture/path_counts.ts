@@ -1,5 +1,8 @@
-import type { PathDescription } from "../../clients/typescript/src/paths/describe_path.ts";
-import { described, type Sides } from "../reads/paths.ts";
+import {
+  describePath,
+  type PathDescription,
+} from "../../clients/typescript/src/paths/describe_path.ts";
+import type { Sides } from "../reads/paths.ts";
 import type { RuleRow } from "../reads/rows.ts";
 
 /** What is known of each path, by its two agents: a key of `pathKey`. */
@@ -16,9 +19,11 @@ export interface PathCounts {
 }
 
 export function knownPaths(pairs: readonly Sides[]): KnownPaths {
-  return new Map(
-    pairs.map((sides) => [pathKey(sides[0].agent_id, sides[1].agent_id), described(sides)]),
-  );
+  return new Map(pairs.map((sides) => [
+    pathKey(sides[0].agent_id, sides[1].agent_id),
+    // A picture tells no reasons.
+    describePath(sides, null),
+  ]));
 }
 
 /** The same for both directions. No agent's name has a blank. */

@@ -1,19 +1,9 @@
-import {
-  describePath,
-  type PathDescription,
-  type PathSide,
-} from "../../clients/typescript/src/paths/describe_path.ts";
+import type { PathSide } from "../../clients/typescript/src/paths/describe_path.ts";
 import { rowsOf } from "../pages.ts";
 import { readMeshParameters } from "./settings.ts";
 
 /** Two peers that share an active rule, in byte order: a row of list_paths. */
 export type Sides = readonly [PathSide, PathSide];
-
-/** What is known of the path between two peers. */
-export function described(sides: Sides): PathDescription {
-  // The service does not tell whether it gives agents a relay.
-  return describePath(sides, null);
-}
 
 /** All pairs, or those of one agent, in byte order. Throws CommandError. */
 export async function* readPaths(

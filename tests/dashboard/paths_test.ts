@@ -35,7 +35,10 @@ meshTest(
       // Registered, and not heard of.
       assert.match(await page(), /does not work: both are offline/);
       await report("none");
-      assert.match(await page(), /does not work since [^<]* UTC: both are behind NAT/);
+      assert.match(
+        await page(),
+        /does not work since [^<]* UTC: both are behind NAT, and no relay is set/,
+      );
       assert.deepEqual(await edges(), [["does not work", true], 1, 0]);
       await report("direct");
       assert.match(await page(), /works directly since [^<]* UTC/);

@@ -45,7 +45,9 @@ meshTest(
     await report(bob, alice, none);
     assert.match(
       await printed("mesh", "--paths", "--agent", alice.id),
-      new RegExp(`^${alice.id}\t${bob.id}\tdoes not work since .* UTC: both are behind NAT$`),
+      new RegExp(
+        `^${alice.id}\t${bob.id}\tdoes not work since .* UTC: both are behind NAT, and no relay is set$`,
+      ),
     );
     const [fault, ...others] = await faultsOf(alice, bob);
     assert.deepEqual(others, []);
@@ -55,7 +57,10 @@ meshTest(
     assert.equal(code, 1);
     assert.match(
       output,
-      new RegExp(`^${alice.id}\tno_path\twith ${bob.id} does not work since .*behind NAT$`, "m"),
+      new RegExp(
+        `^${alice.id}\tno_path\twith ${bob.id} does not work since .*behind NAT, and no relay is set$`,
+        "m",
+      ),
     );
 
     await report(alice, bob, {});

@@ -10,6 +10,7 @@ import type {
   UsageRow,
 } from "../../reads/rows.ts";
 import { readPaths, type Sides } from "../../reads/paths.ts";
+import { readRelayIsSet } from "../../reads/relay.ts";
 import { readMeshParameters } from "../../reads/settings.ts";
 
 /** How many rows the page shows of each kind. */
@@ -39,6 +40,8 @@ export interface ShownAgent {
   readonly received: readonly GrantRow[];
   readonly rules: readonly RuleRow[];
   readonly paths: readonly Sides[];
+  /** Null: unknown. */
+  readonly relayIsSet: boolean | null;
   readonly usage: readonly UsageRow[];
   readonly refusals: readonly RefusalRow[];
   /** Oldest first. */
@@ -53,18 +56,20 @@ export async function readShownAgent(agent_id: string): Promise<ShownAgent | nul
   }) as DescribedAgent | null;
   if (described === null) return null;
   const since = new Date(Date.now() - USAGE_DAYS * DAY_MILLISECONDS).toISOString().slice(0, 10);
-  const [artifacts, given, received, rules, paths, usage, refusals, { events }] = await Promise.all(
-    [
-      readArtifacts(agent_id),
-      rows<GrantRow>("list_all_grants", { parameters: { from_agent: agent_id }, limit: 1000 }),
-      rows<GrantRow>("list_all_grants", { parameters: { to_agent: agent_id, by_tags: true } }),
-      rows<RuleRow>("list_mesh_rules", { parameters: { agent_id } }),
-      Array.fromAsync(readPaths({ agentId: agent_id, limit: SHOWN_ROWS })),
-      rows<UsageRow>("list_usage", { parameters: { agent_id, since } }),
-      firstOf<RefusalRow>("list_newest_refusals", { agent_id, max_entries: SHOWN_ROWS }),
-      findEvents({ agent_id, max_entries: SHOWN_EVENTS }),
-    ],
-  );
+  const [artifacts, given, received, rules, paths, relayIsSet, usage, refusals, { events }] =
+    await Promise.all(
+      [
+        readArtifacts(agent_id),
+        rows<GrantRow>("list_all_grants", { parameters: { from_agent: agent_id }, limit: 1000 }),
+        rows<GrantRow>("list_all_grants", { parameters: { to_agent: agent_id, by_tags: true } }),
+        rows<RuleRow>("list_mesh_rules", { parameters: { agent_id } }),
+        Array.fromAsync(readPaths({ agentId: agent_id, limit: SHOWN_ROWS })),
+        readRelayIsSet(),
+        rows<UsageRow>("list_usage", { parameters: { agent_id, since } }),
+        firstOf<RefusalRow>("list_newest_refusals", { agent_id, max_entries: SHOWN_ROWS }),
+        findEvents({ agent_id, max_entries: SHOWN_EVENTS }),
+      ],
+    );
   const grantsOf = Map.groupBy(given, ({ artifact_id }) => artifact_id);
   return {
     described,
@@ -74,6 +79,7 @@ export async function readShownAgent(agent_id: string): Promise<ShownAgent | nul
     received,
     rules,
     paths,
+    relayIsSet,
     usage,
     refusals,
     events,

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { ShownAgent } from "../read/agent.ts";
-import { described } from "../../reads/paths.ts";
+import { describePath } from "../../../clients/typescript/src/paths/describe_path.ts";
 import type { RuleRow } from "../../reads/rows.ts";
 import { act, agent, foreign, type Markup, table } from "./cells.ts";
 import { section } from "./page.ts";
@@ -57,7 +57,7 @@ function rules({ rules }: ShownAgent): Markup {
 }
 
 /** Whether it reaches each peer that it shares a rule with. */
-function paths({ paths, described: { agent_id } }: ShownAgent): Markup {
+function paths({ paths, relayIsSet, described: { agent_id } }: ShownAgent): Markup {
   return table(paths, {
     name: "paths",
     none: "It sees no other peer.",
@@ -67,7 +67,11 @@ function paths({ paths, described: { agent_id } }: ShownAgent): Markup {
         cell: ([one, other]) => agent(one.agent_id === agent_id ? other.agent_id : one.agent_id),
       },
       // Identifiers and endpoints in it are of others.
-      { head: "path", isLong: true, cell: (sides) => foreign(described(sides).sentence) },
+      {
+        head: "path",
+        isLong: true,
+        cell: (sides) => foreign(describePath(sides, relayIsSet).sentence),
+      },
     ],
   });
 }

@@ -26,7 +26,10 @@ Deno.test("agentfiles mesh status → of each peer whether it is reached, since 
   for (const agent of [one, other]) await heartbeat(agent);
   assert.equal(await pathOf(other.id), "not known: neither host reports its paths");
   await report(other, one, "none");
-  assert.match((await pathOf(other.id))!, /^does not work since \S+ \S+ UTC: both are behind NAT$/);
+  assert.match(
+    (await pathOf(other.id))!,
+    /^does not work since \S+ \S+ UTC: both are behind NAT, and no relay is set$/,
+  );
   await report(other, one, "relay");
   assert.match(
     (await pathOf(other.id))!,

@@ -1,5 +1,7 @@
 import type { Netmap } from "../../../contract/types.ts";
-import { describePath, type PathSide } from "../../../paths/describe_path.ts";
+import type { AgentMesh } from "../../../agent_mesh.ts";
+import { AgentError } from "../../../http/agent_error.ts";
+import { describePath, type PathDescription, type PathSide } from "../../../paths/describe_path.ts";
 import { plain } from "../../terminal/output.ts";
 import { defineVerb, type Verb } from "../../verb.ts";
 
@@ -10,9 +12,15 @@ export const status: Verb = defineVerb({
   example: "agentfiles mesh status",
   options: {},
   async run(_parsed, context) {
-    const netmap = await (await context.mesh()).netmap();
+    const mesh = await context.mesh();
+    const netmap = await mesh.netmap();
     if (context.output.json) return await context.output.value(netmap, String);
     const own = netmap.peers.find(({ self }) => self);
+    const describe = (peer: Peer, relayIsSet: boolean | null) =>
+      peer.self || own === undefined ? null : pathBetween(own, peer, relayIsSet);
+    // The reason that a path does not work may be the lack of a relay. Otherwise nobody is asked.
+    const isBroken = netmap.peers.some((peer) => describe(peer, null)?.state === "broken");
+    const relayIsSet = isBroken ? await hasRelay(mesh) : null;
     await context.output.rows(each(netmap.peers), {
       heads: ["AGENT", "ADDRESS", "ONLINE", "LAST SEEN", "ENDPOINT", "PATH"],
       cells: (peer) => [
@@ -21,7 +29,7 @@ export const status: Verb = defineVerb({
         peer.online ? "yes" : "no",
         peer.last_seen ?? "never",
         peer.endpoint ?? "",
-        peer.self || own === undefined ? "" : pathBetween(own, peer),
+        describe(peer, relayIsSet)?.sentence ?? "",
       ],
     });
     const { config_version, acls, acl_requests } = netmap;
@@ -36,16 +44,30 @@ export const status: Verb = defineVerb({
   },
 });
 
-/** Whether the agent and a peer reach each other. No agent is told whether a relay is set. */
-function pathBetween(own: Peer, peer: Peer): string {
+/** Whether the operator has set a relay; null where that cannot be found out now. */
+async function hasRelay(mesh: AgentMesh): Promise<boolean | null> {
+  try {
+    await mesh.relay({ retrySeconds: 0 });
+    return true;
+  } catch (error) {
+    return error instanceof AgentError && saysNoRelay(error) ? false : null;
+  }
+}
+
+function saysNoRelay({ code, details }: AgentError): boolean {
+  return code === "misconfigured" && (details as { relay?: unknown } | null)?.relay === "none";
+}
+
+/** Whether the agent and a peer reach each other. */
+function pathBetween(own: Peer, peer: Peer, relayIsSet: boolean | null): PathDescription {
   // An older deployment does not know of paths.
   const { reported_by_self = null, reported_by_peer = null } = peer.path ?? {};
   const sideOf = (
     { agent_id, online, endpoint, endpoints = endpoint === null ? [] : [endpoint] }: Peer,
     report: PathSide["report"],
   ): PathSide => ({ agent_id, online, lags: null, endpoints, report });
-  return describePath([sideOf(own, reported_by_self), sideOf(peer, reported_by_peer)], null)
-    .sentence;
+  const sides = [sideOf(own, reported_by_self), sideOf(peer, reported_by_peer)] as const;
+  return describePath(sides, relayIsSet);
 }
 
 /** Requests that one side has not agreed to, with the command that agrees. */

@@ -1,0 +1,22 @@
+import { readConnection } from "../operator_call.ts";
+
+/** How long agent-mesh may take to answer. */
+const PATIENCE_MILLISECONDS = 5_000;
+
+/** Whether agents are given a relay; null: agent-mesh does not tell. Throws CommandError. */
+export async function readRelayIsSet(): Promise<boolean | null> {
+  const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: apikey } = await readConnection();
+  try {
+    const response = await fetch(new URL("/functions/v1/agent-mesh/relay", url), {
+      method: "POST",
+      headers: { apikey, "content-type": "application/json" },
+      body: "{}",
+      signal: AbortSignal.timeout(PATIENCE_MILLISECONDS),
+    });
+    const { error } = await response.json();
+    if (response.ok) return true;
+    return error?.details?.relay === "none" ? false : null;
+  } catch {
+    return null;
+  }
+}
