@@ -135,7 +135,7 @@ export class ReferenceAgent {
       withinSeconds: 60,
       condition: async () => {
         const shown = await host.runAnyhow(["wg", "show", interfaceName, "public-key"]);
-        return shown.output === publicKey;
+        return shown.output.trim() === publicKey;
       },
     });
   }
