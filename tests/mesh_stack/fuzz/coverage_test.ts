@@ -11,6 +11,7 @@ const TESTS = [
   "tests/unit/tunnel/hostile_datagrams_test.ts",
   "tests/unit/tunnel/handshake_test.ts",
   "tests/unit/tunnel/load_test.ts",
+  "tests/unit/paths/stun_messages_test.ts",
   "tests/mesh_stack/fuzz/outside_test.ts",
 ];
 
