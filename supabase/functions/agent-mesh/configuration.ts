@@ -24,6 +24,8 @@ interface EncryptedPeerState extends PeerState {
   readonly encrypted_version: number;
   /** Null until the first configuration of the pair makes a PSK of this version. */
   readonly encrypted_psk: string | null;
+  /** Null also where it was not asked for. */
+  readonly observed_endpoint: string | null;
 }
 
 /** What the SQL functions read_wg_config and store_psks return. */
