@@ -24,7 +24,7 @@
  *
  * WireGuard's handshake is the check of a way: an initiation goes to all ways at once, and the
  * first that answers is used. While that is a relayed one, better ones are tried. In another
- * network, all of it begins anew.
+ * network, all of it starts again.
  */
 import { openUdpSocket, type UdpSocket } from "../wireguard/sockets/udp_socket.ts";
 import type { Endpoint, MayMove, Tunnel } from "../wireguard/tunnel.ts";
@@ -122,7 +122,7 @@ export class Paths {
     return paths;
   }
 
-  /** Of the own UDP socket. */
+  /** The port of this module's UDP socket. */
   get listenPort(): number {
     return this.#socket!.port;
   }
@@ -238,7 +238,7 @@ export class Paths {
     this.#onPlaces();
   }
 
-  /** Another relay, or another address of the own socket. */
+  /** The relay or the socket's outer address has changed. */
   #onPlaces(): void {
     if (this.#isClosed) return;
     this.#findRelayAddresses();

@@ -16,7 +16,7 @@ const SECOND_TURN = 2000;
 
 interface State {
   candidates: readonly Endpoint[];
-  /** What the tries are about. They begin anew when it changes. */
+  /** What the attempts depend on. When it changes, they start again. */
   situation: string;
   tries: number;
   nextAt: number;

@@ -1,6 +1,6 @@
 import type { Endpoint, MayMove } from "../../wireguard/tunnel.ts";
 
-/** What the endpoints of the own UDP socket are called. Those of relays have other names. */
+/** The `via` of endpoints that the UDP socket reaches. Those of relays have other names. */
 export const DIRECT = "udp";
 
 /** How good a way is: its number of relays. */

@@ -16,7 +16,7 @@ export interface RelayOptions {
   readonly onDatagram: (datagram: Uint8Array, from: Endpoint) => void;
 }
 
-/** An allocation by one way to a TURN server. Rejects if there is none, without any secret. */
+/** Opens an allocation by one way to a TURN server. Rejects on failure; the error has no secret. */
 export async function openAllocation(
   attempt: Attempt,
   { via, onEnd, ...options }: RelayOptions & {

@@ -80,7 +80,7 @@ export class RelayKeeper {
     return this.#run(++this.#round);
   }
 
-  /** In another network, everything is tried anew. What is there is used until then. */
+  /** In another network, every way is tried again. Until one works, the present relay is used. */
   restart(): Promise<void> {
     this.#preferred = null;
     this.#pause = FIRST_PAUSE;

@@ -12,7 +12,7 @@ const KEEPALIVE_SENDS = 4;
 
 type Family = "ipv4" | "ipv6";
 
-/** Where STUN servers see the own socket, for each family; asking keeps it so. */
+/** Where STUN servers see the UDP socket, for each IP family. Asking keeps the mapping alive. */
 export class Reflections {
   readonly #surroundings: Surroundings;
   readonly #onChange: () => void;
