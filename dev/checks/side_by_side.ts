@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,12 +9,14 @@ import { addCounts, describeCounts, type TestCounts } from "./test_counts.ts";
 import { unitsOf, withTestFiles } from "./test_files.ts";
 import { writeQueue } from "./test_queue.ts";
 
+/** What `deno test` writes when it has run the files that it was given. */
+const END_OF_UNIT = /^(?:ok|FAILED) \| .*\n$/m;
 const TEST = fileURLToPath(new URL("./test.ts", import.meta.url));
 
 /**
  * Runs test files on several stacks at once, because tests mostly wait. Each stack takes the next
  * unit, a folder's files, when it is done with one. Shows what the first one prints as it comes,
- * that of the others when they have ended, and then the sum of all. Resolves to the exit code.
+ * that of the others unit by unit, and then the sum of all. Resolves to the exit code.
  *
  *   side_by_side.ts --stacks=3 --ignore=tests/database/sweep tests/database tests/unit
  *
@@ -46,10 +49,9 @@ async function main(): Promise<number> {
     const runs = await Promise.all(
       Array.from(
         { length: Math.min(stacks, units.length) },
-        (_, index) => run([`--queue=${queue}`, ...options], { isShown: index === 0 }),
+        (_, index) => run([`--queue=${queue}`, ...options], { isLive: index === 0 }),
       ),
     );
-    for (const { hidden } of runs) await Deno.stdout.write(hidden);
     console.log(describeCounts(addCounts(runs.map(({ counts }) => counts))));
     return runs.find(({ code }) => code !== 0)?.code ?? 0;
   } finally {
@@ -58,28 +60,34 @@ async function main(): Promise<number> {
 }
 
 /** One run. It ends by itself when this process does. */
-async function run(args: readonly string[], { isShown }: { isShown: boolean }) {
+async function run(args: readonly string[], { isLive }: { isLive: boolean }) {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", TEST, ...args],
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  const printed: Uint8Array[] = [];
+  let output = "";
+  let held = "";
   async function follow(stream: ReadableStream<Uint8Array>): Promise<void> {
-    for await (const chunk of stream) {
-      printed.push(chunk);
-      if (isShown) await Deno.stdout.write(chunk);
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+      output += text;
+      held += text;
+      if (isLive || END_OF_UNIT.test(held)) show();
     }
   }
+  function show(): void {
+    const shown = held;
+    held = "";
+    writeFileSync(1, shown);
+  }
   const [{ code }] = await Promise.all([child.status, follow(child.stdout), follow(child.stderr)]);
-  const output = Buffer.concat(printed);
-  const counts = countsIn(output.toString());
+  show();
+  const counts = countsIn(output);
   return {
     // What ended without counts has failed.
     code: counts === null ? code || 1 : code,
     counts: counts ?? { passed: 0, failed: 1, skipped: 0 },
-    hidden: isShown ? new Uint8Array() : output,
   };
 }
 

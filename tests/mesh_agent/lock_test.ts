@@ -39,7 +39,6 @@ tunnelTest(
     await alice.meshAgent.untilApplied();
     await hangRequests(alice.host);
     await eventually("a request and a lookup run", {
-      withinSeconds: 60,
       condition: async () => {
         const processes = await alice.host.processes();
         return /^curl /m.test(processes) && /set-endpoint\.sh .* carol\.example/m.test(processes);
@@ -71,7 +70,6 @@ tunnelTest(
       },
     );
     await eventually("the lock is held", {
-      withinSeconds: 60,
       condition: async () => await alice.host.readLog("holder.log") === "held\n",
     });
     alice.meshAgent.restart();
@@ -99,7 +97,6 @@ tunnelTest("hidden files of somebody else beside the agent's → they stay", asy
 /** Waits until the agent has registered for the second time. */
 async function untilRegisteredAgain(meshAgent: ReferenceAgent): Promise<void> {
   await eventually("the agent has registered again", {
-    withinSeconds: 60,
     condition: async () => (await meshAgent.readLog()).split("registered with ").length === 3,
   });
 }

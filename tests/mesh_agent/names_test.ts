@@ -78,7 +78,6 @@ tunnelTest(
       "192.0.2.10 last of all\n";
     alice.meshAgent.restart();
     await eventually("each line by hand is there, and no other: the peer's name is taken", {
-      withinSeconds: 60,
       condition: async () => await Deno.readTextFile(file) === kept,
     });
 
@@ -101,7 +100,6 @@ tunnelTest(
       const heartbeats = alice.meshAgent.door.countOf("/wait");
       alice.meshAgent.restart();
       await eventually("the agent has said so, and has gone three rounds", {
-        withinSeconds: 60,
         condition: async () =>
           alice.meshAgent.door.countOf("/wait") > heartbeats + 3 &&
           (await alice.meshAgent.readLog()).split("cannot be written to").length === said + 1,
@@ -136,7 +134,6 @@ tunnelTest(
       });
       alice.meshAgent.restart();
       await eventually("the names that there are have been read", {
-        withinSeconds: 60,
         condition: async () =>
           (await Deno.readTextFile(file)).includes("same") &&
           (await Deno.readTextFile(file)).includes(bob.ipv4),
@@ -160,7 +157,6 @@ async function nameOf(peer: Member, neighbour: Member): Promise<string> {
 async function untilNamed(file: string, self: Member, peers: readonly Member[]): Promise<void> {
   const named = peers.toSorted((one, other) => one.agent.id < other.agent.id ? -1 : 1);
   await eventually(`the names of ${named.map(({ agent }) => agent.id)}, and no others`, {
-    withinSeconds: 60,
     condition: async () => {
       const text = await Deno.readTextFile(file);
       const names = await Promise.all(named.map((peer) => nameOf(peer, self).catch(() => "?")));

@@ -100,7 +100,6 @@ tunnelTest("a path that turns while the request waits → the request is sent ag
 
 async function untilLogged(meshAgent: ReferenceAgent, text: string, times = 1): Promise<void> {
   await eventually(`the log says ${times} times: ${text}`, {
-    withinSeconds: 120,
     condition: async () => (await meshAgent.readLog()).split(text).length > times,
   });
 }
@@ -112,7 +111,6 @@ async function untilReported(
   isSo: (path: Path) => boolean,
 ): Promise<void> {
   await eventually(`the newest report of ${agent.id} is as expected`, {
-    withinSeconds: 120,
     condition: () => {
       const path = door.heartbeats.at(-1)?.paths?.find(({ agent_id }) => agent_id === agent.id);
       return Promise.resolve(path !== undefined && isSo(path));

@@ -14,7 +14,6 @@ tunnelTest(
     const table = await bob.host.run(["nft", "list", "ruleset"]);
     await bob.host.run(["nft", "flush", "ruleset"]);
     await eventually("bob's firewall is back", {
-      withinSeconds: 60,
       condition: async () => await bob.host.run(["nft", "list", "ruleset"]) === table,
     });
     assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), false);
@@ -32,7 +31,6 @@ tunnelTest("a firewall that is gone and cannot be loaded → the tunnel goes dow
   await Deno.writeTextFile(path, text.replaceAll(/^#nft .*\n/gm, ""));
   await bob.host.run(["nft", "flush", "ruleset"]);
   await eventually("bob's tunnel is down", {
-    withinSeconds: 60,
     condition: async () => !await hasInterface(bob),
   });
   assert.match(await bob.meshAgent.readLog(), /the firewall cannot be loaded/);
@@ -67,7 +65,6 @@ tunnelTest("SIGKILL and a restart → what the killed agent left over is removed
   await Deno.writeTextFile(leftOver, "");
   alice.meshAgent.restart();
   await eventually("the restarted agent has removed it, and has a directory of its own again", {
-    withinSeconds: 60,
     condition: async () => {
       const isGone = await Deno.stat(leftOver).then(() => false, () => true);
       return isGone && alice.meshAgent.hiddenFiles().join() === left;
@@ -119,7 +116,6 @@ tunnelTest(
     meshAgent.door.failWith("", () => new Response("", { status: 503 }));
     meshAgent.restart();
     await eventually("the agent has said so", {
-      withinSeconds: 60,
       condition: async () =>
         (await meshAgent.readLog()).includes("the last configuration cannot be brought up"),
     });
@@ -133,7 +129,6 @@ tunnelTest("started while the service answers 401 → the tunnel stays down", as
   alice.meshAgent.door.failWith("", () => new Response("", { status: 401 }));
   alice.meshAgent.restart();
   await eventually("the agent has tried twice", {
-    withinSeconds: 60,
     condition: () => Promise.resolve(alice.meshAgent.door.failuresGiven > 1),
   });
   assert.equal(await hasInterface(alice), false);
@@ -154,7 +149,6 @@ tunnelTest(
     alice.meshAgent.restart({ pollSeconds: null });
     // The default is one in thirty seconds.
     await eventually("four heartbeats", {
-      withinSeconds: 60,
       condition: () => Promise.resolve(door.countOf("/peer/heartbeat") > 3),
     });
     assert.equal(door.waitsMissed, 1);

@@ -75,7 +75,6 @@ tunnelTest(
     await kernel.untilPings(peer.inner);
     assert.equal(await peer.pings(kernel), true);
     await eventually("the peer tells that it is relayed", {
-      withinSeconds: 10,
       condition: async () => (await peer.state()).reports[0]?.via === "relay",
     });
   },

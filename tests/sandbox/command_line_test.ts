@@ -78,7 +78,6 @@ tunnelTest(
       .replace("http://builder:", `http://${name}:`);
     user.start(`${block}; wait`, "block");
     await eventually("the first bytes have arrived", {
-      withinSeconds: 60,
       condition: async () => await user.read("first") === "from the builder\n",
     }).catch(async (error) => assert.fail(`${error.message}\n${await host.readLog("block")}`));
     const joined = JSON.parse(await user.read("joined.json"));
@@ -106,7 +105,6 @@ tunnelTest(
     await serveHttp(host, { port: 9001, text: "from the sandbox\n" });
     await allow({ from: builder, to: { agent }, port: 9000 });
     await eventually("the host reaches the port that is exposed", {
-      withinSeconds: 60,
       condition: async () => {
         const request = ["curl", "-s", "-m5", `http://${joined.addresses[0]}:9000/`];
         return (await builder.host.runAnyhow(request)).output === "from the sandbox\n";

@@ -89,7 +89,6 @@ async function exchange(
 
 function until(what: string, condition: () => boolean): Promise<void> {
   return eventually(what, {
-    withinSeconds: 10,
     condition: () => Promise.resolve(condition()),
   });
 }

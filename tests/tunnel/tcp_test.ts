@@ -84,7 +84,6 @@ for (const runtime of ["node", "deno"] as const) {
         );
         await one.tell({ do: "breakOff", by: "self", to });
         await eventually("the other side hears of the reset", {
-          withinSeconds: 30,
           condition: async () => (await other.state()).endings["ECONNRESET"] === 1,
         });
         assert.deepEqual(await one.tell({ do: "connect", to, port: 9 }), { code: "ECONNREFUSED" });

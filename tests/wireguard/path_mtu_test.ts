@@ -207,7 +207,6 @@ async function sendDatagram(
 
 async function untilNarrowed({ host }: Member, path: string): Promise<void> {
   await eventually(`${host.namespace} knows the narrow link on the path to ${path}`, {
-    withinSeconds: 60,
     condition: async () => await learnedMtu(host, path) === NEXT_LINK_MTU,
   });
 }

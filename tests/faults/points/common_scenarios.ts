@@ -74,12 +74,15 @@ function userScenario(functionName: FunctionName): Scenario {
 }
 
 /**
- * Of an agent with a peer, so that it is a heartbeat as well. Both functions have the same code, so
- * only one of them is made to wait at each fault.
+ * Both functions have the same code, so only one of them is made to wait at each fault. Only what
+ * waits makes this call.
  */
+export const WAITING = { functionName: "agent-artifacts", call: "read_news" } as const;
+
+/** Of an agent with a peer, so that it is a heartbeat as well. */
 function waitScenario(functionName: FunctionName): Scenario {
   // What changes is looked for once a second, from a second after the heartbeat is recorded on.
-  const wait = functionName === "agent-artifacts" ? { wait_seconds: 2 } : {};
+  const wait = functionName === WAITING.functionName ? { wait_seconds: 2 } : {};
   return {
     functionName,
     path: "/wait",

@@ -31,7 +31,6 @@ tunnelTest(
       .replaceAll(/^#nft {5}(drop|ct direction.*)$/gm, "#nft     accept");
     serve(bob, served);
     await eventually("bob has applied it", {
-      withinSeconds: 60,
       condition: async () =>
         (await bob.meshAgent.readLog()).includes(`config_version ${NEWER_VERSION} is applied`),
     });
@@ -64,7 +63,6 @@ tunnelTest(
     for (const line of ["SaveConfig = true", "#nft flush ruleset", "postup = id"]) {
       serve(bob, served.replace("#nft table", `${line}\n#nft table`));
       await eventually(`${line} is named`, {
-        withinSeconds: 60,
         condition: async () =>
           (await bob.meshAgent.readLog()).includes(`is not one that this agent knows: ${line}`),
       });
@@ -91,7 +89,6 @@ tunnelTest(
     bob.meshAgent.door.failWith("", () => new Response("", { status: 503 }));
     bob.meshAgent.restart();
     await eventually("the agent has made it its own", {
-      withinSeconds: 60,
       condition: async () => !(await Deno.readTextFile(file)).includes(mark),
     });
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
@@ -113,7 +110,6 @@ tunnelTest(
       "/wait": { config_version: `0${version}`, heartbeat_interval_seconds: 1 },
     });
     await eventually("the agent has said so", {
-      withinSeconds: 60,
       condition: async () =>
         (await meshAgent.readLog()).includes("the answer has no config_version"),
     });
@@ -145,14 +141,12 @@ tunnelTest(
     for (const to of [alice, ...astray, carol]) await putRule({ from: bob, to, ...TCP_443 });
     const meshAgent = await ReferenceAgent.start(bob, { mesh, pollSeconds: 1 });
     await eventually("carol's endpoint is set", {
-      withinSeconds: 60,
       condition: async () =>
         await peerField(bob, { peer: carol, field: "endpoints" }) === "198.51.100.250:51820",
     });
     // One more round: whichever came first, each was looked up.
     const heartbeats = heartbeatsOf(meshAgent);
     await eventually("the agent has gone two rounds more", {
-      withinSeconds: 60,
       condition: () => Promise.resolve(heartbeatsOf(meshAgent) > heartbeats + 1),
     });
     for (const peer of astray) {

@@ -76,7 +76,6 @@ export class PathPeer implements AsyncDisposable {
 
   untilPinged(count: number): Promise<void> {
     return eventually(`${count} pings are sent`, {
-      withinSeconds: 60,
       condition: async () => (await this.state()).pings >= count,
     });
   }
@@ -87,14 +86,12 @@ export class PathPeer implements AsyncDisposable {
 
   untilJoined(other: PathPeer): Promise<void> {
     return eventually(`${this.at.host.namespace} and ${other.at.host.namespace} are joined`, {
-      withinSeconds: 60,
       condition: async () => await this.pings(other) && await other.pings(this),
     });
   }
 
   untilVia(other: PathPeer, via: "direct" | "relay" | "none"): Promise<void> {
     return eventually(`${this.at.host.namespace} - ${other.at.host.namespace}: ${via}`, {
-      withinSeconds: 60,
       condition: async () => await this.viaTo(other) === via && await other.viaTo(this) === via,
     });
   }

@@ -94,7 +94,6 @@ export class KernelPeer {
 
   untilPings(address: string): Promise<void> {
     return eventually(`${address} answers`, {
-      withinSeconds: 30,
       condition: () => this.pings(address),
     });
   }

@@ -74,7 +74,6 @@ export class Coturn implements AsyncDisposable {
     }).spawn();
     const certificate = await Deno.readTextFile(`${directory}/cert.pem`);
     await eventually("coturn listens", {
-      withinSeconds: 30,
       condition: async () => await accepts(port) && await accepts(tlsPort),
     });
     return new Coturn(child, directory, port, tlsPort, certificate);

@@ -79,7 +79,6 @@ export class DocumentedServer implements AsyncDisposable {
       ...["turnserver", "-c", `${directory}/turnserver.conf`, "--pidfile="],
     ], { logName: "coturn" });
     await eventually("coturn listens", {
-      withinSeconds: 30,
       condition: async () => {
         const listening = await server.run(["ss", "-Hlnt"]);
         return [":443", ":3478"].every((port) =>

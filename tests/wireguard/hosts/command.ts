@@ -31,10 +31,13 @@ export async function runAnyhow(
   return { success, code, output: output ?? "", errors: errors ?? "" };
 }
 
-/** Waits until `condition` holds. Throws when it still does not after `withinSeconds`. */
+/**
+ * Waits until `condition` holds. Throws when it still does not after `withinSeconds`: the default is
+ * far more than anything here takes, also on a machine that does much else.
+ */
 export async function eventually(
   what: string,
-  { withinSeconds, condition }: { withinSeconds: number; condition: () => Promise<boolean> },
+  { withinSeconds = 180, condition }: { withinSeconds?: number; condition: () => Promise<boolean> },
 ): Promise<void> {
   const deadline = Date.now() + withinSeconds * 1000;
   while (!await condition()) {

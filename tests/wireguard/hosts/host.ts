@@ -19,8 +19,7 @@ export class Host implements AsyncDisposable {
     const host = new Host(namespace, address, directory);
     await Deno.mkdir(host.wireguardDirectory, { recursive: true, mode: 0o700 });
     await host.resolve("localhost", "127.0.0.1");
-    // Nobody answers there: the resolver is out of reach.
-    await Deno.writeTextFile(`/etc/netns/${namespace}/resolv.conf`, "nameserver 192.0.2.53\n");
+    await host.setResolverOptions("");
     await run(["ip", "netns", "add", namespace]);
     await host.run(["ip", "link", "set", "lo", "up"]);
     return host;
@@ -66,6 +65,12 @@ export class Host implements AsyncDisposable {
     return await this.run(["sh", "-c", script, this.namespace]);
   }
 
+  /** `options`, as in resolv.conf, of a resolver that never answers: it is out of reach. */
+  async setResolverOptions(options: string): Promise<void> {
+    const lines = `nameserver 192.0.2.53\noptions ${options}\n`;
+    await Deno.writeTextFile(`/etc/netns/${this.namespace}/resolv.conf`, lines);
+  }
+
   /** Makes `name` resolve to `address` here; every other name stays unknown. */
   async resolve(name: string, address: string): Promise<void> {
     await Deno.writeTextFile(`/etc/netns/${this.namespace}/hosts`, `${address} ${name}\n`, {
@@ -86,7 +91,6 @@ export class Host implements AsyncDisposable {
     await Promise.all(this.#children.map((child) => child.status));
     // An agent brings an interface up again that is deleted under it.
     await eventually(`${this.namespace} runs nothing but tunnels`, {
-      withinSeconds: 60,
       condition: () => this.#endProcessesBut(WIREGUARD_GO),
     });
     // wireguard-go ends with its interface. Killed, it would leave its socket in /run/wireguard.
@@ -125,7 +129,6 @@ export async function untilListening(
 ): Promise<void> {
   const command = ["ss", "-Hln", proto === "tcp" ? "-t" : "-u", "sport", "=", `:${port}`];
   await eventually(`${proto} port ${port} of ${host.namespace} is open`, {
-    withinSeconds: 60,
     condition: async () => (await host.run(command)).includes(`:${port}`),
   });
 }
