@@ -1,0 +1,7 @@
+/** Makes two agents with something in every table of the stack of its environment, and prints their names. */
+import { createAgent } from "../../conformance/client.ts";
+import { bringToLife } from "./cast.ts";
+
+const [agent, builder] = [await createAgent("Erasable.agent"), await createAgent("builder")];
+await bringToLife(agent, builder);
+console.log(JSON.stringify([agent.id, builder.id]));
