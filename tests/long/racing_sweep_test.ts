@@ -14,8 +14,8 @@ import {
 import { withStackDatabase } from "../database/connection.ts";
 import { objectsOf, sweepAll, type Swept } from "../database/sweep/sweeping.ts";
 
-const ROUNDS = 200;
-const LEAD_STEP_MILLISECONDS = 4;
+const ROUNDS = 100;
+const LEAD_STEP_MILLISECONDS = 8;
 const DIGEST = sha256("hello");
 
 function sweep(): Promise<Answer<Swept>> {

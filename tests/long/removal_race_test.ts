@@ -1,3 +1,3 @@
 import { removalRaceTests } from "../users/removal_race.ts";
 
-removalRaceTests(200);
+removalRaceTests(60);

@@ -1,3 +1,3 @@
 import { raceTest } from "../../database/downloads/race.ts";
 
-raceTest(200);
+raceTest(100);

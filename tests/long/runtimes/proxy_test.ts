@@ -15,6 +15,7 @@ import { writeLargeFile } from "../large_file.ts";
 import { type ForwardProxy, startForwardProxy } from "./forward_proxy.ts";
 import { startSocksProxy } from "./socks_proxy.ts";
 import { inProject, NODES, runtimeIn } from "./tools.ts";
+import { tryUnreachable } from "./unreachable.ts";
 
 /** A name that exists for the proxy alone, so that nothing gets there directly. */
 const NAME = "files.agents.invalid";
@@ -137,6 +138,11 @@ Deno.test("the packed command where only a proxy reaches the service → put and
   await inPlace(async (place) => {
     const { folder, proxy, certificateFile, stack } = place;
     const trusted = { SSL_CERT_FILE: certificateFile };
+
+    await test.step(
+      "a name that does not exist, an untrusted certificate, a closed port → what it says",
+      (step) => tryUnreachable(step, folder),
+    );
 
     await test.step("without the proxy → the name does not exist, at once", async () => {
       for (const variables of [trusted, { ...trusted, HTTPS_PROXY: proxy.url, NO_PROXY: NAME }]) {

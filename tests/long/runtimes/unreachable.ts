@@ -1,0 +1,40 @@
+/** The packed command at an address that cannot answer, by each runtime's own errors. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { runProgram } from "../../../local/processes/run_program.ts";
+import { startUntrustedServer } from "../../clients/http/untrusted_server.ts";
+import { NODES, runtimeIn } from "./tools.ts";
+
+/** What it says in a project with these runtimes; one step for each. */
+export async function tryUnreachable(test: Deno.TestContext, folder: string): Promise<void> {
+  await using untrusted = await startUntrustedServer();
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const closed = `http://127.0.0.1:${listener.addr.port}`;
+  listener.close();
+  const noName = `https://${"a".repeat(64)}.invalid`;
+  const main = join(folder, "node_modules/agent-files/dist/cli/main.js");
+  for (const name of [...NODES, "bun"] as const) {
+    await test.step(name, async () => {
+      const run = async (url: string, ...options: string[]) => {
+        const { code, errors } = await runProgram(runtimeIn(folder, name), {
+          args: [main, "whoami", ...options],
+          cwd: folder,
+          env: { AGENT_URL: url, AGENT_KEY: "ak_test" },
+        });
+        assert.equal(code, 6, errors);
+        return errors;
+      };
+      assert.ok((await run(noName)).startsWith(
+        `agentfiles whoami: ${noName} cannot be reached: the name ${new URL(noName).hostname} `,
+      ));
+      assert.ok((await run(untrusted.url)).startsWith(
+        `agentfiles whoami: ${untrusted.url} cannot be reached: its certificate is not trusted (`,
+      ));
+      const refused = `${closed} did not answer: connection refused.\n`;
+      assert.equal(
+        await run(closed, "--retry-seconds", "4"),
+        `Retrying: ${refused}agentfiles whoami: ${refused}`,
+      );
+    });
+  }
+}
