@@ -3,12 +3,6 @@ import { PROJECT } from "../../../local/command/project.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 import { Terminal } from "../blocks/terminal.ts";
 
-Deno.test("docs/deployment.md, Check it → the suite passes against the deployment of the environment", async () => {
-  await using terminal = await Terminal.open();
-  const printed = await terminal.paste(await documentedBlock("docs/deployment.md, Check it, 2"));
-  assert.match(printed.trimEnd(), /\n[1-9]\d* passed, 0 failed[^\n]*$/);
-});
-
 Deno.test("CONTRIBUTING, Working on this → one test runs, and one folder does", async () => {
   await using terminal = await Terminal.open({ folder: PROJECT });
   const printed = await terminal.paste(
