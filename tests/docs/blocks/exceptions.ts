@@ -102,6 +102,10 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     test: "tests/sandbox/command_line_test.ts",
   },
   {
+    what: "docs/deployment.md, Check it, 2",
+    test: "tests/deploy/hosted_runtime_test.ts",
+  },
+  {
     what: "examples/mesh-agent/README.md, Run it, 1",
     test: "tests/mesh_agent/installation_test.ts",
   },

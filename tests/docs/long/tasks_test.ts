@@ -3,7 +3,7 @@ import { PROJECT } from "../../../local/command/project.ts";
 import { documentedBlock } from "../blocks/documentation.ts";
 import { Terminal } from "../blocks/terminal.ts";
 
-Deno.test("CONTRIBUTING, Working on this → one test runs, and one folder does", async () => {
+Deno.test("CONTRIBUTING, Working on this → the tests of a name run, and a folder does", async () => {
   await using terminal = await Terminal.open({ folder: PROJECT });
   const printed = await terminal.paste(
     await documentedBlock("CONTRIBUTING.md, Working on this, 2"),

@@ -32,8 +32,8 @@ export async function runAnyhow(
 }
 
 /**
- * Waits until `condition` holds. Throws when it still does not after `withinSeconds`: the default is
- * far more than anything here takes, also on a machine that does much else.
+ * Waits until `condition` holds. Throws when it still does not after `withinSeconds`: the default
+ * is far more than anything here takes, also on a machine that does much else.
  */
 export async function eventually(
   what: string,
