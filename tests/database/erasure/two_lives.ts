@@ -1,4 +1,4 @@
-/** Makes two agents with something in every table of the environment's stack; prints their names. */
+/** Makes two agents with something in every table of the stack, and prints their names. */
 import { createAgent } from "../../conformance/client.ts";
 import { bringToLife } from "./cast.ts";
 
