@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { eventually } from "../wireguard/hosts/command.ts";
 import type { Host } from "../wireguard/hosts/host.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { allow } from "./hosts/sandbox.ts";
@@ -65,6 +66,9 @@ tunnelTest(
         stays.secondsUntilAnswered(sandbox, 80),
       ]);
       const [from, to] = seconds.map((each) => each.toFixed(1));
+      await eventually(`${stays.name} knows how it reaches ${sandbox.name}`, {
+        condition: async () => (await stays.peer(sandbox)).path !== "none",
+      });
       const { path } = await stays.peer(sandbox);
       rows.push(`resumed, ${path}: connects after ${from} s, is connected to after ${to} s`);
     }
