@@ -60,6 +60,7 @@ tunnelTest(
 
     const rows = [];
     for (const [sandbox, stays] of pairs) {
+      assert.ok(sandbox.isSuspended);
       sandbox.resume();
       const seconds = await Promise.all([
         sandbox.secondsUntilAnswered(stays, 80),

@@ -136,6 +136,10 @@ export class Sandbox implements AsyncDisposable {
     Deno.kill(this.#child.pid!, "SIGSTOP");
   }
 
+  get isSuspended(): boolean {
+    return /^State:\tT/m.test(Deno.readTextFileSync(`/proc/${this.#child.pid}/status`));
+  }
+
   resume(): void {
     Deno.kill(this.#child.pid!, "SIGCONT");
   }
