@@ -35,7 +35,7 @@ async function introduce(
     readonly seconds?: number;
   },
 ): Promise<void> {
-  const access = { relay: relay?.answer(seconds) ?? null, ca: relay?.certificate ?? "" };
+  const access = { relay: relay?.answer(seconds) ?? null, ca: relay?.authority ?? "" };
   await Promise.all([left.open(access), right.open(access)]);
   stack.use(new Introductions(left, right));
 }

@@ -21,7 +21,7 @@ async function kernelAndPeer(
   const interfaceName = `${internet.id}wg`;
   const kernel = await KernelPeer.start(kernelAt.host, { interfaceName, inner: "10.0.1.1" });
   const peer = stack.use(await PathPeer.start(peerAt, { inner: "10.0.1.2" }));
-  const { endpoints } = await peer.open({ relay: relay.answer(), ca: relay.certificate });
+  const { endpoints } = await peer.open({ relay: relay.answer(), ca: relay.authority });
   return { relay, kernel, kernelAt, peer, endpoint: endpoints[0]! };
 }
 

@@ -32,7 +32,7 @@ tunnelTest("two peers without privileges, behind every pair of routers → joine
     return peers;
   }
   const [lefts, rights] = [await addPeers("l", 1), await addPeers("r", 2)];
-  const access = { relay: relay.answer(), ca: relay.certificate };
+  const access = { relay: relay.answer(), ca: relay.authority };
   await Promise.all([...lefts, ...rights].map((peer) => peer.open(access)));
   await Promise.all([
     ...lefts.map((left) => left.setPeers(...rights)),

@@ -5,10 +5,7 @@ import { untilListening } from "../wireguard/hosts/host.ts";
 import { type Member, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { socatAddress, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
-import { allow, revokeAs, Sandbox, serveDigests } from "./hosts/sandbox.ts";
-
-/** The SHA-256 of "hello". */
-const HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+import { allow, HELLO, revokeAs, Sandbox, serveDigests } from "./hosts/sandbox.ts";
 
 /** A sandbox, and a kernel's host whose port it may reach. */
 async function pair(mesh: Mesh, { runtime = "deno" }: { runtime?: "deno" | "node" } = {}) {

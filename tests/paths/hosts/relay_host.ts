@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import type { RelayAnswer } from "../../../clients/typescript/src/mesh/paths/paths.ts";
-import { run } from "../../wireguard/hosts/command.ts";
+import { type Certificate, makeCertificate } from "../../tunnel/relay/certificate.ts";
 import { type Host, untilListening } from "../../wireguard/hosts/host.ts";
 
-const SECRET = "relay-secret-of-the-tests";
+export const RELAY_SECRET = "relay-secret-of-the-tests";
 
 /** coturn on a host, with credentials for a time and a certificate of its own. */
 export class RelayHost {
@@ -11,46 +11,34 @@ export class RelayHost {
 
   private constructor(
     readonly host: Host,
-    readonly certificate: string,
-    private readonly options: readonly string[],
+    private readonly setup: {
+      readonly authority: string;
+      readonly files: Certificate;
+      readonly options: readonly string[];
+    },
   ) {}
 
   static async start(host: Host, options: readonly string[] = []): Promise<RelayHost> {
-    const { directory, address } = host;
-    await run([
-      "openssl",
-      "req",
-      "-x509",
-      "-newkey",
-      "rsa:2048",
-      "-nodes",
-      "-subj",
-      `/CN=${address}`,
-      "-addext",
-      `subjectAltName=IP:${address}`,
-      "-keyout",
-      `${directory}/key.pem`,
-      "-out",
-      `${directory}/cert.pem`,
-    ]);
-    const certificate = await Deno.readTextFile(`${directory}/cert.pem`);
-    const relay = new RelayHost(host, certificate, options);
+    const files = await makeCertificate(host.directory, host.address!);
+    const authority = await Deno.readTextFile(files.authority);
+    const relay = new RelayHost(host, { authority, files, options });
     await relay.restart();
     return relay;
   }
 
   async restart(): Promise<void> {
     const { directory, address } = this.host;
+    const { files, options } = this.setup;
     await this.stop();
     const configuration = [
       `listening-ip=${address}`,
       `relay-ip=${address}`,
       "listening-port=3478",
       "tls-listening-port=443",
-      `cert=${directory}/cert.pem`,
-      `pkey=${directory}/key.pem`,
+      `cert=${files.certificate}`,
+      `pkey=${files.key}`,
       "use-auth-secret",
-      `static-auth-secret=${SECRET}`,
+      `static-auth-secret=${RELAY_SECRET}`,
       "realm=mesh.test",
       "no-cli",
       `pidfile=${directory}/pid`,
@@ -58,7 +46,7 @@ export class RelayHost {
       `log-file=${directory}/log`,
       "simple-log",
       "verbose",
-      ...this.options,
+      ...options,
     ];
     await Deno.writeTextFile(`${directory}/turnserver.conf`, configuration.join("\n") + "\n");
     this.#child = this.host.start(["turnserver", "-c", `${directory}/turnserver.conf`], {
@@ -75,18 +63,26 @@ export class RelayHost {
     this.#child = null;
   }
 
-  /** As the service answers /relay. */
-  answer(seconds = 3600): RelayAnswer {
+  /** PEM: who has signed its certificate. */
+  get authority(): string {
+    return this.setup.authority;
+  }
+
+  get urls(): string[] {
     const { address } = this.host;
-    const username = `${Math.floor(Date.now() / 1000) + seconds}:agent`;
-    const credential = createHmac("sha1", SECRET).update(username).digest("base64");
-    const urls = [
+    return [
       `turn:${address}:3478?transport=udp`,
       `turn:${address}:3478?transport=tcp`,
       `turns:${address}:443?transport=tcp`,
     ];
+  }
+
+  /** As the service answers /relay. */
+  answer(seconds = 3600): RelayAnswer {
+    const username = `${Math.floor(Date.now() / 1000) + seconds}:agent`;
+    const credential = createHmac("sha1", RELAY_SECRET).update(username).digest("base64");
     return {
-      ice_servers: [{ urls, username, credential }],
+      ice_servers: [{ urls: this.urls, username, credential }],
       expires_at: new Date(Date.now() + seconds * 1000).toISOString(),
     };
   }

@@ -10,6 +10,13 @@ export type Command =
     readonly port: number;
     readonly bytes: number;
   }
+  /** Connects as soon as a rule allows it, and asks for the SHA-256 of "hello". */
+  | { readonly do: "askSoon"; readonly host: string; readonly port: number }
+  /** Sends random bytes, some of them every 10 ms, until `endTransfer`, which answers with Sent. */
+  | { readonly do: "startTransfer"; readonly host: string; readonly port: number }
+  | { readonly do: "endTransfer" }
+  /** How many bytes the connections have brought to which `listen` answers. */
+  | { readonly do: "received" }
   /** From now on, each connection is answered with the SHA-256 of what it sent. */
   | { readonly do: "listen"; readonly port: number }
   /** From now on, each connection is an HTTP request. */

@@ -5,8 +5,16 @@ import { type Agent, createAgent, succeed } from "../../conformance/client.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
 import type { Member, Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/hosts/service_door.ts";
-import type { Answer, Command, Joined, Sent } from "./commands.ts";
+import type { Answer, Command, Joined, MeshPeer, Sent } from "./commands.ts";
 import { programCommand, type Runtime, UNPRIVILEGED } from "./programs.ts";
+
+/** The SHA-256 of "hello". */
+export const HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+
+interface Setup {
+  readonly runtime: Runtime;
+  readonly environment: Readonly<Record<string, string>>;
+}
 
 /** An application in a sandbox that joins the mesh: a process without rights on its own host. */
 export class Sandbox implements AsyncDisposable {
@@ -15,11 +23,16 @@ export class Sandbox implements AsyncDisposable {
   readonly #ended: Promise<unknown>;
   #self: Joined | null = null;
 
-  private constructor(readonly host: Host, readonly agent: Agent, command: readonly string[]) {
+  private constructor(
+    readonly host: Host,
+    readonly agent: Agent,
+    private readonly setup: Setup,
+    command: readonly string[],
+  ) {
     const inside = ["netns", "exec", host.namespace, ...UNPRIVILEGED, ...command];
     this.#child = spawn("ip", inside, {
       stdio: ["pipe", "pipe", "inherit"],
-      env: { PATH: Deno.env.get("PATH") ?? "" },
+      env: { PATH: Deno.env.get("PATH") ?? "", ...setup.environment },
     });
     this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
     this.#ended = new Promise((resolve) => this.#child.on("close", resolve));
@@ -43,13 +56,16 @@ export class Sandbox implements AsyncDisposable {
   /** One more process, of an agent and on a host that may have one. */
   static async start(
     mesh: Mesh,
-    { host, agent, runtime }: {
+    { host, agent, runtime, environment = {} }: {
       readonly host: Host;
       readonly agent: Agent;
       readonly runtime: Runtime;
+      readonly environment?: Readonly<Record<string, string>>;
     },
   ): Promise<Sandbox> {
-    const sandbox = mesh.attach(new Sandbox(host, agent, await programCommand(runtime)));
+    const setup = { runtime, environment };
+    const command = await programCommand(runtime);
+    const sandbox = mesh.attach(new Sandbox(host, agent, setup, command));
     sandbox.#self = await sandbox.tell<Joined>({
       do: "join",
       url: SERVICE_ORIGIN,
@@ -70,6 +86,16 @@ export class Sandbox implements AsyncDisposable {
     return this.#self!.addresses[1];
   }
 
+  async peers(): Promise<readonly MeshPeer[]> {
+    return (await this.tell<{ peers: MeshPeer[] }>({ do: "peers" })).peers;
+  }
+
+  /** How it reaches another one. */
+  async peer({ agent }: Sandbox): Promise<MeshPeer> {
+    const found = (await this.peers()).find(({ agentId }) => agentId === agent.id);
+    return found ?? assert.fail(`${this.name} does not see ${agent.id}`);
+  }
+
   async ask(command: Command): Promise<Answer> {
     this.#child.stdin!.write(`${JSON.stringify(command)}\n`);
     const { value, done } = await this.#lines.next();
@@ -84,13 +110,42 @@ export class Sandbox implements AsyncDisposable {
     return answer as Result;
   }
 
+  /** Connects by name as soon as a rule allows it. Resolves to the seconds until the answer. */
+  async secondsUntilAnswered({ name: host }: Sandbox, port: number): Promise<number> {
+    const began = performance.now();
+    const { received } = await this.tell<{ received: string }>({ do: "askSoon", host, port });
+    assert.equal(received, HELLO);
+    return (performance.now() - began) / 1000;
+  }
+
   /** Sends random bytes to a server that answers with their digest. */
   async sends(to: { host: string; port: number }, bytes: number): Promise<void> {
     const { sent, received } = await this.tell<Sent>({ do: "send", ...to, bytes });
     assert.equal(received.slice(0, 64), sent);
   }
 
+  /** Another process in the place of this one, with another key. */
+  async restart(mesh: Mesh): Promise<Sandbox> {
+    await this.tell({ do: "close" });
+    const { host, agent, setup } = this;
+    return await Sandbox.start(mesh, { host, agent, ...setup });
+  }
+
+  /** Stops the process, as a machine does that is suspended, until `resume`. */
+  suspend(): void {
+    Deno.kill(this.#child.pid!, "SIGSTOP");
+  }
+
+  get isSuspended(): boolean {
+    return /^State:\tT/m.test(Deno.readTextFileSync(`/proc/${this.#child.pid}/status`));
+  }
+
+  resume(): void {
+    Deno.kill(this.#child.pid!, "SIGCONT");
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    this.resume();
     this.#child.stdin!.end();
     await this.#ended;
     await succeed("/agent-mesh/peer/remove", {

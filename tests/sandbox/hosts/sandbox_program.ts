@@ -3,15 +3,17 @@
  * a line. Runs under Deno and, bundled, under Node.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { Buffer } from "node:buffer";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import { join, type Mesh } from "../../../clients/typescript/src/mesh/index.ts";
 import type { Command } from "./commands.ts";
+import { readAll, Transfer } from "./transfer.ts";
 
 let mesh: Mesh | null = null;
 let held: Promise<string> | null = null;
+let transfer: Transfer | null = null;
+let received = 0;
 const accepted: string[] = [];
 
 function joined(): Mesh {
@@ -33,17 +35,31 @@ async function send({ host, port, bytes }: Extract<Command, { do: "send" }>) {
   return { sent: sent.digest("hex"), received: (await reading).toString() };
 }
 
-async function readAll(socket: Duplex): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of socket) chunks.push(chunk);
-  return Buffer.concat(chunks);
+async function connectSoon(to: { readonly host: string; readonly port: number }): Promise<Duplex> {
+  while (true) {
+    try {
+      return await joined().connectDuplex(to);
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      if (!["unknown_peer", "no_rule"].includes(code)) throw error;
+    }
+  }
+}
+
+async function askSoon(to: Extract<Command, { do: "askSoon" }>) {
+  const socket = await connectSoon(to);
+  socket.end("hello");
+  return { received: (await readAll(socket)).toString() };
 }
 
 async function listen(port: number) {
   await joined().listenDuplex(port, (socket, { from }) => {
     accepted.push(from.agentId);
     const hash = createHash("sha256");
-    socket.on("data", (chunk) => hash.update(chunk));
+    socket.on("data", (chunk) => {
+      received += chunk.length;
+      hash.update(chunk);
+    });
     socket.on("end", () => socket.end(hash.digest("hex")));
     socket.on("error", () => {});
   });
@@ -88,6 +104,15 @@ async function run(command: Command): Promise<unknown> {
     }
     case "send":
       return await send(command);
+    case "askSoon":
+      return await askSoon(command);
+    case "startTransfer":
+      transfer = new Transfer(await joined().connectDuplex(command));
+      return;
+    case "endTransfer":
+      return await transfer!.end();
+    case "received":
+      return { received };
     case "listen":
       return await listen(command.port);
     case "serveHttp":

@@ -164,6 +164,28 @@ const CASES: readonly Case[] = [
     expected: ["broken", null, "does not work since 2026-01-31 09:45 UTC: both are behind NAT"],
   },
   {
+    what: "both have private addresses alone, without a relay",
+    planner: broken({ endpoints: ["192.168.1.7:51820", "[fd12::7]:51820"] }),
+    builder: broken({ endpoints: ["10.0.0.7:51820"] }),
+    relayIsSet: false,
+    expected: [
+      "broken",
+      null,
+      "does not work since 2026-01-31 09:45 UTC: both are behind NAT, and no relay is set",
+    ],
+  },
+  {
+    what: "one has a private address alone, and one another, too",
+    planner: broken({ endpoints: ["192.168.1.7:51820"] }),
+    builder: broken({ endpoints: ["203.0.113.7:51820", "10.0.0.7:51820"] }),
+    relayIsSet: false,
+    expected: [
+      "broken",
+      null,
+      "does not work since 2026-01-31 09:45 UTC: no answer by UDP from builder at 203.0.113.7:51820",
+    ],
+  },
+  {
     what: "one has endpoints",
     planner: broken(),
     builder: broken({ endpoints: ["203.0.113.7:51820", "[2001:db8::7]:51820"] }),

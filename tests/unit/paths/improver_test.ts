@@ -17,6 +17,8 @@ function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
     relays: ["relay-1"],
     isUdpBlocked: false,
     handshakeAt: null as number | null,
+    /** The second since which nothing came back. */
+    unansweredSince: null as number | null,
   };
   const improver = new Improver({
     surroundings: world.surroundings,
@@ -34,6 +36,7 @@ function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
     lastHandshakeAt: state.endpoint && lastHandshakeAt(),
     receivedBytes: 0,
     sentBytes: 0,
+    unansweredFor: state.unansweredSince === null ? null : world.now - state.unansweredSince * 1000,
   }];
   const tunnel = {
     publicKey: own,
@@ -133,4 +136,35 @@ Deno.test("another network → all ways, until a handshake shows which one works
   state.handshakeAt = null;
   run(100);
   assert.equal(tried.length, before);
+});
+
+for (
+  const { own, seconds } of [{ own: "A", seconds: [14, 16, 19, 22] }, {
+    own: "Z",
+    seconds: [15, 17, 20, 23],
+  }]
+) {
+  Deno.test(`packets to a direct peer without any answer, seen by ${own} → the way in use, then all, before the tunnel does it`, () => {
+    const { state, tried, run } = improve({ own, endpoint: DIRECT });
+    run(10);
+    state.unansweredSince = 10;
+    run(60);
+    assert.deepEqual(tried.map(({ second }) => second), seconds);
+    assert.deepEqual(tried.map(({ ways }) => ways), [
+      ["udp"],
+      ...Array(3).fill(["udp", "relay-1"]),
+    ]);
+  });
+}
+
+Deno.test("a direct peer that answers again → nothing more is tried, until it is silent again", () => {
+  const { state, tried, run } = improve({ endpoint: DIRECT });
+  state.unansweredSince = 0;
+  run(5);
+  state.unansweredSince = null;
+  run(100);
+  assert.deepEqual(tried, [{ second: 4, ways: ["udp"] }]);
+  state.unansweredSince = 105;
+  run(6);
+  assert.deepEqual(tried.slice(1), [{ second: 109, ways: ["udp"] }]);
 });

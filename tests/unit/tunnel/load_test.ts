@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { CookieJar } from "../../../clients/typescript/src/mesh/wireguard/handshake/cookies.ts";
 import { Load } from "../../../clients/typescript/src/mesh/wireguard/handshake/load.ts";
+import { parseKey } from "../../../clients/typescript/src/mesh/wireguard/key.ts";
 import { type Endpoint, Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
 import { pairOf, type SimulatedHost, World } from "./simulation.ts";
 
@@ -109,4 +111,41 @@ Deno.test("Load with more addresses than it keeps → new ones are refused until
   for (let number = 0; number < 4096; number++) assert.equal(admits(number, 0), true);
   assert.equal(admits(5000, 10), false);
   assert.equal(admits(5000, 2000), true);
+});
+
+Deno.test("a machine that wakes up, with a minute of old initiations in its socket → its own handshake ends at once", () => {
+  const world = new World();
+  const { left, right } = pairOf(world);
+  world.passes = ({ to }) => to !== left.endpoint;
+  for (let count = 0; count < 80; count++) {
+    right.tunnel.tryEndpoints(left.publicKey, [left.endpoint]);
+    world.advance(500);
+  }
+  const old = world.sent.filter(({ to }) => to === left.endpoint);
+  assert.ok(old.length >= 80);
+  world.passes = () => true;
+  left.sendTo(right, "awake");
+  for (const { bytes, from } of old) left.tunnel.receiveDatagram(bytes, from);
+  world.settle();
+  assert.deepEqual(right.takeTexts(), ["awake"]);
+});
+
+Deno.test("forged responses to a handshake, under load → a few are worth their work, then cookies are asked for", () => {
+  const world = new World();
+  const { left, right } = pairOf(world);
+  flood(world, { at: left, count: 60 });
+  world.passes = () => false;
+  left.tunnel.tryEndpoints(right.publicKey, [right.endpoint]);
+  const initiation = world.sent.at(-1)!;
+  right.tunnel.receiveDatagram(initiation.bytes, left.endpoint);
+  const response = world.sent.at(-1)!.bytes;
+  assert.equal(response[0], 2);
+  const before = world.sent.length;
+  // By whoever has seen the initiation: right but for the encrypted part.
+  const forged = response.slice();
+  forged[44] = forged[44]! ^ 1;
+  new CookieJar(parseKey(left.publicKey)).stamp(forged, world.now);
+  for (let count = 0; count < 10; count++) left.tunnel.receiveDatagram(forged, right.endpoint);
+  assert.equal(world.sent.length - before, 6, "cookie replies");
+  assert.equal(left.handshakeAt(), null);
 });

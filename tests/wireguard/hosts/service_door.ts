@@ -37,8 +37,10 @@ export class ServiceDoor implements AsyncDisposable {
   #lacksWait = false;
   #refusesPaths = false;
   #waitsMissed = 0;
+  readonly #meshFunction: string | undefined;
 
-  private constructor(socket: string) {
+  private constructor(socket: string, meshFunction?: string) {
+    this.#meshFunction = meshFunction;
     this.#server = Deno.serve({ path: socket, onListen: () => {} }, async (request) => {
       this.paths.push(new URL(request.url).pathname);
       const body = await request.text();
@@ -66,12 +68,16 @@ export class ServiceDoor implements AsyncDisposable {
     });
   }
 
-  static async open(host: Host): Promise<ServiceDoor> {
+  /** `meshFunction`: where an agent-mesh is that answers in place of the stack's own. */
+  static async open(
+    host: Host,
+    { meshFunction }: { readonly meshFunction?: string } = {},
+  ): Promise<ServiceDoor> {
     const socket = `${host.directory}/service.sock`;
     const listener = `TCP-LISTEN:${PORT},bind=127.0.0.1,fork,reuseaddr`;
     host.start(["socat", listener, `UNIX-CONNECT:${socket}`], { logName: "relay" });
     await untilListening(host, { proto: "tcp", port: PORT });
-    return new ServiceDoor(socket);
+    return new ServiceDoor(socket, meshFunction);
   }
 
   /** Gives this answer to every request whose path ends like this, until `recover`. */
@@ -139,11 +145,18 @@ export class ServiceDoor implements AsyncDisposable {
     const { signal } = this.#closing;
     try {
       const sent = { method, headers, signal, ...(method !== "GET" && { body }) };
-      const answer = await fetch(SUPABASE_URL + pathname, sent);
+      const answer = await fetch(this.#urlOf(pathname), sent);
       return new Response(await answer.text(), { status: answer.status, headers: answer.headers });
     } catch (error) {
       if (!signal.aborted) throw error;
       return new Response("", { status: 503 });
     }
+  }
+
+  #urlOf(path: string): string {
+    const [, ofMesh] = /^\/functions\/v1(\/agent-mesh\/.*)/.exec(path) ?? [];
+    return ofMesh !== undefined && this.#meshFunction !== undefined
+      ? this.#meshFunction + ofMesh
+      : SUPABASE_URL + path;
   }
 }

@@ -1,11 +1,12 @@
 import type { MeshConfiguration, MeshEvent, Peer } from "../contract/types.ts";
 import { AgentError } from "../http/agent_error.ts";
 import type { Connection } from "../http/connection.ts";
-import type { Engine, EngineOptions, OpenEngine, PeerState } from "./engine/engine.ts";
+import type { Engine, EngineOptions, OpenEngine } from "./engine/engine.ts";
 import { MeshError } from "./mesh_error.ts";
 import type { RelayAnswer } from "./paths/paths.ts";
 import { onClockJump } from "./service/clock_jumps.ts";
 import { Follower, type SentPath } from "./service/follower.ts";
+import { type KnownPeer, knownPeers } from "./service/known_peers.ts";
 import { findPeer, mayReach } from "./service/names.ts";
 import { Registration } from "./service/registration.ts";
 import type { ByteStream, RemotePort } from "./byte_stream.ts";
@@ -17,13 +18,6 @@ export interface MemberOptions {
   /** Gives up joining. Afterwards, it changes nothing. */
   readonly signal: AbortSignal | undefined;
   readonly onChange: () => void;
-}
-
-/** How a peer is reached, with what the configuration says of it. */
-export interface KnownPeer extends PeerState {
-  readonly agentId: string;
-  readonly name: string;
-  readonly addresses: readonly string[];
 }
 
 /** The other side of a connection. */
@@ -133,13 +127,11 @@ export class Member {
   }
 
   peers(): KnownPeer[] {
-    const states = new Map(this.#engine.peers().map((state) => [state.publicKey, state]));
-    return (this.#configuration?.peers ?? []).map((peer) => ({
-      ...states.get(peer.public_key) ?? unknown(peer.public_key),
-      agentId: peer.agent_id,
-      name: peer.name,
-      addresses: peer.allowed_ips.map((network) => network.replace(/\/\d+$/, "")),
-    }));
+    if (this.#configuration === null) return [];
+    return knownPeers(this.#configuration, {
+      states: this.#engine.peers(),
+      ownEndpoints: this.#endpoints,
+    });
   }
 
   async close(): Promise<void> {
@@ -273,11 +265,6 @@ export class Member {
     await this.#engine?.close();
     this.#resolveEnded(error);
   }
-}
-
-function unknown(publicKey: string): PeerState {
-  const bytes = { receivedBytes: 0, sentBytes: 0 };
-  return { publicKey, via: "none", endpoint: null, handshakeAgeSeconds: null, ...bytes };
 }
 
 function summaryOf(paths: readonly SentPath[]): string {

@@ -13,6 +13,8 @@ export interface MeshPeer {
   readonly addresses: readonly string[];
   /** How packets go: directly, by a relay, or not at all: then there was no handshake lately. */
   readonly path: "direct" | "relay" | "none";
+  /** Why there is no path, as far as can be known; null: there is one. */
+  readonly reason: string | null;
   /** `<host>:<port>` where it was last heard from. */
   readonly endpoint: string | null;
   readonly handshakeAgeSeconds: number | null;

@@ -3,6 +3,7 @@
  * the dashboard all say it by this function. It knows what both hosts report, and not what is
  * between them: a reason is the likeliest one.
  */
+import { kindOf, parseEndpoint } from "../mesh/paths/places/address_kinds.ts";
 
 /** What a host reports of its path to another one, as in /netmap. */
 export interface PathReport {
@@ -25,6 +26,8 @@ export interface PathSide {
   /** What its host reports of the path to the other one; null: nothing, or not recently. */
   readonly report: PathReport | null;
 }
+
+type ReasonSide = Pick<PathSide, "agent_id" | "endpoints"> & Partial<Pick<PathSide, "lags">>;
 
 export interface PathDescription {
   /** `disputed`: one host reports a path, the other none. `unknown`: neither reports anything. */
@@ -102,12 +105,19 @@ function offline(
   return { state: "offline", via: null, since, sentence: `does not work${when}: ${who}` };
 }
 
-/** Why two agents that are online do not reach each other. */
-function reasonOf(sides: readonly [PathSide, PathSide], relayIsSet: boolean | null): string {
+/** Why two agents that are online do not reach each other. `relayIsSet`: as of `describePath`. */
+export function reasonOf(
+  sides: readonly [ReasonSide, ReasonSide],
+  relayIsSet: boolean | null,
+): string {
   const late = sides.filter(({ lags }) => lags === true);
   if (late.length === 1) return `${late[0]!.agent_id} runs an old configuration`;
   if (late.length === 2) return "both run old configurations";
-  const reachable = sides.filter(({ endpoints }) => endpoints.length > 0);
+  const places = sides.map(({ agent_id, endpoints }) => ({
+    agent_id,
+    endpoints: endpoints.filter(isOutside),
+  }));
+  const reachable = places.filter(({ endpoints }) => endpoints.length > 0);
   if (reachable.length === 0) {
     if (relayIsSet === null) return "both are behind NAT";
     return relayIsSet
@@ -118,12 +128,18 @@ function reasonOf(sides: readonly [PathSide, PathSide], relayIsSet: boolean | nu
     const { agent_id, endpoints } = reachable[0]!;
     return `no answer by UDP from ${agent_id} at ${endpoints.join(", ")}`;
   }
-  const [one, other] = sides.map(({ endpoints }) => familyOf(endpoints));
+  const [one, other] = places.map(({ endpoints }) => familyOf(endpoints));
   if (one !== null && other !== null && one !== other) {
     return `IPv6 alone against IPv4 alone: ${sides[0].agent_id} has ${one} endpoints, ` +
       `${sides[1].agent_id} ${other} ones`;
   }
   return "no answer by UDP";
+}
+
+/** Whether hosts of other networks may reach it: a name, or an address that is not private. */
+function isOutside(endpoint: string): boolean {
+  const parsed = parseEndpoint(endpoint);
+  return parsed === null || kindOf(parsed.host) !== "private";
 }
 
 /** The family that all endpoints have; null: both, or a name, whose address only hosts look up. */

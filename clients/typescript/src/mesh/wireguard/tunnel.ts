@@ -168,7 +168,7 @@ export class Tunnel {
   ): boolean {
     if (!this.#baker.hasRightMac1(datagram)) return false;
     const now = this.#surroundings.now();
-    if (!this.#load.isHigh(now)) return true;
+    if (this.#isExpected(message) || !this.#load.isHigh(now)) return true;
     if (this.#baker.hasRightMac2(datagram, from)) {
       return this.#load.admits(from.address, now);
     }
@@ -177,6 +177,16 @@ export class Tunnel {
       from,
     );
     return false;
+  }
+
+  /**
+   * Whether it may end a handshake that this side began. A machine that wakes up finds so many old
+   * initiations that the answers to its own would be lost among them.
+   */
+  #isExpected(message: Extract<Message, { sender: number }>): boolean {
+    if (message.type !== TYPE.response) return false;
+    const { receiver } = message;
+    return this.#indices.find(receiver)?.owner.handshakes.expects(receiver) ?? false;
   }
 
   #receiveHandshake(

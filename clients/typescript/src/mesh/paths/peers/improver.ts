@@ -1,4 +1,5 @@
 import type { Endpoint, PeerStats, Surroundings, Tunnel } from "../../wireguard/tunnel.ts";
+import { isSameEndpoint } from "../../wireguard/surroundings.ts";
 import { DIRECT, type Ranks } from "./ranks.ts";
 import { isUp } from "./reports.ts";
 
@@ -14,6 +15,13 @@ const WAITS_WHILE_UP = [4, 8, 16, 30, 60, 120, 300, 600].map((seconds) => second
  */
 const SECOND_TURN = 2000;
 
+/**
+ * After so many milliseconds of silence, in spite of packets that were sent, the way in use is in
+ * doubt: the first try is that way alone, for the peer may just have nothing to say. Then all ways
+ * are tried. The tunnel itself begins with that after 15 s.
+ */
+const SILENCES = [4000, 6000, 9000, 12_000];
+
 interface State {
   candidates: readonly Endpoint[];
   /** What the attempts depend on. When it changes, they start again. */
@@ -22,6 +30,8 @@ interface State {
   nextAt: number;
   /** When the network changed: what was heard before says nothing about any way. */
   inDoubtSince: number;
+  /** Since the peer was heard. */
+  triesInSilence: number;
 }
 
 type TriedTunnel = Pick<Tunnel, "publicKey" | "stats" | "tryEndpoints">;
@@ -63,6 +73,7 @@ export class Improver {
         tries: 0,
         nextAt: 0,
         inDoubtSince: known?.inDoubtSince ?? -Infinity,
+        triesInSilence: known?.triesInSilence ?? 0,
       });
     }
   }
@@ -71,8 +82,9 @@ export class Improver {
   run(tunnel: TriedTunnel): void {
     for (const stats of tunnel.stats()) {
       const state = this.#states.get(stats.publicKey);
-      const ways = state === undefined ? [] : this.#waysToTry(stats, state);
-      if (state !== undefined && ways.length > 0) this.#try(tunnel, { stats, state, ways });
+      if (state === undefined || this.#tryInSilence(tunnel, { stats, state })) continue;
+      const ways = this.#waysToTry(stats, state);
+      if (ways.length > 0) this.#try(tunnel, { stats, state, ways });
     }
   }
 
@@ -83,6 +95,26 @@ export class Improver {
       state.inDoubtSince = this.#surroundings.unixTime();
     }
     this.run(tunnel);
+  }
+
+  /** Whether it has tried something. */
+  #tryInSilence(
+    tunnel: TriedTunnel,
+    { stats, state }: { readonly stats: PeerStats; readonly state: State },
+  ): boolean {
+    const { endpoint, publicKey, unansweredFor } = stats;
+    if (unansweredFor === null) state.triesInSilence = 0;
+    if (unansweredFor === null || endpoint === null || !isUp(stats, this.#surroundings)) {
+      return false;
+    }
+    const turn = tunnel.publicKey < publicKey ? 0 : SECOND_TURN / 2;
+    const due = (SILENCES[state.triesInSilence] ?? Infinity) + turn;
+    if (unansweredFor < due) return false;
+    const isFirst = state.triesInSilence === 0;
+    const others = state.candidates.filter((way) => !isSameEndpoint(way, endpoint));
+    tunnel.tryEndpoints(publicKey, isFirst ? [endpoint] : [endpoint, ...others]);
+    state.triesInSilence += 1;
+    return true;
   }
 
   #waysToTry(stats: PeerStats, state: State): readonly Endpoint[] {

@@ -7,6 +7,9 @@ import { isLater } from "../handshake/timestamp.ts";
 import { Session } from "../session/session.ts";
 import type { Indices, PeerContext } from "./context.ts";
 
+/** Whoever sees an initiation can answer it with forgeries. So many are worth their work. */
+const MOST_FORGERIES = 4;
+
 /** The handshakes with one peer: at most one that this side began, and none that it answers. */
 export class PeerHandshakes {
   readonly #context: PeerContext;
@@ -15,6 +18,8 @@ export class PeerHandshakes {
   readonly #jar: CookieJar;
   #presharedKey: Uint8Array = new Uint8Array(32);
   #pending: PendingHandshake | null = null;
+  /** Responses to it that were not authentic. */
+  #forgeries = 0;
   #begunAt = -Infinity;
   #readAt = -Infinity;
   #latestTimestamp: Uint8Array;
@@ -63,6 +68,7 @@ export class PeerHandshakes {
     }
     this.#begunAt = now;
     this.#pending = begun.pending;
+    this.#forgeries = 0;
     this.#jar.stamp(begun.message, now);
     return begun.message;
   }
@@ -115,7 +121,10 @@ export class PeerHandshakes {
       own,
       presharedKey: this.#presharedKey,
     });
-    if (keys === null) return null;
+    if (keys === null) {
+      this.#forgeries += 1;
+      return null;
+    }
     const { localIndex } = pending;
     pending.destroy();
     this.#pending = null;
@@ -128,6 +137,11 @@ export class PeerHandshakes {
     });
     this.#indices.assign(localIndex, session);
     return session;
+  }
+
+  /** Whether a response to this index is worth its work, however much there is to do. */
+  expects(index: number): boolean {
+    return this.#pending?.localIndex === index && this.#forgeries < MOST_FORGERIES;
   }
 
   takeCookie(reply: CookieReply): boolean {

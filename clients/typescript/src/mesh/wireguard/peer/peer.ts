@@ -145,7 +145,8 @@ export class Peer {
   }
 
   stats(): PeerStats {
-    return { ...this.#where.stats(), lastHandshakeAt: this.#lastHandshakeAt };
+    const { unansweredFor } = this.timers;
+    return { ...this.#where.stats(), lastHandshakeAt: this.#lastHandshakeAt, unansweredFor };
   }
 
   destroy(): void {

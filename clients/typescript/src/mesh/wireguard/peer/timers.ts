@@ -29,11 +29,17 @@ export class PeerTimers {
   #attempts = 0;
   #needsAnotherKeepalive = false;
   #persistentKeepalive: number | null = null;
+  #unansweredSince: number | null = null;
 
   constructor(context: PeerContext, actions: TimerActions) {
     this.#context = context;
     this.#actions = actions;
     this.#deadlines = new Deadlines(context.wakeBy);
+  }
+
+  /** For how many milliseconds nothing came back for packets that were sent; null: it did. */
+  get unansweredFor(): number | null {
+    return this.#unansweredSince === null ? null : this.#now - this.#unansweredSince;
   }
 
   /** Milliseconds, or null for none. Speaks at once when it is new. */
@@ -68,11 +74,13 @@ export class PeerTimers {
   }
 
   authenticReceived(): void {
+    this.#unansweredSince = null;
     this.#deadlines.cancel("newHandshake");
     this.#traversed();
   }
 
   dataSent(): void {
+    this.#unansweredSince ??= this.#now;
     if (this.#deadlines.has("newHandshake")) return;
     const wait = KEEPALIVE_TIMEOUT + REKEY_TIMEOUT + this.#jitter();
     this.#deadlines.set("newHandshake", this.#now + wait);

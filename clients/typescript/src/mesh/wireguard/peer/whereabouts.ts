@@ -9,6 +9,11 @@ export interface PeerStats {
   readonly endpoint: Endpoint | null;
   /** Milliseconds since 1970. */
   readonly lastHandshakeAt: number | null;
+  /**
+   * For how many milliseconds nothing came back for packets that were sent; null: it did. A peer
+   * that has nothing to say is silent for 10 s.
+   */
+  readonly unansweredFor: number | null;
   /** Of datagrams that were authentic, and of all that were sent. */
   readonly receivedBytes: number;
   readonly sentBytes: number;
@@ -76,7 +81,7 @@ export class Whereabouts {
     }
   }
 
-  stats(): Omit<PeerStats, "lastHandshakeAt"> {
+  stats(): Omit<PeerStats, "lastHandshakeAt" | "unansweredFor"> {
     return {
       publicKey: this.#publicKey,
       endpoint: this.#endpoint,

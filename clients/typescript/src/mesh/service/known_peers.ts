@@ -1,0 +1,39 @@
+import type { MeshConfiguration } from "../../contract/types.ts";
+import { reasonOf } from "../../paths/describe_path.ts";
+import type { PeerState } from "../engine/engine.ts";
+import { addressOf } from "../engine/rules.ts";
+
+/** How a peer is reached, with what the configuration says of it. */
+export interface KnownPeer extends PeerState {
+  readonly agentId: string;
+  readonly name: string;
+  readonly addresses: readonly string[];
+  /** Why there is no way, as far as can be known; null: there is one. */
+  readonly reason: string | null;
+}
+
+/** The peers of a configuration. `ownEndpoints`: where this agent says that it is. */
+export function knownPeers(
+  { agent_id, peers, relay }: MeshConfiguration,
+  { states, ownEndpoints: endpoints }: {
+    readonly states: readonly PeerState[];
+    readonly ownEndpoints: readonly string[];
+  },
+): KnownPeer[] {
+  const known = new Map(states.map((state) => [state.publicKey, state]));
+  return peers.map((peer) => {
+    const state = known.get(peer.public_key) ?? unknown(peer.public_key);
+    return {
+      ...state,
+      agentId: peer.agent_id,
+      name: peer.name,
+      addresses: peer.allowed_ips.map(addressOf),
+      reason: state.via === "none" ? reasonOf([{ agent_id, endpoints }, peer], relay) : null,
+    };
+  });
+}
+
+function unknown(publicKey: string): PeerState {
+  const bytes = { receivedBytes: 0, sentBytes: 0 };
+  return { publicKey, via: "none", endpoint: null, handshakeAgeSeconds: null, ...bytes };
+}
