@@ -82,8 +82,8 @@ has_paths() {
   written=$(stat -c %Y "$PATH_FILE" 2>/dev/null) && (($(date +%s) - written < PATH_FILE_SECONDS))
 }
 
-# Sets path_endpoints. Where no port is configured, the present one is registered with them: else the
-# service would take the first of them for that of the tunnel.
+# Sets path_endpoints. Where no port is configured, the present one is registered with them: else
+# the service would take the first of them for that of the tunnel.
 # shellcheck disable=SC2034 # service.sh reads it
 find_path_endpoints() {
   path_endpoints=

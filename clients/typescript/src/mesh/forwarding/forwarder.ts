@@ -1,6 +1,6 @@
 /**
- * Forwards WireGuard's datagrams between the kernel and the ways to peers. It has no key, so it does
- * not know from whom a datagram is: it goes by the indices of sessions, which are not encrypted.
+ * Forwards WireGuard's datagrams between the kernel and the ways to peers. It has no key, so it
+ * cannot tell from whom a datagram is. It goes by the indices of sessions, which are not encrypted.
  * For Paths it takes the place of a tunnel.
  */
 import type { UdpOptions, UdpSocket } from "../wireguard/sockets/udp_socket.ts";

@@ -61,7 +61,7 @@ export class PathKeeper {
     this.#options = options;
   }
 
-  /** Until the signal. Then every peer has its own endpoint again. Rejects if `wg` cannot be used. */
+  /** Until the signal. Then peers have their own endpoints again. Rejects if `wg` fails. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#options.kernel.state();
     const left = await readPathState(this.#options.stateFile);
