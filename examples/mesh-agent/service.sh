@@ -3,7 +3,7 @@
 # waits for news. To be sourced, after configuration.sh: that defines functions and changes nothing.
 #
 # The caller sets MESH_URL, AGENT_ID, AGENT_KEY_FILE, POLL_SECONDS, LOOK_SECONDS and the directory
-# WORK, and defines `log`, `look_after_host` and `is_as_told`.
+# WORK, and defines `log`, `listen_port`, `look_after_host` and `is_as_told`.
 
 # The longest that the service keeps a request waiting.
 readonly LONGEST_WAIT_SECONDS=140
@@ -21,8 +21,10 @@ requesting=
 heartbeat_seconds=30
 # How many rounds in a row have failed.
 failures=0
-# The public key and the endpoint that the service knows.
+# The public key and the endpoints that the service knows.
 registered_as=
+# The endpoints of `agentfiles mesh path` that it refused.
+refused_endpoints=
 # The config_version that the last heartbeat was told.
 served_version=
 # How many heartbeats in a row were to wait and did not: they failed, or were answered at once.
@@ -102,23 +104,36 @@ retry_after() {
   echo "$((10#${seconds:-0}))"
 }
 
-# register <public key> <endpoint>
+# register <public key> <endpoint>: with the endpoints of `agentfiles mesh path` after that one.
 register() {
+  local port=${LISTEN_PORT:-}
+  [[ -n $port$2 || -z $path_endpoints ]] || port=$(listen_port)
   request /peer/register "$(jq -n --arg agent_id "$AGENT_ID" --arg pubkey "$1" \
-    --arg endpoint "$2" --arg listen_port "${LISTEN_PORT:-}" \
-    '{$agent_id, $pubkey, endpoint: (if $endpoint == "" then null else $endpoint end)}
+    --arg endpoints "$2 $path_endpoints" --arg listen_port "$port" \
+    '($endpoints | split(" ") | map(select(. != "")) | .[:4]) as $endpoints
+      | {$agent_id, $pubkey, endpoint: $endpoints[0]}
+      + if $endpoints[1:] == [] then {} else {$endpoints} end
       + if $listen_port == "" then {} else {listen_port: ($listen_port | tonumber)} end')" || {
+    # The tunnel matters more than what is said besides.
+    if [[ $status == 422 && -n $path_endpoints ]]; then
+      log "the endpoints of \`agentfiles mesh path\` are refused; leaving them out"
+      refused_endpoints=$path_endpoints
+      path_endpoints=
+      register "$@"
+      return
+    fi
     replace_key_in_use
     return 1
   }
-  registered_as="$1 $2"
+  registered_as="$1 $2 $path_endpoints"
   applied_version=
   log "registered with $(jq -r '.addresses | map(tostring) | join(", ")' "$WORK/answer")${2:+ at $2}"
 }
 
 # is_registered <public key> <endpoint>: whether the service has been told.
 is_registered() {
-  [[ $registered_as == "$1 $2" ]]
+  [[ $path_endpoints != "$refused_endpoints" ]] || path_endpoints=
+  [[ $registered_as == "$1 $2 $path_endpoints" ]]
 }
 
 # Another agent has this public key: the host is a copy, or somebody was quicker. The next round

@@ -10,12 +10,20 @@ readonly ENDPOINT_NOTE=$CONFIG_DIR/$INTERFACE.endpoint
 # How often the names of silent peers are looked up.
 readonly NAMES_SECONDS=30
 
+# What `agentfiles mesh path` writes, while it runs on this host: its own endpoints, and the peers
+# whose packets it forwards. It writes it again every few seconds; an older file is that of one that
+# was killed.
+readonly PATH_FILE=$CONFIG_DIR/$INTERFACE.path
+readonly PATH_FILE_SECONDS=30
+
 # The process that looks up names, if one was started, and when that was.
 lookups=
 looked_up_at=
 # The addresses from which this host sends, by IPv4 and IPv6, and the endpoint to register.
 network=
 own_endpoint=
+# The endpoints to register after that one, separated by spaces.
+path_endpoints=
 
 # require_endpoint: says so and fails, unless ENDPOINT has a form that is understood here. The
 # service decides about the rest.
@@ -32,6 +40,7 @@ follow_network() {
   ipv6=$(source_address 2001:db8::1)
   network="$ipv4 $ipv6"
   find_own_endpoint
+  find_path_endpoints
   [[ -n $before && $network != "$before" ]]
 }
 
@@ -67,6 +76,26 @@ find_own_endpoint() {
   [[ -z $host ]] || own_endpoint=$host:$port
 }
 
+# Whether `agentfiles mesh path` runs, as far as its file tells.
+has_paths() {
+  local written
+  written=$(stat -c %Y "$PATH_FILE" 2>/dev/null) && (($(date +%s) - written < PATH_FILE_SECONDS))
+}
+
+# Sets path_endpoints. Where no port is configured, the present one is registered with them: else
+# the service would take the first of them for that of the tunnel.
+# shellcheck disable=SC2034 # service.sh reads it
+find_path_endpoints() {
+  path_endpoints=
+  has_paths && [[ -n $own_endpoint${LISTEN_PORT:-} || -n $(listen_port) ]] || return 0
+  path_endpoints=$(sed -n 's/^endpoint \([][0-9a-fA-F.:]*\)$/\1/p' "$PATH_FILE" |
+    grep -vxF -e "${own_endpoint:-none}" | head -n 4 | tr '\n' ' ') || true
+}
+
+listen_port() {
+  wg show "$INTERFACE" listen-port 2>/dev/null || true
+}
+
 has_own_endpoint() {
   [[ -e $ENDPOINT_NOTE && $(<"$ENDPOINT_NOTE") == "$ENDPOINT" ]]
 }
@@ -85,9 +114,12 @@ note_moves() {
 # Gives its registered endpoint to every peer that has another one, unless it has a live session
 # there: it is not silent, and has not just registered that it is elsewhere. Names are looked up
 # again, in the background because one can take a minute, and in random order: slow names must not
-# hold up the same others each time.
+# hold up the same others each time. A peer whose packets a program of this host forwards keeps the
+# port of that program.
 refresh_endpoints() {
   [[ -e $CONFIG ]] || return 0
+  local forwards=
+  ! has_paths || forwards=yes
   touch "$WORK/moved" "$WORK/silent"
   {
     wg show "$INTERFACE" latest-handshakes | sed 's/^/handshake /'
@@ -95,11 +127,12 @@ refresh_endpoints() {
     wg show "$INTERFACE" endpoints | sed 's/^/current /'
     sed -n -e 's/^PublicKey = /registered /p' -e 's/^Endpoint = /address /p' \
       -e 's/^#name [^ ]* endpoint /name /p' "$CONFIG"
-  } | awk -v now="$(date +%s)" -v session="$SESSION_SECONDS" '
+  } | awk -v now="$(date +%s)" -v session="$SESSION_SECONDS" -v forwards="$forwards" '
     $1 == "handshake" { live[$2] = now - $3 < session; next }
     $1 == "gone" { if ($2 in live) live[$2] = 0; next }
     $1 == "current" { current[$2] = $3; next }
     $1 == "registered" { key = $2; next }
+    forwards != "" && current[key] ~ /^127\./ { next }
     (key in live) && !live[key] && current[key] != $2 {
       host = port = $2
       sub(/:[0-9]+$/, "", host)

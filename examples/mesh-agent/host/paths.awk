@@ -1,7 +1,8 @@
 # Finds with which peers a tunnel works, and by which way, from what WireGuard knows of them.
 #
 #   wg show <interface> dump | awk -v now=<unix time> -v folder=<folder> -v has_endpoint=<yes or ""> \
-#     -f paths.awk part=state <folder>/paths part=registered <configuration> part=dump -
+#     -f paths.awk part=state <folder>/paths part=forwarded <file of agentfiles mesh path> \
+#     part=registered <configuration> part=dump -
 #
 # A handshake tells that a peer was there, up to three minutes ago. So a peer from which nothing has
 # come for a while is asked, by any packet: whoever has a session answers within 10 s (WireGuard's
@@ -36,6 +37,13 @@ part == "state" {
   next
 }
 
+part == "forwarded" {
+  split($0, words, " ")
+  if (words[1] != "peer") next
+  forwarded_at[words[2]] = words[3]; way[words[2]] = words[4]; outer[words[2]] = words[5]
+  next
+}
+
 part == "registered" {
   split($0, words, " ")
   if ($0 ~ /^# [A-Za-z0-9][A-Za-z0-9._:@-]*$/) label = words[2]
@@ -60,7 +68,7 @@ part == "registered" {
   }
   if (has_session && is_silent) print key >(folder "/silent")
   tell(has_session && !is_silent, $3, $5)
-  print key, $6, heard_at[key], asked_at[key], works[key], since[key], $3 >(folder "/paths.new")
+  print key, $6, heard_at[key], asked_at[key], works[key], since[key], place >(folder "/paths.new")
 }
 
 END {
@@ -73,15 +81,24 @@ END {
 function add(entry) { printf "%s%s", (added++ ? ", " : ""), entry >(folder "/report") }
 
 # Says what has changed for the peer `key`, and puts it into the report.
-function tell(works_now, at, handshake,    who, via, entry) {
+function tell(works_now, at, handshake,    who, via, entry, is_forwarded) {
   who = name[key] == "" ? key : name[key]
-  # A port of this host: a program here forwards what is sent there.
-  via = !works_now ? "none" : at ~ /^(127\.|\[::1\])/ ? "relay" : "direct"
-  if (works_now && works[key] != "yes") turn("yes", who ": connected, " (via == "relay" ? "by way of a program of this host" : "directly") ", at " at)
+  # A port of this host: a program here forwards what is sent there, and may have said to where.
+  is_forwarded = at ~ /^(127\.|\[::1\])/
+  via = !works_now ? "none" : is_forwarded ? "relay" : "direct"
+  if (is_forwarded && forwarded_at[key] == at) {
+    if (works_now && way[key] != "none") via = way[key]
+    if (outer[key] != "-") at = outer[key]
+  }
+  # For the next time.
+  place = at
+  if (works_now && works[key] != "yes") turn("yes", who ": connected, " (is_forwarded ? "by way of a program of this host" (way[key] == "direct" ? ", directly" : "") : "directly") ", at " at)
+  else if (works_now && is_forwarded && at != endpoint[key])
+    print who ": is reached by way of a program of this host" (way[key] == "direct" ? ", directly" : "") ", at " at >(folder "/news")
   else if (works_now && at != endpoint[key]) print who ": has moved from " endpoint[key] " to " at >(folder "/news")
-  else if (!works_now && works[key] == "yes") turn("no", who ": no connection any more; " why(at, handshake))
+  else if (!works_now && works[key] == "yes") turn("no", who ": no connection any more; " why(at, handshake, is_forwarded))
   else if (!works_now && works[key] == "" && now - since[key] >= patience_seconds)
-    turn("no", who ": no connection; " why(at, handshake))
+    turn("no", who ": no connection; " why(at, handshake, is_forwarded))
 
   if (name[key] == "") return
   entry = "{\"agent_id\": \"" name[key] "\", \"handshake_age_seconds\": " \
@@ -99,7 +116,8 @@ function turn(state, text) {
 }
 
 # As far as this host can know.
-function why(at, handshake) {
+function why(at, handshake, is_forwarded) {
+  if (is_forwarded) return "no way to it is found: neither punching nor a relay reaches it"
   if (handshake > 0) return "the last handshake was " (now - handshake) " s ago, and nothing comes from " at
   if (at != "(none)") return "no answer by UDP from " at
   if (key in registered) return registered[key] " does not resolve, or leads back to this host"

@@ -12,11 +12,13 @@ readonly PATH_NEWS_SECONDS=30
 # service, and in $WORK/silent the peers that do not answer.
 watch_paths() {
   [[ -e $CONFIG ]] && is_up || return 0
-  local line
+  local line forwarded=/dev/null
+  ! has_paths || forwarded=$PATH_FILE
   touch "$WORK/paths"
   wg show "$INTERFACE" dump | awk -v now="$(date +%s)" -v folder="$WORK" \
     -v has_endpoint="${own_endpoint:+yes}" -f "$AGENT_FOLDER/host/paths.awk" \
-    part=state "$WORK/paths" part=registered "$CONFIG" part=dump - || return
+    part=state "$WORK/paths" part=forwarded "$forwarded" \
+    part=registered "$CONFIG" part=dump - || return
   mv "$WORK/paths.new" "$WORK/paths" || return
   while IFS= read -r line; do log "$line"; done <"$WORK/news"
   ask_peers <"$WORK/asked"

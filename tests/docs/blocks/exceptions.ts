@@ -89,6 +89,11 @@ export const BLOCK_EXCEPTIONS: readonly Exception[] = [
     reason: "It needs an installed agent: tests/mesh_agent/rotation_test.ts runs the same command.",
   },
   {
+    what: "docs/sandbox.md, Kernel hosts, 1",
+    begins: "AGENT_URL=https://<ref>.supabase.co",
+    reason: "It runs on: tests/paths/kernel_hosts_test.ts starts the command on its own hosts.",
+  },
+  {
     what: "examples/mesh-agent/README.md, What it believes, 1",
     begins: "./mesh-agent.sh check",
     reason: "It needs a file that was served: the README's hosts run it with theirs.",

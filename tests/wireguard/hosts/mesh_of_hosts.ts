@@ -41,11 +41,15 @@ export class Mesh implements AsyncDisposable {
   /** A new host whose agent has a key pair and is registered; its tunnel is not up yet. */
   async join(
     name: string,
-    { behindNat = false, endpoint }: { behindNat?: boolean; endpoint?: string } = {},
+    { behindNat = false, endpoint, at }: {
+      behindNat?: boolean;
+      endpoint?: string;
+      /** A host of this mesh's internet. Default: a new one. */
+      at?: Host;
+    } = {},
   ): Promise<Member> {
-    const host = behindNat
-      ? await this.internet.addHostBehindNat(name)
-      : await this.internet.addHost(name);
+    const add = behindNat ? "addHostBehindNat" : "addHost";
+    const host = at ?? await this.internet[add](name);
     const interfaceName = `${this.internet.id}-${this.#members.length}`;
     const agent = await createAgent(name);
     const privateKey = await run(["wg", "genkey"]);

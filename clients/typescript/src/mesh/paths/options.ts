@@ -1,5 +1,5 @@
 import type { UdpOptions, UdpSocket } from "../wireguard/sockets/udp_socket.ts";
-import type { PeerConfiguration, Surroundings } from "../wireguard/tunnel.ts";
+import type { PeerConfiguration, Surroundings, Tunnel } from "../wireguard/tunnel.ts";
 import type { Whereabouts } from "./peers/candidates.ts";
 import type { RelayAnswer } from "./relays/ice_servers.ts";
 
@@ -22,3 +22,9 @@ export interface PathsOptions {
 }
 
 export interface PathPeer extends Omit<PeerConfiguration, "endpoints">, Whereabouts {}
+
+/** As much of a tunnel as has to do with the ways to its peers. */
+export interface PathTunnel
+  extends Pick<Tunnel, "publicKey" | "receiveDatagram" | "stats" | "tryEndpoints"> {
+  setPeers(peers: readonly PeerConfiguration[]): void;
+}

@@ -27,8 +27,8 @@
  * network, all of it starts again.
  */
 import { openUdpSocket, type UdpSocket } from "../wireguard/sockets/udp_socket.ts";
-import type { Endpoint, MayMove, Tunnel } from "../wireguard/tunnel.ts";
-import type { PathPeer, PathsOptions } from "./options.ts";
+import type { Endpoint, MayMove } from "../wireguard/tunnel.ts";
+import type { PathPeer, PathsOptions, PathTunnel } from "./options.ts";
 import { candidatesOf, type Whereabouts } from "./peers/candidates.ts";
 import { Improver } from "./peers/improver.ts";
 import { DIRECT, Ranks } from "./peers/ranks.ts";
@@ -44,16 +44,14 @@ import { RelayKeeper } from "./relays/relay_keeper.ts";
 import { stunPlaces, turnAddresses } from "./relays/server_places.ts";
 import { Reflections } from "./stun/reflections.ts";
 
-export type { IceServer, PathPeer, PathReport, PathsOptions, RelayAnswer };
+export type { IceServer, PathPeer, PathReport, PathsOptions, PathTunnel, RelayAnswer };
 
 /** Routers forget a UDP flow after 30 s, some of them. */
 const KEEPALIVE_SECONDS = 25;
 
 /** In milliseconds. */
-const TICK = 1000;
+const [TICK, GATHERING, LATE_ANSWER] = [1000, 4000, 300];
 const NAMES_EVERY = 20;
-const GATHERING = 4000;
-const LATE_ANSWER = 300;
 
 export class Paths {
   readonly #options: PathsOptions;
@@ -65,7 +63,7 @@ export class Paths {
   readonly #network: NetworkWatch;
   #gathered: Promise<unknown> = Promise.resolve();
   #socket: UdpSocket | null = null;
-  #tunnel: Tunnel | null = null;
+  #tunnel: PathTunnel | null = null;
   #peers: readonly PathPeer[] = [];
   #servers: readonly IceServer[] = [];
   #ticks = 0;
@@ -138,7 +136,7 @@ export class Paths {
     return this.#ranks.mayMove;
   }
 
-  attach(tunnel: Tunnel): void {
+  attach(tunnel: PathTunnel): void {
     this.#tunnel = tunnel;
     this.#ranks.publicKey = tunnel.publicKey;
     this.#configureTunnel();
@@ -178,6 +176,13 @@ export class Paths {
       isSelf: ({ address, port }) =>
         port === this.listenPort && this.#network.addresses.includes(address),
     });
+  }
+
+  /** The number of relays on a way. */
+  readonly rankOf = (endpoint: Endpoint): number => this.#ranks.rankOf(endpoint);
+
+  get hasRelay(): boolean {
+    return this.#relay !== null;
   }
 
   /** How each peer is reached now. */

@@ -30,9 +30,9 @@ const LARGEST_DATAGRAM = 65_535;
 const MAPPED = "::ffff:";
 
 export function openDenoSocket(
-  { port, via, onDatagram }: UdpOptions,
+  { port, via, onDatagram, isLoopback = false }: UdpOptions,
 ): UdpSocket {
-  const { socket, isDual } = listen(port);
+  const { socket, isDual } = listen(port, isLoopback);
   let isClosed = false;
 
   async function read(): Promise<void> {
@@ -67,12 +67,19 @@ export function openDenoSocket(
   };
 }
 
-function listen(port: number): { socket: DatagramConnection; isDual: boolean } {
+function listen(
+  port: number,
+  isLoopback: boolean,
+): { socket: DatagramConnection; isDual: boolean } {
   const { listenDatagram } = (globalThis as unknown as { Deno: DenoNet }).Deno;
   if (listenDatagram === undefined) {
     throw new Error(
       "Under Deno, WireGuard needs UDP: run deno with --unstable-net.",
     );
+  }
+  if (isLoopback) {
+    const socket = listenDatagram({ transport: "udp", hostname: "127.0.0.1", port });
+    return { socket, isDual: false };
   }
   try {
     return {

@@ -7,12 +7,12 @@ const BUFFER_BYTES = 4 * 1024 * 1024;
 
 /** One socket a family: an IPv6 socket for both would show IPv4 addresses as mapped ones. */
 export async function openNodeSocket(
-  { port, via, onDatagram }: UdpOptions,
+  { port, via, onDatagram, isLoopback = false }: UdpOptions,
 ): Promise<UdpSocket> {
-  const ipv4 = await bind("udp4", port);
+  const ipv4 = await bind("udp4", port, isLoopback ? "127.0.0.1" : undefined);
   const ownPort = ipv4.address().port;
   // A machine without IPv6, or another program on that port: IPv4 alone will do.
-  const ipv6 = await bind("udp6", ownPort).catch(() => null);
+  const ipv6 = isLoopback ? null : await bind("udp6", ownPort).catch(() => null);
   const sockets = ipv6 === null ? [ipv4] : [ipv4, ipv6];
   for (const socket of sockets) {
     socket.on(
@@ -40,14 +40,14 @@ export async function openNodeSocket(
   };
 }
 
-function bind(type: "udp4" | "udp6", port: number): Promise<Socket> {
+function bind(type: "udp4" | "udp6", port: number, address?: string): Promise<Socket> {
   const socket = createSocket({ type, ipv6Only: type === "udp6" });
   return new Promise((resolve, reject) => {
     socket.once("error", (error) => {
       socket.close();
       reject(error);
     });
-    socket.bind(port, () => {
+    socket.bind(port, address, () => {
       socket.removeAllListeners("error");
       try {
         socket.setRecvBufferSize(BUFFER_BYTES);

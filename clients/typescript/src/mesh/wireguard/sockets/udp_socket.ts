@@ -23,6 +23,8 @@ export interface UdpOptions {
   /** What endpoints of this socket are called. */
   readonly via: string;
   readonly onDatagram: (datagram: Uint8Array, from: Endpoint) => void;
+  /** At 127.0.0.1 alone. */
+  readonly isLoopback?: boolean;
 }
 
 /**

@@ -1,0 +1,3 @@
+export { kernelInterface } from "./kernel.ts";
+export { PathKeeper } from "./path_keeper.ts";
+export { PathService } from "./service.ts";

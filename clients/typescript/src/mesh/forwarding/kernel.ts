@@ -1,0 +1,75 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+/** What the kernel's WireGuard knows of a peer. */
+export interface KernelPeer {
+  readonly publicKey: string;
+  /** `<address>:<port>`, or null. */
+  readonly endpoint: string | null;
+  /** Milliseconds since 1970; null if there was none. */
+  readonly lastHandshakeAt: number | null;
+  readonly receivedBytes: number;
+}
+
+export interface KernelState {
+  readonly publicKey: string;
+  readonly listenPort: number;
+  readonly peers: readonly KernelPeer[];
+}
+
+/** WireGuard's interface on this host, by the program `wg`. */
+export interface Kernel {
+  /** Null while there is no such interface. */
+  state(): Promise<KernelState | null>;
+  /** Rejects if the peer is gone: it must not come back by this. */
+  setEndpoint(publicKey: string, endpoint: string): Promise<void>;
+}
+
+const run = promisify(execFile);
+
+/** Rejects, when it is used, if there is no program `wg`, or no right to use it. */
+export function kernelInterface(name: string): Kernel {
+  return {
+    async state() {
+      try {
+        // Not `dump`: that has the private key and the preshared keys.
+        const shown = await Promise.all(
+          ["public-key", "listen-port", "endpoints", "latest-handshakes", "transfer"]
+            .map(async (field) => (await run("wg", ["show", name, field])).stdout),
+        );
+        return parseState(shown);
+      } catch (error) {
+        if (/No such device/.test(String((error as { stderr?: string }).stderr))) return null;
+        throw error;
+      }
+    },
+    async setEndpoint(publicKey, endpoint) {
+      const shown = await run("wg", ["show", name, "peers"]);
+      // `wg set` would add it.
+      if (!shown.stdout.split("\n").includes(publicKey)) throw new Error("The peer is gone.");
+      await run("wg", ["set", name, "peer", publicKey, "endpoint", endpoint]);
+    },
+  };
+}
+
+/** Of the fields above, each as `wg show` prints it. */
+export function parseState(shown: readonly string[]): KernelState {
+  const [publicKey = "", listenPort = "", endpoints = "", handshakes = "", transfer = ""] = shown;
+  const [seen, received] = [columns(handshakes), columns(transfer)];
+  const peers = [...columns(endpoints)].map(([publicKey, endpoint]) => {
+    const seconds = Number(seen.get(publicKey) ?? 0);
+    return {
+      publicKey,
+      endpoint: endpoint === "(none)" ? null : endpoint,
+      lastHandshakeAt: seconds > 0 ? seconds * 1000 : null,
+      receivedBytes: Number(received.get(publicKey) ?? 0),
+    };
+  });
+  return { publicKey: publicKey.trim(), listenPort: Number(listenPort), peers };
+}
+
+/** The second column, by the first one. */
+function columns(text: string): Map<string, string> {
+  const rows = text.split("\n").map((line) => line.split("\t"));
+  return new Map(rows.flatMap(([key, value]) => key && value ? [[key, value]] : []));
+}

@@ -1,0 +1,67 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+
+/** A peer whose endpoint is a port of this program. */
+export interface ForwardedPeer {
+  readonly publicKey: string;
+  /** The port, as the kernel has it: `127.0.0.1:<port>`. */
+  readonly endpoint: string;
+  readonly via: "direct" | "relay" | "none";
+  /** Where the peer is. Null if it is not known. */
+  readonly outer: string | null;
+  /** What the kernel had before. */
+  readonly before: string | null;
+}
+
+export interface PathState {
+  /** Of this program, for others to send to. */
+  readonly endpoints: readonly string[];
+  readonly peers: readonly ForwardedPeer[];
+}
+
+/** What the reference agent reads: one line for each endpoint, and one for each peer. */
+export function formatPathState({ endpoints, peers }: PathState): string {
+  const lines = [
+    ...endpoints.map((endpoint) => `endpoint ${endpoint}`),
+    ...peers.map(({ publicKey, endpoint, via, outer, before }) =>
+      `peer ${publicKey} ${endpoint} ${via} ${outer ?? "-"} ${before ?? "-"}`
+    ),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+export function parsePathState(text: string): PathState {
+  const rows = text.split("\n").map((line) => line.split(" "));
+  const optional = (word: string) => word === "-" ? null : word;
+  return {
+    endpoints: rows.flatMap(([kind, endpoint]) =>
+      kind === "endpoint" && endpoint ? [endpoint] : []
+    ),
+    peers: rows.flatMap(([kind, publicKey, endpoint, via, outer, before]) =>
+      kind === "peer" && publicKey && endpoint && outer && before &&
+        (via === "direct" || via === "relay" || via === "none")
+        ? [{ publicKey, endpoint, via, outer: optional(outer), before: optional(before) }]
+        : []
+    ),
+  };
+}
+
+/** Null if there is none. */
+export async function readPathState(file: string): Promise<PathState | null> {
+  try {
+    return parsePathState(await readFile(file, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** In one step, so that nobody reads a part. */
+export async function writePathState(file: string, state: PathState): Promise<void> {
+  const part = `${file}.part`;
+  await writeFile(part, formatPathState(state), { mode: 0o600 });
+  await rename(part, file);
+}
+
+export async function removePathState(file: string): Promise<void> {
+  await rm(file, { force: true });
+}

@@ -1,0 +1,299 @@
+/**
+ * Finds ways to the peers of a kernel's interface that it does not reach itself, and has their
+ * packets forwarded. While it reaches all of them, nothing is open, and nothing is asked.
+ */
+import { stat } from "node:fs/promises";
+import type { MeshConfiguration } from "../../contract/types.ts";
+import { AgentError } from "../../http/agent_error.ts";
+import { pause } from "../../http/retries.ts";
+import { Paths } from "../paths/paths.ts";
+import { parseEndpoint } from "../paths/places/address_kinds.ts";
+import { openUdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import { systemSurroundings } from "../wireguard/system_surroundings.ts";
+import { Forwarder } from "./forwarder.ts";
+import type { Kernel, KernelState } from "./kernel.ts";
+import { type ForwardedPeer, readPathState, removePathState, writePathState } from "./path_file.ts";
+import { isInside, isLoopback, LOOPBACK, portOn } from "./places.ts";
+import { type PathNews, whyNone } from "./path_news.ts";
+import { PathWatch } from "./path_watch.ts";
+import { restoreEndpoints } from "./restore.ts";
+import type { PathService } from "./service.ts";
+
+/** In milliseconds. */
+const STEP = 2000;
+const FETCH_AGAIN = 10_000;
+const WRITE_AGAIN = 5000;
+/** A peer that is found has so long until it is said that there is no way to it. */
+const SAY_NONE = 20_000;
+/** After the last peer that needs a way, the relay and the socket are kept for so long. */
+const KEEP_OPEN = 300_000;
+
+export interface PathKeeperOptions {
+  readonly kernel: Kernel;
+  readonly service: PathService;
+  /** Where the reference agent looks for what this does. */
+  readonly stateFile: string;
+  /** The agent's own. Another configuration is in force when it changes. */
+  readonly configurationFile: string;
+  readonly stunServers: readonly string[];
+  readonly onNews: (news: PathNews) => Promise<void>;
+  readonly onTrouble: (message: string) => void;
+}
+
+export class PathKeeper {
+  readonly #options: PathKeeperOptions;
+  readonly #surroundings = systemSurroundings();
+  readonly #watch = new PathWatch();
+  #open: { readonly paths: Paths; readonly forwarder: Forwarder } | null = null;
+  #configuration: MeshConfiguration | null = null;
+  #fetchedAt = -Infinity;
+  #fetchedFor = "";
+  #neededAt = 0;
+  #written = "";
+  #writtenAt = -Infinity;
+  /** By public key. */
+  readonly #before = new Map<string, string | null>();
+  readonly #since = new Map<string, number>();
+  readonly #said = new Map<string, string>();
+  #trouble = "";
+
+  constructor(options: PathKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Until the signal. Then peers have their own endpoints again. Rejects if `wg` fails. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#options.kernel.state();
+    const left = await readPathState(this.#options.stateFile);
+    await this.#restore(left?.peers ?? []);
+    await removePathState(this.#options.stateFile);
+    try {
+      while (!signal.aborted) {
+        await this.#step().then(() => this.#trouble = "", (error) => this.#complain(error, signal));
+        await pause(STEP, signal).catch(() => {});
+      }
+    } finally {
+      await this.#restore(this.#forwarded());
+      this.#close();
+      await removePathState(this.#options.stateFile);
+    }
+  }
+
+  async #step(): Promise<void> {
+    const state = await this.#options.kernel.state();
+    const now = this.#surroundings.unixTime();
+    const peers = state?.peers ?? [];
+    this.#watch.update(peers, now);
+    for (const publicKey of this.#open?.forwarder.publicKeys ?? []) {
+      if (!peers.some((peer) => peer.publicKey === publicKey)) await this.#release(publicKey);
+    }
+    if (state !== null) await this.#keep(state, now);
+    await this.#write();
+  }
+
+  async #keep(state: KernelState, now: number): Promise<void> {
+    if (this.#open !== null) {
+      this.#open.forwarder.kernelPort = state.listenPort;
+      await this.#keepPorts(state);
+    }
+    // A port that is not of this process is that of one that was killed.
+    const needing = state.peers.filter(({ publicKey, endpoint }) =>
+      !this.#open?.forwarder.portOf(publicKey) &&
+      (this.#watch.isBroken(publicKey, now) || isLoopback(endpoint))
+    );
+    const hasPorts = (this.#open?.forwarder.publicKeys.length ?? 0) > 0;
+    if (needing.length > 0 || hasPorts) this.#neededAt = now;
+    else {
+      if (this.#open !== null && now - this.#neededAt > KEEP_OPEN) this.#close();
+      return;
+    }
+    const forwarder = await this.#opened(state);
+    await this.#fetch(state);
+    for (const { publicKey, endpoint } of needing) await this.#takeOver(publicKey, endpoint);
+    this.#setPeers();
+    forwarder.punch();
+    for (const { publicKey } of state.peers) await this.#tell(publicKey, now);
+  }
+
+  /** A peer at another endpoint than its port has called from there, or was set by somebody. */
+  async #keepPorts({ peers }: KernelState): Promise<void> {
+    const { forwarder } = this.#open!;
+    const guests = peers.filter(({ endpoint }) => forwarder.isGuests(portOn(endpoint)));
+    for (const { publicKey, endpoint, lastHandshakeAt } of peers) {
+      const port = forwarder.portOf(publicKey);
+      forwarder.setHandshake(publicKey, lastHandshakeAt);
+      if (port === null || endpoint === `${LOOPBACK}${port}`) continue;
+      // It has called from there, and the kernel has answered: a direct way works again.
+      if (!isLoopback(endpoint) && endpoint !== null && this.#watch.works(publicKey)) {
+        await this.#release(publicKey);
+        continue;
+      }
+      if (guests.length === 1 && guests[0]!.publicKey === publicKey) {
+        forwarder.claimGuests(publicKey);
+      }
+      await this.#options.kernel.setEndpoint(publicKey, `${LOOPBACK}${port}`);
+    }
+  }
+
+  async #opened({ publicKey, listenPort }: KernelState): Promise<Forwarder> {
+    if (this.#open !== null) return this.#open.forwarder;
+    const { stunServers, service } = this.#options;
+    const surroundings = this.#surroundings;
+    const paths = await Paths.open({
+      surroundings,
+      stunServers,
+      iceServers: () => service.relay(),
+      onChange: () => {},
+    });
+    const forwarder = new Forwarder({
+      surroundings,
+      publicKey,
+      send: (datagram, to) => {
+        // A peer's name may resolve into the mesh: the tunnel would carry its own packets.
+        if (!isInside(to.address, this.#inside)) paths.send(datagram, to);
+      },
+      rankOf: paths.rankOf,
+      openSocket: openUdpSocket,
+    });
+    forwarder.kernelPort = listenPort;
+    this.#open = { paths, forwarder };
+    paths.attach(forwarder);
+    await paths.whenGathered();
+    return forwarder;
+  }
+
+  /** When the agent has another configuration, or a peer without a way may have told of one. */
+  async #fetch({ peers }: KernelState): Promise<void> {
+    const { configurationFile, service } = this.#options;
+    const changed = await stat(configurationFile).then(({ mtimeMs }) => String(mtimeMs), () => "");
+    const now = this.#surroundings.now();
+    const isWanting = peers.some(({ publicKey }) => !this.#watch.works(publicKey));
+    const isDue = isWanting && now - this.#fetchedAt >= FETCH_AGAIN;
+    if (this.#configuration !== null && changed === this.#fetchedFor && !isDue) return;
+    this.#fetchedAt = now;
+    this.#configuration = await service.configuration();
+    this.#fetchedFor = changed;
+  }
+
+  /** Once the peer has told of a place where it may be. */
+  async #takeOver(publicKey: string, endpoint: string | null): Promise<void> {
+    const { paths, forwarder } = this.#open!;
+    const peer = this.#peer(publicKey);
+    if (peer === undefined || paths.candidates(peer).length === 0) return;
+    this.#before.set(publicKey, isLoopback(endpoint) ? null : endpoint);
+    const port = await forwarder.open(publicKey);
+    this.#since.set(publicKey, this.#surroundings.unixTime());
+    // First, so that the first handshake finds them. The agent learns of it before it looks.
+    this.#setPeers();
+    await this.#write();
+    await this.#options.kernel.setEndpoint(publicKey, `${LOOPBACK}${port}`);
+  }
+
+  #setPeers(): void {
+    const { paths, forwarder } = this.#open!;
+    paths.setPeers(forwarder.publicKeys.flatMap((publicKey) => {
+      const peer = this.#peer(publicKey);
+      if (peer === undefined) return [];
+      const { endpoints, observed_endpoint } = peer;
+      return [{ publicKey, presharedKey: null, allowedIps: [], endpoints, observed_endpoint }];
+    }));
+  }
+
+  async #release(publicKey: string): Promise<void> {
+    const { forwarder } = this.#open!;
+    forwarder.close(publicKey);
+    this.#before.delete(publicKey);
+    this.#since.delete(publicKey);
+    this.#said.delete(publicKey);
+    this.#setPeers();
+    const peer = this.#nameOf(publicKey);
+    await this.#options.onNews({ peer, via: "released", endpoint: null, reason: null });
+  }
+
+  async #tell(publicKey: string, now: number): Promise<void> {
+    const { paths } = this.#open!;
+    const report = this.#forwarded().find((peer) => peer.publicKey === publicKey);
+    const via = report?.via ?? "none";
+    if (report === undefined && this.#watch.works(publicKey)) {
+      return void this.#since.delete(publicKey);
+    }
+    const since = this.#since.get(publicKey) ?? now;
+    this.#since.set(publicKey, since);
+    if (via === "none" && now - since < SAY_NONE) return;
+    if (via !== "none") this.#since.delete(publicKey);
+    const endpoint = via === "none" ? null : report?.outer ?? null;
+    const reason = via === "none" ? whyNone(report !== undefined, paths.hasRelay) : null;
+    const text = `${via} ${endpoint} ${reason}`;
+    if (text === this.#said.get(publicKey)) return;
+    this.#said.set(publicKey, text);
+    await this.#options.onNews({ peer: this.#nameOf(publicKey), via, endpoint, reason });
+  }
+
+  #forwarded(): ForwardedPeer[] {
+    if (this.#open === null) return [];
+    const { paths, forwarder } = this.#open;
+    const reports = new Map(paths.reports().map((report) => [report.publicKey, report]));
+    return forwarder.publicKeys.map((publicKey) => {
+      const report = reports.get(publicKey);
+      const via = this.#watch.works(publicKey) ? report?.via ?? "none" : "none";
+      const before = this.#before.get(publicKey) ?? null;
+      const endpoint = `${LOOPBACK}${forwarder.portOf(publicKey)}`;
+      return { publicKey, endpoint, via, outer: report?.endpoint ?? null, before };
+    });
+  }
+
+  async #write(): Promise<void> {
+    if (this.#open === null) {
+      if (this.#written !== "") await removePathState(this.#options.stateFile);
+      return void (this.#written = "");
+    }
+    const state = { endpoints: this.#endpoints(this.#open.paths), peers: this.#forwarded() };
+    const text = JSON.stringify(state);
+    const now = this.#surroundings.now();
+    // Also when nothing has changed: the agent takes an old file for that of one that was killed.
+    if (text === this.#written && now - this.#writtenAt < WRITE_AGAIN) return;
+    await writePathState(this.#options.stateFile, state);
+    [this.#written, this.#writtenAt] = [text, now];
+  }
+
+  /** Outside of the tunnel. The service refuses those inside. */
+  #endpoints(paths: Paths): string[] {
+    if (this.#configuration === null) return [];
+    return paths.endpoints().filter((text) => !isInside(parseEndpoint(text)!.host, this.#inside));
+  }
+
+  get #inside(): readonly string[] {
+    return this.#configuration?.interface.addresses ?? [];
+  }
+
+  #restore(forwarded: readonly ForwardedPeer[]): Promise<void> {
+    const registered = (publicKey: string) => this.#peer(publicKey)?.endpoints ?? [];
+    return restoreEndpoints(this.#options.kernel, { forwarded, registered });
+  }
+
+  #peer(publicKey: string) {
+    return this.#configuration?.peers.find((peer) => peer.public_key === publicKey);
+  }
+
+  #nameOf(publicKey: string): string {
+    return this.#peer(publicKey)?.name ?? publicKey;
+  }
+
+  #close(): void {
+    this.#open?.forwarder.closeAll();
+    this.#open?.paths.close();
+    this.#open = null;
+    for (const known of [this.#said, this.#since, this.#before]) known.clear();
+  }
+
+  /** Once for each. The service may be back at the next step. */
+  #complain(error: unknown, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    if (error instanceof AgentError && ["unauthenticated", "forbidden"].includes(error.code)) {
+      throw error;
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    if (message !== this.#trouble) this.#options.onTrouble(message);
+    this.#trouble = message;
+  }
+}

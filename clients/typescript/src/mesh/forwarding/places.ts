@@ -1,0 +1,21 @@
+import { addressBytes, masked, parseNetwork } from "../wireguard/routing/networks.ts";
+
+/** How the ports of this program begin, as endpoints. */
+export const LOOPBACK = "127.0.0.1:";
+
+export function isLoopback(endpoint: string | null): boolean {
+  return endpoint?.startsWith(LOOPBACK) ?? false;
+}
+
+export function portOn(endpoint: string | null): number {
+  return isLoopback(endpoint) ? Number(endpoint!.slice(LOOPBACK.length)) : 0;
+}
+
+/** Whether the address is in one of the networks. What is sent there would go into the tunnel. */
+export function isInside(address: string, networks: readonly string[]): boolean {
+  const bytes = addressBytes(address);
+  return networks.map(parseNetwork).some((network) =>
+    bytes?.length === network.bytes.length &&
+    masked(bytes, network.prefixLength).join() === network.bytes.join()
+  );
+}

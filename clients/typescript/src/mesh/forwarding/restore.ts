@@ -1,0 +1,33 @@
+import { kindOf, parseEndpoint } from "../paths/places/address_kinds.ts";
+import { localAddresses } from "../paths/places/local_addresses.ts";
+import type { Kernel } from "./kernel.ts";
+import { isLoopback } from "./places.ts";
+import type { ForwardedPeer } from "./path_file.ts";
+
+/**
+ * Gives peers that are at a port of this program what they registered, or had before. Those that
+ * have neither stay: an endpoint cannot be taken away.
+ */
+export async function restoreEndpoints(
+  kernel: Kernel,
+  { forwarded, registered }: {
+    readonly forwarded: readonly ForwardedPeer[];
+    readonly registered: (publicKey: string) => readonly string[];
+  },
+): Promise<void> {
+  if (forwarded.length === 0) return;
+  const state = await kernel.state().catch(() => null);
+  for (const { publicKey, endpoint } of state?.peers ?? []) {
+    const known = forwarded.find((peer) => peer.publicKey === publicKey);
+    if (known === undefined || !isLoopback(endpoint)) continue;
+    const own = registered(publicKey).find(needsNoLookup) ?? known.before;
+    if (own !== null) await kernel.setEndpoint(publicKey, own).catch(() => {});
+  }
+}
+
+/** Nor leads back to this host. The agent looks up names. */
+function needsNoLookup(endpoint: string): boolean {
+  const parsed = parseEndpoint(endpoint);
+  return parsed !== null && kindOf(parsed.host) === "public" &&
+    !localAddresses().includes(parsed.host);
+}

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { eventually } from "../wireguard/hosts/command.ts";
+import { Mesh, putRule, revokeRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
+import { listen, reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { installed, PathHost } from "./hosts/kernel_path.ts";
+import { RelayHost } from "./hosts/relay_host.ts";
+import type { Site } from "./hosts/sites.ts";
+
+const LOOPBACK = /^127\.0\.0\.1:\d+$/;
+
+/** Two hosts at such sites that may reach each other. Neither can, by itself. */
+async function pairAt(
+  stack: AsyncDisposableStack,
+  { site, relays }: { readonly site: Site; readonly relays: boolean },
+) {
+  const { program } = stack.use(await installed());
+  const mesh = stack.use(await Mesh.create());
+  const relay = await RelayHost.start(await mesh.internet.addHost("relay"));
+  const stunServer = `stun:${relay.host.address}:3478`;
+  const options = { site, program, ...(!relays && { stunServer }) };
+  const left = await PathHost.join(mesh, { ...options, name: "left" });
+  const right = await PathHost.join(mesh, { ...options, name: "right" });
+  if (relays) { for (const host of [left, right]) host.setRelay(relay); }
+  const rules = [
+    { from: left.member, to: right.member, ...TCP_443 },
+    { from: right.member, to: left.member, ...TCP_443 },
+  ];
+  for (const rule of rules) await putRule(rule);
+  return { mesh, relay, left, right, rules };
+}
+
+async function assertJoined(left: PathHost, right: PathHost): Promise<void> {
+  for (const [from, to] of [[left, right], [right, left]] as const) {
+    await untilPingAnswered(from.member.host, { address: to.member.ipv4 });
+    await listen(to.member.host, { proto: "tcp", port: 443 });
+    const target = { proto: "tcp", address: to.member.ipv4, port: 443 } as const;
+    await eventually("TCP passes", { condition: () => reaches(from.member.host, target) });
+    assert.match((await from.endpointOf(to))!, LOOPBACK);
+  }
+}
+
+tunnelTest(
+  "two kernel hosts behind port-restricted routers, no relay → punched, both say so; SIGTERM → as before",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const { left, right } = await pairAt(stack, { site: "port-restricted", relays: false });
+    for (const host of [left, right]) host.start();
+    await assertJoined(left, right);
+    for (const host of [left, right]) {
+      await host.untilLogged(/: directly, at 198\.51\.100\.\d+:\d+/);
+      await host.untilAgentLogged(/by way of a program of this host, directly, at 198\.51\.100\./);
+    }
+    assert.equal(await left.stop("SIGTERM"), 0);
+    assert.doesNotMatch(await left.endpointOf(right) ?? "", /^127\./);
+    assert.equal(await left.stateFile(), null);
+  },
+);
+
+tunnelTest(
+  "two kernel hosts behind symmetric routers, and a relay → relayed; a rule revoked → its port is closed; killed → restored at the next start",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const { left, right, rules } = await pairAt(stack, { site: "symmetric", relays: true });
+    for (const host of [left, right]) host.start();
+    await assertJoined(left, right);
+    for (const host of [left, right]) {
+      await host.untilAgentLogged(/by way of a program of this host/);
+    }
+    const reported = () =>
+      left.meshAgent.door.heartbeats.at(-1)?.paths?.some(({ via }) => via === "relay") ?? false;
+    await eventually("the agent reports the relay", {
+      condition: () => Promise.resolve(reported()),
+    });
+
+    await left.stop("SIGKILL");
+    const killed = (await left.endpointOf(right))!;
+    assert.match(killed, LOOPBACK);
+    left.start();
+    await eventually("the port of the one that was killed is not used any more", {
+      condition: async () => await left.endpointOf(right) !== killed,
+    });
+    await untilPingAnswered(left.member.host, { address: right.member.ipv4 });
+
+    const port = /:(\d+)$/.exec((await right.endpointOf(left))!)![1]!;
+    assert.ok((await right.udpPorts()).includes(`127.0.0.1:${port} `));
+    for (const rule of rules) await revokeRule(rule);
+    await right.untilLogged(/its port is closed/);
+    assert.ok(!(await right.udpPorts()).includes(`127.0.0.1:${port} `));
+    assert.equal(await right.endpointOf(left), undefined);
+  },
+);
+
+tunnelTest(
+  "behind symmetric routers without a relay → both say that there is no path",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const { left, right } = await pairAt(stack, { site: "symmetric", relays: false });
+    for (const host of [left, right]) host.start();
+    for (const host of [left, right]) {
+      await host.untilLogged(
+        /: no path; no answer from any of its endpoints, and this host has no relay/,
+      );
+      await host.untilAgentLogged(/no connection; /);
+    }
+  },
+);
+
+tunnelTest(
+  "hosts that reach each other → no port, no file and no request",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const { left, right } = await pairAt(stack, { site: "none", relays: true });
+    await untilPingAnswered(left.member.host, { address: right.member.ipv4 });
+    left.start();
+    const { door } = left.meshAgent;
+    const before = door.countOf("/relay");
+    await eventually("it has looked for a while", {
+      condition: async () => {
+        const sent = door.countOf("/wait") + door.countOf("/heartbeat");
+        await new Promise((resolve) => setTimeout(resolve, 3000));
+        return sent > 8;
+      },
+    });
+    assert.equal(await left.stateFile(), null);
+    assert.equal(door.countOf("/relay"), before);
+    assert.doesNotMatch(await left.udpPorts(), /"node"/);
+    assert.equal(await left.stop("SIGTERM"), 0);
+  },
+);

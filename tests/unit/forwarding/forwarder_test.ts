@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { Forwarder } from "../../../clients/typescript/src/mesh/forwarding/forwarder.ts";
+import type { UdpOptions } from "../../../clients/typescript/src/mesh/wireguard/sockets/udp_socket.ts";
+import type { Endpoint } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import { message } from "./messages.ts";
+
+const KERNEL = 51820;
+const DIRECT: Endpoint = { address: "192.0.2.1", port: 1000, via: "udp" };
+const RELAYED: Endpoint = { address: "192.0.2.1", port: 1000, via: "relay-1" };
+const STRANGER: Endpoint = { address: "198.51.100.9", port: 1, via: "udp" };
+
+/** A forwarder with a port for each of some peers; time passes when a test says so. */
+async function forwarding(...publicKeys: string[]) {
+  const sent: [Uint8Array, Endpoint][] = [];
+  const toKernel: { port: number; datagram: Uint8Array }[] = [];
+  const opened = new Map<number, UdpOptions>();
+  const closed: number[] = [];
+  const timers = new Set<() => void>();
+  const forwarder = new Forwarder({
+    publicKey: "own=",
+    surroundings: {
+      now: () => 0,
+      unixTime: () => 0,
+      randomBytes: (length) => new Uint8Array(length),
+      after(_, action) {
+        timers.add(action);
+        return () => timers.delete(action);
+      },
+    },
+    send: (datagram, to) => void sent.push([datagram, to]),
+    rankOf: ({ via }) => via === "udp" ? 0 : 1,
+    openSocket(options) {
+      const port = 4000 + opened.size;
+      opened.set(port, options);
+      return Promise.resolve({
+        via: options.via,
+        port,
+        families: ["ipv4"],
+        send: (datagram, to) => {
+          assert.deepEqual(to, { address: "127.0.0.1", port: KERNEL });
+          toKernel.push({ port, datagram });
+        },
+        close: () => void closed.push(port),
+      });
+    },
+  });
+  forwarder.kernelPort = KERNEL;
+  for (const publicKey of publicKeys) await forwarder.open(publicKey);
+  return {
+    forwarder,
+    toKernel,
+    closed,
+    take: () => sent.splice(0),
+    pass: () => [...timers].forEach((action) => (timers.delete(action), action())),
+    kernelSends(datagram: Uint8Array, to: string, from = KERNEL) {
+      const options = opened.get(forwarder.portOf(to)!)!;
+      options.onDatagram(datagram, { address: "127.0.0.1", port: from, via: "127.0.0.1" });
+    },
+  };
+}
+
+Deno.test("the kernel's initiation → directly, later by relays; answered directly → not by relays", async () => {
+  for (const isAnswered of [true, false]) {
+    const { forwarder, kernelSends, take, pass, toKernel } = await forwarding("a=");
+    forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT, RELAYED] }]);
+    const initiation = message(1, 7);
+    kernelSends(initiation, "a=");
+    assert.deepEqual(take(), [[initiation, DIRECT]]);
+    const response = message(2, 9, 7);
+    if (isAnswered) forwarder.receiveDatagram(response, DIRECT);
+    pass();
+    assert.deepEqual(take(), isAnswered ? [] : [[initiation, RELAYED]]);
+    if (!isAnswered) continue;
+    assert.deepEqual(toKernel, [{ port: forwarder.portOf("a="), datagram: response }]);
+    kernelSends(message(4, 9), "a=");
+    assert.deepEqual(take(), [[message(4, 9), DIRECT]]);
+    assert.deepEqual(forwarder.stats()[0]!.endpoint, DIRECT);
+  }
+});
+
+Deno.test("an initiation from another port of a peer's address → answered there, then claimed by the peer", async () => {
+  const { forwarder, kernelSends, take, toKernel } = await forwarding("a=", "b=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
+  const from = { ...DIRECT, port: 2000 };
+  forwarder.receiveDatagram(message(1, 9), from);
+  const { port: guests } = toKernel[0]!;
+  assert.ok(forwarder.isGuests(guests));
+  // The kernel answers by the port where it was asked, or by that of the peer.
+  kernelSends(message(2, 7, 9), "a=");
+  assert.deepEqual(take(), [[message(2, 7, 9), from]]);
+  forwarder.receiveDatagram(message(4, 7), from);
+  assert.equal(toKernel[1]!.port, forwarder.portOf("a="));
+});
+
+Deno.test("strangers, unknown sessions, and other programs of this host → dropped", async () => {
+  const { forwarder, kernelSends, take, toKernel } = await forwarding("a=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
+  forwarder.receiveDatagram(message(1, 9), STRANGER);
+  forwarder.receiveDatagram(message(2, 9, 7), DIRECT);
+  forwarder.receiveDatagram(message(4, 7), DIRECT);
+  forwarder.receiveDatagram(new Uint8Array(1), DIRECT);
+  kernelSends(message(1, 7), "a=", 40_000);
+  assert.deepEqual(toKernel, []);
+  assert.deepEqual(take(), []);
+});
+
+Deno.test("an established session, a datagram from elsewhere → the peer stays where it is", async () => {
+  const { forwarder, kernelSends, take } = await forwarding("a=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
+  kernelSends(message(1, 7), "a=");
+  forwarder.receiveDatagram(message(2, 9, 7), DIRECT);
+  take();
+  forwarder.receiveDatagram(message(2, 9, 7), STRANGER);
+  forwarder.receiveDatagram(message(4, 7), STRANGER);
+  kernelSends(message(4, 9), "a=");
+  assert.deepEqual(take(), [[message(4, 9), DIRECT]]);
+});
+
+Deno.test("the last peer is closed → all ports are; one of two → its own", async () => {
+  const { forwarder, closed } = await forwarding("a=", "b=");
+  const port = forwarder.portOf("a=");
+  forwarder.close("a=");
+  assert.deepEqual(closed, [port]);
+  assert.equal(forwarder.portOf("a="), null);
+  forwarder.close("b=");
+  assert.equal(closed.length, 3);
+});
+
+Deno.test("peers that are not reached directly → a datagram to their direct ways alone", async () => {
+  const { forwarder, take } = await forwarding("a=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT, RELAYED] }]);
+  forwarder.punch();
+  assert.deepEqual(take(), [[new Uint8Array(1), DIRECT]]);
+});
