@@ -6,7 +6,7 @@ import type { Sent } from "./commands.ts";
 const CHUNK_BYTES = 32_768;
 const PAUSE_MS = 10;
 
-/** Random bytes that are sent for as long as a test wants, to a server that answers with a digest. */
+/** Random bytes, sent for as long as a test wants, to a server that answers with their digest. */
 export class Transfer {
   readonly #socket: Duplex;
   readonly #done: Promise<Sent>;

@@ -140,6 +140,8 @@ export class Forwarder implements PathTunnel {
       publicKey,
       endpoint: port.way,
       lastHandshakeAt: port.lastHandshakeAt,
+      // Only the kernel knows, and it begins another handshake by itself.
+      unansweredFor: null,
       receivedBytes: port.receivedBytes,
       sentBytes: port.sentBytes,
     }));
