@@ -182,15 +182,13 @@ tunnelTest(
 
     await putRule({ from: alice, to: bob, ...TCP_443 });
     await meshAgent.untilApplied();
-    let times: number[] = [];
-    await eventually("the second handshake has arrived", {
+    // WireGuard itself leaves so much time between two of them. The agent may be late, too.
+    await eventually("a handshake has arrived sooner after another than WireGuard's own", {
       condition: async () => {
-        times = handshakeTimes(await bob.host.readLog("silent-peer"));
-        return times.length >= 2;
+        const times = handshakeTimes(await bob.host.readLog("silent-peer"));
+        return times.some((time, index) => time - times[index - 1]! < 0.95 * REKEY_TIMEOUT_SECONDS);
       },
     });
-    const [first, second] = times;
-    assert.ok(second! - first! < REKEY_TIMEOUT_SECONDS, `${second! - first!} s`);
     const config = await servedConfiguration(alice);
     for (const [field, line] of Object.entries(SERVED_LINES)) {
       const served = new RegExp(`^${line} = (.*)$`, "m").exec(config)?.[1]?.replaceAll(",", "");

@@ -8,7 +8,7 @@ import { ServiceDoor } from "../../wireguard/hosts/service_door.ts";
 import type { Runtime } from "./programs.ts";
 import { Sandbox } from "./sandbox.ts";
 
-/** A mesh of sandboxes behind all kinds of routers, with or without a relay that the service knows. */
+/** A mesh of sandboxes behind all kinds of routers, with or without a relay. */
 export class SitesMesh implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
 
