@@ -183,7 +183,8 @@ async function blockByName(page: Page, sender: string): Promise<void> {
 
 Deno.test("every action, by keyboard alone, beside 2,000 agents and 300 peers → told beforehand, done, undone where that is possible", async (t) => {
   await withCrowd(async () => {
-    for (const look of LOOKS) {
+    // dashboard_looks_test.ts has every width in every colour scheme.
+    for (const look of [LOOKS[0]!, LOOKS.at(-1)!]) {
       await t.step(`${look.width} px, ${look.colorScheme}`, async () => {
         try {
           const cast = await makeCast();
