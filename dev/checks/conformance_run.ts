@@ -55,6 +55,7 @@ async function runFiles(
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [
         "test",
+        "--no-check",
         "--allow-env",
         "--allow-net",
         "--allow-read",

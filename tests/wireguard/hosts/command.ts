@@ -42,6 +42,6 @@ export async function eventually(
   const deadline = Date.now() + withinSeconds * 1000;
   while (!await condition()) {
     if (Date.now() > deadline) throw new Error(`Not within ${withinSeconds} s: ${what}.`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 400));
   }
 }
