@@ -95,6 +95,13 @@ was_refused() {
   [[ $(jq -r '.error.code' "$WORK/answer" 2>/dev/null) == "$1" ]]
 }
 
+# Whether the last answer is one of /wait to an agent without a peer: all of it but the version. An
+# answer of something on the way is none.
+says_no_peer() {
+  [[ $(jq 'has("heartbeat_interval_seconds") and (has("config_version") | not)' \
+    "$WORK/answer" 2>/dev/null) == true ]]
+}
+
 # How many seconds the last answer asked to be left alone.
 retry_after() {
   local seconds
@@ -215,8 +222,8 @@ heartbeat() {
     return 1
   fi
   [[ $path != /wait ]] || wait_missing_until=
-  if [[ $path == /wait ]] && jq -e 'has("config_version") | not' "$WORK/answer" >/dev/null 2>&1; then
-    # As above: /wait answers without a version where there is no peer.
+  if [[ $path == /wait ]] && says_no_peer; then
+    # Here, too, the operator removed this peer.
     log "$path: this agent has no peer"
     status=404
     registered_as=
