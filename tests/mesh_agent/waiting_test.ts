@@ -29,18 +29,26 @@ for (const behindNat of [false, true]) {
     async () => {
       await using mesh = await Mesh.create();
       const [alice, bob] = [await mesh.join("alice", { behindNat }), await mesh.join("bob")];
-      const agents = [];
+      const agents: ReferenceAgent[] = [];
       for (const member of [alice, bob]) {
         agents.push(await ReferenceAgent.start(member, { mesh, pollSeconds: null }));
       }
       for (const target of [TCP_80, TCP_443]) await listen(bob.host, target);
-      for (const { member, door } of agents) await untilWaiting(member, door);
+
+      /** An agent that gets news within a second, three times, asks as rarely as by heartbeats. */
+      async function untilQuiet(): Promise<void> {
+        for (const { member, door } of agents) await untilWaiting(member, door);
+        await new Promise((resolve) => setTimeout(resolve, 2000));
+      }
 
       const rule = { from: alice, to: bob };
+      await untilQuiet();
       await putRule({ ...rule, ...TCP_443 });
       await printSecondsUntil("the first rule → reachable", () => isOpen(rule, 443));
+      await untilQuiet();
       await putRule({ ...rule, ...TCP_80 });
       await printSecondsUntil("another rule → reachable", () => isOpen(rule, 80));
+      await untilQuiet();
       await revokeRule({ ...rule, ...TCP_80 });
       await printSecondsUntil("revoked → closed", async () => !await isOpen(rule, 80));
       // As far as longer probes can tell: a short one may fail because a machine is slow.

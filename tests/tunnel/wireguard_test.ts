@@ -85,6 +85,8 @@ for (const runtime of ["deno", "node"] as const) {
           handshakes = (await sandbox.state()).counts
             .received[`2 ${kernel.host.address}`] ?? 0;
         }
+        // Some pings go by the new session alone.
+        await new Promise((resolve) => setTimeout(resolve, 100));
       }
       const { sent, answered } = await sandbox.tell<
         { sent: number; answered: number }

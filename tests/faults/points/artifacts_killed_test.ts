@@ -1,3 +1,3 @@
 import { strikeScenariosOf } from "./strike_scenarios.ts";
 
-strikeScenariosOf("agent-mesh");
+strikeScenariosOf("agent-artifacts", "killed");

@@ -1,3 +1,3 @@
 import { strikeScenariosOf } from "./strike_scenarios.ts";
 
-strikeScenariosOf("agent-artifacts");
+strikeScenariosOf("agent-mesh", "killed");

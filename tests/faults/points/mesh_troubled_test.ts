@@ -1,0 +1,3 @@
+import { strikeScenariosOf } from "./strike_scenarios.ts";
+
+strikeScenariosOf("agent-mesh", "troubled");
