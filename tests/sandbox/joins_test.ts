@@ -79,7 +79,10 @@ tunnelTest(
     );
     console.log(`in peers() and in mesh status after ${seconds.join("; ")}`);
     const refused = await left.ask({ do: "hold", host: right.name, port: 443 });
-    assert.equal(refused.error?.code, "ETIMEDOUT");
+    assert.deepEqual(
+      [refused.error?.code, refused.error?.message],
+      ["ETIMEDOUT", `The peer does not answer: ${NO_WAY}.`],
+    );
     assert.equal((await left.peer(right)).reason, NO_WAY);
   },
 );

@@ -98,6 +98,7 @@ Deno.test("a connection that fails → the status that says why", async () => {
       assert.equal(statusOf(tunnel), status);
       const url = await exchange(port, [get(`http://builder:${target}/`)], { half: false });
       assert.equal(statusOf(url), status);
+      if (status === 504) assert.match(url.toString(), /^The peer does not answer: no way\.$/m);
     }
   });
 });

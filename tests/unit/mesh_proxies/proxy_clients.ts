@@ -22,7 +22,7 @@ export function pretendedMesh(): { readonly dial: Dial; readonly dialled: Dialle
     if (port === 1) return Promise.reject(new MeshError("no_rule", "No rule."));
     if (port === 2) return Promise.reject(new MeshError("unknown_peer", "Nobody."));
     if (port === 3) return Promise.reject(new TcpError("ECONNREFUSED"));
-    if (port === 4) return Promise.reject(new TcpError("ETIMEDOUT"));
+    if (port === 4) return Promise.reject(new TcpError("ETIMEDOUT", { reason: "no way" }));
     return Promise.reject(new Error("Broken."));
   };
   return { dial, dialled };
@@ -75,6 +75,8 @@ export function exchange(
     socket.on("error", reject);
     void (async () => {
       for (const piece of pieces) {
+        // The server may have refused already.
+        if (!socket.writable) return;
         socket.write(piece);
         await new Promise((resolve) => setTimeout(resolve, 1));
       }

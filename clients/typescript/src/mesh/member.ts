@@ -2,6 +2,7 @@ import type { MeshConfiguration, MeshEvent, Peer } from "../contract/types.ts";
 import { AgentError } from "../http/agent_error.ts";
 import type { Connection } from "../http/connection.ts";
 import type { Engine, EngineOptions, OpenEngine } from "./engine/engine.ts";
+import { TcpError } from "./ip/tcp_error.ts";
 import { MeshError } from "./mesh_error.ts";
 import type { RelayAnswer } from "./paths/paths.ts";
 import { onClockJump } from "./service/clock_jumps.ts";
@@ -108,7 +109,8 @@ export class Member {
     const found = this.#find(host, port) ?? await this.#findAgain(host, port);
     signal?.throwIfAborted();
     const { peer: { agent_id: agentId, name }, address } = found;
-    const stream = await this.#engine.connect({ address, port, signal });
+    const stream = await this.#engine.connect({ address, port, signal })
+      .catch((error) => Promise.reject(this.#explained(error, agentId)));
     return { stream, remote: { address, port, agentId, name } };
   }
 
@@ -232,6 +234,13 @@ export class Member {
       "no_rule",
       `No active rule lets ${this.agentId} reach tcp port ${port} of ${host}.`,
     );
+  }
+
+  /** A peer that does not answer, with why there is no way to it, as far as can be known. */
+  #explained(error: unknown, agentId: string): unknown {
+    if (!(error instanceof TcpError) || error.code !== "ETIMEDOUT") return error;
+    const reason = this.peers().find((peer) => peer.agentId === agentId)?.reason ?? null;
+    return reason === null ? error : new TcpError("ETIMEDOUT", { reason, cause: error });
   }
 
   #requireMember(): MeshConfiguration {

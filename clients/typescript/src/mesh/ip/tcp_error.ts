@@ -33,8 +33,13 @@ export class TcpError extends Error {
   override readonly name: string = "TcpError";
   readonly code: TcpErrorCode;
 
-  constructor(code: TcpErrorCode, options?: ErrorOptions) {
-    super(SENTENCES[code], options);
+  /** `reason`, without a full stop, is added to the sentence. */
+  constructor(
+    code: TcpErrorCode,
+    { reason, ...options }: ErrorOptions & { readonly reason?: string } = {},
+  ) {
+    const sentence = SENTENCES[code];
+    super(reason === undefined ? sentence : `${sentence.slice(0, -1)}: ${reason}.`, options);
     this.code = code;
   }
 }

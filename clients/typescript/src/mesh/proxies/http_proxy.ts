@@ -18,6 +18,13 @@ const REFUSALS: Readonly<Record<DialFailure, readonly [status: number, sentence:
   failed: [502, "The connection to the peer failed."],
 };
 
+/** Of a peer that does not answer, the error itself says why, as far as can be known. */
+function refusalOf(error: unknown): readonly [status: number, sentence: string] {
+  const failure = failureOf(error);
+  const [status, sentence] = REFUSALS[failure];
+  return [status, failure === "timed_out" ? (error as Error).message : sentence];
+}
+
 const REASONS: Readonly<Record<number, string>> = {
   400: "Bad Request",
   403: "Forbidden",
@@ -75,7 +82,7 @@ async function tunnel(
   try {
     connection = await options.dial({ ...target, signal: goneSignal(client) });
   } catch (error) {
-    return refuseTunnel(client, REFUSALS[failureOf(error)]);
+    return refuseTunnel(client, refusalOf(error));
   }
   client.write("HTTP/1.1 200 Connection established\r\n\r\n");
   if (head.length > 0) connection.write(head);
@@ -114,7 +121,7 @@ async function forward(
   try {
     connection = await options.dial({ ...target, signal: gone.signal });
   } catch (error) {
-    return refuse(response, REFUSALS[failureOf(error)]);
+    return refuse(response, refusalOf(error));
   }
   const passed = httpRequest({
     method: request.method ?? "GET",
