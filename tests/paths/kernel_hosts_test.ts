@@ -14,11 +14,11 @@ async function pairAt(
   stack: AsyncDisposableStack,
   { site, relays }: { readonly site: Site; readonly relays: boolean },
 ) {
-  const { program } = stack.use(await installed());
+  const { folder } = stack.use(await installed());
   const mesh = stack.use(await Mesh.create());
   const relay = await RelayHost.start(await mesh.internet.addHost("relay"));
   const stunServer = `stun:${relay.host.address}:3478`;
-  const options = { site, program, ...(!relays && { stunServer }) };
+  const options = { site, folder, ...(!relays && { stunServer }) };
   const left = await PathHost.join(mesh, { ...options, name: "left" });
   const right = await PathHost.join(mesh, { ...options, name: "right" });
   if (relays) { for (const host of [left, right]) host.setRelay(relay); }
@@ -107,7 +107,7 @@ tunnelTest(
 );
 
 tunnelTest(
-  "hosts that reach each other → no port, no file and no request",
+  "hosts that reach each other → no port, no file and no request; a second one for the interface → ends at once",
   async () => {
     await using stack = new AsyncDisposableStack();
     const { left, right } = await pairAt(stack, { site: "none", relays: true });
@@ -125,6 +125,8 @@ tunnelTest(
     assert.equal(await left.stateFile(), null);
     assert.equal(door.countOf("/relay"), before);
     assert.doesNotMatch(await left.udpPorts(), /"node"/);
+    assert.equal(await left.startAnother(), 2);
+    await left.untilLogged(/another one runs for \S+ already/);
     assert.equal(await left.stop("SIGTERM"), 0);
   },
 );

@@ -1,21 +1,29 @@
 import { bundleCommandLine } from "../../../dev/clients/bundle.ts";
 import { copySources } from "../../../dev/clients/client_sources.ts";
+import { agentSettings, EXAMPLES } from "../../mesh_agent/agent_settings.ts";
 import { ReferenceAgent } from "../../mesh_agent/reference_agent.ts";
 import { eventually } from "../../wireguard/hosts/command.ts";
 import { type Member, type Mesh, peerField } from "../../wireguard/hosts/mesh_of_hosts.ts";
-import { SERVICE_ORIGIN } from "../../wireguard/hosts/service_door.ts";
 import type { RelayHost } from "./relay_host.ts";
 import { addSite, type Site } from "./sites.ts";
 
 const LOG = "path.log";
 
-/** The command line as it is installed. */
-export async function installed(): Promise<AsyncDisposable & { readonly program: string }> {
+/** The command line as it is installed, and the folder that it is in. */
+export async function installed(): Promise<AsyncDisposable & { readonly folder: string }> {
   const folder = await Deno.makeTempDir({ prefix: "path-command-" });
   await using sources = await copySources();
   await bundleCommandLine(sources.path, `${folder}/agentfiles`);
+  await Deno.chmod(`${folder}/agentfiles`, 0o755);
   const remove = () => Deno.remove(folder, { recursive: true });
-  return { program: `${folder}/agentfiles`, [Symbol.asyncDispose]: remove };
+  return { folder, [Symbol.asyncDispose]: remove };
+}
+
+/** What the unit runs, as systemd reads it. */
+async function unitCommand(): Promise<string> {
+  const unit = await Deno.readTextFile(`${EXAMPLES}/mesh-agent/mesh-path.service`);
+  const [, command] = /^ExecStart=\/bin\/sh -c '(.*)'$/m.exec(unit)!;
+  return command!.replaceAll("$$", "$").replaceAll("%%", "%");
 }
 
 /** A kernel's host with the reference agent, and with `agentfiles mesh path` beside it. */
@@ -25,26 +33,30 @@ export class PathHost {
   private constructor(
     readonly member: Member,
     readonly meshAgent: ReferenceAgent,
-    private readonly command: readonly string[],
+    private readonly command: string,
+    private readonly settings: Record<string, string>,
   ) {}
 
   static async join(
     mesh: Mesh,
-    { name, site, program, stunServer }: {
+    { name, site, folder, stunServer }: {
       readonly name: string;
       readonly site: Site;
-      readonly program: string;
+      /** Of the command line. */
+      readonly folder: string;
       readonly stunServer?: string;
     },
   ): Promise<PathHost> {
     const { host } = await addSite(mesh.internet, name, site);
     const member = await mesh.join(name, { at: host });
     const meshAgent = await ReferenceAgent.start(member, { mesh });
-    const options = [
-      ...["--interface", member.interfaceName, "--config-dir", host.directory],
-      ...(stunServer === undefined ? [] : ["--stun-server", stunServer]),
-    ];
-    return new PathHost(member, meshAgent, ["node", program, "mesh", "path", ...options]);
+    return new PathHost(member, meshAgent, await unitCommand(), {
+      ...await agentSettings(member),
+      CONFIG_DIR: host.directory,
+      PATH: `${folder}:${Deno.env.get("PATH")}`,
+      NO_COLOR: "1",
+      ...(stunServer !== undefined && { MESH_PATH_OPTIONS: `--stun-server ${stunServer}` }),
+    });
   }
 
   /** What /relay answers here. */
@@ -52,10 +64,19 @@ export class PathHost {
     this.meshAgent.door.replaceAnswers({ "/relay": relay.answer() });
   }
 
+  /** As the unit does. */
   start(): void {
-    const { host, agent } = this.member;
-    const env = { AGENT_URL: SERVICE_ORIGIN, AGENT_KEY: agent.key, NO_COLOR: "1" };
-    this.#child = host.start(this.command, { logName: LOG, env });
+    this.#child = this.#run();
+  }
+
+  /** Beside the one that runs. Resolves to its exit code. */
+  async startAnother(): Promise<number> {
+    return (await this.#run().status).code;
+  }
+
+  #run(): Deno.ChildProcess {
+    const command = ["/bin/sh", "-c", this.command];
+    return this.member.host.start(command, { logName: LOG, env: this.settings });
   }
 
   async stop(signal: "SIGTERM" | "SIGKILL"): Promise<number> {

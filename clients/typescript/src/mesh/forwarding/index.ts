@@ -1,3 +1,4 @@
 export { kernelInterface } from "./kernel.ts";
+export { takeLock } from "./lock.ts";
 export { PathKeeper } from "./path_keeper.ts";
 export { PathService } from "./service.ts";

@@ -61,9 +61,8 @@ export class PathKeeper {
     this.#options = options;
   }
 
-  /** Until the signal. Then peers have their own endpoints again. Rejects if `wg` fails. */
+  /** Until the signal. Then peers have their own endpoints again. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#options.kernel.state();
     const left = await readPathState(this.#options.stateFile);
     await this.#restore(left?.peers ?? []);
     await removePathState(this.#options.stateFile);

@@ -49,9 +49,14 @@ export const path: Verb = defineVerb({
         throw new UsageError(`${url} is not the URL of a STUN server, such as stun:host:3478.`);
       }
     }
+    const kernel = ways.kernelInterface(name);
+    // Fails where `wg` is missing, or may not be used.
+    await kernel.state();
+    using lock = await ways.takeLock(join(folder, `${name}.path.lock`));
+    if (lock === null) throw new UsageError(`another one runs for ${name} already.`);
     const connection = new Connection("agent-mesh", await context.connection());
     const keeper = new ways.PathKeeper({
-      kernel: ways.kernelInterface(name),
+      kernel,
       service: new ways.PathService(connection, context.signal),
       stateFile: join(folder, `${name}.path`),
       configurationFile: join(folder, `${name}.conf`),
