@@ -1,4 +1,6 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { listenAt } from "../proxies/place.ts";
 
 /** A peer whose endpoint is a port of this program. */
 export interface ForwardedPeer {
@@ -64,4 +66,19 @@ export async function writePathState(file: string, state: PathState): Promise<vo
 
 export async function removePathState(file: string): Promise<void> {
   await rm(file, { force: true });
+}
+
+/**
+ * Of the file: a Unix socket, which no two processes can have, and which a process that is killed
+ * does not keep. Resolves to null if another one has it. Rejects if it cannot be made.
+ */
+export async function lockPathState(file: string): Promise<Disposable | null> {
+  const server = createServer((socket) => socket.destroy());
+  try {
+    await listenAt(server, { kind: "file", path: `${file}.lock` });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") return null;
+    throw error;
+  }
+  return { [Symbol.dispose]: () => void server.close() };
 }

@@ -52,13 +52,14 @@ export const path: Verb = defineVerb({
     const kernel = ways.kernelInterface(name);
     // Fails where `wg` is missing, or may not be used.
     await kernel.state();
-    using lock = await ways.takeLock(join(folder, `${name}.path.lock`));
+    const stateFile = join(folder, `${name}.path`);
+    using lock = await ways.lockPathState(stateFile);
     if (lock === null) throw new UsageError(`another one runs for ${name} already.`);
     const connection = new Connection("agent-mesh", await context.connection());
     const keeper = new ways.PathKeeper({
       kernel,
       service: new ways.PathService(connection, context.signal),
-      stateFile: join(folder, `${name}.path`),
+      stateFile,
       configurationFile: join(folder, `${name}.conf`),
       stunServers,
       onNews: (news) => context.output.value(news, textOf),
