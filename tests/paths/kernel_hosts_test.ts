@@ -12,15 +12,19 @@ const LOOPBACK = /^127\.0\.0\.1:\d+$/;
 /** Two hosts at such sites that may reach each other. Neither can, by itself. */
 async function pairAt(
   stack: AsyncDisposableStack,
-  { site, relays }: { readonly site: Site; readonly relays: boolean },
+  { site, otherSite = site, relays }: {
+    readonly site: Site;
+    readonly otherSite?: Site;
+    readonly relays: boolean;
+  },
 ) {
   const { folder } = stack.use(await installed());
   const mesh = stack.use(await Mesh.create());
   const relay = await RelayHost.start(await mesh.internet.addHost("relay"));
   const stunServer = `stun:${relay.host.address}:3478`;
-  const options = { site, folder, ...(!relays && { stunServer }) };
-  const left = await PathHost.join(mesh, { ...options, name: "left" });
-  const right = await PathHost.join(mesh, { ...options, name: "right" });
+  const options = { folder, ...(!relays && { stunServer }) };
+  const left = await PathHost.join(mesh, { ...options, site, name: "left" });
+  const right = await PathHost.join(mesh, { ...options, site: otherSite, name: "right" });
   if (relays) { for (const host of [left, right]) host.setRelay(relay); }
   const rules = [
     { from: left.member, to: right.member, ...TCP_443 },
@@ -58,10 +62,14 @@ tunnelTest(
 );
 
 tunnelTest(
-  "two kernel hosts behind symmetric routers, and a relay → relayed; a rule revoked → its port is closed; killed → restored at the next start",
+  "two kernel hosts, behind a symmetric router and where UDP is blocked, and a relay → relayed; a rule revoked → its port is closed; killed → restored at the next start",
   async () => {
     await using stack = new AsyncDisposableStack();
-    const { left, right, rules } = await pairAt(stack, { site: "symmetric", relays: true });
+    const { left, right, rules } = await pairAt(stack, {
+      site: "symmetric",
+      otherSite: "UDP blocked",
+      relays: true,
+    });
     for (const host of [left, right]) host.start();
     await assertJoined(left, right);
     for (const host of [left, right]) {
