@@ -5,18 +5,8 @@ import { untilListening } from "../wireguard/hosts/host.ts";
 import { type Member, Mesh } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { socatAddress, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
+import { joinedPair } from "./hosts/kernel_host.ts";
 import { allow, HELLO, revokeAs, Sandbox, serveDigests } from "./hosts/sandbox.ts";
-
-/** A sandbox, and a kernel's host whose port it may reach. */
-async function pair(mesh: Mesh, { runtime = "deno" }: { runtime?: "deno" | "node" } = {}) {
-  const builder = await mesh.join("builder");
-  const sandbox = await Sandbox.join(mesh, { name: "sandbox", runtime });
-  await allow({ from: sandbox, to: builder, port: 443 });
-  await ReferenceAgent.start(builder, { mesh });
-  serveDigests(builder, 443);
-  await untilListening(builder.host, { proto: "tcp", port: 443 });
-  return { builder, sandbox };
-}
 
 /** What a kernel's host gets for a text that it sends to a port of the mesh. */
 async function answerTo(
@@ -32,7 +22,7 @@ for (const runtime of ["deno", "node"] as const) {
     `a sandbox without rights under ${runtime} ↔ a kernel's host → every byte in both directions, by name and IPv6, for allowed ports only`,
     async () => {
       await using mesh = await Mesh.create();
-      const { builder, sandbox } = await pair(mesh, { runtime });
+      const { builder, sandbox } = await joinedPair(mesh, { runtime });
       const { peers: [peer] } = await sandbox.tell<{ peers: { name: string }[] }>({ do: "peers" });
       await sandbox.sends({ host: peer!.name, port: 443 }, 2_000_000);
       for (const host of [builder.ipv6, builder.agent.id]) {
@@ -73,7 +63,7 @@ tunnelTest(
   "a port scan of a sandbox by a visible host → no answer of any kind but from the allowed port; ping is answered",
   async () => {
     await using mesh = await Mesh.create();
-    const { builder, sandbox } = await pair(mesh);
+    const { builder, sandbox } = await joinedPair(mesh);
     await sandbox.tell({ do: "listen", port: 8080 });
     await sandbox.tell({ do: "listen", port: 8081 });
     await allow({ from: builder, to: sandbox, port: 8080 });
@@ -103,7 +93,7 @@ for (const who of ["sandbox", "builder"] as const) {
     `a rule that the ${who} revokes → its open connection is reset in the sandbox; another rule's goes on`,
     async () => {
       await using mesh = await Mesh.create();
-      const { builder, sandbox } = await pair(mesh);
+      const { builder, sandbox } = await joinedPair(mesh);
       const second = { from: sandbox, to: builder, port: 80 };
       await allow(second);
       serveDigests(builder, 80);

@@ -30,7 +30,7 @@ tunnelTest(
     for (const [from, to] of directions) {
       await to.tell({ do: "listen", port: 443 });
       await allow({ from, to, port: 443 });
-      await from.tell({ do: "startTransfer", host: to.name, port: 443 });
+      await from.tell({ do: "startTransfer", host: to.name, port: 443, everyMs: 10 });
     }
     const untilPath = (path: "direct" | "relay") =>
       eventually(`both use the way: ${path}`, {

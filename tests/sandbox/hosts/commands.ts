@@ -12,8 +12,13 @@ export type Command =
   }
   /** Connects as soon as a rule allows it, and asks for the SHA-256 of "hello". */
   | { readonly do: "askSoon"; readonly host: string; readonly port: number }
-  /** Sends random bytes, some of them every 10 ms, until `endTransfer`, which answers with Sent. */
-  | { readonly do: "startTransfer"; readonly host: string; readonly port: number }
+  /** Sends 32 KiB of random bytes again and again, until `endTransfer`, which answers with Sent. */
+  | {
+    readonly do: "startTransfer";
+    readonly host: string;
+    readonly port: number;
+    readonly everyMs: number;
+  }
   | { readonly do: "endTransfer" }
   /** How many bytes the connections have brought to which `listen` answers. */
   | { readonly do: "received" }

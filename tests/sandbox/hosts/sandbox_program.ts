@@ -107,7 +107,7 @@ async function run(command: Command): Promise<unknown> {
     case "askSoon":
       return await askSoon(command);
     case "startTransfer":
-      transfer = new Transfer(await joined().connectDuplex(command));
+      transfer = new Transfer(await joined().connectDuplex(command), command.everyMs);
       return;
     case "endTransfer":
       return await transfer!.end();

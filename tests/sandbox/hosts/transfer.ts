@@ -4,7 +4,6 @@ import type { Duplex } from "node:stream";
 import type { Sent } from "./commands.ts";
 
 const CHUNK_BYTES = 32_768;
-const PAUSE_MS = 10;
 
 /** Random bytes, sent for as long as a test wants, to a server that answers with their digest. */
 export class Transfer {
@@ -12,9 +11,9 @@ export class Transfer {
   readonly #done: Promise<Sent>;
   #isOver = false;
 
-  constructor(socket: Duplex) {
+  constructor(socket: Duplex, everyMs: number) {
     this.#socket = socket;
-    this.#done = this.#run();
+    this.#done = this.#run(everyMs);
     this.#done.catch(() => {});
   }
 
@@ -23,7 +22,7 @@ export class Transfer {
     return this.#done;
   }
 
-  async #run(): Promise<Sent> {
+  async #run(everyMs: number): Promise<Sent> {
     const hash = createHash("sha256");
     const reading = readAll(this.#socket);
     while (!this.#isOver) {
@@ -31,7 +30,7 @@ export class Transfer {
       hash.update(chunk);
       const isRoom = this.#socket.write(chunk);
       if (!isRoom) await new Promise((resolve) => this.#socket.once("drain", resolve));
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
     this.#socket.end();
     return { sent: hash.digest("hex"), received: (await reading).toString() };

@@ -1,0 +1,16 @@
+import { ReferenceAgent } from "../../mesh_agent/reference_agent.ts";
+import { untilListening } from "../../wireguard/hosts/host.ts";
+import type { Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
+import type { Runtime } from "./programs.ts";
+import { allow, Sandbox, serveDigests } from "./sandbox.ts";
+
+/** A sandbox, and a kernel's host whose port it may reach. */
+export async function joinedPair(mesh: Mesh, { runtime = "deno" }: { runtime?: Runtime } = {}) {
+  const builder = await mesh.join("builder");
+  const sandbox = await Sandbox.join(mesh, { name: "sandbox", runtime });
+  await allow({ from: sandbox, to: builder, port: 443 });
+  await ReferenceAgent.start(builder, { mesh });
+  serveDigests(builder, 443);
+  await untilListening(builder.host, { proto: "tcp", port: 443 });
+  return { builder, sandbox };
+}
