@@ -74,6 +74,24 @@ Deno.test("neither the functions nor the package of the client → import from a
   }
 });
 
+Deno.test("a function → imports from itself and from what both share; that → from neither", async () => {
+  const FUNCTIONS = "supabase/functions/";
+  const folderOf = (path: string) => path.slice(FUNCTIONS.length).split("/")[0]!;
+  const wrong: string[] = [];
+  const found = new Set<string>();
+  for (const [file, targets] of await readImports()) {
+    if (!file.startsWith(FUNCTIONS)) continue;
+    found.add(folderOf(file));
+    for (const target of targets) {
+      if (![folderOf(file), "_shared"].includes(folderOf(target))) {
+        wrong.push(`${file} → ${target}`);
+      }
+    }
+  }
+  assert.deepEqual([...found].sort(), ["_shared", "agent-artifacts", "agent-mesh"]);
+  assert.deepEqual(wrong, []);
+});
+
 for (
   const [edges, cycle] of [
     [{ a: ["b", "c"], b: ["c"], c: [] }, null],

@@ -1,7 +1,7 @@
 /** The field rules of the mesh, and the shapes that several operations answer with. */
 import * as z from "zod";
 import { agentId, sentAgentId, sentTimestamp } from "../_shared/fields.ts";
-import type { Parsed } from "./wireguard/parsed.ts";
+import type { Parsed } from "../_shared/addresses/parsed.ts";
 
 /**
  * A text that comes out as the value that `parse` makes of it. The pattern is for the document

@@ -8,7 +8,7 @@ import {
   sentName,
   sentPubkey,
 } from "./fields.ts";
-import { formatEndpoint } from "./wireguard/endpoint.ts";
+import { formatEndpoint } from "../_shared/addresses/endpoint.ts";
 import type { MeshConfiguration, PeerConfiguration } from "./wireguard/mesh_configuration.ts";
 import { MTU, PERSISTENT_KEEPALIVE } from "./wireguard/wg_quick.ts";
 

@@ -10,7 +10,7 @@ import {
   isWithin,
   parseIpv4,
   parseIpv6,
-} from "../../../supabase/functions/agent-mesh/wireguard/ip_address.ts";
+} from "../../../supabase/functions/_shared/addresses/ip_address.ts";
 import { renderWgQuick } from "../../../supabase/functions/agent-mesh/wireguard/wg_quick.ts";
 import { createOperation as createPeerRegister } from "../../../supabase/functions/agent-mesh/routes/peer_register.ts";
 import { createOperation as createRulePut } from "../../../supabase/functions/agent-mesh/routes/rule_put.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import {
   formatEndpoint,
   parseEndpoint,
-} from "../../../supabase/functions/agent-mesh/wireguard/endpoint.ts";
+} from "../../../supabase/functions/_shared/addresses/endpoint.ts";
 import { meshNetworks } from "./inputs/states.ts";
 
 Deno.test("parseEndpoint() → its canonical text", () => {

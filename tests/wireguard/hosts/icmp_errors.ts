@@ -1,7 +1,4 @@
-import {
-  parseIpv4,
-  parseIpv6,
-} from "../../../supabase/functions/agent-mesh/wireguard/ip_address.ts";
+import { parseIpv4, parseIpv6 } from "../../../supabase/functions/_shared/addresses/ip_address.ts";
 import type { Host } from "./host.ts";
 
 /** The packet that an error is about. */

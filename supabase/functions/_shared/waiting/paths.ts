@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { formatEndpoint, parseEndpoint } from "../../agent-mesh/wireguard/endpoint.ts";
+import { formatEndpoint, parseEndpoint } from "../addresses/endpoint.ts";
 import { agentId } from "../fields.ts";
 
 /** What a heartbeat may say of neighbours, and what the operations that take it make of it. */

@@ -5,7 +5,7 @@ import {
   type Operation,
   type Platform,
 } from "../../_shared/operations/operation.ts";
-import { formatEndpoint, parseEndpoint } from "../wireguard/endpoint.ts";
+import { formatEndpoint, parseEndpoint } from "../../_shared/addresses/endpoint.ts";
 import { parsePublicKey } from "../wireguard/key.ts";
 import {
   ENDPOINT_PATTERN,

@@ -1,4 +1,4 @@
-import { accepted, type Parsed, refused } from "./parsed.ts";
+import { accepted, type Parsed, refused } from "../../_shared/addresses/parsed.ts";
 
 /** A path that is safe, unquoted, in a hook that wg-quick hands to a root shell. */
 export type PrivateKeyFile = string & { readonly brand: "PrivateKeyFile" };
