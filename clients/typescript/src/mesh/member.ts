@@ -9,6 +9,7 @@ import { onClockJump } from "./service/clock_jumps.ts";
 import { Follower, type SentPath } from "./service/follower.ts";
 import { type KnownPeer, knownPeers } from "./service/known_peers.ts";
 import { findPeer, mayReach } from "./service/names.ts";
+import { Registrar } from "./service/registrar.ts";
 import { Registration } from "./service/registration.ts";
 import type { ByteStream, RemotePort } from "./byte_stream.ts";
 
@@ -29,6 +30,8 @@ export interface From extends RemotePort {
 
 /** How often it is looked whether another way is used, in milliseconds. */
 const PATHS_MS = 5000;
+/** How often endpoints are registered again that the service was not told of, likewise. */
+const REGISTER_AGAIN_MS = 30_000;
 
 /** An agent in the mesh: its registration, its configuration and its engine. */
 export class Member {
@@ -38,12 +41,9 @@ export class Member {
   readonly #over = new AbortController();
   readonly #follower: Follower;
   #engine!: Engine;
-  #registration!: Registration;
+  #registrar!: Registrar;
   #self!: Peer;
   #endpoints: readonly string[] = [];
-  /** What the service was told last, as text. */
-  #toldEndpoints: string | null = null;
-  #registering: Promise<void> = Promise.resolve();
   readonly #hasRelay: Promise<void>;
   #resolveHasRelay!: () => void;
   #configuration: MeshConfiguration | null = null;
@@ -60,10 +60,7 @@ export class Member {
       apply: (configuration) => this.#apply(configuration),
       paths: () => this.#paths(),
       onEvent: (event) => this.#onEvent(event),
-      onRestore: () => {
-        this.#toldEndpoints = null;
-        return this.#register();
-      },
+      onRestore: () => this.#registrar.startOver(),
     }, this.#over.signal);
   }
 
@@ -148,38 +145,28 @@ export class Member {
       onFailure: (cause) => void this.#finish(new MeshError("broken", cause.message, { cause })),
     });
     this.#endpoints = await this.#engine.endpoints();
-    this.#registration = new Registration(connection, this.#engine.publicKey);
-    await this.#register();
+    this.#registrar = new Registrar(new Registration(connection, this.#engine.publicKey), {
+      endpoints: () => this.#endpoints,
+      onRegistered: (self) => this.#self = self,
+      signal: this.#over.signal,
+    });
+    await this.#registrar.register();
     await this.#follower.start();
     this.#over.signal.throwIfAborted();
     this.#follower.run().catch((error) => this.#finish(asEnd(error)));
-    const timer = setInterval(() => this.#tellPaths(), PATHS_MS);
+    const timers = [
+      setInterval(() => this.#tellPaths(), PATHS_MS),
+      setInterval(() => this.#registrar.registerMissed(), REGISTER_AGAIN_MS),
+    ];
     this.#stops = [
-      () => clearInterval(timer),
+      () => timers.forEach(clearInterval),
       onClockJump(() => this.#follower.askAgain()),
     ];
   }
 
   #onEndpoints(endpoints: readonly string[]): void {
     this.#endpoints = endpoints;
-    // Before the first registration, there is nothing to change. Afterwards, the next change of
-    // endpoints is another attempt.
-    if (this.#toldEndpoints !== null) this.#register().catch(() => {});
-  }
-
-  /** One after the other, so that the service is told the newest last. */
-  #register(): Promise<void> {
-    const register = () => this.#registerNow();
-    return this.#registering = this.#registering.then(register, register);
-  }
-
-  async #registerNow(): Promise<void> {
-    const endpoints = this.#endpoints;
-    const text = endpoints.join(" ");
-    if (text === this.#toldEndpoints) return;
-    const { signal } = this.#over;
-    this.#self = await this.#registration.register(endpoints, { signal });
-    this.#toldEndpoints = text;
+    this.#registrar?.registerMissed();
   }
 
   async #apply(configuration: MeshConfiguration): Promise<void> {
@@ -192,7 +179,7 @@ export class Member {
 
   #onEvent(event: MeshEvent): void {
     const isOwn = event.agent_id === this.#self.agent_id && event.type.startsWith("peer.");
-    if (!isOwn || !this.#registration.isOfAnother(event)) return;
+    if (!isOwn || !this.#registrar.isOfAnother(event)) return;
     throw new MeshError(
       "superseded",
       `Another process has joined as ${this.#self.agent_id}. An agent has one place in the mesh.`,

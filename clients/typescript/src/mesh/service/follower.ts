@@ -115,24 +115,23 @@ export class Follower {
     const held = this.#held.signal;
     const sentAt = performance.now();
     const signal = AbortSignal.any([this.#signal, held]);
-    let news: News;
-    try {
-      news = await postAndWait<News>(this.#connection, "/wait", {
-        ...this.#self(),
-        config_version: this.#version,
-        events_after: this.#position,
-        paths: this.#hooks.paths().slice(0, MOST_PATHS),
-      }, { signal });
-    } catch (error) {
-      if (held.aborted && !this.#signal.aborted) return;
+    const unlessHeld = (error: unknown): null => {
+      if (held.aborted && !this.#signal.aborted) return null;
       throw error;
-    }
+    };
+    const news = await postAndWait<News>(this.#connection, "/wait", {
+      ...this.#self(),
+      config_version: this.#version,
+      events_after: this.#position,
+      paths: this.#hooks.paths().slice(0, MOST_PATHS),
+    }, { signal }).catch(unlessHeld);
+    if (news === null) return;
     const isNew = news.config_version !== this.#version;
     const hasEvents = news.events?.changed === true;
     if (hasEvents) await this.#readEvents();
     else this.#position = news.events?.latest ?? this.#position;
     if (isNew || hasEvents) await this.refresh();
-    else await restAfterWait(sentAt, this.#connection, { signal });
+    else await restAfterWait(sentAt, this.#connection, { signal }).catch(unlessHeld);
   }
 
   async #readEvents(): Promise<void> {

@@ -41,6 +41,8 @@ export function openDenoSocket(
       const arrived = await socket.receive(buffer).catch(afterError);
       if (arrived === null) continue;
       const [datagram, { hostname, port }] = arrived;
+      // Nothing can be sent there, so it is no place of a peer.
+      if (port === 0) continue;
       const isMapped = hostname.startsWith(MAPPED) && hostname.includes(".");
       const address = isMapped ? hostname.slice(MAPPED.length) : hostname;
       onDatagram(datagram, { address, port, via });
@@ -54,7 +56,7 @@ export function openDenoSocket(
     families: isDual ? ["ipv4", "ipv6"] : ["ipv4"],
     send(datagram, { address, port }) {
       const isIpv6 = address.includes(":");
-      if (isClosed || (isIpv6 && !isDual)) return;
+      if (isClosed || port === 0 || (isIpv6 && !isDual)) return;
       const hostname = isDual && !isIpv6 ? `${MAPPED}${address}` : address;
       socket.send(datagram, { transport: "udp", hostname, port }).catch(
         afterError,

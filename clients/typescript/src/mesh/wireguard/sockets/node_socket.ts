@@ -14,11 +14,12 @@ export async function openNodeSocket(
   // A machine without IPv6, or another program on that port: IPv4 alone will do.
   const ipv6 = isLoopback ? null : await bind("udp6", ownPort).catch(() => null);
   const sockets = ipv6 === null ? [ipv4] : [ipv4, ipv6];
+  let isClosed = false;
   for (const socket of sockets) {
-    socket.on(
-      "message",
-      (datagram, { address, port }) => onDatagram(datagram, { address, port, via }),
-    );
+    socket.on("message", (datagram, { address, port }) => {
+      // Nothing can be sent there, so it is no place of a peer.
+      if (port !== 0) onDatagram(datagram, { address, port, via });
+    });
     // An ICMP error about an earlier datagram.
     socket.on("error", () => {});
   }
@@ -27,6 +28,8 @@ export async function openNodeSocket(
     port: ownPort,
     families: ipv6 === null ? ["ipv4"] : ["ipv4", "ipv6"],
     send(datagram, { address, port }) {
+      // Node throws for both, and does not call back.
+      if (isClosed || port === 0) return;
       (isIPv6(address) ? ipv6 : ipv4)?.send(
         datagram,
         port,
@@ -35,6 +38,7 @@ export async function openNodeSocket(
       );
     },
     close() {
+      isClosed = true;
       for (const socket of sockets) socket.close();
     },
   };
