@@ -67,15 +67,52 @@ Deno.test("the kernel's initiation → directly, later by relays; answered direc
     kernelSends(initiation, "a=");
     assert.deepEqual(take(), [[initiation, DIRECT]]);
     const response = message(2, 9, 7);
-    if (isAnswered) forwarder.receiveDatagram(response, DIRECT);
+    if (isAnswered) {
+      forwarder.receiveDatagram(response, DIRECT);
+      assert.deepEqual(toKernel, [{ port: forwarder.portOf("a="), datagram: response }]);
+      // It takes the answer for right.
+      kernelSends(message(4, 9), "a=");
+      assert.deepEqual(take(), [[message(4, 9), DIRECT]]);
+      assert.deepEqual(forwarder.stats()[0]!.endpoint, DIRECT);
+    }
     pass();
     assert.deepEqual(take(), isAnswered ? [] : [[initiation, RELAYED]]);
-    if (!isAnswered) continue;
-    assert.deepEqual(toKernel, [{ port: forwarder.portOf("a="), datagram: response }]);
-    kernelSends(message(4, 9), "a=");
-    assert.deepEqual(take(), [[message(4, 9), DIRECT]]);
-    assert.deepEqual(forwarder.stats()[0]!.endpoint, DIRECT);
   }
+});
+
+Deno.test("others answer first, as many as they want → relays are tried, and the right answer is where the kernel sends", async () => {
+  const { forwarder, kernelSends, take, pass, toKernel } = await forwarding("a=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT, RELAYED] }]);
+  const initiation = message(1, 7);
+  kernelSends(initiation, "a=");
+  for (let index = 100; index < 105; index++) {
+    forwarder.receiveDatagram(message(2, index, 7), STRANGER);
+  }
+  pass();
+  assert.deepEqual(take(), [[initiation, DIRECT], [initiation, RELAYED]]);
+  forwarder.receiveDatagram(message(2, 9, 7), RELAYED);
+  kernelSends(message(4, 9), "a=");
+  assert.deepEqual(take(), [[message(4, 9), RELAYED]]);
+  assert.equal(toKernel.length, 6);
+  for (let index = 200; index < 300; index++) {
+    forwarder.receiveDatagram(message(2, index, 7), STRANGER);
+  }
+  assert.ok(toKernel.length < 20, String(toKernel.length));
+  kernelSends(message(4, 9), "a=");
+  assert.deepEqual(take(), [[message(4, 9), RELAYED]]);
+});
+
+Deno.test("a flood of initiations from one address → a few reach the kernel; one from another does", async () => {
+  const { forwarder, toKernel } = await forwarding("a=", "b=");
+  const other: Endpoint = { address: "192.0.2.2", port: 1000, via: "udp" };
+  forwarder.setPeers([
+    { publicKey: "a=", endpoints: [DIRECT] },
+    { publicKey: "b=", endpoints: [other] },
+  ]);
+  for (let index = 0; index < 1000; index++) forwarder.receiveDatagram(message(1, index), DIRECT);
+  assert.equal(toKernel.length, 5);
+  forwarder.receiveDatagram(message(1, 5000), other);
+  assert.equal(toKernel.length, 6);
 });
 
 Deno.test("an initiation from another port of a peer's address → answered there, then claimed by the peer", async () => {

@@ -7,7 +7,7 @@ import {
   parsePathState,
   type PathState,
 } from "../../../clients/typescript/src/mesh/forwarding/path_file.ts";
-import { PathWatch } from "../../../clients/typescript/src/mesh/forwarding/path_watch.ts";
+import { parseNetwork } from "../../../clients/typescript/src/mesh/wireguard/routing/networks.ts";
 import { message } from "./messages.ts";
 
 Deno.test("WireGuard's messages → their types and indices; anything else → null", () => {
@@ -54,25 +54,8 @@ Deno.test("the state file, written and read → the same; lines of other kinds �
   });
 });
 
-Deno.test("a peer without a handshake, without traffic or with both → broken after a while, or not", () => {
-  const watch = new PathWatch();
-  const peer = { publicKey: "a=", endpoint: null, lastHandshakeAt: null, receivedBytes: 0 };
-  watch.update([peer], 1_000_000);
-  assert.equal(watch.works("a="), false);
-  assert.equal(watch.isBroken("a=", 1_007_999), false);
-  assert.equal(watch.isBroken("a=", 1_008_000), true);
-  watch.update([{ ...peer, lastHandshakeAt: 1_010_000, receivedBytes: 92 }], 1_010_000);
-  assert.equal(watch.works("a="), true);
-  assert.equal(watch.isBroken("a=", 1_010_000), false);
-  // A keepalive every 25 s did not arrive.
-  watch.update([{ ...peer, lastHandshakeAt: 1_010_000, receivedBytes: 92 }], 1_070_000);
-  assert.equal(watch.works("a="), false);
-  watch.update([], 1_080_000);
-  assert.equal(watch.isBroken("a=", 2_000_000), false);
-});
-
 Deno.test("addresses of the mesh's networks → inside; others, of both families → not", () => {
-  const networks = ["10.213.0.1/16", "fd06:b494:9d7a::1/64"];
+  const networks = ["10.213.0.1/16", "fd06:b494:9d7a::1/64"].map(parseNetwork);
   for (const address of ["10.213.255.9", "fd06:b494:9d7a::2"]) {
     assert.ok(isInside(address, networks));
   }

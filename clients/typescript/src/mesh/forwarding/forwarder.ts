@@ -4,11 +4,13 @@
  * For Paths it takes the place of a tunnel.
  */
 import type { UdpOptions, UdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import { Load } from "../wireguard/handshake/load.ts";
 import { type Endpoint, isSameEndpoint, type Surroundings } from "../wireguard/surroundings.ts";
 import type { PathTunnel } from "../paths/paths.ts";
 import type { PeerStats } from "../wireguard/tunnel.ts";
-import { IndexTable } from "./index_table.ts";
+
 import { headerOf } from "./messages.ts";
+import { IndexTable, newPort, newSession, type Port, type Session } from "./sessions.ts";
 
 /** In milliseconds: so much earlier a handshake goes by direct ways than by relays. */
 const HEAD_START = 1000;
@@ -28,25 +30,8 @@ export interface ForwarderOptions {
   readonly openSocket: (options: UdpOptions) => Promise<UdpSocket>;
 }
 
-/** A peer, or those of whom it is not known yet who they are. */
-interface Port {
-  readonly publicKey: string | null;
-  socket: UdpSocket | null;
-  /** The best first. */
-  ways: readonly Endpoint[];
-  /** In use. */
-  way: Endpoint | null;
-  lastHandshakeAt: number | null;
-  receivedBytes: number;
-  sentBytes: number;
-}
-
-/** What two indices belong to, one given by each side. */
-interface Session {
-  port: Port;
-  /** Where the peer is. Null until it has answered. */
-  endpoint: Endpoint | null;
-}
+/** One is right. Whoever sees an initiation can send others. */
+const MOST_ANSWERS = 8;
 
 export class Forwarder implements PathTunnel {
   readonly publicKey: string;
@@ -55,10 +40,11 @@ export class Forwarder implements PathTunnel {
   /** For initiations of peers whose place is not known. */
   readonly #guests = newPort(null);
   /** By the indices that the kernel has given. */
-  readonly #own: IndexTable<Session>;
+  readonly #own: IndexTable;
   /** By the indices that peers have given. */
-  readonly #remotes: IndexTable<Session>;
+  readonly #remotes: IndexTable;
   readonly #waiting = new Map<number, () => void>();
+  readonly #load = new Load();
   /** WireGuard's own. Other programs of this host may not send by a peer's port. */
   kernelPort = 0;
 
@@ -169,11 +155,12 @@ export class Forwarder implements PathTunnel {
     const session = this.#own.get(header.receiver);
     if (session === undefined) return;
     if (header.type === "response") {
-      this.#stopWaiting(header.receiver);
-      // The first answer counts: nothing but the kernel can tell whose it is.
-      session.endpoint ??= from;
+      if (session.answered >= MOST_ANSWERS) return;
+      session.answered++;
+      // Nothing but the kernel can tell who it is: it sends to the index of the right one.
       if (this.#remotes.get(header.sender) === undefined) {
-        this.#remotes.set(header.sender, session);
+        const { port } = session;
+        this.#remotes.set(header.sender, newSession(port, from, header.receiver));
       }
     } else if (header.type === "data") this.#follow(session, from);
     this.#pass(datagram, session.port);
@@ -185,13 +172,15 @@ export class Forwarder implements PathTunnel {
     const isHere = ({ way, ways }: Port) =>
       way?.address === from.address || ways.some(({ address }) => address === from.address);
     if (!ports.some(isHere)) return;
+    // The kernel's own limit is one per address, and all that comes from here has the same.
+    if (!this.#load.admits(from.address, this.#options.surroundings.now())) return;
     const owners = ports.filter(({ ways }) =>
       ways.some(({ address, port }) => address === from.address && port === from.port)
     );
     const port = owners.length === 1 ? owners[0]! : this.#guests;
     // By the first way that it arrives. The kernel drops what comes later.
     const known = this.#remotes.get(sender);
-    if (known === undefined) this.#remotes.set(sender, { port, endpoint: from });
+    if (known === undefined) this.#remotes.set(sender, newSession(port, from));
     this.#pass(datagram, port);
   }
 
@@ -225,12 +214,13 @@ export class Forwarder implements PathTunnel {
     const header = headerOf(datagram);
     if (header === null) return;
     if (header.type === "initiation") {
-      this.#own.set(header.sender, { port, endpoint: null });
+      this.#own.set(header.sender, newSession(port));
       return this.#begin(datagram, port, header.sender);
     }
     const session = this.#remotes.get(header.receiver);
     if (session !== undefined) {
       if (header.type === "response") this.#own.set(header.sender, session);
+      this.#confirm(session);
       if (port !== this.#guests) {
         session.port = port;
         port.way = session.endpoint;
@@ -261,25 +251,18 @@ export class Forwarder implements PathTunnel {
     );
   }
 
-  #stopWaiting(index: number): void {
-    this.#waiting.get(index)?.();
-    this.#waiting.delete(index);
+  /** The kernel sends to it: of those that claimed to answer, it is the one that did. */
+  #confirm(session: Session): void {
+    const { answers } = session;
+    if (answers === null) return;
+    session.answers = null;
+    this.#own.set(answers, session);
+    this.#waiting.get(answers)?.();
+    this.#waiting.delete(answers);
   }
 
   #send(datagram: Uint8Array, to: Endpoint, port: Port): void {
     port.sentBytes += datagram.length;
     this.#options.send(datagram, to);
   }
-}
-
-function newPort(publicKey: string | null): Port {
-  return {
-    publicKey,
-    socket: null,
-    ways: [],
-    way: null,
-    lastHandshakeAt: null,
-    receivedBytes: 0,
-    sentBytes: 0,
-  };
 }

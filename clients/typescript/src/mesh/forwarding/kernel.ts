@@ -19,7 +19,7 @@ export interface KernelState {
 
 /** WireGuard's interface on this host, by the program `wg`. */
 export interface Kernel {
-  /** Null while there is no such interface. */
+  /** Null while there is no such interface, or it is not up. */
   state(): Promise<KernelState | null>;
   /** Rejects if the peer is gone: it must not come back by this. */
   setEndpoint(publicKey: string, endpoint: string): Promise<void>;
@@ -37,7 +37,8 @@ export function kernelInterface(name: string): Kernel {
           ["public-key", "listen-port", "endpoints", "latest-handshakes", "transfer"]
             .map(async (field) => (await run("wg", ["show", name, field])).stdout),
         );
-        return parseState(shown);
+        const state = parseState(shown);
+        return state.listenPort === 0 ? null : state;
       } catch (error) {
         if (/No such device/.test(String((error as { stderr?: string }).stderr))) return null;
         throw error;

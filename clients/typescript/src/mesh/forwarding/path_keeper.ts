@@ -3,7 +3,6 @@
  * packets forwarded. While it reaches all of them, nothing is open, and nothing is asked.
  */
 import { stat } from "node:fs/promises";
-import type { MeshConfiguration } from "../../contract/types.ts";
 import { AgentError } from "../../http/agent_error.ts";
 import { pause } from "../../http/retries.ts";
 import { Paths } from "../paths/paths.ts";
@@ -17,11 +16,10 @@ import { isInside, isLoopback, LOOPBACK, portOn } from "./places.ts";
 import { type PathNews, whyNone } from "./path_news.ts";
 import { PathWatch } from "./path_watch.ts";
 import { restoreEndpoints } from "./restore.ts";
-import type { PathService } from "./service.ts";
+import { KnownConfiguration, type PathService } from "./service.ts";
 
 /** In milliseconds. */
 const STEP = 2000;
-const FETCH_AGAIN = 10_000;
 const WRITE_AGAIN = 5000;
 /** A peer that is found has so long until it is said that there is no way to it. */
 const SAY_NONE = 20_000;
@@ -45,9 +43,7 @@ export class PathKeeper {
   readonly #surroundings = systemSurroundings();
   readonly #watch = new PathWatch();
   #open: { readonly paths: Paths; readonly forwarder: Forwarder } | null = null;
-  #configuration: MeshConfiguration | null = null;
-  #fetchedAt = -Infinity;
-  #fetchedFor = "";
+  readonly #known: KnownConfiguration;
   #neededAt = 0;
   #written = "";
   #writtenAt = -Infinity;
@@ -56,19 +52,28 @@ export class PathKeeper {
   readonly #since = new Map<string, number>();
   readonly #said = new Map<string, string>();
   #trouble = "";
+  #end: Error | null = null;
+  #isOver = false;
 
   constructor(options: PathKeeperOptions) {
     this.#options = options;
+    this.#known = new KnownConfiguration({
+      service: options.service,
+      now: this.#surroundings.now,
+      onAnswer: (error) => error === null ? this.#trouble = "" : this.#complain(error),
+    });
   }
 
   /** Until the signal. Then peers have their own endpoints again. */
   async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#isOver = true);
     const left = await readPathState(this.#options.stateFile);
     await this.#restore(left?.peers ?? []);
     await removePathState(this.#options.stateFile);
     try {
       while (!signal.aborted) {
-        await this.#step().then(() => this.#trouble = "", (error) => this.#complain(error, signal));
+        await this.#step().catch((error) => this.#complain(error));
+        if (this.#end !== null) throw this.#end;
         await pause(STEP, signal).catch(() => {});
       }
     } finally {
@@ -80,9 +85,9 @@ export class PathKeeper {
 
   async #step(): Promise<void> {
     const state = await this.#options.kernel.state();
-    const now = this.#surroundings.unixTime();
+    const [now, unixTime] = [this.#surroundings.now(), this.#surroundings.unixTime()];
     const peers = state?.peers ?? [];
-    this.#watch.update(peers, now);
+    this.#watch.update(peers, { now, unixTime });
     for (const publicKey of this.#open?.forwarder.publicKeys ?? []) {
       if (!peers.some((peer) => peer.publicKey === publicKey)) await this.#release(publicKey);
     }
@@ -107,7 +112,7 @@ export class PathKeeper {
       return;
     }
     const forwarder = await this.#opened(state);
-    await this.#fetch(state);
+    await this.#refresh(state);
     for (const { publicKey, endpoint } of needing) await this.#takeOver(publicKey, endpoint);
     this.#setPeers();
     forwarder.punch();
@@ -149,7 +154,7 @@ export class PathKeeper {
       publicKey,
       send: (datagram, to) => {
         // A peer's name may resolve into the mesh: the tunnel would carry its own packets.
-        if (!isInside(to.address, this.#inside)) paths.send(datagram, to);
+        if (!isInside(to.address, this.#known.inside)) paths.send(datagram, to);
       },
       rankOf: paths.rankOf,
       openSocket: openUdpSocket,
@@ -162,16 +167,14 @@ export class PathKeeper {
   }
 
   /** When the agent has another configuration, or a peer without a way may have told of one. */
-  async #fetch({ peers }: KernelState): Promise<void> {
-    const { configurationFile, service } = this.#options;
+  async #refresh({ peers }: KernelState): Promise<void> {
+    const { configurationFile } = this.#options;
     const changed = await stat(configurationFile).then(({ mtimeMs }) => String(mtimeMs), () => "");
-    const now = this.#surroundings.now();
-    const isWanting = peers.some(({ publicKey }) => !this.#watch.works(publicKey));
-    const isDue = isWanting && now - this.#fetchedAt >= FETCH_AGAIN;
-    if (this.#configuration !== null && changed === this.#fetchedFor && !isDue) return;
-    this.#fetchedAt = now;
-    this.#configuration = await service.configuration();
-    this.#fetchedFor = changed;
+    const wanting = peers.filter(({ publicKey }) => !this.#watch.works(publicKey));
+    const names = wanting.map(({ publicKey }) => publicKey).join(" ");
+    const answered = this.#known.refresh(changed, names);
+    // Not for long: what is known already has to go on.
+    if (answered !== null) await Promise.race([answered, pause(STEP)]);
   }
 
   /** Once the peer has told of a place where it may be. */
@@ -181,7 +184,7 @@ export class PathKeeper {
     if (peer === undefined || paths.candidates(peer).length === 0) return;
     this.#before.set(publicKey, isLoopback(endpoint) ? null : endpoint);
     const port = await forwarder.open(publicKey);
-    this.#since.set(publicKey, this.#surroundings.unixTime());
+    this.#since.set(publicKey, this.#surroundings.now());
     // First, so that the first handshake finds them. The agent learns of it before it looks.
     this.#setPeers();
     await this.#write();
@@ -257,12 +260,9 @@ export class PathKeeper {
 
   /** Outside of the tunnel. The service refuses those inside. */
   #endpoints(paths: Paths): string[] {
-    if (this.#configuration === null) return [];
-    return paths.endpoints().filter((text) => !isInside(parseEndpoint(text)!.host, this.#inside));
-  }
-
-  get #inside(): readonly string[] {
-    return this.#configuration?.interface.addresses ?? [];
+    const { inside } = this.#known;
+    if (inside.length === 0) return [];
+    return paths.endpoints().filter((text) => !isInside(parseEndpoint(text)!.host, inside));
   }
 
   #restore(forwarded: readonly ForwardedPeer[]): Promise<void> {
@@ -271,7 +271,7 @@ export class PathKeeper {
   }
 
   #peer(publicKey: string) {
-    return this.#configuration?.peers.find((peer) => peer.public_key === publicKey);
+    return this.#known.peers.find((peer) => peer.public_key === publicKey);
   }
 
   #nameOf(publicKey: string): string {
@@ -285,11 +285,12 @@ export class PathKeeper {
     for (const known of [this.#said, this.#since, this.#before]) known.clear();
   }
 
-  /** Once for each. The service may be back at the next step. */
-  #complain(error: unknown, signal: AbortSignal): void {
-    if (signal.aborted) return;
+  /** Once for each, until another one. The service may be back at the next step. */
+  #complain(error: unknown): void {
+    if (this.#isOver) return;
     if (error instanceof AgentError && ["unauthenticated", "forbidden"].includes(error.code)) {
-      throw error;
+      this.#end = error;
+      return;
     }
     const message = error instanceof Error ? error.message : String(error);
     if (message !== this.#trouble) this.#options.onTrouble(message);

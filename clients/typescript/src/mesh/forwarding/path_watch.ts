@@ -6,34 +6,66 @@ const PATIENCE = 8000;
 const SESSION = 180_000;
 /** Peers send a keepalive every 25 s, so this is two of them that did not arrive. */
 const SILENCE = 55_000;
+/** Between two looks, it is longer only if this machine slept. */
+const SLEEP = 60_000;
+/** Instead of PATIENCE, for a machine that wakes up: it may not be on its network yet. */
+const AWAKENING = 20_000;
 
 interface Seen {
   receivedBytes: number;
   heardAt: number;
-  /** Null while it works. */
+  /** As the kernel has it, by a clock that may be set. */
+  handshake: number | null;
+  /** By a clock that goes on. */
+  handshakeAt: number;
+  /** Null while it works. After a sleep, it is later than that was seen. */
   brokenSince: number | null;
 }
 
 /** Tells which peers the tunnel does not work with, from what the kernel says again and again. */
 export class PathWatch {
   readonly #seen = new Map<string, Seen>();
+  #lookedAt: number | null = null;
 
-  /** `now`: milliseconds since 1970, as the kernel's handshakes have them. */
-  update(peers: readonly KernelPeer[], now: number): void {
+  /**
+   * `now`: milliseconds of a clock that goes on. `unixTime`: milliseconds since 1970, as the
+   * kernel's handshakes have them.
+   */
+  update(
+    peers: readonly KernelPeer[],
+    { now, unixTime }: { readonly now: number; readonly unixTime: number },
+  ): void {
+    const sinceLast = now - (this.#lookedAt ?? now);
+    const hasSlept = sinceLast > SLEEP;
+    this.#lookedAt = now;
     const present = new Set(peers.map(({ publicKey }) => publicKey));
     for (const publicKey of this.#seen.keys()) {
       if (!present.has(publicKey)) this.#seen.delete(publicKey);
     }
-    for (const { publicKey, receivedBytes, lastHandshakeAt } of peers) {
-      const seen = this.#seen.get(publicKey) ?? { receivedBytes, heardAt: now, brokenSince: null };
+    for (const { publicKey, receivedBytes, lastHandshakeAt: handshake } of peers) {
+      const seen = this.#seen.get(publicKey) ?? {
+        receivedBytes,
+        heardAt: now,
+        handshake: null,
+        handshakeAt: -Infinity,
+        brokenSince: null,
+      };
+      if (handshake !== null && handshake !== seen.handshake) {
+        // It was between the two looks. Of one from before the first, only its own clock tells.
+        const age = Math.max(unixTime - handshake, 0);
+        seen.handshakeAt = now - (this.#seen.has(publicKey) ? Math.min(age, sinceLast) : age);
+      }
+      seen.handshake = handshake;
       this.#seen.set(publicKey, seen);
       if (seen.receivedBytes !== receivedBytes) {
         seen.receivedBytes = receivedBytes;
         seen.heardAt = now;
       }
-      const hasSession = lastHandshakeAt !== null && now - lastHandshakeAt < SESSION;
+      const hasSession = handshake !== null && now - seen.handshakeAt < SESSION;
       const works = hasSession && now - seen.heardAt < SILENCE;
-      seen.brokenSince = works ? null : seen.brokenSince ?? now;
+      if (works) seen.brokenSince = null;
+      else if (hasSlept) seen.brokenSince = now + AWAKENING - PATIENCE;
+      else seen.brokenSince ??= now;
     }
   }
 

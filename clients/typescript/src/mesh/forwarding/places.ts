@@ -1,4 +1,4 @@
-import { addressBytes, masked, parseNetwork } from "../wireguard/routing/networks.ts";
+import { addressBytes, masked, type Network } from "../wireguard/routing/networks.ts";
 
 /** How the ports of this program begin, as endpoints. */
 export const LOOPBACK = "127.0.0.1:";
@@ -12,9 +12,9 @@ export function portOn(endpoint: string | null): number {
 }
 
 /** Whether the address is in one of the networks. What is sent there would go into the tunnel. */
-export function isInside(address: string, networks: readonly string[]): boolean {
+export function isInside(address: string, networks: readonly Network[]): boolean {
   const bytes = addressBytes(address);
-  return networks.map(parseNetwork).some((network) =>
+  return networks.some((network) =>
     bytes?.length === network.bytes.length &&
     masked(bytes, network.prefixLength).join() === network.bytes.join()
   );

@@ -1,7 +1,15 @@
 import type { MeshConfiguration } from "../../contract/types.ts";
+import { type Network, parseNetwork } from "../wireguard/routing/networks.ts";
 import { AgentError } from "../../http/agent_error.ts";
 import type { Connection } from "../../http/connection.ts";
 import type { RelayAnswer } from "../paths/paths.ts";
+
+type MeshPeer = MeshConfiguration["peers"][number];
+
+/** In milliseconds: what takes longer is asked again. */
+const ANSWER = 10_000;
+/** While a peer without a way may tell of one. Each time twice as long as before. */
+const ASK_AGAIN = { first: 10_000, last: 600_000 };
 
 /** What is asked of the service. The reference agent sends the heartbeats. */
 export class PathService {
@@ -30,7 +38,76 @@ export class PathService {
   #post<Answer>(path: string, body: object): Promise<Answer> {
     const { agentId } = this.#connection;
     const self = agentId === undefined ? {} : { agent_id: agentId };
-    const options = { signal: this.#signal, retrySeconds: 0 };
+    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(ANSWER)]);
+    const options = { signal, retrySeconds: 0 };
     return this.#connection.post<Answer>(path, { ...self, ...body }, options);
+  }
+}
+
+export interface ConfigurationOptions {
+  readonly service: Pick<PathService, "configuration">;
+  /** Milliseconds of a clock that goes on. */
+  readonly now: () => number;
+  /** After each answer: null, or the error. */
+  readonly onAnswer: (error: unknown) => void;
+}
+
+/** The newest configuration that is known. It stays when the service is away. */
+export class KnownConfiguration {
+  readonly #options: ConfigurationOptions;
+  #peers: readonly MeshPeer[] = [];
+  #inside: readonly Network[] = [];
+  #asking: Promise<void> | null = null;
+  #askedAt = -Infinity;
+  #askedVersion: string | null = null;
+  #hasFailed = false;
+  #wanting = "";
+  #pause = ASK_AGAIN.first;
+
+  constructor(options: ConfigurationOptions) {
+    this.#options = options;
+  }
+
+  get peers(): readonly MeshPeer[] {
+    return this.#peers;
+  }
+
+  /** The mesh's own networks. */
+  get inside(): readonly Network[] {
+    return this.#inside;
+  }
+
+  /**
+   * Asks at once if there is another `version`, and from time to time while somebody is `wanting`
+   * (their names; empty: nobody). Resolves when there is an answer, or null if nothing is asked.
+   */
+  refresh(version: string, wanting: string): Promise<void> | null {
+    const { now, onAnswer } = this.#options;
+    const sinceAsked = now() - this.#askedAt;
+    if (wanting !== this.#wanting) [this.#wanting, this.#pause] = [wanting, ASK_AGAIN.first];
+    const isNew = version !== this.#askedVersion ||
+      (this.#hasFailed && sinceAsked >= ASK_AGAIN.first);
+    const isDue = wanting !== "" && sinceAsked >= this.#pause;
+    if (this.#asking !== null || !(isNew || isDue)) return this.#asking;
+    this.#pause = isNew ? ASK_AGAIN.first : Math.min(2 * this.#pause, ASK_AGAIN.last);
+    [this.#askedAt, this.#askedVersion] = [now(), version];
+    const answered = (error: unknown) => {
+      this.#hasFailed = error !== null;
+      this.#asking = null;
+      onAnswer(error);
+    };
+    return this.#asking = this.#ask().then(() => answered(null), answered);
+  }
+
+  async #ask(): Promise<void> {
+    const { interface: own, peers } = await this.#options.service.configuration();
+    // Before anything is replaced: what cannot be read leaves what was known.
+    const inside = own.addresses.map(parseNetwork);
+    const isPeer = ({ public_key, name, endpoints }: MeshPeer) =>
+      [public_key, name, ...endpoints].every((text) => typeof text === "string");
+    if (!peers.every(isPeer)) {
+      throw new TypeError("The configuration has something else for peers.");
+    }
+    [this.#inside, this.#peers] = [inside, peers];
   }
 }

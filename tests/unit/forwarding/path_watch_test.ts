@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { PathWatch } from "../../../clients/typescript/src/mesh/forwarding/path_watch.ts";
+
+const PEER = { publicKey: "a=", endpoint: null, lastHandshakeAt: null, receivedBytes: 0 };
+const NOON = 1_767_268_800_000;
+
+/** Looks every two seconds, as the command does. `ahead`: by how much the wall clock was set. */
+function watching() {
+  const watch = new PathWatch();
+  let now = 0;
+  const look = (peer: object, ahead = 0) =>
+    watch.update([{ ...PEER, ...peer }], { now, unixTime: NOON + now + ahead });
+  return {
+    watch,
+    look,
+    works: () => watch.works("a="),
+    isBroken: () => watch.isBroken("a=", now),
+    sleep: (milliseconds: number) => now += milliseconds,
+    lookFor(milliseconds: number, peer: object, ahead = 0) {
+      for (const end = now + milliseconds; now < end; now += 2000) look(peer, ahead);
+    },
+  };
+}
+
+Deno.test("a peer without a handshake, with one, and without traffic → broken, works, broken", () => {
+  const { look, lookFor, works, isBroken } = watching();
+  look({});
+  assert.deepEqual([works(), isBroken()], [false, false]);
+  lookFor(8000, {});
+  assert.equal(isBroken(), true);
+  const heard = { lastHandshakeAt: NOON + 8000, receivedBytes: 92 };
+  look(heard);
+  assert.deepEqual([works(), isBroken()], [true, false]);
+  // Two keepalives did not arrive.
+  lookFor(54_000, heard);
+  assert.equal(works(), true);
+  lookFor(10_000, heard);
+  assert.deepEqual([works(), isBroken()], [false, true]);
+});
+
+Deno.test("a peer that leaves and comes back → as one that is new", () => {
+  const { watch, lookFor, isBroken } = watching();
+  lookFor(20_000, {});
+  watch.update([], { now: 20_000, unixTime: NOON });
+  assert.equal(isBroken(), false);
+});
+
+Deno.test("a handshake from before the first look → as old as the wall clock says", () => {
+  for (const [age, isWorking] of [[170_000, true], [190_000, false], [-3_600_000, true]] as const) {
+    const { look, works } = watching();
+    look({ lastHandshakeAt: NOON - age, receivedBytes: 92 });
+    assert.equal(works(), isWorking, String(age));
+  }
+});
+
+Deno.test("the wall clock is set while a peer works, or is silent → it makes no difference", () => {
+  for (const ahead of [-3_600_000, 3_600_000]) {
+    const { look, lookFor, works, isBroken } = watching();
+    look({ lastHandshakeAt: NOON, receivedBytes: 92 });
+    for (let bytes = 100; bytes < 160; bytes++) {
+      lookFor(2000, { lastHandshakeAt: NOON, receivedBytes: bytes }, ahead);
+    }
+    assert.equal(works(), true);
+    lookFor(90_000, { lastHandshakeAt: NOON, receivedBytes: 160 }, ahead);
+    assert.deepEqual([works(), isBroken()], [false, true]);
+  }
+});
+
+Deno.test("a machine that has slept → silent peers get longer until they count as broken", () => {
+  const { look, lookFor, sleep, works, isBroken } = watching();
+  const heard = { lastHandshakeAt: NOON, receivedBytes: 92 };
+  look(heard);
+  sleep(3_600_000);
+  look(heard);
+  assert.equal(works(), false);
+  lookFor(18_000, heard);
+  assert.equal(isBroken(), false);
+  lookFor(4000, heard);
+  assert.equal(isBroken(), true);
+});
