@@ -1,6 +1,6 @@
 /** What the agent says of each pair: whether its tunnel works, and by which way. */
 import assert from "node:assert/strict";
-import { eventually } from "../wireguard/hosts/command.ts";
+import { eventually, run } from "../wireguard/hosts/command.ts";
 import {
   type Member,
   Mesh,
@@ -97,6 +97,36 @@ tunnelTest("a path that turns while the request waits → the request is sent ag
   await untilReported(meshAgent, bob, ({ via }) => via === "direct");
   assert.ok(meshAgent.door.waitsAnswered < meshAgent.door.waits.length);
 });
+
+tunnelTest(
+  "a silent peer is greeted again, slowly, while the agent looks after its host → the peer is still there",
+  async () => {
+    await using mesh = await Mesh.create();
+    const alice = await mesh.join("alice");
+    const bob = await mesh.join("bob");
+    await putRule({ from: alice, to: bob, ...TCP_443 });
+    const meshAgent = await ReferenceAgent.start(alice, { mesh });
+    assert.equal(await meshAgent.stop("SIGTERM"), 0);
+    // Between the removal of the peer and its return, the agent takes several looks.
+    const folder = `${alice.host.directory}/bin`;
+    const wg = (await run(["sh", "-c", "command -v wg"])).trim();
+    await Deno.mkdir(folder);
+    await Deno.writeTextFile(
+      `${folder}/wg`,
+      `#!/bin/sh\n[ "$1" = addconf ] || exec ${wg} "$@"\n` +
+        `sleep 8; ${wg} "$@"; touch ${folder}/greeted\n`,
+      { mode: 0o755 },
+    );
+    meshAgent.restart({ environment: { PATH: `${folder}:${Deno.env.get("PATH")}` } });
+    await eventually("bob is greeted again", {
+      condition: () => Deno.stat(`${folder}/greeted`).then(() => true, () => false),
+    });
+    assert.equal(
+      await peerField(alice, { peer: bob, field: "allowed-ips" }),
+      `${bob.ipv4}/32 ${bob.ipv6}/128`,
+    );
+  },
+);
 
 async function untilLogged(meshAgent: ReferenceAgent, text: string, times = 1): Promise<void> {
   await eventually(`the log says ${times} times: ${text}`, {

@@ -156,13 +156,13 @@ greet_silent_peers() {
   # How long differs from host to host, so that they do not begin at the same time again.
   for _ in $(seq $((8 + RANDOM % 6))); do
     sleep 0.1
-    silent_peers >"$WORK/silent" || return
-    [[ -s $WORK/silent ]] || return 0
+    silent_peers >"$WORK/unanswered" || return
+    [[ -s $WORK/unanswered ]] || return 0
   done
   # A signal waits until this has ended, so that no peer is left out.
   trap '' TERM
-  sed -n 's/^PublicKey = \(.*\)/peer \1 remove/p' "$WORK/silent" |
-    xargs -n 300 wg set "$INTERFACE" && wg addconf "$INTERFACE" "$WORK/silent"
+  sed -n 's/^PublicKey = \(.*\)/peer \1 remove/p' "$WORK/unanswered" |
+    xargs -n 300 wg set "$INTERFACE" && wg addconf "$INTERFACE" "$WORK/unanswered"
 }
 
 # Prints the part of the configuration in which are the peers that have an endpoint and have never
