@@ -159,8 +159,19 @@ export async function joinWithAgents(
     alice: { ...alice, meshAgent: await ReferenceAgent.start(alice, { mesh, pollSeconds }) },
     bob: { ...bob, meshAgent: await ReferenceAgent.start(bob, { mesh, pollSeconds }) },
   };
-  await untilPingAnswered(alice.host, { address: bob.ipv4 });
+  await untilPingAnswered(alice.host, { address: bob.ipv4 }).catch(async (error) => {
+    const states = [await stateOf(joined.alice), await stateOf(joined.bob)];
+    throw new Error([error.message, ...states].join("\n"), { cause: error });
+  });
   return joined;
+}
+
+/** What the agent has said, and what its tunnel is: for the message of a failure. */
+async function stateOf(
+  { host, interfaceName, meshAgent }: Member & { readonly meshAgent: ReferenceAgent },
+): Promise<string> {
+  return `${host.namespace}:\n${await meshAgent.readLog()}` +
+    (await host.runAnyhow(["wg", "show", interfaceName])).output;
 }
 
 /** Waits until the service keeps a heartbeat of the host's agent waiting. */

@@ -71,6 +71,7 @@ export async function startVictim(
   let current = start();
   // The process of the last request that was sent.
   let running = await current;
+  let killed: OwnFunction | null = null;
 
   return {
     proxy,
@@ -87,7 +88,11 @@ export async function startVictim(
       });
     },
     async kill() {
-      current = startAnew(running);
+      // Of the calls that one request makes at once, each may be where it is killed.
+      if (killed !== running) {
+        killed = running;
+        current = startAnew(killed);
+      }
       await current;
     },
     passDeadlines: () => Deno.kill(running.process.pid, "SIGUSR2"),
