@@ -22,7 +22,7 @@ import {
 } from "../../conformance/mesh_cast.ts";
 import { startOwnFunction } from "../../own_function/own_function.ts";
 import { withStackDatabase } from "../connection.ts";
-import { goBack, newEphemeral, sweep, type Swept } from "./idle.ts";
+import { goBack, markUsed, newEphemeral, sweep, type Swept } from "./idle.ts";
 
 Deno.test.afterEach(async () => {
   await endMadeEnrolments();
@@ -92,18 +92,18 @@ Deno.test("uses that are written every ten minutes, or never → nobody is remov
   const sweepBy = (one: typeof slow) =>
     sweep(async () => (await one.post<Swept>("/sweep", { as: "operator", body: {} })).body);
   const agent = await newEphemeral("unwritten");
-  await use(agent);
+  await markUsed(agent);
   // 300 seconds without contact, three minutes for a request that waits, and ten to write it.
   await goBack(agent, 1_000);
   assert.equal(await sweepBy(slow), 0);
   await goBack(agent, 1_000);
   assert.equal(await sweepBy(never), 0);
-  assert.equal((await whoami(agent)).status, 200);
+  assert.equal((await never.post("/list", { as: agentOf(agent), body: {} })).status, 200);
   await goBack(agent, 0);
   assert.equal(await sweepBy(slow), 1);
 
   const ended = await newEphemeral("ended");
-  await use(ended);
+  await markUsed(ended);
   await goBack(ended, 1_000);
   await withStackDatabase((sql) =>
     sql`update agents.keys set expires_at = now() - interval '1000 seconds'

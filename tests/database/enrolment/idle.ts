@@ -9,6 +9,13 @@ export async function newEphemeral(name: string): Promise<Enrolled> {
   return await enrol({ enrolment_key, agent_name: newName(name) });
 }
 
+/** As if the agent had just used its keys. A function would write that at some later moment. */
+export async function markUsed({ agent_id }: Enrolled): Promise<void> {
+  await withStackDatabase((sql) =>
+    sql`update agents.keys set first_used_at = now() where agent_id = ${agent_id}`
+  );
+}
+
 /** As if the agent had enrolled, used its keys and been seen so much earlier, and were due now. */
 export async function goBack({ agent_id }: Enrolled, seconds: number): Promise<void> {
   await withStackDatabase(async (sql) => {
