@@ -8,7 +8,6 @@ import { Load } from "../wireguard/handshake/load.ts";
 import { type Endpoint, isSameEndpoint, type Surroundings } from "../wireguard/surroundings.ts";
 import type { PathTunnel } from "../paths/paths.ts";
 import type { PeerStats } from "../wireguard/tunnel.ts";
-
 import { headerOf } from "./messages.ts";
 import { IndexTable, newPort, newSession, type Port, type Session } from "./sessions.ts";
 
