@@ -16,11 +16,13 @@ export class Components {
 
   /** The schema as JSON Schema. Those in it that have a name are referred to. */
   schema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
-    const text = JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: "any" }));
-    const { $schema: _dialect, $defs, ...written } = JSON.parse(
+    // zod refers to what has a name only where it is a part of something.
+    const whole = z.object({ part: schema });
+    const text = JSON.stringify(z.toJSONSchema(whole, { io, unrepresentable: "any" }));
+    const { $defs, properties } = JSON.parse(
       text.replaceAll('"#/$defs/', '"#/components/schemas/'),
     );
     Object.assign(this.schemas, $defs);
-    return written;
+    return properties.part;
   }
 }

@@ -15,9 +15,8 @@ const whoami = z.object({
       description: "The agent that the caller is; null for the operator.",
       examples: ["planner"],
     }),
-  key_id: z.string().nullable().meta({
+  key_id: z.string().regex(/^key_[0-9a-f]{32}$/).nullable().meta({
     description: "The id of the agent key that the request was sent with; null: it had none.",
-    pattern: "^key_[0-9a-f]{32}$",
     examples: ["key_2f1c0a5be2d94c738e9b1d2f3a4c5b60"],
   }),
   expires_at: sentTimestamp.nullable()
