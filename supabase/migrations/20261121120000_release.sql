@@ -6984,18 +6984,27 @@ comment on function mesh.note_paths(text, jsonb) is
   'no active rule with it. Returns the time of the report, for the sign of life.';
 
 create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
-language sql
+-- An SQL function that cannot be inlined is planned by every statement that calls it.
+language plpgsql
 stable
-return case when path_json.reported_at is not null and report.agent_id is not null then json_build_object(
-  'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
-  'via', report.via,
-  'since', agents.iso_timestamp(report.since),
-  'handshake_age_seconds', greatest(
-    floor(extract(epoch from path_json.reported_at - report.handshake_at))::integer, 0
-  ),
-  'endpoint', report.endpoint,
-  'reported_at', agents.iso_timestamp(path_json.reported_at)
-) end;
+set search_path = ''
+as $$
+begin
+  if path_json.reported_at is null or report.agent_id is null then
+    return null;
+  end if;
+  return json_build_object(
+    'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
+    'via', report.via,
+    'since', agents.iso_timestamp(report.since),
+    'handshake_age_seconds', greatest(
+      floor(extract(epoch from path_json.reported_at - report.handshake_at))::integer, 0
+    ),
+    'endpoint', report.endpoint,
+    'reported_at', agents.iso_timestamp(path_json.reported_at)
+  );
+end
+$$;
 comment on function mesh.path_json(mesh.path_reports, timestamptz) is
   'A path as its side reported it at that time; null without a report or a time.';
 
@@ -8581,54 +8590,6 @@ return coalesce(
 comment on function mesh.is_private(inet) is
   'Whether an address means another host in every network (RFC 1918, RFC 6598, RFC 4193).';
 
-create function mesh.observations_of(agent_id text, viewer text, online_seconds integer)
-returns table (endpoint text, seen_at timestamptz)
-language sql
-stable
-set search_path = ''
-as $$
-  select seen.endpoint, t.seen_at
-  from mesh.liveness own_liveness
-  join mesh.path_reports own on own.agent_id = own_liveness.agent_id
-  cross join lateral (
-    select p.endpoint, p.further_endpoints
-    from mesh.peers p
-    where p.agent_id = own.other_agent and p.endpoint is not null
-    limit 1
-  ) observer
-  cross join lateral (
-    select s.* from mesh.path_reports s
-    where s.agent_id = own.other_agent and s.other_agent = own.agent_id and s.endpoint is not null
-    limit 1
-  ) seen
-  cross join lateral (
-    select l.* from mesh.liveness l where l.agent_id = own.other_agent limit 1
-  ) l
-  cross join lateral (
-    select mesh.time_of_report(own.left_out_at, own_liveness, observations_of.online_seconds) as own_at,
-      mesh.time_of_report(seen.left_out_at, l, observations_of.online_seconds) as seen_at
-  ) t
-  where own_liveness.agent_id = observations_of.agent_id
-    and own.other_agent <> observations_of.viewer
-    -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
-    -- reporting an agent that it has no connection with.
-    and mesh.way_at(own.via, own.handshake_at, t.own_at) = 'direct'
-    and mesh.way_at(seen.via, seen.handshake_at, t.seen_at) = 'direct'
-    and mesh.see_each_other(own.agent_id, own.other_agent)
-    -- A private address means something only to hosts of the same network. The observer itself is
-    -- reached there.
-    and (
-      not mesh.is_private(mesh.ip_of(seen.endpoint))
-      or exists (
-        select from unnest(observer.endpoint || observer.further_endpoints) as o (endpoint)
-        where mesh.is_private(mesh.ip_of(o.endpoint))
-      )
-    )
-$$;
-comment on function mesh.observations_of(text, text, integer) is
-  'Where others than the viewer see an agent, each a reachable neighbour of it with a direct path '
-  'that both sides report.';
-
 create function mesh.observed_endpoints(viewer text, agent_ids text[], online_seconds integer)
 returns table (agent_id text, endpoint text)
 language plpgsql
@@ -8636,29 +8597,68 @@ stable
 set search_path = ''
 -- Whoever calls this may have switched it off, and here are few rows per agent.
 set enable_nestloop = on
+-- To plan this takes longer than to run it for a few agents.
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   if observed_endpoints.online_seconds is null then
     return;
   end if;
   return query
-  select named.agent_id, seen.endpoint
-  from unnest(observed_endpoints.agent_ids) as named (agent_id)
-  cross join lateral (
-    -- What most of them say: one that lies is outvoted. Then the newest.
-    select o.endpoint
-    from mesh.observations_of(
-      named.agent_id, observed_endpoints.viewer, observed_endpoints.online_seconds
-    ) o
-    group by o.endpoint
-    order by count(*) desc, max(o.seen_at) desc, o.endpoint
-    limit 1
-  ) seen;
+  -- What most observers say: one that lies is outvoted. Then the newest.
+  select distinct on (seen.agent_id) seen.agent_id, seen.endpoint
+  from (
+    select own.agent_id::text, heard.endpoint::text, count(*) as observers, max(t.heard_at) as seen_at
+    from unnest(observed_endpoints.agent_ids) as named (agent_id)
+    join mesh.path_reports own on own.agent_id = named.agent_id
+    join mesh.liveness own_liveness on own_liveness.agent_id = own.agent_id
+    join mesh.path_reports heard
+      on heard.agent_id = own.other_agent and heard.other_agent = own.agent_id
+    join mesh.liveness observer_liveness on observer_liveness.agent_id = own.other_agent
+    join mesh.peers observer on observer.agent_id = own.other_agent
+    cross join lateral (
+      select mesh.time_of_report(
+          own.left_out_at, own_liveness, observed_endpoints.online_seconds
+        ) as own_at,
+        mesh.time_of_report(
+          heard.left_out_at, observer_liveness, observed_endpoints.online_seconds
+        ) as heard_at
+    ) t
+    where own.other_agent <> observed_endpoints.viewer
+      and heard.endpoint is not null
+      and observer.endpoint is not null
+      -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
+      -- reporting an agent that it has no connection with.
+      and mesh.way_at(own.via, own.handshake_at, t.own_at) = 'direct'
+      and mesh.way_at(heard.via, heard.handshake_at, t.heard_at) = 'direct'
+      -- As mesh.see_each_other, which would be called for each.
+      and (
+        exists (
+          select from mesh.rules r
+          where r.active and r.from_agent = own.agent_id and r.to_agent = own.other_agent
+        )
+        or exists (
+          select from mesh.rules r
+          where r.active and r.from_agent = own.other_agent and r.to_agent = own.agent_id
+        )
+      )
+      -- A private address means something only to hosts of the same network. The observer itself
+      -- is reached there.
+      and (
+        not mesh.is_private(mesh.ip_of(heard.endpoint))
+        or exists (
+          select from unnest(observer.endpoint || observer.further_endpoints) as o (endpoint)
+          where mesh.is_private(mesh.ip_of(o.endpoint))
+        )
+      )
+    group by own.agent_id, heard.endpoint
+  ) seen
+  order by seen.agent_id, seen.observers desc, seen.seen_at desc, seen.endpoint;
 end
 $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
-  'Where each of these agents was last seen by others than the viewer; no row: by nobody. Without '
-  'online_seconds, none.';
+  'Where each of these agents was last seen by others than the viewer, each a reachable neighbour '
+  'of it with a direct path that both sides report; no row: by nobody. Without online_seconds, none.';
 
 -- schemas/mesh/configuration.sql
 
@@ -10858,13 +10858,9 @@ comment on function public.check_erasure(text) is
   'Whether the events that an erasure altered are still there in their order, as their digests say: '
   '{pseudonym, steps, altered, holds}. Once events are forgotten by age, it does not hold.';
 
--- schemas/operator/erasures/erasures.sql
+-- schemas/operator/erasures/mentions.sql
 
--- Erasing an agent: what names it goes, or names a pseudonym.
-
--- Tombstones of an agent. Nothing but an erasure looks for them, and an end adds one entry.
-create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
-  where state = 'deleted' or ended_at is not null;
+-- How often the tables name an agent: what an erasure has still to do.
 
 create function agents.pattern_of_name(name text) returns text
 language sql
@@ -10959,7 +10955,15 @@ comment on function public.count_mentions(text) is
   'usage, refusals, events, others}, settled_before}. Every transaction below settled_before has '
   'ended.';
 
-create function agents.erase_counted(name text) returns void
+-- schemas/operator/erasures/erasures.sql
+
+-- Erasing an agent: what names it goes, or names a pseudonym.
+
+-- Tombstones of an agent. Nothing but an erasure looks for them, and an end adds one entry.
+create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
+  where state = 'deleted' or ended_at is not null;
+
+create function agents.erase_counted(name text, max_entries integer) returns void
 language plpgsql
 volatile
 set search_path = ''
@@ -10971,14 +10975,29 @@ begin
   -- What was counted is told first, and erased with the other events.
   for settled in
     delete from agents.reads r
-    where name in (r.reader, r.subject_agent_id, r.other_agent_id)
+    -- By their places, which nobody changes while they are locked.
+    where r.ctid = any (array(
+      select d.ctid
+      from agents.reads d
+      where name in (d.reader, d.subject_agent_id, d.other_agent_id)
+      order by d.told_at
+      limit max_entries
+      for update
+    ))
     returning r.*
   loop
     perform agents.tell_reads(settled);
   end loop;
   for due in
     delete from agents.repeated_changes c
-    where name in (c.actor, c.subject_agent_id, c.other_agent_id)
+    where c.ctid = any (array(
+      select d.ctid
+      from agents.repeated_changes d
+      where name in (d.actor, d.subject_agent_id, d.other_agent_id)
+      order by d.due_at
+      limit max_entries
+      for update
+    ))
     returning c.*
   loop
     if due.untold > 0 then
@@ -10991,8 +11010,9 @@ begin
   delete from agents.changed_things t where t.actor = name;
 end
 $$;
-comment on function agents.erase_counted(text) is
-  'Ends what is counted about an agent, and writes the events that were due.';
+comment on function agents.erase_counted(text, integer) is
+  'Ends up to max_entries of each kind of what is counted about an agent, and writes the events '
+  'that were due.';
 
 create function agents.erase_rows(name text, pseudonym text, max_entries integer) returns integer
 language plpgsql
@@ -11114,7 +11134,7 @@ begin
       message = 'policy_rule',
       hint = 'The policy names this agent. Apply one that does not, then erase it.';
   end if;
-  perform agents.erase_counted(erase_agent.agent_id);
+  perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
   most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
   perform agents.erase_few(erase_agent.agent_id, chosen);
   erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);

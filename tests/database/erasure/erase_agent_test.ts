@@ -114,14 +114,28 @@ castTest(
   "erase_agent in steps of two → the same, and the digest of each step holds",
   async (agent, builder) => {
     await bringToLife(agent, builder);
+    await withStackDatabase((sql) =>
+      sql`insert into agents.reads (object_id, reader, actor_kind, action, subject_agent_id, details,
+          told_at, told_reads, untold_reads, last_read_at)
+        select 'art_' || n, ${agent.id}, 'agent', 'artifact.opened', ${builder.id}, '{}', now(), 1, 1, now()
+        from generate_series(1, 20) n`
+    );
+    const countReads = async () => {
+      const [row] = await withStackDatabase((sql) =>
+        sql`select count(*)::integer from agents.reads where reader = ${agent.id}`
+      );
+      return row!["count"] as number;
+    };
     let pseudonym: string | null = null;
     for (let remaining = true, steps = 0; remaining; steps++) {
       assert.ok(steps < 400);
+      const reads = await countReads();
       const step: Answer<Step> = await operatorRpc<Step>(
         "erase_agent",
         { agent_id: agent.id, pseudonym, max_entries: 2 },
       );
       assert.equal(step.status, 200, JSON.stringify(step.body));
+      assert.ok(reads - await countReads() <= 2, "a step is small, whatever was read");
       ({ pseudonym, remaining } = step.body);
     }
     assert.deepEqual(await columnsWith(agent.id), []);

@@ -38,7 +38,7 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   }),
   // Rare, and no index is worth its cost for that: these hold what is recent, or one row per agent.
   call("erase_agent", { agent_id: HOARDER, max_entries: 100 }, {
-    bounds: { rows: 600_000, pages: 600_000 },
+    bounds: { rows: 250_000, pages: 40_000 },
     readsAll: NO_INDEX_BY_NAME,
   }),
   call("count_mentions", { agent_id: HOARDER }, {

@@ -23,54 +23,6 @@ return coalesce(
 comment on function mesh.is_private(inet) is
   'Whether an address means another host in every network (RFC 1918, RFC 6598, RFC 4193).';
 
-create function mesh.observations_of(agent_id text, viewer text, online_seconds integer)
-returns table (endpoint text, seen_at timestamptz)
-language sql
-stable
-set search_path = ''
-as $$
-  select seen.endpoint, t.seen_at
-  from mesh.liveness own_liveness
-  join mesh.path_reports own on own.agent_id = own_liveness.agent_id
-  cross join lateral (
-    select p.endpoint, p.further_endpoints
-    from mesh.peers p
-    where p.agent_id = own.other_agent and p.endpoint is not null
-    limit 1
-  ) observer
-  cross join lateral (
-    select s.* from mesh.path_reports s
-    where s.agent_id = own.other_agent and s.other_agent = own.agent_id and s.endpoint is not null
-    limit 1
-  ) seen
-  cross join lateral (
-    select l.* from mesh.liveness l where l.agent_id = own.other_agent limit 1
-  ) l
-  cross join lateral (
-    select mesh.time_of_report(own.left_out_at, own_liveness, observations_of.online_seconds) as own_at,
-      mesh.time_of_report(seen.left_out_at, l, observations_of.online_seconds) as seen_at
-  ) t
-  where own_liveness.agent_id = observations_of.agent_id
-    and own.other_agent <> observations_of.viewer
-    -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
-    -- reporting an agent that it has no connection with.
-    and mesh.way_at(own.via, own.handshake_at, t.own_at) = 'direct'
-    and mesh.way_at(seen.via, seen.handshake_at, t.seen_at) = 'direct'
-    and mesh.see_each_other(own.agent_id, own.other_agent)
-    -- A private address means something only to hosts of the same network. The observer itself is
-    -- reached there.
-    and (
-      not mesh.is_private(mesh.ip_of(seen.endpoint))
-      or exists (
-        select from unnest(observer.endpoint || observer.further_endpoints) as o (endpoint)
-        where mesh.is_private(mesh.ip_of(o.endpoint))
-      )
-    )
-$$;
-comment on function mesh.observations_of(text, text, integer) is
-  'Where others than the viewer see an agent, each a reachable neighbour of it with a direct path '
-  'that both sides report.';
-
 create function mesh.observed_endpoints(viewer text, agent_ids text[], online_seconds integer)
 returns table (agent_id text, endpoint text)
 language plpgsql
@@ -78,26 +30,65 @@ stable
 set search_path = ''
 -- Whoever calls this may have switched it off, and here are few rows per agent.
 set enable_nestloop = on
+-- To plan this takes longer than to run it for a few agents.
+set plan_cache_mode = force_generic_plan
 as $$
 begin
   if observed_endpoints.online_seconds is null then
     return;
   end if;
   return query
-  select named.agent_id, seen.endpoint
-  from unnest(observed_endpoints.agent_ids) as named (agent_id)
-  cross join lateral (
-    -- What most of them say: one that lies is outvoted. Then the newest.
-    select o.endpoint
-    from mesh.observations_of(
-      named.agent_id, observed_endpoints.viewer, observed_endpoints.online_seconds
-    ) o
-    group by o.endpoint
-    order by count(*) desc, max(o.seen_at) desc, o.endpoint
-    limit 1
-  ) seen;
+  -- What most observers say: one that lies is outvoted. Then the newest.
+  select distinct on (seen.agent_id) seen.agent_id, seen.endpoint
+  from (
+    select own.agent_id::text, heard.endpoint::text, count(*) as observers, max(t.heard_at) as seen_at
+    from unnest(observed_endpoints.agent_ids) as named (agent_id)
+    join mesh.path_reports own on own.agent_id = named.agent_id
+    join mesh.liveness own_liveness on own_liveness.agent_id = own.agent_id
+    join mesh.path_reports heard
+      on heard.agent_id = own.other_agent and heard.other_agent = own.agent_id
+    join mesh.liveness observer_liveness on observer_liveness.agent_id = own.other_agent
+    join mesh.peers observer on observer.agent_id = own.other_agent
+    cross join lateral (
+      select mesh.time_of_report(
+          own.left_out_at, own_liveness, observed_endpoints.online_seconds
+        ) as own_at,
+        mesh.time_of_report(
+          heard.left_out_at, observer_liveness, observed_endpoints.online_seconds
+        ) as heard_at
+    ) t
+    where own.other_agent <> observed_endpoints.viewer
+      and heard.endpoint is not null
+      and observer.endpoint is not null
+      -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
+      -- reporting an agent that it has no connection with.
+      and mesh.way_at(own.via, own.handshake_at, t.own_at) = 'direct'
+      and mesh.way_at(heard.via, heard.handshake_at, t.heard_at) = 'direct'
+      -- As mesh.see_each_other, which would be called for each.
+      and (
+        exists (
+          select from mesh.rules r
+          where r.active and r.from_agent = own.agent_id and r.to_agent = own.other_agent
+        )
+        or exists (
+          select from mesh.rules r
+          where r.active and r.from_agent = own.other_agent and r.to_agent = own.agent_id
+        )
+      )
+      -- A private address means something only to hosts of the same network. The observer itself
+      -- is reached there.
+      and (
+        not mesh.is_private(mesh.ip_of(heard.endpoint))
+        or exists (
+          select from unnest(observer.endpoint || observer.further_endpoints) as o (endpoint)
+          where mesh.is_private(mesh.ip_of(o.endpoint))
+        )
+      )
+    group by own.agent_id, heard.endpoint
+  ) seen
+  order by seen.agent_id, seen.observers desc, seen.seen_at desc, seen.endpoint;
 end
 $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
-  'Where each of these agents was last seen by others than the viewer; no row: by nobody. Without '
-  'online_seconds, none.';
+  'Where each of these agents was last seen by others than the viewer, each a reachable neighbour '
+  'of it with a direct path that both sides report; no row: by nobody. Without online_seconds, none.';

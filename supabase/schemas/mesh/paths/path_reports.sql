@@ -203,18 +203,27 @@ comment on function mesh.note_paths(text, jsonb) is
   'no active rule with it. Returns the time of the report, for the sign of life.';
 
 create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
-language sql
+-- An SQL function that cannot be inlined is planned by every statement that calls it.
+language plpgsql
 stable
-return case when path_json.reported_at is not null and report.agent_id is not null then json_build_object(
-  'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
-  'via', report.via,
-  'since', agents.iso_timestamp(report.since),
-  'handshake_age_seconds', greatest(
-    floor(extract(epoch from path_json.reported_at - report.handshake_at))::integer, 0
-  ),
-  'endpoint', report.endpoint,
-  'reported_at', agents.iso_timestamp(path_json.reported_at)
-) end;
+set search_path = ''
+as $$
+begin
+  if path_json.reported_at is null or report.agent_id is null then
+    return null;
+  end if;
+  return json_build_object(
+    'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
+    'via', report.via,
+    'since', agents.iso_timestamp(report.since),
+    'handshake_age_seconds', greatest(
+      floor(extract(epoch from path_json.reported_at - report.handshake_at))::integer, 0
+    ),
+    'endpoint', report.endpoint,
+    'reported_at', agents.iso_timestamp(path_json.reported_at)
+  );
+end
+$$;
 comment on function mesh.path_json(mesh.path_reports, timestamptz) is
   'A path as its side reported it at that time; null without a report or a time.';
 

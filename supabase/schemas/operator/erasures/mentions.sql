@@ -1,0 +1,94 @@
+-- How often the tables name an agent: what an erasure has still to do.
+
+create function agents.pattern_of_name(name text) returns text
+language sql
+immutable
+return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
+comment on function agents.pattern_of_name(text) is
+  'A regular expression that finds a name in free text, and not within a longer word.';
+
+create function agents.count_mentions(name text) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),
+    'files', (
+      select count(*)
+      from (
+        (
+          select from artifacts.artifacts a
+          where a.agent_id = name and a.state <> 'deleted' and a.ended_at is null
+          order by a.agent_id, a.expires_at
+          limit 10000
+        )
+        union all
+        (
+          select from artifacts.artifacts a
+          where a.agent_id = name and (a.state = 'deleted' or a.ended_at is not null)
+          order by a.agent_id, a.artifact_id
+          limit 10000
+        )
+      ) f
+    ),
+    'grants', (
+      select count(*)
+      from (
+        (select from artifacts.grants g where g.from_agent = name order by g.from_agent, g.live_until limit 10000)
+        union all
+        (select from artifacts.grants g where g.grantee = name order by g.grantee, g.live_until limit 10000)
+      ) g
+    ),
+    'peer', (select count(*) from mesh.peers p where p.agent_id = name),
+    'rules', (
+      select count(*) from mesh.rules r where r.from_agent = name or r.to_agent = name
+    ),
+    'usage', (select count(*) from agents.usage u where u.agent_id = name),
+    'refusals', (
+      select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
+    ),
+    'events', (select count(*) from agents.newest_events(name, pg_snapshot_xmin(pg_current_snapshot()), 0, 10000)),
+    'others', (
+      (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
+      + (
+        select count(*) from agents.repeated_changes c
+        where name in (c.actor, c.subject_agent_id, c.other_agent_id)
+      )
+      + (select count(*) from agents.changed_things t where t.actor = name)
+      + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (select count(*) from artifacts.totals t where t.agent_id = name)
+      + (select count(*) from artifacts.agent_limits l where l.agent_id = name)
+      + (select count(*) from mesh.declined_requests d where name in (d.from_agent, d.to_agent))
+      + (select count(*) from mesh.address_leases l where l.agent_id = name)
+      + (select count(*) from mesh.config_versions v where v.agent_id = name)
+      + (select count(*) from mesh.censuses c where c.after_agent = name)
+      + (select count(*) from agents.removed_agents r where r.agent_id = name)
+      + (select count(*) from agents.agent_tags t where t.agent_id = name)
+      + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
+      + (select count(*) from agents.enrolments e where e.agent_id = name)
+      + (
+        select count(*) from agents.keys k
+        where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
+      )
+    )
+  )
+$$;
+comment on function agents.count_mentions(text) is
+  'How often the tables name an agent. The larger counts stop at 10,000 each.';
+
+create function public.count_mentions(agent_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'mentions', agents.count_mentions(count_mentions.agent_id),
+    'settled_before', pg_snapshot_xmin(pg_current_snapshot())
+  )
+$$;
+comment on function public.count_mentions(text) is
+  'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
+  'usage, refusals, events, others}, settled_before}. Every transaction below settled_before has '
+  'ended.';
