@@ -35,11 +35,13 @@ comment on function agents.access_lock(text) is
   'It is the first lock of every transaction that takes it.';
 
 create function agents.end_access(agent_id text) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  select pg_advisory_xact_lock(agents.access_lock(end_access.agent_id))
+begin
+  perform pg_advisory_xact_lock(agents.access_lock(end_access.agent_id));
+end
 $$;
 comment on function agents.end_access(text) is
   'Call this before the first change of a transaction that ends an agent''s keys or its access as '
@@ -122,9 +124,14 @@ comment on column agents.epochs.first_config_version is
 insert into agents.epochs (epoch) values (agents.new_epoch());
 
 create function agents.present_epoch() returns text
-language sql
+language plpgsql
 stable
-return (select e.epoch from agents.epochs e);
+set search_path = ''
+as $$
+begin
+  return (select e.epoch from agents.epochs e);
+end
+$$;
 comment on function agents.present_epoch() is 'The epoch that positions carry today.';
 
 create function agents.position_at(place text) returns text
@@ -526,10 +533,11 @@ comment on table agents.changed_things is
   'that hour starts the next one.';
 
 create function agents.count_changed_thing(actor text) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into agents.changed_things as t (actor, hour_began_at, things)
   values (count_changed_thing.actor, now(), 1)
   on conflict on constraint changed_things_pkey do update
@@ -538,18 +546,20 @@ as $$
       case when is_over then excluded.hour_began_at else t.hour_began_at end,
       case when is_over then 1 else t.things + 1 end
     from (select t.hour_began_at <= now() - interval '1 hour' as is_over) s
-  )
+  );
+end
 $$;
 comment on function agents.count_changed_thing(text) is
   'Counts a thing that an agent had not changed within the hour.';
 
 create function agents.record_repeated(change agents.repeated_changes, request_id text, more jsonb default '{}')
 returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  select agents.record_event(
+begin
+  perform agents.record_event(
     jsonb_build_object(
       'kind', (record_repeated.change).actor_kind,
       'user_id', nullif((record_repeated.change).user_id, ''),
@@ -566,7 +576,8 @@ as $$
       else '{}'
     end,
     nullif((record_repeated.change).other_agent_id, '')
-  )
+  );
+end
 $$;
 comment on function agents.record_repeated(agents.repeated_changes, text, jsonb) is
   'Appends the event that a row must report now. It stands for told_times changes.';
@@ -810,14 +821,19 @@ comment on table agents.removed_agents is
   'and not readmitted since. Agent keys are not affected.';
 
 create function agents.agent_of_user(caller jsonb) returns text
-language sql
+language plpgsql
 stable
-return case
-  when caller ->> 'kind' = 'user'
-    and (caller ->> 'expires_at')::timestamptz > now()
-    and not exists (select from agents.removed_agents r where r.agent_id = caller ->> 'agent_id')
-  then caller ->> 'agent_id'
-end;
+set search_path = ''
+as $$
+begin
+  return case
+    when caller ->> 'kind' = 'user'
+      and (caller ->> 'expires_at')::timestamptz > now()
+      and not exists (select from agents.removed_agents r where r.agent_id = caller ->> 'agent_id')
+    then caller ->> 'agent_id'
+  end;
+end
+$$;
 comment on function agents.agent_of_user(jsonb) is
   'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
   'or the agent was removed.';
@@ -869,13 +885,18 @@ create index agent_tags_by_enrolment on agents.agent_tags (enrolment_id, agent_i
   where enrolment_id is not null;
 
 create function agents.tags_of(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
-begin atomic
-  select coalesce(array_agg(t.tag::text order by t.tag), '{}')
-  from agents.agent_tags t
-  where t.agent_id = tags_of.agent_id;
-end;
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(array_agg(t.tag::text order by t.tag), '{}')
+    from agents.agent_tags t
+    where t.agent_id = tags_of.agent_id
+  );
+end
+$$;
 comment on function agents.tags_of(text) is 'The tags of an agent, in byte order.';
 
 -- schemas/agents/enrolments.sql
@@ -1580,16 +1601,20 @@ create unique index one_committed_artifact_per_key on artifacts.artifacts (agent
   where state = 'committed' and ended_at is null;
 
 create function artifacts.current_artifact(agent_id text, key text) returns artifacts.artifacts
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select a.*
-  from artifacts.artifacts a
-  where a.agent_id = current_artifact.agent_id
-    and a.key = current_artifact.key
-    and a.state = 'committed'
-    and a.ended_at is null
+begin
+  return (
+    select a
+    from artifacts.artifacts a
+    where a.agent_id = current_artifact.agent_id
+      and a.key = current_artifact.key
+      and a.state = 'committed'
+      and a.ended_at is null
+  );
+end
 $$;
 comment on function artifacts.current_artifact(text, text) is
   'The artifact that an agent''s `key` names now, though it may have expired; null: none.';
@@ -1903,13 +1928,15 @@ comment on function artifacts.object_at(text) is
   'bytes, which may be null.';
 
 create function artifacts.has_object(path text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select exists (
+begin
+  return exists (
     select from artifacts.current_objects o where o.name = has_object.path
-  )
+  );
+end
 $$;
 comment on function artifacts.has_object(text) is
   'Whether an object exists at a path of the bucket.';
@@ -1930,23 +1957,27 @@ comment on function artifacts.has_objects(text) is
   'Whether the bucket has any object of this artifact.';
 
 create function artifacts.newest_sealed_attempt(artifact artifacts.artifacts) returns integer
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
+begin
   -- Only the attempts since the last verdict can be there, so these are few. Each is one look into
   -- the unique index.
-  select attempt
-  from generate_series(
-    (newest_sealed_attempt.artifact).commit_attempts,
-    (newest_sealed_attempt.artifact).rejected_attempts + 1,
-    -1
-  ) as attempt
-  where artifacts.has_object(
-    artifacts.sealed_path((newest_sealed_attempt.artifact).artifact_id, attempt)
-  )
-  order by attempt desc
-  limit 1
+  return (
+    select attempt
+    from generate_series(
+      (newest_sealed_attempt.artifact).commit_attempts,
+      (newest_sealed_attempt.artifact).rejected_attempts + 1,
+      -1
+    ) as attempt
+    where artifacts.has_object(
+      artifacts.sealed_path((newest_sealed_attempt.artifact).artifact_id, attempt)
+    )
+    order by attempt desc
+    limit 1
+  );
+end
 $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
   'The attempt that crashed and left a sealed object that can still be used, or null.';
@@ -2143,15 +2174,17 @@ comment on column artifacts.grant_downloads.downloads is
   'downloads with the token that agents.reads no longer counts.';
 
 create function artifacts.is_limited(grant_id text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select exists (
+begin
+  return exists (
     select
     from artifacts.grant_downloads d
     where d.grant_id = is_limited.grant_id and d.max_downloads is not null
-  )
+  );
+end
 $$;
 comment on function artifacts.is_limited(text) is
   'Whether a grant has a download limit, so that each download must be counted. This never '
@@ -2811,11 +2844,16 @@ comment on table artifacts.agent_limits is
   'functions know.';
 
 create function artifacts.quota_of(agent_id text, project_quota bigint) returns bigint
-language sql
+language plpgsql
 stable
-return coalesce(
-  (select l.quota_bytes from artifacts.agent_limits l where l.agent_id = quota_of.agent_id), project_quota
-);
+set search_path = ''
+as $$
+begin
+  return coalesce(
+    (select l.quota_bytes from artifacts.agent_limits l where l.agent_id = quota_of.agent_id), project_quota
+  );
+end
+$$;
 comment on function artifacts.quota_of(text, bigint) is
   'How many bytes an agent may hold; 0: any number.';
 
@@ -3444,21 +3482,31 @@ comment on table artifacts.blocked_senders is
   'opened. The sender does not learn of the block.';
 
 create function artifacts.senders_blocked_by(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
-return array(
-  select b.from_agent::text from artifacts.blocked_senders b where b.agent_id = senders_blocked_by.agent_id
-);
+set search_path = ''
+as $$
+begin
+  return array(
+    select b.from_agent::text from artifacts.blocked_senders b where b.agent_id = senders_blocked_by.agent_id
+  );
+end
+$$;
 comment on function artifacts.senders_blocked_by(text) is
   'The senders whose grants an agent does not see.';
 
 create function artifacts.is_blocked(agent_id text, from_agent text) returns boolean
-language sql
+language plpgsql
 stable
-return exists (
-  select from artifacts.blocked_senders b
-  where b.agent_id = is_blocked.agent_id and b.from_agent = is_blocked.from_agent
-);
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from artifacts.blocked_senders b
+    where b.agent_id = is_blocked.agent_id and b.from_agent = is_blocked.from_agent
+  );
+end
+$$;
 comment on function artifacts.is_blocked(text, text) is
   'Whether one agent has blocked the grants of another.';
 
@@ -3535,11 +3583,13 @@ comment on function artifacts.grantees_of(text, pg_snapshot) is
 
 create function artifacts.shown_senders(grantees text[], blocked text[])
 returns table (grantee text, from_agent text)
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
+begin
   -- One look into the index per sender, however many grants each has made.
+  return query
   with recursive senders (grantee, from_agent) as (
     select e.grantee, (select min(g.from_agent) from artifacts.grants g where g.grantee = e.grantee)
     from unnest(shown_senders.grantees) as e (grantee)
@@ -3554,7 +3604,8 @@ as $$
   )
   select s.grantee, s.from_agent
   from senders s
-  where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked)
+  where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked);
+end
 $$;
 comment on function artifacts.shown_senders(text[], text[]) is
   'Who has granted something to each of these, except blocked agents.';
@@ -3568,13 +3619,14 @@ create function artifacts.grant_ids_since(
   since pg_snapshot,
   max_entries integer
 ) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
-  select array(
+begin
+  return array(
     select g.grant_id
     from unnest(grant_ids_since.grantees) as e (grantee)
     cross join lateral (
@@ -3595,7 +3647,8 @@ as $$
       limit grant_ids_since.max_entries
     ) g
     limit grant_ids_since.max_entries
-  )
+  );
+end
 $$;
 comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integer) is
   'A bounded number of grants: those to these grantees made since a snapshot, which may have ended, '
@@ -3661,13 +3714,14 @@ create function artifacts.newest_grant_ids(
   after_granted_at timestamptz,
   after_grant_id text
 ) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
-  select array(
+begin
+  return array(
     select g.grant_id
     from unnest(newest_grant_ids.grantees) as e (grantee)
     cross join lateral (
@@ -3685,7 +3739,8 @@ as $$
     ) g
     order by g.granted_at desc, g.grant_id desc
     limit newest_grant_ids.max_entries
-  )
+  );
+end
 $$;
 comment on function artifacts.newest_grant_ids(text[], integer, timestamptz, text) is
   'The newest grants to these grantees that were not revoked, after the last one of a page.';
@@ -4102,24 +4157,29 @@ create function artifacts.download_json(
   window_seconds integer,
   counted_grant_id text
 ) returns json
-language sql
+language plpgsql
 stable
-return json_build_object(
-  'artifact_id', artifact.artifact_id,
-  'key', artifact.key,
-  'mime', artifact.mime,
-  'size', artifact.size_bytes,
-  'sha256', artifact.sha256,
-  'counted_grant_id', counted_grant_id,
-  'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
-  'window_seconds', greatest(
-    1,
-    least(
-      window_seconds::numeric,
-      floor(extract(epoch from least(ends_at, artifact.expires_at) - clock_timestamp()))
-    )
-  )::integer
-);
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'artifact_id', artifact.artifact_id,
+    'key', artifact.key,
+    'mime', artifact.mime,
+    'size', artifact.size_bytes,
+    'sha256', artifact.sha256,
+    'counted_grant_id', counted_grant_id,
+    'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
+    'window_seconds', greatest(
+      1,
+      least(
+        window_seconds::numeric,
+        floor(extract(epoch from least(ends_at, artifact.expires_at) - clock_timestamp()))
+      )
+    )::integer
+  );
+end
+$$;
 comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer, text) is
   'What a download URL is made from. Its window is the shortest of the requested one, the time to '
   'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id '
@@ -5769,34 +5829,38 @@ comment on function mesh.refuse_endpoints_inside_the_mesh(inet, inet[]) is
 -- Peers, their names, and when each was last seen.
 
 create function mesh.name_of(agent_id text) returns text
-language sql
+language plpgsql
 immutable
 set search_path = ''
 as $$
-  select case
-    -- Most identifiers are names already.
-    when r.reduced = name_of.agent_id and not r.is_taken then r.reduced
-    -- 64 bits: an agent that could choose its identifier still finds none that gets the name of
-    -- another one.
-    else rtrim(left(r.reduced, 46), '-') || '-'
-      || left(encode(sha256(name_of.agent_id::bytea), 'hex'), 16)
-  end
-  from (
-    select n.reduced,
-      length(n.reduced) > 63
-        -- Programs take these for an address (RFC 6943, 3.1.1), or look them up by themselves, and
-        -- would find a neighbour there.
-        or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
-        or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
-        -- What a suffix makes of another identifier.
-        or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
+begin
+  return (
+    select case
+      -- Most identifiers are names already.
+      when r.reduced = name_of.agent_id and not r.is_taken then r.reduced
+      -- 64 bits: an agent that could choose its identifier still finds none that gets the name of
+      -- another one.
+      else rtrim(left(r.reduced, 46), '-') || '-'
+        || left(encode(sha256(name_of.agent_id::bytea), 'hex'), 16)
+    end
     from (
-      -- One hyphen in the place of several: `xn--` begins an encoded name (RFC 5890).
-      select rtrim(
-        regexp_replace(lower(name_of.agent_id collate "C"), '[^a-z0-9]+', '-', 'g'), '-'
-      ) as reduced
-    ) n
-  ) r
+      select n.reduced,
+        length(n.reduced) > 63
+          -- Programs take these for an address (RFC 6943, 3.1.1), or look them up by themselves,
+          -- and would find a neighbour there.
+          or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
+          or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
+          -- What a suffix makes of another identifier.
+          or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
+      from (
+        -- One hyphen in the place of several: `xn--` begins an encoded name (RFC 5890).
+        select rtrim(
+          regexp_replace(lower(name_of.agent_id collate "C"), '[^a-z0-9]+', '-', 'g'), '-'
+        ) as reduced
+      ) n
+    ) r
+  );
+end
 $$;
 comment on function mesh.name_of(text) is
   'The name of an agent in the mesh: a DNS label (RFC 1123). It is the identifier, if that is one; '
@@ -5939,13 +6003,17 @@ comment on function mesh.map_entry(
   'thousands of rows, building JSON this way takes a third of the time of json_build_object.';
 
 create function mesh.both_registered(one_agent text, other_agent text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select count(*) = 2
-  from mesh.peers p
-  where p.agent_id in (both_registered.one_agent, both_registered.other_agent)
+begin
+  return (
+    select count(*) = 2
+    from mesh.peers p
+    where p.agent_id in (both_registered.one_agent, both_registered.other_agent)
+  );
+end
 $$;
 comment on function mesh.both_registered(text, text) is
   'Whether two different agents both have a peer.';
@@ -5957,15 +6025,17 @@ create function mesh.record_sight(
   agent_id text,
   other_agents text[]
 ) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  select agents.record_change(
+begin
+  perform agents.record_change(
     record_sight.caller, record_sight.caller_agent, record_sight.action, record_sight.agent_id,
     other_agent_id => o.agent_id, max_things => null
   )
-  from unnest(record_sight.other_agents) as o (agent_id)
+  from unnest(record_sight.other_agents) as o (agent_id);
+end
 $$;
 comment on function mesh.record_sight(jsonb, text, text, text, text[]) is
   'Appends to agents.events that an agent and each of the others now see each other '
@@ -6022,38 +6092,48 @@ create index policy_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto
   where policy_since is not null;
 
 create function mesh.neighbours(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select coalesce(array_agg(n.agent_id), '{}')
-  from (
-    select r.to_agent from mesh.rules r where r.active and r.from_agent = neighbours.agent_id
-    union
-    select r.from_agent from mesh.rules r where r.active and r.to_agent = neighbours.agent_id
-  ) as n (agent_id)
+begin
+  return (
+    select coalesce(array_agg(n.agent_id), '{}')
+    from (
+      select r.to_agent from mesh.rules r where r.active and r.from_agent = neighbours.agent_id
+      union
+      select r.from_agent from mesh.rules r where r.active and r.to_agent = neighbours.agent_id
+    ) as n (agent_id)
+  );
+end
 $$;
 comment on function mesh.neighbours(text) is
   'Everybody who shares an active rule with an agent, registered or not.';
 
 create function mesh.visible_peers(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select coalesce(array_agg(p.agent_id), '{}')
-  -- In the from clause, neighbours is called once. As a condition it would be called per peer.
-  from unnest(mesh.neighbours(visible_peers.agent_id)) as n (agent_id)
-  join mesh.peers p on p.agent_id = n.agent_id
+begin
+  return (
+    select coalesce(array_agg(p.agent_id), '{}')
+    -- In the from clause, neighbours is called once. As a condition it would be called per peer.
+    from unnest(mesh.neighbours(visible_peers.agent_id)) as n (agent_id)
+    join mesh.peers p on p.agent_id = n.agent_id
+  );
+end
 $$;
 comment on function mesh.visible_peers(text) is
   'The other peers that an agent sees: registered, and sharing an active rule with it.';
 
 create function mesh.see_each_other(one_agent text, other_agent text) returns boolean
-language sql
+language plpgsql
 stable
-begin atomic
-  select exists (
+set search_path = ''
+as $$
+begin
+  return exists (
       select from mesh.rules r
       where r.active and r.from_agent = one_agent and r.to_agent = other_agent
     )
@@ -6061,7 +6141,8 @@ begin atomic
       select from mesh.rules r
       where r.active and r.from_agent = other_agent and r.to_agent = one_agent
     );
-end;
+end
+$$;
 comment on function mesh.see_each_other(text, text) is
   'Whether two agents share an active rule, in either direction: if both are registered, they see '
   'each other.';
@@ -6078,27 +6159,30 @@ comment on function mesh.waiting_for(mesh.rules) is
   'The agent that has not agreed to a rule yet; null: the rule is active.';
 
 create function mesh.is_in_policy(rule mesh.rules) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select exists (
+begin
+  return exists (
     select from mesh.rules r
     where r.from_agent = (is_in_policy.rule).from_agent
       and r.to_agent = (is_in_policy.rule).to_agent
       and r.proto = (is_in_policy.rule).proto
       and r.port = (is_in_policy.rule).port
       and r.policy_since is not null
-  )
+  );
+end
 $$;
 comment on function mesh.is_in_policy(mesh.rules) is 'Whether the policy has this rule now.';
 
 create function mesh.record_rule_event(caller jsonb, caller_agent text, action text, rule mesh.rules) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  select agents.record_change(
+begin
+  perform agents.record_change(
     record_rule_event.caller, record_rule_event.caller_agent, record_rule_event.action,
     (record_rule_event.rule).from_agent,
     jsonb_build_object(
@@ -6108,7 +6192,8 @@ as $$
     ),
     (record_rule_event.rule).to_agent,
     (record_rule_event.rule).proto || ' ' || (record_rule_event.rule).port
-  )
+  );
+end
 $$;
 comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
   'Appends an event about a rule to agents.events; its subject is the agent that the rule lets in.';
@@ -6151,11 +6236,12 @@ comment on table mesh.declined_requests is
 create index declined_requests_by_age on mesh.declined_requests (declined_at);
 
 create function mesh.is_declined(rule mesh.rules, caller_agent text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select exists (
+begin
+  return exists (
     select from mesh.declined_requests d
     where d.from_agent = (is_declined.rule).from_agent
       and d.to_agent = (is_declined.rule).to_agent
@@ -6163,28 +6249,33 @@ as $$
       and d.port = (is_declined.rule).port
       and d.declined_by <> is_declined.caller_agent
       and d.declined_at > clock_timestamp() - interval '1 day'
-  )
+  );
+end
 $$;
 comment on function mesh.is_declined(mesh.rules, text) is
   'Whether the other side has declined this rule to the caller within a day. Never true for the '
   'operator, or for the agent that declined it.';
 
 create function mesh.count_declined(requester text, decliner text) returns bigint
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select count(*)
-  from (
-    select d.declined_by, d.declined_at
-    from mesh.declined_requests d
-    where d.from_agent = count_declined.requester and d.to_agent = count_declined.decliner
-    union all
-    select d.declined_by, d.declined_at
-    from mesh.declined_requests d
-    where d.from_agent = count_declined.decliner and d.to_agent = count_declined.requester
-  ) of_the_two
-  where declined_by = count_declined.decliner and declined_at > clock_timestamp() - interval '1 day'
+begin
+  return (
+    select count(*)
+    from (
+      select d.declined_by, d.declined_at
+      from mesh.declined_requests d
+      where d.from_agent = count_declined.requester and d.to_agent = count_declined.decliner
+      union all
+      select d.declined_by, d.declined_at
+      from mesh.declined_requests d
+      where d.from_agent = count_declined.decliner and d.to_agent = count_declined.requester
+    ) of_the_two
+    where declined_by = count_declined.decliner and declined_at > clock_timestamp() - interval '1 day'
+  );
+end
 $$;
 comment on function mesh.count_declined(text, text) is
   'How many requests from one agent another agent has declined within a day.';
@@ -6223,15 +6314,17 @@ comment on function mesh.decline_request(mesh.rules, text) is
   'day old.';
 
 create function mesh.forget_declined(rule mesh.rules) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   delete from mesh.declined_requests d
   where d.from_agent = (forget_declined.rule).from_agent
     and d.to_agent = (forget_declined.rule).to_agent
     and d.proto = (forget_declined.rule).proto
-    and d.port = (forget_declined.rule).port
+    and d.port = (forget_declined.rule).port;
+end
 $$;
 comment on function mesh.forget_declined(mesh.rules) is
   'Clears the record that a request was declined: the agent that declined it has put the rule, or '
@@ -6242,11 +6335,12 @@ comment on function mesh.forget_declined(mesh.rules) is
 -- How many rules and requests an agent may have.
 
 create function mesh.count_requests(requester text, target text) returns bigint
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select (
+begin
+  return (
       select count(*)
       from mesh.rules r
       where not r.active
@@ -6260,7 +6354,8 @@ as $$
         and r.from_agent = count_requests.target
         and r.to_agent = count_requests.requester
         and r.to_agreed_at is not null
-    ) + mesh.count_declined(count_requests.requester, count_requests.target)
+    ) + mesh.count_declined(count_requests.requester, count_requests.target);
+end
 $$;
 comment on function mesh.count_requests(text, text) is
   'How many requests from one agent wait for another, or were declined by it within a day.';
@@ -6503,17 +6598,19 @@ comment on table mesh.counters is
   'wait for each other.';
 
 create function mesh.add_to_counters(counters text[], changes bigint[]) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into mesh.counters as k (counter, shard, value)
   select c.counter collate "C", pg_backend_pid() % 256, sum(c.change)
   from unnest(add_to_counters.counters, add_to_counters.changes) as c (counter, change)
   group by 1
   having sum(c.change) <> 0
   order by 1
-  on conflict on constraint counters_pkey do update set value = k.value + excluded.value
+  on conflict on constraint counters_pkey do update set value = k.value + excluded.value;
+end
 $$;
 comment on function mesh.add_to_counters(text[], bigint[]) is
   'Adds each change to the counter at the same place in the array. Step 5 of the lock order.';
@@ -6698,25 +6795,28 @@ $$;
 comment on function mesh.lock_config_versions(text[]) is 'Step 2 of the lock order.';
 
 create function mesh.start_config_versions(agent_ids text[]) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into mesh.config_versions (agent_id, version)
   select named.agent_id, e.first_config_version
   from unnest(start_config_versions.agent_ids) as named (agent_id)
   cross join agents.epochs e
-  on conflict do nothing
+  on conflict do nothing;
+end
 $$;
 comment on function mesh.start_config_versions(text[]) is
   'Gives agents with their first peer or rule a version that can be raised and locked. Runs '
   'between steps 1 and 2, so that step 2 finds every row.';
 
 create function mesh.start_and_lock_config_versions(agent_ids text[]) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into mesh.config_versions as v (agent_id, version)
   select named.agent_id, e.first_config_version
   from unnest(start_and_lock_config_versions.agent_ids) as named (agent_id)
@@ -6724,7 +6824,8 @@ as $$
   order by named.agent_id collate "C"
   -- Also locks a row that is there. In two statements, a new row would be held while an earlier one
   -- is waited for.
-  on conflict (agent_id) do update set version = v.version where false
+  on conflict (agent_id) do update set version = v.version where false;
+end
 $$;
 comment on function mesh.start_and_lock_config_versions(text[]) is
   'Like start_config_versions, and step 2 of the lock order, in one: for a change that gives rules '
@@ -6765,13 +6866,15 @@ comment on function mesh.lock_versions_around(text) is
   'agents that see it, if it is registered.';
 
 create function mesh.raise_config_versions(agent_ids text[]) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   update mesh.config_versions v
   set version = v.version + 1
-  where v.agent_id = any (raise_config_versions.agent_ids)
+  where v.agent_id = any (raise_config_versions.agent_ids);
+end
 $$;
 comment on function mesh.raise_config_versions(text[]) is
   'Records that the configurations of these agents have changed. Call it under '
@@ -6835,7 +6938,7 @@ create index path_reports_by_confirmation on mesh.path_reports (confirmed_at);
 
 create function mesh.way_at(via text, handshake_at timestamptz, reported_at timestamptz) returns text
 language sql
-immutable
+stable
 return case
   -- WireGuard renews a session that is used after 120 seconds, and ends it after 180.
   when way_at.handshake_at >= way_at.reported_at - interval '180 seconds' then way_at.via
@@ -7059,30 +7162,34 @@ comment on function mesh.lags(mesh.liveness, bigint, integer) is
 create function mesh.note_sign_of_life(
   agent_id text, config_version bigint, wait_seconds integer, paths_reported_at timestamptz
 ) returns json
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  with seen as (
-    update mesh.liveness l
-    -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
-    set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
-        paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
-        config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
-        waits_until = case
-          when note_sign_of_life.wait_seconds > 0
-            then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
-        end
-    where l.agent_id = note_sign_of_life.agent_id
-    returning l.*
-  )
-  select json_build_object(
-    'agent_id', s.agent_id,
-    'last_seen', agents.iso_timestamp(s.last_seen),
-    'config_version', v.version
-  )
-  from seen s
-  join mesh.config_versions v on v.agent_id = s.agent_id
+declare
+  seen_at timestamptz;
+begin
+  update mesh.liveness l
+  -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
+  set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
+      paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
+      config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
+      waits_until = case
+        when note_sign_of_life.wait_seconds > 0
+          then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
+      end
+  where l.agent_id = note_sign_of_life.agent_id
+  returning l.last_seen into seen_at;
+  return (
+    select json_build_object(
+      'agent_id', v.agent_id,
+      'last_seen', agents.iso_timestamp(seen_at),
+      'config_version', v.version
+    )
+    from mesh.config_versions v
+    where v.agent_id = note_sign_of_life.agent_id and seen_at is not null
+  );
+end
 $$;
 comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
@@ -8295,12 +8402,13 @@ comment on function public.apply_policy(jsonb, text, integer) is
 -- Registering peers, for the first time or again with other values.
 
 create function mesh.has_another_holder(pubkey text, agent_id text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
+begin
   -- One statement: a peer that is being removed meanwhile is seen either here or there.
-  select exists (
+  return exists (
       select from mesh.peers p
       where p.pubkey = has_another_holder.pubkey and p.agent_id <> has_another_holder.agent_id
     )
@@ -8309,7 +8417,8 @@ as $$
       where l.resting_pubkey = has_another_holder.pubkey
         and l.agent_id <> has_another_holder.agent_id
         and l.released_at > clock_timestamp() - interval '1 day'
-    )
+    );
+end
 $$;
 comment on function mesh.has_another_holder(text, text) is
   'Whether a public key belongs to another agent, or did until its peer was removed within the '
@@ -8691,14 +8800,18 @@ comment on function mesh.rules_that_name(text, boolean) is
   'The active rules that name an agent, or the requests.';
 
 create function mesh.with_neighbours(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select array_agg(n.agent_id order by n.agent_id collate "C")
-  from unnest(
-    mesh.neighbours(with_neighbours.agent_id) || with_neighbours.agent_id
-  ) as n (agent_id)
+begin
+  return (
+    select array_agg(n.agent_id order by n.agent_id collate "C")
+    from unnest(
+      mesh.neighbours(with_neighbours.agent_id) || with_neighbours.agent_id
+    ) as n (agent_id)
+  );
+end
 $$;
 comment on function mesh.with_neighbours(text) is
   'An agent and everybody who shares an active rule with it, in byte order: an index lookup of '
@@ -9352,79 +9465,81 @@ comment on function agents.may_see_name(agents.events, text) is
   'last.';
 
 create function agents.event_json(event agents.events, agent_id text) returns jsonb
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select jsonb_build_object(
-    'event_id', 'evt_' || (event_json.event).event_id,
-    'type', (event_json.event).action,
-    'at', agents.iso_timestamp((event_json.event).occurred_at),
-    'actor_kind', (event_json.event).actor_kind,
-    'actor', (event_json.event).actor_agent_id,
-    'agent_id', (event_json.event).subject_agent_id
+begin
+  return jsonb_build_object(
+    'event_id', 'evt_' || event.event_id,
+    'type', event.action,
+    'at', agents.iso_timestamp(event.occurred_at),
+    'actor_kind', event.actor_kind,
+    'actor', event.actor_agent_id,
+    'agent_id', event.subject_agent_id
   ) || jsonb_strip_nulls(
     -- Who of an agent's users it was, and which of its agent keys, concerns nobody else.
     jsonb_build_object(
       'user_id',
       case
-        when (event_json.event).actor_agent_id = coalesce(event_json.agent_id, (event_json.event).actor_agent_id)
-        then (event_json.event).actor_user_id
+        when event.actor_agent_id = coalesce(event_json.agent_id, event.actor_agent_id)
+        then event.actor_user_id
       end,
       'key_id',
       case
-        when (event_json.event).actor_agent_id = coalesce(event_json.agent_id, (event_json.event).actor_agent_id)
-        then (event_json.event).actor_key_id
+        when event.actor_agent_id = coalesce(event_json.agent_id, event.actor_agent_id)
+        then event.actor_key_id
       end,
       'key',
       case
-        when agents.may_see_name(event_json.event, event_json.agent_id) then (event_json.event).details -> 'key'
+        when agents.may_see_name(event, event_json.agent_id) then event.details -> 'key'
       end
-    ) || case split_part((event_json.event).action, '.', 1)
+    ) || case split_part(event.action, '.', 1)
       when 'grant' then jsonb_build_object(
-        'grant_id', (event_json.event).object_id,
-        'artifact_id', (event_json.event).details -> 'artifact_id',
-        'from_agent', (event_json.event).other_agent_id,
-        'to_agent', (event_json.event).subject_agent_id,
-        'to_tag', (event_json.event).details -> 'to_tag',
-        'expires_at', (event_json.event).details -> 'expires_at',
-        'max_downloads', (event_json.event).details -> 'max_downloads'
+        'grant_id', event.object_id,
+        'artifact_id', event.details -> 'artifact_id',
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
+        'to_tag', event.details -> 'to_tag',
+        'expires_at', event.details -> 'expires_at',
+        'max_downloads', event.details -> 'max_downloads'
       )
       when 'artifact' then jsonb_build_object(
         'artifact_id',
-        agents.artifact_of_event((event_json.event).object_id, (event_json.event).details),
-        'grant_id', case when starts_with((event_json.event).object_id, 'grant_') then (event_json.event).object_id end,
-        'sha256', (event_json.event).details -> 'sha256',
-        'superseded', (event_json.event).details -> 'superseded',
-        'superseded_by', (event_json.event).details -> 'superseded_by',
-        'reads', (event_json.event).details -> 'reads',
-        'last_read_at', (event_json.event).details -> 'last_read_at'
+        agents.artifact_of_event(event.object_id, event.details),
+        'grant_id', case when starts_with(event.object_id, 'grant_') then event.object_id end,
+        'sha256', event.details -> 'sha256',
+        'superseded', event.details -> 'superseded',
+        'superseded_by', event.details -> 'superseded_by',
+        'reads', event.details -> 'reads',
+        'last_read_at', event.details -> 'last_read_at'
       )
       when 'rule' then jsonb_build_object(
-        'from_agent', (event_json.event).subject_agent_id,
-        'to_agent', (event_json.event).details -> 'to_agent',
-        'port', (event_json.event).details -> 'port',
-        'proto', (event_json.event).details -> 'proto'
+        'from_agent', event.subject_agent_id,
+        'to_agent', event.details -> 'to_agent',
+        'port', event.details -> 'port',
+        'proto', event.details -> 'proto'
       )
       when 'psk' then jsonb_build_object(
-        'a', (event_json.event).subject_agent_id,
-        'b', (event_json.event).other_agent_id,
-        'psk_version', (event_json.event).details -> 'psk_version'
+        'a', event.subject_agent_id,
+        'b', event.other_agent_id,
+        'psk_version', event.details -> 'psk_version'
       )
       when 'peer' then jsonb_build_object(
         'peer', case
-          when (event_json.event).other_agent_id = event_json.agent_id then (event_json.event).subject_agent_id
-          else (event_json.event).other_agent_id
+          when event.other_agent_id = event_json.agent_id then event.subject_agent_id
+          else event.other_agent_id
         end,
-        'pubkey', (event_json.event).details -> 'pubkey',
-        'endpoint', (event_json.event).details -> 'endpoint'
+        'pubkey', event.details -> 'pubkey',
+        'endpoint', event.details -> 'endpoint'
       )
       else '{}'
     end || jsonb_build_object(
-      'times', (event_json.event).details -> 'times',
-      'last_at', (event_json.event).details -> 'last_at'
+      'times', event.details -> 'times',
+      'last_at', event.details -> 'last_at'
     )
-  )
+  );
+end
 $$;
 comment on function agents.event_json(agents.events, text) is
   'An event as /events shows it to an agent; null: to the operator.';
@@ -9816,70 +9931,79 @@ comment on function public.list_events(jsonb, text, text[], integer, text) is
 -- waiting requests have news. Those requests then query their answer normally.
 
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 -- As in grant_ids_since.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
-  with later as (
-    select l.*
-    from artifacts.grantees_of(has_new_grant.agent_id, has_new_grant.since) h
-    cross join lateral (
-      select g.from_agent, g.artifact_id, g.live_until,
-        not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since) as is_new
-      from unnest(h.grantees) as e (grantee)
+begin
+  return (
+    with later as (
+      select l.*
+      from artifacts.grantees_of(has_new_grant.agent_id, has_new_grant.since) h
       cross join lateral (
-        select g.from_agent, g.artifact_id, g.live_until, g.transaction_id
-        from artifacts.grants g
-        where g.grantee = e.grantee
-          and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
-        order by g.grantee, g.transaction_id
-        limit 1000
-      ) g
-      union all
-      -- A tag that the agent was given since brings all that is granted to it.
-      select g.from_agent, g.artifact_id, g.live_until, true
-      from unnest(h.gained) as e (grantee)
+        select g.from_agent, g.artifact_id, g.live_until,
+          not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since) as is_new
+        from unnest(h.grantees) as e (grantee)
+        cross join lateral (
+          select g.from_agent, g.artifact_id, g.live_until, g.transaction_id
+          from artifacts.grants g
+          where g.grantee = e.grantee
+            and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
+          order by g.grantee, g.transaction_id
+          limit 1000
+        ) g
+        union all
+        -- A tag that the agent was given since brings all that is granted to it.
+        select g.from_agent, g.artifact_id, g.live_until, true
+        from unnest(h.gained) as e (grantee)
+        cross join lateral (
+          select g.from_agent, g.artifact_id, g.live_until
+          from artifacts.grants g
+          where g.grantee = e.grantee and g.live_until > now()
+          order by g.grantee, g.live_until
+          limit 1000
+        ) g
+      ) l
+      limit 1000
+    )
+    select (select count(*) from later) = 1000 or exists (
+      select
+      from later g
       cross join lateral (
-        select g.from_agent, g.artifact_id, g.live_until
-        from artifacts.grants g
-        where g.grantee = e.grantee and g.live_until > now()
-        order by g.grantee, g.live_until
-        limit 1000
-      ) g
-    ) l
-    limit 1000
-  )
-  select (select count(*) from later) = 1000 or exists (
-    select
-    from later g
-    cross join lateral (
-      select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-    ) a
-    where g.is_new
-      and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
-      and g.live_until > now()
-      and a.state in ('committed', 'superseded')
-      and a.expires_at > now()
-      and not artifacts.is_blocked(has_new_grant.agent_id, g.from_agent)
-  )
+        select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+      ) a
+      where g.is_new
+        and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
+        and g.live_until > now()
+        and a.state in ('committed', 'superseded')
+        and a.expires_at > now()
+        and not artifacts.is_blocked(has_new_grant.agent_id, g.from_agent)
+    )
+  );
+end
 $$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
   'Whether an inbox shows a grant that it did not show in a snapshot, or may show one after many '
   'grants that have ended.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
-language sql
+language plpgsql
 stable
-return not exists (
-  select
-  from mesh.config_versions v
-  where v.agent_id = has_other_version.agent_id
-    and v.version = has_other_version.version
-    and exists (select from mesh.peers p where p.agent_id = v.agent_id)
-);
+set search_path = ''
+as $$
+begin
+  return not exists (
+    select
+    from mesh.config_versions v
+    where v.agent_id = has_other_version.agent_id
+      and v.version = has_other_version.version
+      and exists (select from mesh.peers p where p.agent_id = v.agent_id)
+  );
+end
+$$;
 comment on function mesh.has_other_version(text, bigint) is
   'Whether an agent''s configuration no longer has this version, or its peer is gone.';
 
@@ -9891,28 +10015,33 @@ comment on function agents.is_in_feeds(text) is
   'Whether /events of one of the functions shows events of this type.';
 
 create function agents.has_new_event(agent_id text, types text[], after text) returns boolean
-language sql
+language plpgsql
 stable
-return (
-  select
-    count(*) = 1000
-    or coalesce(
-      bool_or(
-        case
-          when has_new_event.types is null then agents.is_in_feeds(e.action)
-          else e.action = any (has_new_event.types)
-        end
-        and agents.is_shown(e, has_new_event.agent_id)
-      ),
-      false
-    )
-  from agents.events_after(
-    has_new_event.agent_id,
-    split_part(has_new_event.after, '.', 1)::xid8,
-    split_part(has_new_event.after, '.', 2)::bigint,
-    1000
-  ) e
-);
+set search_path = ''
+as $$
+begin
+  return (
+    select
+      count(*) = 1000
+      or coalesce(
+        bool_or(
+          case
+            when has_new_event.types is null then agents.is_in_feeds(e.action)
+            else e.action = any (has_new_event.types)
+          end
+          and agents.is_shown(e, has_new_event.agent_id)
+        ),
+        false
+      )
+    from agents.events_after(
+      has_new_event.agent_id,
+      split_part(has_new_event.after, '.', 1)::xid8,
+      split_part(has_new_event.after, '.', 2)::bigint,
+      1000
+    ) e
+  );
+end
+$$;
 comment on function agents.has_new_event(text, text[], text) is
   'Whether there is an event of these types (null: that a feed shows) for an agent (null: for '
   'anybody) after a position, or may be one after many events of other types.';
@@ -10037,42 +10166,46 @@ comment on function agents.check_positions(text, text) is
   'invalid_request, position_expired.';
 
 create function agents.find_news(agent_id text, inbox_after text, events_after text) returns jsonb
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
+begin
   -- A position moves on only if nothing is new behind it. So it is always safe to read from it.
-  select jsonb_strip_nulls(jsonb_build_object(
-    'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
-      'latest', case
-        when i.changed then find_news.inbox_after
-        else agents.position_at(pg_current_snapshot()::text)
-      end,
-      'changed', i.changed
-    ) end,
-    'events', case when find_news.events_after is not null then jsonb_build_object(
-      'latest', case
-        when e.changed then find_news.events_after
-        else agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
-      end,
-      'changed', e.changed
-    ) end
-  ))
-  from (
-    select find_news.inbox_after is not null
-      and artifacts.has_new_grant(
-        find_news.agent_id, null, agents.place_of(find_news.inbox_after, 'inbox_after')::pg_snapshot
-      ) as changed
-    -- Keeps the planner from asking once for each place that names it.
-    offset 0
-  ) i
-  cross join (
-    select find_news.events_after is not null
-      and agents.has_new_event(
-        find_news.agent_id, null, agents.place_of(find_news.events_after, 'events_after')
-      ) as changed
-    offset 0
-  ) e
+  return (
+    select jsonb_strip_nulls(jsonb_build_object(
+      'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
+        'latest', case
+          when i.changed then find_news.inbox_after
+          else agents.position_at(pg_current_snapshot()::text)
+        end,
+        'changed', i.changed
+      ) end,
+      'events', case when find_news.events_after is not null then jsonb_build_object(
+        'latest', case
+          when e.changed then find_news.events_after
+          else agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
+        end,
+        'changed', e.changed
+      ) end
+    ))
+    from (
+      select find_news.inbox_after is not null
+        and artifacts.has_new_grant(
+          find_news.agent_id, null, agents.place_of(find_news.inbox_after, 'inbox_after')::pg_snapshot
+        ) as changed
+      -- Keeps the planner from asking once for each place that names it.
+      offset 0
+    ) i
+    cross join (
+      select find_news.events_after is not null
+        and agents.has_new_event(
+          find_news.agent_id, null, agents.place_of(find_news.events_after, 'events_after')
+        ) as changed
+      offset 0
+    ) e
+  );
+end
 $$;
 comment on function agents.find_news(text, text, text) is
   'What is new for an agent after each position that is given: {inbox?: {latest, changed}, '

@@ -31,11 +31,13 @@ comment on function agents.access_lock(text) is
   'It is the first lock of every transaction that takes it.';
 
 create function agents.end_access(agent_id text) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  select pg_advisory_xact_lock(agents.access_lock(end_access.agent_id))
+begin
+  perform pg_advisory_xact_lock(agents.access_lock(end_access.agent_id));
+end
 $$;
 comment on function agents.end_access(text) is
   'Call this before the first change of a transaction that ends an agent''s keys or its access as '

@@ -29,9 +29,14 @@ comment on column agents.epochs.first_config_version is
 insert into agents.epochs (epoch) values (agents.new_epoch());
 
 create function agents.present_epoch() returns text
-language sql
+language plpgsql
 stable
-return (select e.epoch from agents.epochs e);
+set search_path = ''
+as $$
+begin
+  return (select e.epoch from agents.epochs e);
+end
+$$;
 comment on function agents.present_epoch() is 'The epoch that positions carry today.';
 
 create function agents.position_at(place text) returns text

@@ -10,14 +10,19 @@ comment on table agents.removed_agents is
   'and not readmitted since. Agent keys are not affected.';
 
 create function agents.agent_of_user(caller jsonb) returns text
-language sql
+language plpgsql
 stable
-return case
-  when caller ->> 'kind' = 'user'
-    and (caller ->> 'expires_at')::timestamptz > now()
-    and not exists (select from agents.removed_agents r where r.agent_id = caller ->> 'agent_id')
-  then caller ->> 'agent_id'
-end;
+set search_path = ''
+as $$
+begin
+  return case
+    when caller ->> 'kind' = 'user'
+      and (caller ->> 'expires_at')::timestamptz > now()
+      and not exists (select from agents.removed_agents r where r.agent_id = caller ->> 'agent_id')
+    then caller ->> 'agent_id'
+  end;
+end
+$$;
 comment on function agents.agent_of_user(jsonb) is
   'The agent that a signed-in user is; null if the caller is not a user, the token has expired, '
   'or the agent was removed.';

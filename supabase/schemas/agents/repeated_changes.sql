@@ -72,10 +72,11 @@ comment on table agents.changed_things is
   'that hour starts the next one.';
 
 create function agents.count_changed_thing(actor text) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into agents.changed_things as t (actor, hour_began_at, things)
   values (count_changed_thing.actor, now(), 1)
   on conflict on constraint changed_things_pkey do update
@@ -84,18 +85,20 @@ as $$
       case when is_over then excluded.hour_began_at else t.hour_began_at end,
       case when is_over then 1 else t.things + 1 end
     from (select t.hour_began_at <= now() - interval '1 hour' as is_over) s
-  )
+  );
+end
 $$;
 comment on function agents.count_changed_thing(text) is
   'Counts a thing that an agent had not changed within the hour.';
 
 create function agents.record_repeated(change agents.repeated_changes, request_id text, more jsonb default '{}')
 returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  select agents.record_event(
+begin
+  perform agents.record_event(
     jsonb_build_object(
       'kind', (record_repeated.change).actor_kind,
       'user_id', nullif((record_repeated.change).user_id, ''),
@@ -112,7 +115,8 @@ as $$
       else '{}'
     end,
     nullif((record_repeated.change).other_agent_id, '')
-  )
+  );
+end
 $$;
 comment on function agents.record_repeated(agents.repeated_changes, text, jsonb) is
   'Appends the event that a row must report now. It stands for told_times changes.';

@@ -24,11 +24,16 @@ create index agent_tags_by_enrolment on agents.agent_tags (enrolment_id, agent_i
   where enrolment_id is not null;
 
 create function agents.tags_of(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
-begin atomic
-  select coalesce(array_agg(t.tag::text order by t.tag), '{}')
-  from agents.agent_tags t
-  where t.agent_id = tags_of.agent_id;
-end;
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(array_agg(t.tag::text order by t.tag), '{}')
+    from agents.agent_tags t
+    where t.agent_id = tags_of.agent_id
+  );
+end
+$$;
 comment on function agents.tags_of(text) is 'The tags of an agent, in byte order.';

@@ -11,10 +11,15 @@ comment on table artifacts.agent_limits is
   'functions know.';
 
 create function artifacts.quota_of(agent_id text, project_quota bigint) returns bigint
-language sql
+language plpgsql
 stable
-return coalesce(
-  (select l.quota_bytes from artifacts.agent_limits l where l.agent_id = quota_of.agent_id), project_quota
-);
+set search_path = ''
+as $$
+begin
+  return coalesce(
+    (select l.quota_bytes from artifacts.agent_limits l where l.agent_id = quota_of.agent_id), project_quota
+  );
+end
+$$;
 comment on function artifacts.quota_of(text, bigint) is
   'How many bytes an agent may hold; 0: any number.';

@@ -91,16 +91,20 @@ create unique index one_committed_artifact_per_key on artifacts.artifacts (agent
   where state = 'committed' and ended_at is null;
 
 create function artifacts.current_artifact(agent_id text, key text) returns artifacts.artifacts
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select a.*
-  from artifacts.artifacts a
-  where a.agent_id = current_artifact.agent_id
-    and a.key = current_artifact.key
-    and a.state = 'committed'
-    and a.ended_at is null
+begin
+  return (
+    select a
+    from artifacts.artifacts a
+    where a.agent_id = current_artifact.agent_id
+      and a.key = current_artifact.key
+      and a.state = 'committed'
+      and a.ended_at is null
+  );
+end
 $$;
 comment on function artifacts.current_artifact(text, text) is
   'The artifact that an agent''s `key` names now, though it may have expired; null: none.';

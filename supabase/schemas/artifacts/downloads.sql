@@ -6,24 +6,29 @@ create function artifacts.download_json(
   window_seconds integer,
   counted_grant_id text
 ) returns json
-language sql
+language plpgsql
 stable
-return json_build_object(
-  'artifact_id', artifact.artifact_id,
-  'key', artifact.key,
-  'mime', artifact.mime,
-  'size', artifact.size_bytes,
-  'sha256', artifact.sha256,
-  'counted_grant_id', counted_grant_id,
-  'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
-  'window_seconds', greatest(
-    1,
-    least(
-      window_seconds::numeric,
-      floor(extract(epoch from least(ends_at, artifact.expires_at) - clock_timestamp()))
-    )
-  )::integer
-);
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'artifact_id', artifact.artifact_id,
+    'key', artifact.key,
+    'mime', artifact.mime,
+    'size', artifact.size_bytes,
+    'sha256', artifact.sha256,
+    'counted_grant_id', counted_grant_id,
+    'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
+    'window_seconds', greatest(
+      1,
+      least(
+        window_seconds::numeric,
+        floor(extract(epoch from least(ends_at, artifact.expires_at) - clock_timestamp()))
+      )
+    )::integer
+  );
+end
+$$;
 comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer, text) is
   'What a download URL is made from. Its window is the shortest of the requested one, the time to '
   'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id '

@@ -161,79 +161,81 @@ comment on function agents.may_see_name(agents.events, text) is
   'last.';
 
 create function agents.event_json(event agents.events, agent_id text) returns jsonb
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select jsonb_build_object(
-    'event_id', 'evt_' || (event_json.event).event_id,
-    'type', (event_json.event).action,
-    'at', agents.iso_timestamp((event_json.event).occurred_at),
-    'actor_kind', (event_json.event).actor_kind,
-    'actor', (event_json.event).actor_agent_id,
-    'agent_id', (event_json.event).subject_agent_id
+begin
+  return jsonb_build_object(
+    'event_id', 'evt_' || event.event_id,
+    'type', event.action,
+    'at', agents.iso_timestamp(event.occurred_at),
+    'actor_kind', event.actor_kind,
+    'actor', event.actor_agent_id,
+    'agent_id', event.subject_agent_id
   ) || jsonb_strip_nulls(
     -- Who of an agent's users it was, and which of its agent keys, concerns nobody else.
     jsonb_build_object(
       'user_id',
       case
-        when (event_json.event).actor_agent_id = coalesce(event_json.agent_id, (event_json.event).actor_agent_id)
-        then (event_json.event).actor_user_id
+        when event.actor_agent_id = coalesce(event_json.agent_id, event.actor_agent_id)
+        then event.actor_user_id
       end,
       'key_id',
       case
-        when (event_json.event).actor_agent_id = coalesce(event_json.agent_id, (event_json.event).actor_agent_id)
-        then (event_json.event).actor_key_id
+        when event.actor_agent_id = coalesce(event_json.agent_id, event.actor_agent_id)
+        then event.actor_key_id
       end,
       'key',
       case
-        when agents.may_see_name(event_json.event, event_json.agent_id) then (event_json.event).details -> 'key'
+        when agents.may_see_name(event, event_json.agent_id) then event.details -> 'key'
       end
-    ) || case split_part((event_json.event).action, '.', 1)
+    ) || case split_part(event.action, '.', 1)
       when 'grant' then jsonb_build_object(
-        'grant_id', (event_json.event).object_id,
-        'artifact_id', (event_json.event).details -> 'artifact_id',
-        'from_agent', (event_json.event).other_agent_id,
-        'to_agent', (event_json.event).subject_agent_id,
-        'to_tag', (event_json.event).details -> 'to_tag',
-        'expires_at', (event_json.event).details -> 'expires_at',
-        'max_downloads', (event_json.event).details -> 'max_downloads'
+        'grant_id', event.object_id,
+        'artifact_id', event.details -> 'artifact_id',
+        'from_agent', event.other_agent_id,
+        'to_agent', event.subject_agent_id,
+        'to_tag', event.details -> 'to_tag',
+        'expires_at', event.details -> 'expires_at',
+        'max_downloads', event.details -> 'max_downloads'
       )
       when 'artifact' then jsonb_build_object(
         'artifact_id',
-        agents.artifact_of_event((event_json.event).object_id, (event_json.event).details),
-        'grant_id', case when starts_with((event_json.event).object_id, 'grant_') then (event_json.event).object_id end,
-        'sha256', (event_json.event).details -> 'sha256',
-        'superseded', (event_json.event).details -> 'superseded',
-        'superseded_by', (event_json.event).details -> 'superseded_by',
-        'reads', (event_json.event).details -> 'reads',
-        'last_read_at', (event_json.event).details -> 'last_read_at'
+        agents.artifact_of_event(event.object_id, event.details),
+        'grant_id', case when starts_with(event.object_id, 'grant_') then event.object_id end,
+        'sha256', event.details -> 'sha256',
+        'superseded', event.details -> 'superseded',
+        'superseded_by', event.details -> 'superseded_by',
+        'reads', event.details -> 'reads',
+        'last_read_at', event.details -> 'last_read_at'
       )
       when 'rule' then jsonb_build_object(
-        'from_agent', (event_json.event).subject_agent_id,
-        'to_agent', (event_json.event).details -> 'to_agent',
-        'port', (event_json.event).details -> 'port',
-        'proto', (event_json.event).details -> 'proto'
+        'from_agent', event.subject_agent_id,
+        'to_agent', event.details -> 'to_agent',
+        'port', event.details -> 'port',
+        'proto', event.details -> 'proto'
       )
       when 'psk' then jsonb_build_object(
-        'a', (event_json.event).subject_agent_id,
-        'b', (event_json.event).other_agent_id,
-        'psk_version', (event_json.event).details -> 'psk_version'
+        'a', event.subject_agent_id,
+        'b', event.other_agent_id,
+        'psk_version', event.details -> 'psk_version'
       )
       when 'peer' then jsonb_build_object(
         'peer', case
-          when (event_json.event).other_agent_id = event_json.agent_id then (event_json.event).subject_agent_id
-          else (event_json.event).other_agent_id
+          when event.other_agent_id = event_json.agent_id then event.subject_agent_id
+          else event.other_agent_id
         end,
-        'pubkey', (event_json.event).details -> 'pubkey',
-        'endpoint', (event_json.event).details -> 'endpoint'
+        'pubkey', event.details -> 'pubkey',
+        'endpoint', event.details -> 'endpoint'
       )
       else '{}'
     end || jsonb_build_object(
-      'times', (event_json.event).details -> 'times',
-      'last_at', (event_json.event).details -> 'last_at'
+      'times', event.details -> 'times',
+      'last_at', event.details -> 'last_at'
     )
-  )
+  );
+end
 $$;
 comment on function agents.event_json(agents.events, text) is
   'An event as /events shows it to an agent; null: to the operator.';

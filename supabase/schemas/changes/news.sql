@@ -45,42 +45,46 @@ comment on function agents.check_positions(text, text) is
   'invalid_request, position_expired.';
 
 create function agents.find_news(agent_id text, inbox_after text, events_after text) returns jsonb
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
+begin
   -- A position moves on only if nothing is new behind it. So it is always safe to read from it.
-  select jsonb_strip_nulls(jsonb_build_object(
-    'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
-      'latest', case
-        when i.changed then find_news.inbox_after
-        else agents.position_at(pg_current_snapshot()::text)
-      end,
-      'changed', i.changed
-    ) end,
-    'events', case when find_news.events_after is not null then jsonb_build_object(
-      'latest', case
-        when e.changed then find_news.events_after
-        else agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
-      end,
-      'changed', e.changed
-    ) end
-  ))
-  from (
-    select find_news.inbox_after is not null
-      and artifacts.has_new_grant(
-        find_news.agent_id, null, agents.place_of(find_news.inbox_after, 'inbox_after')::pg_snapshot
-      ) as changed
-    -- Keeps the planner from asking once for each place that names it.
-    offset 0
-  ) i
-  cross join (
-    select find_news.events_after is not null
-      and agents.has_new_event(
-        find_news.agent_id, null, agents.place_of(find_news.events_after, 'events_after')
-      ) as changed
-    offset 0
-  ) e
+  return (
+    select jsonb_strip_nulls(jsonb_build_object(
+      'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
+        'latest', case
+          when i.changed then find_news.inbox_after
+          else agents.position_at(pg_current_snapshot()::text)
+        end,
+        'changed', i.changed
+      ) end,
+      'events', case when find_news.events_after is not null then jsonb_build_object(
+        'latest', case
+          when e.changed then find_news.events_after
+          else agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
+        end,
+        'changed', e.changed
+      ) end
+    ))
+    from (
+      select find_news.inbox_after is not null
+        and artifacts.has_new_grant(
+          find_news.agent_id, null, agents.place_of(find_news.inbox_after, 'inbox_after')::pg_snapshot
+        ) as changed
+      -- Keeps the planner from asking once for each place that names it.
+      offset 0
+    ) i
+    cross join (
+      select find_news.events_after is not null
+        and agents.has_new_event(
+          find_news.agent_id, null, agents.place_of(find_news.events_after, 'events_after')
+        ) as changed
+      offset 0
+    ) e
+  );
+end
 $$;
 comment on function agents.find_news(text, text, text) is
   'What is new for an agent after each position that is given: {inbox?: {latest, changed}, '

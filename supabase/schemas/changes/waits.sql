@@ -2,70 +2,79 @@
 -- waiting requests have news. Those requests then query their answer normally.
 
 create function artifacts.has_new_grant(agent_id text, from_agent text, since pg_snapshot) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 -- As in grant_ids_since.
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
-  with later as (
-    select l.*
-    from artifacts.grantees_of(has_new_grant.agent_id, has_new_grant.since) h
-    cross join lateral (
-      select g.from_agent, g.artifact_id, g.live_until,
-        not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since) as is_new
-      from unnest(h.grantees) as e (grantee)
+begin
+  return (
+    with later as (
+      select l.*
+      from artifacts.grantees_of(has_new_grant.agent_id, has_new_grant.since) h
       cross join lateral (
-        select g.from_agent, g.artifact_id, g.live_until, g.transaction_id
-        from artifacts.grants g
-        where g.grantee = e.grantee
-          and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
-        order by g.grantee, g.transaction_id
-        limit 1000
-      ) g
-      union all
-      -- A tag that the agent was given since brings all that is granted to it.
-      select g.from_agent, g.artifact_id, g.live_until, true
-      from unnest(h.gained) as e (grantee)
+        select g.from_agent, g.artifact_id, g.live_until,
+          not pg_visible_in_snapshot(g.transaction_id, has_new_grant.since) as is_new
+        from unnest(h.grantees) as e (grantee)
+        cross join lateral (
+          select g.from_agent, g.artifact_id, g.live_until, g.transaction_id
+          from artifacts.grants g
+          where g.grantee = e.grantee
+            and g.transaction_id >= pg_snapshot_xmin(has_new_grant.since)
+          order by g.grantee, g.transaction_id
+          limit 1000
+        ) g
+        union all
+        -- A tag that the agent was given since brings all that is granted to it.
+        select g.from_agent, g.artifact_id, g.live_until, true
+        from unnest(h.gained) as e (grantee)
+        cross join lateral (
+          select g.from_agent, g.artifact_id, g.live_until
+          from artifacts.grants g
+          where g.grantee = e.grantee and g.live_until > now()
+          order by g.grantee, g.live_until
+          limit 1000
+        ) g
+      ) l
+      limit 1000
+    )
+    select (select count(*) from later) = 1000 or exists (
+      select
+      from later g
       cross join lateral (
-        select g.from_agent, g.artifact_id, g.live_until
-        from artifacts.grants g
-        where g.grantee = e.grantee and g.live_until > now()
-        order by g.grantee, g.live_until
-        limit 1000
-      ) g
-    ) l
-    limit 1000
-  )
-  select (select count(*) from later) = 1000 or exists (
-    select
-    from later g
-    cross join lateral (
-      select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
-    ) a
-    where g.is_new
-      and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
-      and g.live_until > now()
-      and a.state in ('committed', 'superseded')
-      and a.expires_at > now()
-      and not artifacts.is_blocked(has_new_grant.agent_id, g.from_agent)
-  )
+        select a.state, a.expires_at from artifacts.artifacts a where a.artifact_id = g.artifact_id limit 1
+      ) a
+      where g.is_new
+        and g.from_agent = coalesce(has_new_grant.from_agent, g.from_agent)
+        and g.live_until > now()
+        and a.state in ('committed', 'superseded')
+        and a.expires_at > now()
+        and not artifacts.is_blocked(has_new_grant.agent_id, g.from_agent)
+    )
+  );
+end
 $$;
 comment on function artifacts.has_new_grant(text, text, pg_snapshot) is
   'Whether an inbox shows a grant that it did not show in a snapshot, or may show one after many '
   'grants that have ended.';
 
 create function mesh.has_other_version(agent_id text, version bigint) returns boolean
-language sql
+language plpgsql
 stable
-return not exists (
-  select
-  from mesh.config_versions v
-  where v.agent_id = has_other_version.agent_id
-    and v.version = has_other_version.version
-    and exists (select from mesh.peers p where p.agent_id = v.agent_id)
-);
+set search_path = ''
+as $$
+begin
+  return not exists (
+    select
+    from mesh.config_versions v
+    where v.agent_id = has_other_version.agent_id
+      and v.version = has_other_version.version
+      and exists (select from mesh.peers p where p.agent_id = v.agent_id)
+  );
+end
+$$;
 comment on function mesh.has_other_version(text, bigint) is
   'Whether an agent''s configuration no longer has this version, or its peer is gone.';
 
@@ -77,28 +86,33 @@ comment on function agents.is_in_feeds(text) is
   'Whether /events of one of the functions shows events of this type.';
 
 create function agents.has_new_event(agent_id text, types text[], after text) returns boolean
-language sql
+language plpgsql
 stable
-return (
-  select
-    count(*) = 1000
-    or coalesce(
-      bool_or(
-        case
-          when has_new_event.types is null then agents.is_in_feeds(e.action)
-          else e.action = any (has_new_event.types)
-        end
-        and agents.is_shown(e, has_new_event.agent_id)
-      ),
-      false
-    )
-  from agents.events_after(
-    has_new_event.agent_id,
-    split_part(has_new_event.after, '.', 1)::xid8,
-    split_part(has_new_event.after, '.', 2)::bigint,
-    1000
-  ) e
-);
+set search_path = ''
+as $$
+begin
+  return (
+    select
+      count(*) = 1000
+      or coalesce(
+        bool_or(
+          case
+            when has_new_event.types is null then agents.is_in_feeds(e.action)
+            else e.action = any (has_new_event.types)
+          end
+          and agents.is_shown(e, has_new_event.agent_id)
+        ),
+        false
+      )
+    from agents.events_after(
+      has_new_event.agent_id,
+      split_part(has_new_event.after, '.', 1)::xid8,
+      split_part(has_new_event.after, '.', 2)::bigint,
+      1000
+    ) e
+  );
+end
+$$;
 comment on function agents.has_new_event(text, text[], text) is
   'Whether there is an event of these types (null: that a feed shows) for an agent (null: for '
   'anybody) after a position, or may be one after many events of other types.';

@@ -90,25 +90,28 @@ $$;
 comment on function mesh.lock_config_versions(text[]) is 'Step 2 of the lock order.';
 
 create function mesh.start_config_versions(agent_ids text[]) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into mesh.config_versions (agent_id, version)
   select named.agent_id, e.first_config_version
   from unnest(start_config_versions.agent_ids) as named (agent_id)
   cross join agents.epochs e
-  on conflict do nothing
+  on conflict do nothing;
+end
 $$;
 comment on function mesh.start_config_versions(text[]) is
   'Gives agents with their first peer or rule a version that can be raised and locked. Runs '
   'between steps 1 and 2, so that step 2 finds every row.';
 
 create function mesh.start_and_lock_config_versions(agent_ids text[]) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into mesh.config_versions as v (agent_id, version)
   select named.agent_id, e.first_config_version
   from unnest(start_and_lock_config_versions.agent_ids) as named (agent_id)
@@ -116,7 +119,8 @@ as $$
   order by named.agent_id collate "C"
   -- Also locks a row that is there. In two statements, a new row would be held while an earlier one
   -- is waited for.
-  on conflict (agent_id) do update set version = v.version where false
+  on conflict (agent_id) do update set version = v.version where false;
+end
 $$;
 comment on function mesh.start_and_lock_config_versions(text[]) is
   'Like start_config_versions, and step 2 of the lock order, in one: for a change that gives rules '
@@ -157,13 +161,15 @@ comment on function mesh.lock_versions_around(text) is
   'agents that see it, if it is registered.';
 
 create function mesh.raise_config_versions(agent_ids text[]) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   update mesh.config_versions v
   set version = v.version + 1
-  where v.agent_id = any (raise_config_versions.agent_ids)
+  where v.agent_id = any (raise_config_versions.agent_ids);
+end
 $$;
 comment on function mesh.raise_config_versions(text[]) is
   'Records that the configurations of these agents have changed. Call it under '

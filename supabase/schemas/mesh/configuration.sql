@@ -27,14 +27,18 @@ comment on function mesh.rules_that_name(text, boolean) is
   'The active rules that name an agent, or the requests.';
 
 create function mesh.with_neighbours(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select array_agg(n.agent_id order by n.agent_id collate "C")
-  from unnest(
-    mesh.neighbours(with_neighbours.agent_id) || with_neighbours.agent_id
-  ) as n (agent_id)
+begin
+  return (
+    select array_agg(n.agent_id order by n.agent_id collate "C")
+    from unnest(
+      mesh.neighbours(with_neighbours.agent_id) || with_neighbours.agent_id
+    ) as n (agent_id)
+  );
+end
 $$;
 comment on function mesh.with_neighbours(text) is
   'An agent and everybody who shares an active rule with it, in byte order: an index lookup of '

@@ -15,17 +15,19 @@ comment on table mesh.counters is
   'wait for each other.';
 
 create function mesh.add_to_counters(counters text[], changes bigint[]) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   insert into mesh.counters as k (counter, shard, value)
   select c.counter collate "C", pg_backend_pid() % 256, sum(c.change)
   from unnest(add_to_counters.counters, add_to_counters.changes) as c (counter, change)
   group by 1
   having sum(c.change) <> 0
   order by 1
-  on conflict on constraint counters_pkey do update set value = k.value + excluded.value
+  on conflict on constraint counters_pkey do update set value = k.value + excluded.value;
+end
 $$;
 comment on function mesh.add_to_counters(text[], bigint[]) is
   'Adds each change to the counter at the same place in the array. Step 5 of the lock order.';

@@ -12,30 +12,34 @@ comment on function mesh.lags(mesh.liveness, bigint, integer) is
 create function mesh.note_sign_of_life(
   agent_id text, config_version bigint, wait_seconds integer, paths_reported_at timestamptz
 ) returns json
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  with seen as (
-    update mesh.liveness l
-    -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
-    set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
-        paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
-        config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
-        waits_until = case
-          when note_sign_of_life.wait_seconds > 0
-            then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
-        end
-    where l.agent_id = note_sign_of_life.agent_id
-    returning l.*
-  )
-  select json_build_object(
-    'agent_id', s.agent_id,
-    'last_seen', agents.iso_timestamp(s.last_seen),
-    'config_version', v.version
-  )
-  from seen s
-  join mesh.config_versions v on v.agent_id = s.agent_id
+declare
+  seen_at timestamptz;
+begin
+  update mesh.liveness l
+  -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
+  set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
+      paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
+      config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
+      waits_until = case
+        when note_sign_of_life.wait_seconds > 0
+          then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
+      end
+  where l.agent_id = note_sign_of_life.agent_id
+  returning l.last_seen into seen_at;
+  return (
+    select json_build_object(
+      'agent_id', v.agent_id,
+      'last_seen', agents.iso_timestamp(seen_at),
+      'config_version', v.version
+    )
+    from mesh.config_versions v
+    where v.agent_id = note_sign_of_life.agent_id and seen_at is not null
+  );
+end
 $$;
 comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
   'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '

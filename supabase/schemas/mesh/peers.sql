@@ -1,34 +1,38 @@
 -- Peers, their names, and when each was last seen.
 
 create function mesh.name_of(agent_id text) returns text
-language sql
+language plpgsql
 immutable
 set search_path = ''
 as $$
-  select case
-    -- Most identifiers are names already.
-    when r.reduced = name_of.agent_id and not r.is_taken then r.reduced
-    -- 64 bits: an agent that could choose its identifier still finds none that gets the name of
-    -- another one.
-    else rtrim(left(r.reduced, 46), '-') || '-'
-      || left(encode(sha256(name_of.agent_id::bytea), 'hex'), 16)
-  end
-  from (
-    select n.reduced,
-      length(n.reduced) > 63
-        -- Programs take these for an address (RFC 6943, 3.1.1), or look them up by themselves, and
-        -- would find a neighbour there.
-        or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
-        or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
-        -- What a suffix makes of another identifier.
-        or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
+begin
+  return (
+    select case
+      -- Most identifiers are names already.
+      when r.reduced = name_of.agent_id and not r.is_taken then r.reduced
+      -- 64 bits: an agent that could choose its identifier still finds none that gets the name of
+      -- another one.
+      else rtrim(left(r.reduced, 46), '-') || '-'
+        || left(encode(sha256(name_of.agent_id::bytea), 'hex'), 16)
+    end
     from (
-      -- One hyphen in the place of several: `xn--` begins an encoded name (RFC 5890).
-      select rtrim(
-        regexp_replace(lower(name_of.agent_id collate "C"), '[^a-z0-9]+', '-', 'g'), '-'
-      ) as reduced
-    ) n
-  ) r
+      select n.reduced,
+        length(n.reduced) > 63
+          -- Programs take these for an address (RFC 6943, 3.1.1), or look them up by themselves,
+          -- and would find a neighbour there.
+          or n.reduced ~ '^([0-9]+|0x[0-9a-f]*)$'
+          or n.reduced ~ '^(localhost|localdomain|broadcasthost|wpad|isatap|metadata|ip6-.*)$'
+          -- What a suffix makes of another identifier.
+          or n.reduced ~ '-[0-9a-f]{16}$' as is_taken
+      from (
+        -- One hyphen in the place of several: `xn--` begins an encoded name (RFC 5890).
+        select rtrim(
+          regexp_replace(lower(name_of.agent_id collate "C"), '[^a-z0-9]+', '-', 'g'), '-'
+        ) as reduced
+      ) n
+    ) r
+  );
+end
 $$;
 comment on function mesh.name_of(text) is
   'The name of an agent in the mesh: a DNS label (RFC 1123). It is the identifier, if that is one; '
@@ -171,13 +175,17 @@ comment on function mesh.map_entry(
   'thousands of rows, building JSON this way takes a third of the time of json_build_object.';
 
 create function mesh.both_registered(one_agent text, other_agent text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select count(*) = 2
-  from mesh.peers p
-  where p.agent_id in (both_registered.one_agent, both_registered.other_agent)
+begin
+  return (
+    select count(*) = 2
+    from mesh.peers p
+    where p.agent_id in (both_registered.one_agent, both_registered.other_agent)
+  );
+end
 $$;
 comment on function mesh.both_registered(text, text) is
   'Whether two different agents both have a peer.';
@@ -189,15 +197,17 @@ create function mesh.record_sight(
   agent_id text,
   other_agents text[]
 ) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  select agents.record_change(
+begin
+  perform agents.record_change(
     record_sight.caller, record_sight.caller_agent, record_sight.action, record_sight.agent_id,
     other_agent_id => o.agent_id, max_things => null
   )
-  from unnest(record_sight.other_agents) as o (agent_id)
+  from unnest(record_sight.other_agents) as o (agent_id);
+end
 $$;
 comment on function mesh.record_sight(jsonb, text, text, text, text[]) is
   'Appends to agents.events that an agent and each of the others now see each other '

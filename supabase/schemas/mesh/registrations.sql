@@ -1,12 +1,13 @@
 -- Registering peers, for the first time or again with other values.
 
 create function mesh.has_another_holder(pubkey text, agent_id text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
+begin
   -- One statement: a peer that is being removed meanwhile is seen either here or there.
-  select exists (
+  return exists (
       select from mesh.peers p
       where p.pubkey = has_another_holder.pubkey and p.agent_id <> has_another_holder.agent_id
     )
@@ -15,7 +16,8 @@ as $$
       where l.resting_pubkey = has_another_holder.pubkey
         and l.agent_id <> has_another_holder.agent_id
         and l.released_at > clock_timestamp() - interval '1 day'
-    )
+    );
+end
 $$;
 comment on function mesh.has_another_holder(text, text) is
   'Whether a public key belongs to another agent, or did until its peer was removed within the '

@@ -12,21 +12,31 @@ comment on table artifacts.blocked_senders is
   'opened. The sender does not learn of the block.';
 
 create function artifacts.senders_blocked_by(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
-return array(
-  select b.from_agent::text from artifacts.blocked_senders b where b.agent_id = senders_blocked_by.agent_id
-);
+set search_path = ''
+as $$
+begin
+  return array(
+    select b.from_agent::text from artifacts.blocked_senders b where b.agent_id = senders_blocked_by.agent_id
+  );
+end
+$$;
 comment on function artifacts.senders_blocked_by(text) is
   'The senders whose grants an agent does not see.';
 
 create function artifacts.is_blocked(agent_id text, from_agent text) returns boolean
-language sql
+language plpgsql
 stable
-return exists (
-  select from artifacts.blocked_senders b
-  where b.agent_id = is_blocked.agent_id and b.from_agent = is_blocked.from_agent
-);
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from artifacts.blocked_senders b
+    where b.agent_id = is_blocked.agent_id and b.from_agent = is_blocked.from_agent
+  );
+end
+$$;
 comment on function artifacts.is_blocked(text, text) is
   'Whether one agent has blocked the grants of another.';
 

@@ -20,15 +20,17 @@ comment on column artifacts.grant_downloads.downloads is
   'downloads with the token that agents.reads no longer counts.';
 
 create function artifacts.is_limited(grant_id text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select exists (
+begin
+  return exists (
     select
     from artifacts.grant_downloads d
     where d.grant_id = is_limited.grant_id and d.max_downloads is not null
-  )
+  );
+end
 $$;
 comment on function artifacts.is_limited(text) is
   'Whether a grant has a download limit, so that each download must be counted. This never '

@@ -23,11 +23,13 @@ comment on function artifacts.grantees_of(text, pg_snapshot) is
 
 create function artifacts.shown_senders(grantees text[], blocked text[])
 returns table (grantee text, from_agent text)
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
+begin
   -- One look into the index per sender, however many grants each has made.
+  return query
   with recursive senders (grantee, from_agent) as (
     select e.grantee, (select min(g.from_agent) from artifacts.grants g where g.grantee = e.grantee)
     from unnest(shown_senders.grantees) as e (grantee)
@@ -42,7 +44,8 @@ as $$
   )
   select s.grantee, s.from_agent
   from senders s
-  where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked)
+  where s.from_agent is not null and s.from_agent <> all (shown_senders.blocked);
+end
 $$;
 comment on function artifacts.shown_senders(text[], text[]) is
   'Who has granted something to each of these, except blocked agents.';
@@ -56,13 +59,14 @@ create function artifacts.grant_ids_since(
   since pg_snapshot,
   max_entries integer
 ) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
-  select array(
+begin
+  return array(
     select g.grant_id
     from unnest(grant_ids_since.grantees) as e (grantee)
     cross join lateral (
@@ -83,7 +87,8 @@ as $$
       limit grant_ids_since.max_entries
     ) g
     limit grant_ids_since.max_entries
-  )
+  );
+end
 $$;
 comment on function artifacts.grant_ids_since(text[], text[], pg_snapshot, integer) is
   'A bounded number of grants: those to these grantees made since a snapshot, which may have ended, '
@@ -149,13 +154,14 @@ create function artifacts.newest_grant_ids(
   after_granted_at timestamptz,
   after_grant_id text
 ) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
-  select array(
+begin
+  return array(
     select g.grant_id
     from unnest(newest_grant_ids.grantees) as e (grantee)
     cross join lateral (
@@ -173,7 +179,8 @@ as $$
     ) g
     order by g.granted_at desc, g.grant_id desc
     limit newest_grant_ids.max_entries
-  )
+  );
+end
 $$;
 comment on function artifacts.newest_grant_ids(text[], integer, timestamptz, text) is
   'The newest grants to these grantees that were not revoked, after the last one of a page.';

@@ -45,13 +45,15 @@ comment on function artifacts.object_at(text) is
   'bytes, which may be null.';
 
 create function artifacts.has_object(path text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select exists (
+begin
+  return exists (
     select from artifacts.current_objects o where o.name = has_object.path
-  )
+  );
+end
 $$;
 comment on function artifacts.has_object(text) is
   'Whether an object exists at a path of the bucket.';
@@ -72,23 +74,27 @@ comment on function artifacts.has_objects(text) is
   'Whether the bucket has any object of this artifact.';
 
 create function artifacts.newest_sealed_attempt(artifact artifacts.artifacts) returns integer
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
+begin
   -- Only the attempts since the last verdict can be there, so these are few. Each is one look into
   -- the unique index.
-  select attempt
-  from generate_series(
-    (newest_sealed_attempt.artifact).commit_attempts,
-    (newest_sealed_attempt.artifact).rejected_attempts + 1,
-    -1
-  ) as attempt
-  where artifacts.has_object(
-    artifacts.sealed_path((newest_sealed_attempt.artifact).artifact_id, attempt)
-  )
-  order by attempt desc
-  limit 1
+  return (
+    select attempt
+    from generate_series(
+      (newest_sealed_attempt.artifact).commit_attempts,
+      (newest_sealed_attempt.artifact).rejected_attempts + 1,
+      -1
+    ) as attempt
+    where artifacts.has_object(
+      artifacts.sealed_path((newest_sealed_attempt.artifact).artifact_id, attempt)
+    )
+    order by attempt desc
+    limit 1
+  );
+end
 $$;
 comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
   'The attempt that crashed and left a sealed object that can still be used, or null.';

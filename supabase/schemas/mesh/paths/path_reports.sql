@@ -54,7 +54,7 @@ create index path_reports_by_confirmation on mesh.path_reports (confirmed_at);
 
 create function mesh.way_at(via text, handshake_at timestamptz, reported_at timestamptz) returns text
 language sql
-immutable
+stable
 return case
   -- WireGuard renews a session that is used after 120 seconds, and ends it after 180.
   when way_at.handshake_at >= way_at.reported_at - interval '180 seconds' then way_at.via

@@ -20,11 +20,12 @@ comment on table mesh.declined_requests is
 create index declined_requests_by_age on mesh.declined_requests (declined_at);
 
 create function mesh.is_declined(rule mesh.rules, caller_agent text) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select exists (
+begin
+  return exists (
     select from mesh.declined_requests d
     where d.from_agent = (is_declined.rule).from_agent
       and d.to_agent = (is_declined.rule).to_agent
@@ -32,28 +33,33 @@ as $$
       and d.port = (is_declined.rule).port
       and d.declined_by <> is_declined.caller_agent
       and d.declined_at > clock_timestamp() - interval '1 day'
-  )
+  );
+end
 $$;
 comment on function mesh.is_declined(mesh.rules, text) is
   'Whether the other side has declined this rule to the caller within a day. Never true for the '
   'operator, or for the agent that declined it.';
 
 create function mesh.count_declined(requester text, decliner text) returns bigint
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select count(*)
-  from (
-    select d.declined_by, d.declined_at
-    from mesh.declined_requests d
-    where d.from_agent = count_declined.requester and d.to_agent = count_declined.decliner
-    union all
-    select d.declined_by, d.declined_at
-    from mesh.declined_requests d
-    where d.from_agent = count_declined.decliner and d.to_agent = count_declined.requester
-  ) of_the_two
-  where declined_by = count_declined.decliner and declined_at > clock_timestamp() - interval '1 day'
+begin
+  return (
+    select count(*)
+    from (
+      select d.declined_by, d.declined_at
+      from mesh.declined_requests d
+      where d.from_agent = count_declined.requester and d.to_agent = count_declined.decliner
+      union all
+      select d.declined_by, d.declined_at
+      from mesh.declined_requests d
+      where d.from_agent = count_declined.decliner and d.to_agent = count_declined.requester
+    ) of_the_two
+    where declined_by = count_declined.decliner and declined_at > clock_timestamp() - interval '1 day'
+  );
+end
 $$;
 comment on function mesh.count_declined(text, text) is
   'How many requests from one agent another agent has declined within a day.';
@@ -92,15 +98,17 @@ comment on function mesh.decline_request(mesh.rules, text) is
   'day old.';
 
 create function mesh.forget_declined(rule mesh.rules) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
   delete from mesh.declined_requests d
   where d.from_agent = (forget_declined.rule).from_agent
     and d.to_agent = (forget_declined.rule).to_agent
     and d.proto = (forget_declined.rule).proto
-    and d.port = (forget_declined.rule).port
+    and d.port = (forget_declined.rule).port;
+end
 $$;
 comment on function mesh.forget_declined(mesh.rules) is
   'Clears the record that a request was declined: the agent that declined it has put the rule, or '

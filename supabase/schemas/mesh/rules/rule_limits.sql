@@ -1,11 +1,12 @@
 -- How many rules and requests an agent may have.
 
 create function mesh.count_requests(requester text, target text) returns bigint
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select (
+begin
+  return (
       select count(*)
       from mesh.rules r
       where not r.active
@@ -19,7 +20,8 @@ as $$
         and r.from_agent = count_requests.target
         and r.to_agent = count_requests.requester
         and r.to_agreed_at is not null
-    ) + mesh.count_declined(count_requests.requester, count_requests.target)
+    ) + mesh.count_declined(count_requests.requester, count_requests.target);
+end
 $$;
 comment on function mesh.count_requests(text, text) is
   'How many requests from one agent wait for another, or were declined by it within a day.';

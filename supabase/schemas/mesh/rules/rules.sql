@@ -47,38 +47,48 @@ create index policy_rules_by_to_agent on mesh.rules (to_agent, from_agent, proto
   where policy_since is not null;
 
 create function mesh.neighbours(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select coalesce(array_agg(n.agent_id), '{}')
-  from (
-    select r.to_agent from mesh.rules r where r.active and r.from_agent = neighbours.agent_id
-    union
-    select r.from_agent from mesh.rules r where r.active and r.to_agent = neighbours.agent_id
-  ) as n (agent_id)
+begin
+  return (
+    select coalesce(array_agg(n.agent_id), '{}')
+    from (
+      select r.to_agent from mesh.rules r where r.active and r.from_agent = neighbours.agent_id
+      union
+      select r.from_agent from mesh.rules r where r.active and r.to_agent = neighbours.agent_id
+    ) as n (agent_id)
+  );
+end
 $$;
 comment on function mesh.neighbours(text) is
   'Everybody who shares an active rule with an agent, registered or not.';
 
 create function mesh.visible_peers(agent_id text) returns text[]
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select coalesce(array_agg(p.agent_id), '{}')
-  -- In the from clause, neighbours is called once. As a condition it would be called per peer.
-  from unnest(mesh.neighbours(visible_peers.agent_id)) as n (agent_id)
-  join mesh.peers p on p.agent_id = n.agent_id
+begin
+  return (
+    select coalesce(array_agg(p.agent_id), '{}')
+    -- In the from clause, neighbours is called once. As a condition it would be called per peer.
+    from unnest(mesh.neighbours(visible_peers.agent_id)) as n (agent_id)
+    join mesh.peers p on p.agent_id = n.agent_id
+  );
+end
 $$;
 comment on function mesh.visible_peers(text) is
   'The other peers that an agent sees: registered, and sharing an active rule with it.';
 
 create function mesh.see_each_other(one_agent text, other_agent text) returns boolean
-language sql
+language plpgsql
 stable
-begin atomic
-  select exists (
+set search_path = ''
+as $$
+begin
+  return exists (
       select from mesh.rules r
       where r.active and r.from_agent = one_agent and r.to_agent = other_agent
     )
@@ -86,7 +96,8 @@ begin atomic
       select from mesh.rules r
       where r.active and r.from_agent = other_agent and r.to_agent = one_agent
     );
-end;
+end
+$$;
 comment on function mesh.see_each_other(text, text) is
   'Whether two agents share an active rule, in either direction: if both are registered, they see '
   'each other.';
@@ -103,27 +114,30 @@ comment on function mesh.waiting_for(mesh.rules) is
   'The agent that has not agreed to a rule yet; null: the rule is active.';
 
 create function mesh.is_in_policy(rule mesh.rules) returns boolean
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
-  select exists (
+begin
+  return exists (
     select from mesh.rules r
     where r.from_agent = (is_in_policy.rule).from_agent
       and r.to_agent = (is_in_policy.rule).to_agent
       and r.proto = (is_in_policy.rule).proto
       and r.port = (is_in_policy.rule).port
       and r.policy_since is not null
-  )
+  );
+end
 $$;
 comment on function mesh.is_in_policy(mesh.rules) is 'Whether the policy has this rule now.';
 
 create function mesh.record_rule_event(caller jsonb, caller_agent text, action text, rule mesh.rules) returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  select agents.record_change(
+begin
+  perform agents.record_change(
     record_rule_event.caller, record_rule_event.caller_agent, record_rule_event.action,
     (record_rule_event.rule).from_agent,
     jsonb_build_object(
@@ -133,7 +147,8 @@ as $$
     ),
     (record_rule_event.rule).to_agent,
     (record_rule_event.rule).proto || ' ' || (record_rule_event.rule).port
-  )
+  );
+end
 $$;
 comment on function mesh.record_rule_event(jsonb, text, text, mesh.rules) is
   'Appends an event about a rule to agents.events; its subject is the agent that the rule lets in.';
