@@ -3,7 +3,7 @@ import { eventually } from "../wireguard/hosts/command.ts";
 import { Mesh, putRule, revokeRule, TCP_443 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import { listen, reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
-import { installed, PathHost } from "./hosts/kernel_path.ts";
+import { byDeno, installed, PathHost } from "./hosts/kernel_path.ts";
 import { RelayHost } from "./hosts/relay_host.ts";
 import type { Site } from "./hosts/sites.ts";
 
@@ -12,19 +12,27 @@ const LOOPBACK = /^127\.0\.0\.1:\d+$/;
 /** Two hosts at such sites that may reach each other. Neither can, by itself. */
 async function pairAt(
   stack: AsyncDisposableStack,
-  { site, otherSite = site, relays }: {
+  { site, otherSite = site, relays, otherByDeno = false }: {
     readonly site: Site;
     readonly otherSite?: Site;
     readonly relays: boolean;
+    /** Whether Deno runs the other one's command, in place of Node. */
+    readonly otherByDeno?: boolean;
   },
 ) {
   const { folder } = stack.use(await installed());
   const mesh = stack.use(await Mesh.create());
   const relay = await RelayHost.start(await mesh.internet.addHost("relay"));
   const stunServer = `stun:${relay.host.address}:3478`;
-  const options = { folder, ...(!relays && { stunServer }) };
+  const { authority } = relay;
+  const options = { folder, authority, ...(!relays && { stunServer }) };
   const left = await PathHost.join(mesh, { ...options, site, name: "left" });
-  const right = await PathHost.join(mesh, { ...options, site: otherSite, name: "right" });
+  const right = await PathHost.join(mesh, {
+    ...options,
+    site: otherSite,
+    name: "right",
+    folder: otherByDeno ? await byDeno(folder) : folder,
+  });
   if (relays) { for (const host of [left, right]) host.setRelay(relay); }
   const rules = [
     { from: left.member, to: right.member, ...TCP_443 },
@@ -45,19 +53,25 @@ async function assertJoined(left: PathHost, right: PathHost): Promise<void> {
 }
 
 tunnelTest(
-  "two kernel hosts behind port-restricted routers, no relay → punched, both say so; SIGTERM → as before",
+  "two kernel hosts behind port-restricted routers, no relay, under Node and Deno → punched, both say so; SIGTERM → as before",
   async () => {
     await using stack = new AsyncDisposableStack();
-    const { left, right } = await pairAt(stack, { site: "port-restricted", relays: false });
+    const { left, right } = await pairAt(stack, {
+      site: "port-restricted",
+      relays: false,
+      otherByDeno: true,
+    });
     for (const host of [left, right]) host.start();
     await assertJoined(left, right);
     for (const host of [left, right]) {
       await host.untilLogged(/: directly, at 198\.51\.100\.\d+:\d+/);
       await host.untilAgentLogged(/by way of a program of this host, directly, at 198\.51\.100\./);
     }
-    assert.equal(await left.stop("SIGTERM"), 0);
-    assert.doesNotMatch(await left.endpointOf(right) ?? "", /^127\./);
-    assert.equal(await left.stateFile(), null);
+    for (const [host, other] of [[left, right], [right, left]] as const) {
+      assert.equal(await host.stop("SIGTERM"), 0);
+      assert.doesNotMatch(await host.endpointOf(other) ?? "", /^127\./);
+      assert.equal(await host.stateFile(), null);
+    }
   },
 );
 
@@ -96,6 +110,22 @@ tunnelTest(
     await right.untilLogged(/its port is closed/);
     assert.ok(!(await right.udpPorts()).includes(`127.0.0.1:${port} `));
     assert.equal(await right.endpointOf(left), undefined);
+  },
+);
+
+tunnelTest(
+  "a kernel host whose only way out is an HTTP proxy, and one behind a symmetric router → joined by a relay that the proxy leads to, by TLS",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const { relay, left, right } = await pairAt(stack, {
+      site: "HTTP proxy alone",
+      otherSite: "symmetric",
+      relays: true,
+    });
+    left.setRelay(relay, /^turns:/);
+    for (const host of [left, right]) host.start();
+    await assertJoined(left, right);
+    await left.untilAgentLogged(/by way of a program of this host/);
   },
 );
 

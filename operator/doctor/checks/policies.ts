@@ -30,7 +30,7 @@ function reportUnprotected(table: string): Finding {
   return fault(
     "policies",
     `Row level security of ${table} is off: everybody with the publishable key can reach every bucket.`,
-    "Turn it on.",
+    "Turn it on. If it says that you must be the owner: on a hosted project, ask Supabase's support; on your own server, run it as supabase_storage_admin.",
     sql(`alter table ${table} enable row level security;`),
   );
 }
@@ -53,7 +53,7 @@ function findLeak(policy: Policy, { policies }: DatabaseFacts): Finding[] {
   return [fault(
     "policies",
     `The policy ${identifier} on ${policy.table} lets ${who} ${policy.command} in the bucket ${BUCKET}.`,
-    "Keep it for the other buckets alone.",
+    "Keep it for the other buckets alone. If it says that you must be the owner, add the condition in the dashboard: Storage, Policies.",
     sql(narrowed(policy, columns[0]!)),
   )];
 }

@@ -75,7 +75,7 @@ function checkSizeLimit(facts: Facts): Finding[] {
   if (largest === undefined) return [];
   const ofBucket = bytesIn(fieldOf(facts.bucket, "file_size_limit"));
   // TUS 1.0.0: the server tells the largest upload that it takes; here, of the whole project.
-  const ofProject = bytesIn(facts.uploads.headers.get("tus-max-size"));
+  const ofProject = bytesIn(facts.uploads.headers.get("tus-max-size") || null);
   for (const [limit, where] of [[ofBucket, "the bucket"], [ofProject, "the project"]] as const) {
     if (limit === null || limit >= largest) continue;
     return [fault(
@@ -99,8 +99,8 @@ function checkSizeLimit(facts: Facts): Finding[] {
   return [ok("file size", `Storage takes the ${largest} bytes that /register lets in.`)];
 }
 
-/** PostgreSQL's bigint may come as text. */
+/** PostgreSQL's bigint may come as text. Null: no limit. A limit of 0 takes empty files alone. */
 function bytesIn(value: unknown): number | null {
-  const bytes = Number(value ?? 0);
-  return bytes > 0 ? bytes : null;
+  const bytes = Number(value ?? NaN);
+  return Number.isNaN(bytes) ? null : bytes;
 }

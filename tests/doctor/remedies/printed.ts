@@ -12,7 +12,7 @@ import type { Deployment } from "../deployment.ts";
 /** The pastes in a text: from a line that ends with where to paste, to the next finding. */
 export function pastesIn(text: string): Paste[] {
   const found = text.matchAll(
-    /→ .* In (the SQL editor|a shell):\n\n(.*?)\n\n(?=(?:ok|note|fault) {2,}|Healthy|Not healthy|$|\n)/gs,
+    /→ [^→]*? In (the SQL editor|a shell):\n\n(.*?)\n\n(?=(?:ok|note|fault) {2,}|Healthy|Not healthy|$|\n)/gs,
   );
   return Array.from(found, ([, where, pasted]) => ({
     into: where === "a shell" ? "shell" : "sql",

@@ -56,6 +56,12 @@ export const STORAGE_FAULTS: readonly MendedFault[] = [
     message: /^\/register lets in 52428800 bytes, and the limit of the bucket is 1000000\.$/,
   },
   {
+    fault: "the bucket takes no byte",
+    put: "update storage.buckets set file_size_limit = 0",
+    check: "file size",
+    message: /^\/register lets in 52428800 bytes, and the limit of the bucket is 0\.$/,
+  },
+  {
     fault: "the bucket keeps versions",
     put: `${VERSIONS} update storage.buckets set versioning_status = 'ENABLED'`,
     check: "bucket",

@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { bundleCommandLine } from "../../../dev/clients/bundle.ts";
 import { copySources } from "../../../dev/clients/client_sources.ts";
+import { PROJECT } from "../../../local/command/project.ts";
 import { agentSettings, EXAMPLES } from "../../mesh_agent/agent_settings.ts";
 import { ReferenceAgent } from "../../mesh_agent/reference_agent.ts";
 import { eventually } from "../../wireguard/hosts/command.ts";
@@ -17,6 +19,19 @@ export async function installed(): Promise<AsyncDisposable & { readonly folder: 
   await Deno.chmod(`${folder}/agentfiles`, 0o755);
   const remove = () => Deno.remove(folder, { recursive: true });
   return { folder, [Symbol.asyncDispose]: remove };
+}
+
+/** The same command line, run by this Deno with the rights of `deno task agentfiles`. */
+export async function byDeno(folder: string): Promise<string> {
+  const own = `${folder}/deno`;
+  await Deno.mkdir(own);
+  await Deno.copyFile(`${folder}/agentfiles`, `${own}/agentfiles.mjs`);
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(PROJECT, "deno.json")));
+  const [, rights] = /deno run (.*) --config/.exec(tasks.agentfiles)!;
+  const command = `"${Deno.execPath()}" run ${rights} "${own}/agentfiles.mjs"`;
+  const script = `#!/bin/sh\nexec ${command} "$@"\n`;
+  await Deno.writeTextFile(`${own}/agentfiles`, script, { mode: 0o755 });
+  return own;
 }
 
 /** What the unit runs, as systemd reads it. */
@@ -39,15 +54,19 @@ export class PathHost {
 
   static async join(
     mesh: Mesh,
-    { name, site, folder, stunServer }: {
+    { name, site, folder, stunServer, authority }: {
       readonly name: string;
       readonly site: Site;
       /** Of the command line. */
       readonly folder: string;
       readonly stunServer?: string;
+      /** PEM: who has signed the relay's certificate. */
+      readonly authority: string;
     },
   ): Promise<PathHost> {
-    const { host } = await addSite(mesh.internet, name, site);
+    const { host, proxy } = await addSite(mesh.internet, name, site);
+    const authorityFile = `${host.directory}/authority.pem`;
+    await Deno.writeTextFile(authorityFile, authority);
     const member = await mesh.join(name, { at: host });
     const meshAgent = await ReferenceAgent.start(member, { mesh });
     return new PathHost(member, meshAgent, await unitCommand(), {
@@ -55,13 +74,18 @@ export class PathHost {
       CONFIG_DIR: host.directory,
       PATH: `${folder}:${Deno.env.get("PATH")}`,
       NO_COLOR: "1",
+      NODE_EXTRA_CA_CERTS: authorityFile,
+      ...(proxy !== null && { HTTPS_PROXY: proxy, NO_PROXY: "127.0.0.1,localhost" }),
       ...(stunServer !== undefined && { MESH_PATH_OPTIONS: `--stun-server ${stunServer}` }),
     });
   }
 
-  /** What /relay answers here. */
-  setRelay(relay: RelayHost): void {
-    this.meshAgent.door.replaceAnswers({ "/relay": relay.answer() });
+  /** What /relay answers here: this relay, by those of its URLs that match. */
+  setRelay(relay: RelayHost, matching = /^/): void {
+    const { ice_servers: [server], ...answer } = relay.answer();
+    const urls = relay.urls.filter((url) => matching.test(url));
+    const answers = { "/relay": { ...answer, ice_servers: [{ ...server, urls }] } };
+    this.meshAgent.door.replaceAnswers(answers);
   }
 
   /** As the unit does. */
