@@ -33,7 +33,7 @@ BEGIN {
 
 part == "state" {
   known[$1]; received[$1] = $2; heard_at[$1] = $3; asked_at[$1] = $4
-  works[$1] = $5; since[$1] = $6; endpoint[$1] = $7
+  works[$1] = $5; since[$1] = $6; endpoint[$1] = $7; told_way[$1] = $8
   next
 }
 
@@ -68,7 +68,7 @@ part == "registered" {
   }
   if (has_session && is_silent) print key >(folder "/silent")
   tell(has_session && !is_silent, $3, $5)
-  print key, $6, heard_at[key], asked_at[key], works[key], since[key], place >(folder "/paths.new")
+  print key, $6, heard_at[key], asked_at[key], works[key], since[key], place, way_now >(folder "/paths.new")
 }
 
 END {
@@ -90,11 +90,12 @@ function tell(works_now, at, handshake,    who, via, entry, is_forwarded) {
     if (works_now && way[key] != "none") via = way[key]
     if (outer[key] != "-") at = outer[key]
   }
-  # For the next time.
+  # For the next time. A program may say by which way after the tunnel works.
   place = at
-  if (works_now && works[key] != "yes") turn("yes", who ": connected, " (is_forwarded ? "by way of a program of this host" (way[key] == "direct" ? ", directly" : "") : "directly") ", at " at)
-  else if (works_now && is_forwarded && at != endpoint[key])
-    print who ": is reached by way of a program of this host" (way[key] == "direct" ? ", directly" : "") ", at " at >(folder "/news")
+  way_now = is_forwarded && way[key] == "direct" ? ", directly" : ""
+  if (works_now && works[key] != "yes") turn("yes", who ": connected, " (is_forwarded ? "by way of a program of this host" way_now : "directly") ", at " at)
+  else if (works_now && is_forwarded && (at != endpoint[key] || way_now != told_way[key]))
+    print who ": is reached by way of a program of this host" way_now ", at " at >(folder "/news")
   else if (works_now && at != endpoint[key]) print who ": has moved from " endpoint[key] " to " at >(folder "/news")
   else if (!works_now && works[key] == "yes") turn("no", who ": no connection any more; " why(at, handshake, is_forwarded))
   else if (!works_now && works[key] == "" && now - since[key] >= patience_seconds)
