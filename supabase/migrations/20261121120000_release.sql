@@ -8623,7 +8623,7 @@ declare
   visible_peers text[];
   removed_pubkey text;
   has_peer boolean;
-  has_rules boolean;
+  revoked mesh.rules;
 begin
   caller_agent := agents.admit(remove_peer.caller);
   remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
@@ -8633,15 +8633,14 @@ begin
   select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
   has_peer := found;
 
-  with deleted as (
+  for revoked in
     delete from mesh.rules r
     where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
       and r.policy_since is null
     returning r.*
-  )
-  select count(mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', d)) > 0
-  into has_rules
-  from deleted d;
+  loop
+    perform mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', revoked);
+  end loop;
   -- The policy keeps its rules, without what the agents had agreed to themselves.
   update mesh.rules r
   set from_agreed_at = null, to_agreed_at = null
@@ -8656,9 +8655,6 @@ begin
     set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
     where l.agent_id = remove_peer.agent_id;
     perform mesh.raise_config_versions(visible_peers);
-  end if;
-
-  if has_peer or has_rules then
     perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
     perform mesh.record_sight(
       remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
@@ -8733,7 +8729,8 @@ begin
           heard.left_out_at, observer_liveness, observed_endpoints.online_seconds
         ) as heard_at
     ) t
-    where own.other_agent <> observed_endpoints.viewer
+    where own.agent_id <> observed_endpoints.viewer
+      and own.other_agent <> observed_endpoints.viewer
       and heard.endpoint is not null
       and observer.endpoint is not null
       -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
@@ -8766,8 +8763,8 @@ begin
 end
 $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
-  'Where each of these agents was last seen by others than the viewer, each a reachable neighbour '
-  'of it with a direct path that both sides report; no row: by nobody. Without online_seconds, none.';
+  'Where each of these agents but the viewer was last seen by others, each a reachable neighbour of '
+  'it with a direct path that both sides report; no row: by nobody. Without online_seconds, none.';
 
 -- schemas/mesh/configuration.sql
 

@@ -103,6 +103,8 @@ async function shortenDescriptions(cache: string): Promise<void> {
     const path = join(cache, "npm", name);
     const downloaded = await readdir(dirname(path));
     const description = JSON.parse(await readFile(path, "utf8"));
+    // A package may have a file of this name.
+    if (typeof description.versions !== "object") continue;
     const isDownloaded = ([version]: [string, unknown]) => downloaded.includes(version);
     description.versions = Object.fromEntries(
       Object.entries(description.versions).filter(isDownloaded),

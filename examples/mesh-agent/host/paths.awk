@@ -86,13 +86,15 @@ function tell(works_now, at, handshake,    who, via, entry, is_forwarded) {
   # A port of this host: a program here forwards what is sent there, and may have said to where.
   is_forwarded = at ~ /^(127\.|\[::1\])/
   via = !works_now ? "none" : is_forwarded ? "relay" : "direct"
+  # A program may say by which way after the tunnel works.
+  way_now = ""
   if (is_forwarded && forwarded_at[key] == at) {
     if (works_now && way[key] != "none") via = way[key]
+    if (way[key] == "direct") way_now = ", directly"
     if (outer[key] != "-") at = outer[key]
   }
-  # For the next time. A program may say by which way after the tunnel works.
+  # For the next time.
   place = at
-  way_now = is_forwarded && way[key] == "direct" ? ", directly" : ""
   if (works_now && works[key] != "yes") turn("yes", who ": connected, " (is_forwarded ? "by way of a program of this host" way_now : "directly") ", at " at)
   else if (works_now && is_forwarded && (at != endpoint[key] || way_now != told_way[key]))
     print who ": is reached by way of a program of this host" way_now ", at " at >(folder "/news")

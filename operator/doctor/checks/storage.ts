@@ -75,7 +75,7 @@ function checkSizeLimit(facts: Facts): Finding[] {
   if (largest === undefined) return [];
   const ofBucket = bytesIn(fieldOf(facts.bucket, "file_size_limit"));
   // TUS 1.0.0: the server tells the largest upload that it takes; here, of the whole project.
-  const ofProject = bytesIn(facts.uploads.headers.get("tus-max-size") || null);
+  const ofProject = bytesIn(Number(facts.uploads.headers.get("tus-max-size")) || null);
   for (const [limit, where] of [[ofBucket, "the bucket"], [ofProject, "the project"]] as const) {
     if (limit === null || limit >= largest) continue;
     return [fault(

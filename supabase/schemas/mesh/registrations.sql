@@ -222,7 +222,7 @@ declare
   visible_peers text[];
   removed_pubkey text;
   has_peer boolean;
-  has_rules boolean;
+  revoked mesh.rules;
 begin
   caller_agent := agents.admit(remove_peer.caller);
   remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
@@ -232,15 +232,14 @@ begin
   select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
   has_peer := found;
 
-  with deleted as (
+  for revoked in
     delete from mesh.rules r
     where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
       and r.policy_since is null
     returning r.*
-  )
-  select count(mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', d)) > 0
-  into has_rules
-  from deleted d;
+  loop
+    perform mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', revoked);
+  end loop;
   -- The policy keeps its rules, without what the agents had agreed to themselves.
   update mesh.rules r
   set from_agreed_at = null, to_agreed_at = null
@@ -255,9 +254,6 @@ begin
     set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
     where l.agent_id = remove_peer.agent_id;
     perform mesh.raise_config_versions(visible_peers);
-  end if;
-
-  if has_peer or has_rules then
     perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
     perform mesh.record_sight(
       remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers

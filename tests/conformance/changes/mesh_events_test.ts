@@ -77,6 +77,26 @@ meshTest(
 );
 
 meshTest(
+  "/events as the rules of an agent without a peer are removed → these, and no peer that vanishes",
+  async ({ alice, bob }) => {
+    await join(bob);
+    const rule = ruleBetween(alice, bob);
+    await agree(rule);
+    const latest = await positionBehind(GROUP, bob, "rule.activated");
+    await removePeer("operator", alice.id);
+    const later = ruleBetween(bob, alice, { port: 22 });
+    await agree(later);
+    const { events } = await nextEvents(GROUP, bob, { after: latest, count: 2 });
+    assert.deepEqual(known(events), [
+      { type: "rule.revoked", ...BY_OPERATOR, agent_id: alice.id, ...rule },
+      { type: "rule.activated", ...BY_OPERATOR, agent_id: bob.id, ...later },
+    ]);
+    const own = await eventsOf(GROUP, alice, { types: ["peer.removed", "peer.vanished"] });
+    assert.deepEqual(own.events, []);
+  },
+);
+
+meshTest(
   "/events as peers register, change and leave → who sees them learns that they come and go, no more",
   async ({ alice, bob, carol }) => {
     await join(alice);

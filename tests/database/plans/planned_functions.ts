@@ -17,8 +17,10 @@ export async function functionsPlannedByCalls(sql: postgres.Sql): Promise<string
         `${name} => ${literal(value)}`
       );
       await session.unsafe("begin; set local role service_role");
-      // What the database refuses ran, too.
-      await session.unsafe(`select public.${functionName}(${list.join(", ")})`).catch(() => {});
+      await session.unsafe(`select public.${functionName}(${list.join(", ")})`).catch((error) => {
+        // What the database refuses ran, too.
+        if (!error.code?.startsWith("PT")) throw error;
+      });
       await session.unsafe("rollback");
     }
     await session.unsafe("reset track_functions; select pg_stat_force_next_flush()");
@@ -31,7 +33,7 @@ export async function functionsPlannedByCalls(sql: postgres.Sql): Promise<string
         and l.lanname = 'sql'
         -- It refuses aggregates, and conditions have no order.
         and case when p.prokind = 'f' then
-          pg_get_functiondef(p.oid) ~* '(from|into|update)\\s+(agents|artifacts|mesh|storage)\\.'
+          pg_get_functiondef(p.oid) ~* '(from|join|into|update)\\s+(agents|artifacts|mesh|storage)\\.'
         end
       order by 1`);
     return rows.map(({ name }) => name);

@@ -57,7 +57,8 @@ begin
           heard.left_out_at, observer_liveness, observed_endpoints.online_seconds
         ) as heard_at
     ) t
-    where own.other_agent <> observed_endpoints.viewer
+    where own.agent_id <> observed_endpoints.viewer
+      and own.other_agent <> observed_endpoints.viewer
       and heard.endpoint is not null
       and observer.endpoint is not null
       -- Both must say that they hear each other. So a neighbour cannot send others anywhere by
@@ -90,5 +91,5 @@ begin
 end
 $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
-  'Where each of these agents was last seen by others than the viewer, each a reachable neighbour '
-  'of it with a direct path that both sides report; no row: by nobody. Without online_seconds, none.';
+  'Where each of these agents but the viewer was last seen by others, each a reachable neighbour of '
+  'it with a direct path that both sides report; no row: by nobody. Without online_seconds, none.';
