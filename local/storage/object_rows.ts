@@ -72,6 +72,11 @@ export class ObjectRows {
     this.#pool.on("error", (cause) => {
       if (!this.#pool.ending) console.error("storage: PostgreSQL:", reasonOf(cause));
     });
+    // PostgreSQL may end a connection as soon as there is one, between two queries, and while a
+    // failed one is closed. The next query fails, and says so.
+    this.#pool.on("connect", (client) => {
+      client.on("error", () => {});
+    });
   }
 
   close(): Promise<void> {
@@ -207,9 +212,6 @@ export class ObjectRows {
 
   async #transaction<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect();
-    // PostgreSQL has ended the connection between two queries. The next one fails.
-    const onError = () => {};
-    client.on("error", onError);
     let failure: unknown;
     try {
       await client.query("begin");
@@ -220,7 +222,6 @@ export class ObjectRows {
       failure = cause;
       throw cause;
     } finally {
-      client.off("error", onError);
       // One that failed is closed, which rolls its transaction back.
       client.release(failure !== undefined);
     }
