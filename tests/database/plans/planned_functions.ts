@@ -3,9 +3,9 @@ import { CALLS } from "./calls.ts";
 import { literal } from "./explain.ts";
 
 /**
- * The functions in SQL that read or write tables and that the calls of agents and users run as
- * functions. PostgreSQL plans such a function anew for every statement that calls it, which takes
- * about 0.1 ms. It keeps the plans of PL/pgSQL, and an SQL function that it inlines needs none.
+ * The SQL-language functions that access tables and that PostgreSQL does not inline into the calls
+ * of agents and users. PostgreSQL plans such a function in every statement that calls it, which
+ * takes about 0.1 ms. For a PL/pgSQL function, it keeps the plans.
  */
 export async function functionsPlannedByCalls(sql: postgres.Sql): Promise<string[]> {
   const session = await sql.reserve();
