@@ -1,46 +1,6 @@
 import assert from "node:assert/strict";
-import { agentNames, meshDatabaseForThisFile, type PathReport, Refusal } from "../mesh_database.ts";
-
-const file = meshDatabaseForThisFile();
-
-const NO_REPORTS = { reported_by_self: null, reported_by_peer: null };
-
-/** A fresh mesh of these agents, in which the first shares a rule with each of the others. */
-async function meshOf(first: string, ...others: string[]) {
-  const { mesh } = file;
-  await mesh.startOver();
-  for (const agent of [first, ...others]) await mesh.register(agent);
-  for (const other of others) await mesh.put({ from_agent: first, to_agent: other });
-  return mesh;
-}
-
-/** The rows and where each lies: the same again means that nothing was written. */
-function places() {
-  return file.mesh.owner`
-    select ctid::text as place, xmin::text as writer, agent_id, other_agent
-    from mesh.path_reports order by agent_id, other_agent`;
-}
-
-/** Makes the newest report of an agent, and its heartbeat, older. */
-async function age(agent: string, interval: string) {
-  await file.mesh.owner`
-    update mesh.liveness
-    set last_seen = last_seen - ${interval}::interval,
-        waits_until = waits_until - ${interval}::interval,
-        paths_reported_at = paths_reported_at - ${interval}::interval
-    where agent_id = ${agent}`;
-  await file.mesh.owner`
-    update mesh.path_reports
-    set handshake_at = handshake_at - ${interval}::interval,
-        since = since - ${interval}::interval,
-        left_out_at = left_out_at - ${interval}::interval
-    where agent_id = ${agent}`;
-}
-
-function present(report: PathReport | null | undefined): PathReport {
-  assert.ok(report);
-  return report;
-}
+import { agentNames } from "../mesh_database.ts";
+import { age, meshOf, NO_REPORTS, places, present } from "./reporting_mesh.ts";
 
 Deno.test("a report → in the map of either side, each from its own point of view", async () => {
   const mesh = await meshOf("alice", "bob");
@@ -258,70 +218,4 @@ Deno.test("reports → no version rises, no event is written", async () => {
   await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
   await mesh.heartbeat("bob", [{ agent_id: "alice", via: "none" }]);
   assert.deepEqual([await versions(), await events()], before);
-});
-
-Deno.test("a rule that is revoked → neither side is told of the path; the next report drops the row", async () => {
-  const mesh = await meshOf("alice", "bob", "carol");
-  await mesh.heartbeat("alice", [{ agent_id: "bob" }, { agent_id: "carol" }]);
-  await mesh.revoke({ from_agent: "alice", to_agent: "bob" });
-  await assert.rejects(mesh.pathBetween("bob", "alice"), /does not see/);
-  await mesh.heartbeat("alice", [{ agent_id: "bob" }, { agent_id: "carol" }]);
-  const kept = await mesh.owner`select other_agent from mesh.path_reports`;
-  assert.deepEqual([...kept], [{ other_agent: "carol" }]);
-});
-
-for (const removed of ["alice", "bob"]) {
-  Deno.test(`/peer/remove of ${removed} → the reports from it and of it are gone`, async () => {
-    const mesh = await meshOf("alice", "bob");
-    await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
-    await mesh.heartbeat("bob", [{ agent_id: "alice" }]);
-    await mesh.remove(removed);
-    assert.deepEqual([...await places()], []);
-  });
-}
-
-Deno.test("erase_agent → no report names the agent", async () => {
-  const mesh = await meshOf("erin", "bob");
-  await mesh.heartbeat("erin", [{ agent_id: "bob" }]);
-  await mesh.heartbeat("bob", [{ agent_id: "erin" }]);
-  await mesh.call("erase_agent", { agent_id: "erin" });
-  assert.deepEqual([...await places()], []);
-});
-
-Deno.test("forget_paths → deletes what nobody has reported for two days, a bounded number at once", async () => {
-  const mesh = await meshOf("alice", "bob", "carol", "dave");
-  const operator = { kind: "operator" };
-  await mesh.heartbeat("alice", ["bob", "carol", "dave"].map((agent_id) => ({ agent_id })));
-  await mesh.owner`
-    update mesh.path_reports set confirmed_at = now() - interval '49 hours' where other_agent <> 'dave'`;
-  const forget = () =>
-    mesh.call<{ remaining: number }>("forget_paths", { caller: operator, max_entries: 1 });
-  assert.deepEqual(await forget(), { remaining: 1 });
-  assert.deepEqual(await forget(), { remaining: 0 });
-  assert.deepEqual(await forget(), { remaining: 0 });
-  const kept = await mesh.owner`select other_agent from mesh.path_reports`;
-  assert.deepEqual([...kept], [{ other_agent: "dave" }]);
-});
-
-Deno.test("forget_paths by an agent → forbidden, nothing is deleted", async () => {
-  const mesh = await meshOf("alice", "bob");
-  await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
-  await mesh.owner`update mesh.path_reports set confirmed_at = now() - interval '3 days'`;
-  const before = await places();
-  const caller = await mesh.callerOf("alice");
-  await assert.rejects(
-    mesh.call("forget_paths", { caller, max_entries: 10 }),
-    (error) => error instanceof Refusal && error.message === "forbidden",
-  );
-  assert.deepEqual(await places(), before);
-});
-
-Deno.test("a path that is reported day after day → confirmed once a day, and never forgotten", async () => {
-  const mesh = await meshOf("alice", "bob");
-  await mesh.heartbeat("alice", [{ agent_id: "bob", via: "none", handshake_age_seconds: null }]);
-  await mesh.owner`update mesh.path_reports set confirmed_at = now() - interval '25 hours'`;
-  await mesh.heartbeat("alice", [{ agent_id: "bob", via: "none", handshake_age_seconds: null }]);
-  const [row] = await mesh.owner`
-    select confirmed_at > now() - interval '1 minute' as confirmed from mesh.path_reports`;
-  assert.equal(row?.["confirmed"], true);
 });
