@@ -11,14 +11,12 @@
 #   anew, and a peer may be out of reach for half a minute, or until it speaks if it is behind NAT;
 # - backing off, waiting for news after a heartbeat has failed, watching the firewall and the
 #   interface, looking names up again, registering again, starting without the service, a lock.
-set -euo pipefail
-umask 077
+set -euo pipefail; umask 077
 
 : "${MESH_URL:?the URL of the function}" "${AGENT_ID:?the identifier of this agent}"
 : "${AGENT_KEY_FILE:?a file that holds the agent key}"
 INTERFACE=${INTERFACE:-mesh0} POLL_SECONDS=${POLL_SECONDS:-30}
-CONFIG=/etc/wireguard/$INTERFACE.conf
-PRIVATE_KEY=/etc/wireguard/$INTERFACE.key # where the configuration expects it
+CONFIG=/etc/wireguard/$INTERFACE.conf PRIVATE_KEY=/etc/wireguard/$INTERFACE.key # as the configuration expects
 # shellcheck source-path=SCRIPTDIR source=mesh-agent/configuration.sh
 source "$(dirname "$0")/mesh-agent/configuration.sh"
 require_safe_url "$MESH_URL"
@@ -38,7 +36,9 @@ take_down() { wg-quick down "$CONFIG" 2>/dev/null || true; } # nothing is up the
 (post /peer/register "$(body --arg pubkey "$(wg pubkey <"$PRIVATE_KEY")" \
   ${ENDPOINT:+--arg endpoint "$ENDPOINT"})") | head -c 4096 # no server may fill the log
 trap 'kill $(jobs -pr) || true; take_down' EXIT
-trap 'exit 0' TERM INT
+ending=$'exit 0\n)' # bash 5.2 may take a trap for a part of a $(…), which this ends
+# shellcheck disable=SC2064 # it does not change
+trap "$ending" TERM INT
 running=                                                    # the config_version that runs; none yet
 wait_seconds=$((POLL_SECONDS > 50 ? 50 : POLL_SECONDS - 1)) # the service waits for 50 at most
 while true; do

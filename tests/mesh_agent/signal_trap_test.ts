@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { PROJECT } from "../../local/command/project.ts";
+
+const SCRIPTS = ["mesh-agent/mesh-agent.sh", "minimal-mesh-agent.sh"];
+const TRAP = /^\w+=\$'.*\n(#.*\n)?trap .* TERM INT$/m;
+/** A signal that arrives during a command, then one that arrives before a substitution is read. */
+const LOOPS = [`sleep 0.01; kill "$$"; true`, `echo "$(kill "$$")$(true)"`];
+
+for (const script of SCRIPTS) {
+  for (const loop of LOOPS) {
+    Deno.test(`SIGTERM to ${script} by ${loop} → it ends with 0, in silence`, async () => {
+      const [trap] = TRAP.exec(await Deno.readTextFile(join(PROJECT, "examples", script)))!;
+      // As where the agents call their functions: set -e does not count there.
+      const program = `set -e; trap 'echo left' EXIT; ${trap}\n{ ${loop}; echo lost; } || true`;
+      const { code, stdout, stderr } = await new Deno.Command("bash", { args: ["-c", program] })
+        .output();
+      const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+      assert.deepEqual({ code, output, errors }, { code: 0, output: "left\n", errors: "" });
+    });
+  }
+}
