@@ -9,7 +9,11 @@ import type {
   Peer,
   WgQuickConfiguration,
 } from "./contract/types.ts";
-import { type ConfigurationRequest, followConfigurations } from "./follow/configurations.ts";
+import {
+  type ConfigurationRequest,
+  type ConfigurationsOptions,
+  followConfigurations,
+} from "./follow/configurations.ts";
 import { type EventsOptions, followEvents } from "./follow/events.ts";
 import { type CallerOptions, type CallOptions, Connection } from "./http/connection.ts";
 
@@ -163,7 +167,8 @@ export class AgentMesh {
   }
 
   /**
-   * The configuration, now and whenever it changes. Heartbeats are sent in between.
+   * The configuration, now and whenever it changes. Heartbeats are sent in between, with what
+   * `paths` tells of the neighbours.
    *
    * @example
    * ```ts
@@ -172,7 +177,7 @@ export class AgentMesh {
    */
   configurations(
     request: ConfigurationRequest = {},
-    options: CallOptions = {},
+    options: ConfigurationsOptions = {},
   ): AsyncGenerator<WgQuickConfiguration, void, undefined> {
     return followConfigurations(this.#connection, request, options);
   }

@@ -29,7 +29,11 @@ export type {
   ServiceErrorCode,
   WgQuickConfiguration,
 } from "./contract/types.ts";
-export type { ConfigurationRequest } from "./follow/configurations.ts";
+export type {
+  ConfigurationRequest,
+  ConfigurationsOptions,
+  PathReport,
+} from "./follow/configurations.ts";
 export type { EventsOptions } from "./follow/events.ts";
 export type { InboxOptions } from "./follow/inbox.ts";
 export type { ExtractFolderOptions, GotFolder } from "./folders/get_folder.ts";

@@ -100,6 +100,56 @@ Deno.test("inbox() and configurations() of one caller → one /wait for both; th
   await assert.rejects(again, { code: "unauthenticated" });
 });
 
+Deno.test("configurations() with paths → each request says how they are now; where they throw, it ends, and the inbox waits on", async () => {
+  const { files, mesh, next } = clients("ak_paths");
+  const path = { agent_id: "builder", endpoint: "203.0.113.7:51820", via: "direct" } as const;
+  const ages = [3, 7];
+  const configurations = mesh.configurations({}, {
+    paths: () => {
+      const age = ages.shift();
+      if (age === undefined) throw new Error("the tunnel is gone");
+      return [{ ...path, handshake_age_seconds: age }];
+    },
+  });
+  const first = configurations.next();
+  (await next()).answer({ config: "", config_version: 7 });
+  await first;
+  const told = configurations.next();
+  for (const handshake_age_seconds of [3, 7]) {
+    const held = await next();
+    const paths = [{ ...path, handshake_age_seconds }];
+    assert.deepEqual(held.body, { config_version: 7, paths, wait_seconds: 140 });
+    held.answer({ ...QUIET, config_version: 7 });
+  }
+  const grant = files.inbox({ wait: true }).next();
+  const ended = assert.rejects(told, { message: "the tunnel is gone" });
+  (await next()).answer(EMPTY);
+  await ended;
+  const alone = await next();
+  assert.deepEqual(alone.body, { inbox_after: "1:1:", wait_seconds: 140 });
+  alone.answer({ ...QUIET, inbox: { latest: "2:2:", changed: true } });
+  (await next()).answer({ ...EMPTY, grants: [{ grant_id: "grant_1" }] });
+  assert.equal((await grant).value?.grant_id, "grant_1");
+});
+
+Deno.test("configurations() with paths at a deployment without /wait → its heartbeats say them", async () => {
+  const { mesh, next } = clients("ak_older_paths");
+  const path = { agent_id: "builder", handshake_age_seconds: null, endpoint: null } as const;
+  const paths = () => Promise.resolve([{ ...path, via: "none" as const }]);
+  const configurations = mesh.configurations({}, { paths });
+  const first = configurations.next();
+  (await next()).answer({ config: "", config_version: 7 });
+  await first;
+  const second = configurations.next();
+  (await next()).answer({ error: { code: "not_found", message: "No such path." } }, 404);
+  const heartbeat = await next();
+  assert.equal(heartbeat.path, "/agent-mesh/peer/heartbeat");
+  assert.deepEqual(heartbeat.body["paths"], await paths());
+  heartbeat.answer({ config_version: 8, heartbeat_interval_seconds: 30 });
+  (await next()).answer({ config: "", config_version: 8 });
+  assert.equal((await second).value?.config_version, 8);
+});
+
 Deno.test("inbox() of two callers → a /wait for each; the one that is aborted leaves the other alone", async () => {
   const one = clients("ak_one");
   const other = clients("ak_other");

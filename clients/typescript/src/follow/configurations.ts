@@ -1,4 +1,4 @@
-import type { MeshAnswer, WgQuickConfiguration } from "../contract/types.ts";
+import type { MeshAnswer, MeshRequest, WgQuickConfiguration } from "../contract/types.ts";
 import type { CallOptions, Connection } from "../http/connection.ts";
 import { pause } from "../http/retries.ts";
 import { waitForNews } from "./held_request.ts";
@@ -12,6 +12,17 @@ export interface ConfigurationRequest {
   readonly firewall?: "nftables" | "none";
 }
 
+/** How an agent reaches a neighbour, as /peer/heartbeat takes it. */
+export type PathReport = NonNullable<MeshRequest<"/peer/heartbeat">["paths"]>[number];
+
+export interface ConfigurationsOptions extends CallOptions {
+  /**
+   * Called before each heartbeat: how the neighbours are reached now, of at most 64. What it throws
+   * ends the generator.
+   */
+  readonly paths?: () => PathReport[] | Promise<PathReport[]>;
+}
+
 /**
  * The agent's configuration, now and whenever it changes. A configuration counts as applied when
  * the next one is requested. Heartbeats are sent while the generator waits for a change.
@@ -19,9 +30,10 @@ export interface ConfigurationRequest {
 export async function* followConfigurations(
   connection: Connection,
   request: ConfigurationRequest,
-  options: CallOptions,
+  { paths, ...options }: ConfigurationsOptions,
 ): AsyncGenerator<WgQuickConfiguration, void, undefined> {
   const self = connection.agentId === undefined ? {} : { agent_id: connection.agentId };
+  const report = paths && (async () => ({ paths: await paths() }));
   while (true) {
     const configuration = await connection.post<WgQuickConfiguration>(
       "/wg_config",
@@ -30,13 +42,14 @@ export async function* followConfigurations(
     );
     yield configuration;
     const applied = configuration.config_version;
-    if (await waitForNews(connection, "config_version", applied, options)) {
+    const waits = { ...options, ...(report && { report }) };
+    if (await waitForNews(connection, "config_version", applied, waits)) {
       continue;
     }
     let heartbeat: Heartbeat;
     do {
       const sentAt = performance.now();
-      const body = { ...self, config_version: applied };
+      const body = { ...self, config_version: applied, ...await report?.() };
       heartbeat = await postAndWait<Heartbeat>(
         connection,
         "/peer/heartbeat",

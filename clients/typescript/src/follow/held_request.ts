@@ -9,9 +9,14 @@ type Answer = MeshAnswer<"/wait">;
 type Positions = Required<Pick<MeshRequest<"/wait">, Field>>;
 type Field = "config_version" | "inbox_after" | "events_after";
 
+interface WaitOptions extends CallOptions {
+  /** Called before each request: further fields of it. What it throws ends this wait alone. */
+  readonly report?: () => Promise<Partial<MeshRequest<"/wait">>>;
+}
+
 interface Waiter {
   readonly connection: Connection;
-  readonly options: CallOptions;
+  readonly options: WaitOptions;
   position: Positions[Field];
   readonly resolve: (isTold: boolean) => void;
   readonly reject: (reason: unknown) => void;
@@ -32,7 +37,7 @@ export function waitForNews<Its extends Field>(
   connection: Connection,
   field: Its,
   position: Positions[Its],
-  options: CallOptions,
+  options: WaitOptions,
 ): Promise<boolean> {
   if (!connection.hasWait) return Promise.resolve(false);
   const signal = connection.signalOf(options);
@@ -92,13 +97,15 @@ class HeldRequest {
 
   /** Sends one request. Whether somebody was told something. */
   async #ask(signal: AbortSignal): Promise<boolean> {
-    const [first] = this.#waiters.values();
-    const { connection, options } = first!;
-    const { agentId } = connection;
+    const reports = await Promise.all([...this.#waiters].map((waiter) => this.#report(...waiter)));
+    signal.throwIfAborted();
     const asked = [...this.#waiters];
+    const [[, { connection, options }]] = asked as [(typeof asked)[0]];
+    const { agentId } = connection;
     const sentAt = performance.now();
     const answer = await postAndWait<Answer>(connection, "/wait", {
       ...(agentId !== undefined && { agent_id: agentId }),
+      ...Object.assign({}, ...reports),
       ...Object.fromEntries(
         asked.map(([field, { position }]) => [field, position]),
       ),
@@ -114,6 +121,15 @@ class HeldRequest {
       await restAfterWait(sentAt, connection, { ...options, signal });
     }
     return told.length > 0;
+  }
+
+  async #report(field: Field, { options }: Waiter): Promise<Partial<MeshRequest<"/wait">>> {
+    try {
+      return await options.report?.() ?? {};
+    } catch (error) {
+      this.leave(field, error);
+      return {};
+    }
   }
 
   #fail(error: unknown): void {
