@@ -12,7 +12,7 @@ import { type EventsOptions, followEvents } from "./follow/events.ts";
 import { followInbox, type InboxOptions } from "./follow/inbox.ts";
 import type { ExtractFolderOptions, GotFolder } from "./folders/get_folder.ts";
 import type { PutFolder } from "./folders/put_folder.ts";
-import type { CallOptions } from "./http/connection.ts";
+import type { CallOptions } from "./http/connection_options.ts";
 import { everyPage } from "./http/pages.ts";
 import { ArtifactOperations } from "./operations/artifact_operations.ts";
 import { get, type GetOptions, type Got } from "./transfer/get.ts";

@@ -15,7 +15,8 @@ import {
   followConfigurations,
 } from "./follow/configurations.ts";
 import { type EventsOptions, followEvents } from "./follow/events.ts";
-import { type CallerOptions, type CallOptions, Connection } from "./http/connection.ts";
+import { Connection } from "./http/connection.ts";
+import type { CallerOptions, CallOptions } from "./http/connection_options.ts";
 
 /**
  * An agent's part in the mesh. Every method throws AgentError, or the reason that its signal was

@@ -6,7 +6,7 @@ export {
 } from "./agent_files.ts";
 export type { Grantee, ShareLink, ShareOptions } from "./transfer/sharing.ts";
 export { AgentMesh } from "./agent_mesh.ts";
-export { AgentError, type LocalErrorCode } from "./http/agent_error.ts";
+export { AgentError, type LocalErrorCode } from "./errors/agent_error.ts";
 export type {
   Artifact,
   ArtifactsAnswer,
@@ -40,7 +40,7 @@ export type { ExtractFolderOptions, GotFolder } from "./folders/get_folder.ts";
 export type { PackedEntry } from "./folders/pack.ts";
 export type { PutFolder } from "./folders/put_folder.ts";
 export type { LeftOut } from "./folders/walk.ts";
-export type { CallOptions, ConnectionOptions, EnrolOptions } from "./http/connection.ts";
+export type { CallOptions, ConnectionOptions, EnrolOptions } from "./http/connection_options.ts";
 export type { ExpiringKey, Key } from "./http/credential.ts";
 export type { Enrol, Proof } from "./http/enrol.ts";
 export type { Retry } from "./http/retries.ts";

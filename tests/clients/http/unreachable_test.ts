@@ -1,6 +1,6 @@
 /** What a client does with a service that it cannot reach, by the errors of the real platform. */
 import assert from "node:assert/strict";
-import { networkError } from "../../../clients/typescript/src/http/network_error.ts";
+import { networkError } from "../../../clients/typescript/src/errors/network_error.ts";
 import { AgentError, AgentFiles, type Retry } from "../../../clients/typescript/src/index.ts";
 import { agentFiles, collect } from "../cast.ts";
 import { startUntrustedServer } from "./untrusted_server.ts";

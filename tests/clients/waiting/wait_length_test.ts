@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { AgentError } from "../../../clients/typescript/src/http/agent_error.ts";
+import { AgentError } from "../../../clients/typescript/src/errors/agent_error.ts";
 import { WaitLength } from "../../../clients/typescript/src/http/wait_length.ts";
 
 const BROKEN = new AgentError({ code: "network_error", message: "Broken.", retryable: true });

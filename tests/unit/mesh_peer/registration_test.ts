@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { AgentError } from "../../../clients/typescript/src/http/agent_error.ts";
+import { AgentError } from "../../../clients/typescript/src/errors/agent_error.ts";
 import type { Connection } from "../../../clients/typescript/src/http/connection.ts";
 import { Registration } from "../../../clients/typescript/src/mesh/service/registration.ts";
 

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { AgentFiles } from "../agent_files.ts";
 import { AgentMesh } from "../agent_mesh.ts";
-import type { CommonOptions, ConnectionOptions } from "../http/connection.ts";
+import type { CommonOptions, ConnectionOptions } from "../http/connection_options.ts";
 import type { Described } from "./command/command.ts";
 import { UsageError } from "./command/usage_error.ts";
 import { NotLoggedInError } from "./exit_codes.ts";

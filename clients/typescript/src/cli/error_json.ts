@@ -1,4 +1,4 @@
-import { AgentError } from "../http/agent_error.ts";
+import { AgentError } from "../errors/agent_error.ts";
 import { TcpError } from "../mesh/ip/tcp_error.ts";
 import { MeshError } from "../mesh/mesh_error.ts";
 import { UsageError } from "./command/usage_error.ts";

@@ -1,4 +1,4 @@
-import { AgentError } from "../http/agent_error.ts";
+import { AgentError } from "../errors/agent_error.ts";
 import { UsageError } from "./command/usage_error.ts";
 
 /** docs/command-line.md has the same table. */

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { AgentError } from "../http/agent_error.ts";
+import { AgentError } from "../errors/agent_error.ts";
 import type { Described } from "./command/command.ts";
 import { suggestionFor } from "./command/nearest.ts";
 import { type CommonOptions, takeCommonOptions } from "./command/parse.ts";

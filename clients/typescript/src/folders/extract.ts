@@ -1,4 +1,4 @@
-import { AgentError } from "../http/agent_error.ts";
+import { AgentError } from "../errors/agent_error.ts";
 import type { ByteStream } from "../transfer/source.ts";
 import { type Platform, segmentsOf } from "./entry_path.ts";
 import { type NodeModules, nodeModules } from "./node.ts";

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { createTarPacker } from "modern-tar";
-import { AgentError } from "../http/agent_error.ts";
+import { AgentError } from "../errors/agent_error.ts";
 import type { StreamSource } from "../transfer/source.ts";
 import { type NodeModules, nodeModules } from "./node.ts";
 import { listingName } from "./packed.ts";

@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { AgentError } from "../http/agent_error.ts";
+import { AgentError } from "../errors/agent_error.ts";
 import type { NodeModules } from "./node.ts";
 
 /** A file or folder that was found. */

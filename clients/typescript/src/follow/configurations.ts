@@ -1,5 +1,6 @@
 import type { MeshAnswer, MeshRequest, WgQuickConfiguration } from "../contract/types.ts";
-import type { CallOptions, Connection } from "../http/connection.ts";
+import type { Connection } from "../http/connection.ts";
+import type { CallOptions } from "../http/connection_options.ts";
 import { pause } from "../http/retries.ts";
 import { waitForNews } from "./held_request.ts";
 import { postAndWait } from "./waiting.ts";

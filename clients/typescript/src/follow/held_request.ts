@@ -1,6 +1,7 @@
 import type { MeshAnswer, MeshRequest } from "../contract/types.ts";
-import { AgentError } from "../http/agent_error.ts";
-import type { CallOptions, Connection } from "../http/connection.ts";
+import { AgentError } from "../errors/agent_error.ts";
+import type { Connection } from "../http/connection.ts";
+import type { CallOptions } from "../http/connection_options.ts";
 import { pause } from "../http/retries.ts";
 import { postAndWait, restAfterWait } from "./waiting.ts";
 

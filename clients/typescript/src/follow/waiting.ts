@@ -1,5 +1,6 @@
-import { AgentError } from "../http/agent_error.ts";
-import type { CallOptions, Connection } from "../http/connection.ts";
+import { AgentError } from "../errors/agent_error.ts";
+import type { Connection } from "../http/connection.ts";
+import type { CallOptions } from "../http/connection_options.ts";
 import { pause } from "../http/retries.ts";
 
 /** Between two requests to a deployment that does not support waiting. */

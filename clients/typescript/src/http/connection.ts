@@ -1,67 +1,18 @@
 import { abortable } from "./abortable.ts";
-import { AgentError, errorOfAnswer, invalidFields, retryAfterOf } from "./agent_error.ts";
+import { AgentError, errorOfAnswer, invalidFields, retryAfterOf } from "../errors/agent_error.ts";
 import {
   type Credential,
   type CredentialHeaders,
   GivenCredential,
-  type Key,
   NO_CREDENTIAL,
 } from "./credential.ts";
-import { type Enrol, enrollBy } from "./enrol.ts";
+import { type CallerOptions, type CallOptions, originOf } from "./connection_options.ts";
+import { enrollBy } from "./enrol.ts";
 import { enrolledCredential } from "./enrolled_credential.ts";
 import { idleTimeout } from "./idle_timeout.ts";
-import { errorOfFetch, networkError } from "./network_error.ts";
+import { errorOfFetch, networkError } from "../errors/network_error.ts";
 import { type Retry, withRetries } from "./retries.ts";
 import { WaitLength } from "./wait_length.ts";
-
-/** How requests are sent, whoever sends them. */
-export interface CommonOptions {
-  /** The project's origin, such as `https://<ref>.supabase.co`. */
-  readonly url: string | URL;
-  /** The agent's identifier. The operator names an agent by it; an agent may leave it out. */
-  readonly agentId?: string | undefined;
-  /** How long a temporary error is retried, from the first failure. 0: never. Default: 120. */
-  readonly retrySeconds?: number;
-  /** Called before each pause between two attempts, such as to tell a person. */
-  readonly onRetry?: (retry: Retry) => void;
-  /** Aborts every call. */
-  readonly signal?: AbortSignal;
-  /** Takes the place of the platform's own, such as to use a proxy. */
-  readonly fetch?: typeof fetch;
-  /**
-   * How long one request waits for news at most, 1 to 140. With less, an agent that died is noticed
-   * sooner, and more requests are sent. Default: 140.
-   */
-  readonly waitSeconds?: number;
-}
-
-export interface ConnectionOptions extends CommonOptions {
-  /**
-   * An agent key, a signed-in user's token, or the project's secret key for the operator. If it
-   * expires, pass a function that returns the present one: it is called before the first request,
-   * and once more, with the error, when the service answers a request with 401.
-   */
-  readonly key: Key;
-  readonly enrol?: undefined;
-}
-
-export interface EnrolOptions extends CommonOptions {
-  /**
-   * What to get an agent key with: before the first request, and anew before the key ends.
-   * Connections of one process with the same proof share the key.
-   */
-  readonly enrol: Enrol;
-  readonly key?: undefined;
-}
-
-/** By what the caller is known: a key, or a proof of origin. */
-export type CallerOptions = ConnectionOptions | EnrolOptions;
-
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Default: the connection's. */
-  readonly retrySeconds?: number;
-}
 
 const DEFAULT_RETRY_SECONDS = 120;
 /** Longer than a function may take to answer (150 s), so that no answer is missed. */
@@ -336,18 +287,6 @@ function credentialOf(
     origin: originOf(options.url),
     enrol,
   });
-}
-
-function originOf(url: string | URL): string {
-  if (URL.canParse(url)) {
-    const { origin, protocol } = new URL(url);
-    if (protocol === "https:" || protocol === "http:") return origin;
-  }
-  // A key in its place stays out of logs.
-  const isKey = /^(?:ak_|sb_|eyJ)/.test(String(url));
-  const given = isKey ? "a key" : JSON.stringify(url);
-  const message = `Must be a URL such as https://<ref>.supabase.co, and not ${given}.`;
-  throw invalidFields([{ path: "url", message }]);
 }
 
 function parse<Answer>(status: number, text: string): Answer {

@@ -1,4 +1,4 @@
-import { AgentError } from "./agent_error.ts";
+import { AgentError } from "../errors/agent_error.ts";
 
 /** A key, and when it ends: another one is asked for before. */
 export interface ExpiringKey {

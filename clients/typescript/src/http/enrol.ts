@@ -1,5 +1,5 @@
 import type { ArtifactsAnswer, ArtifactsRequest } from "../contract/types.ts";
-import { AgentError, invalidFields } from "./agent_error.ts";
+import { AgentError, invalidFields } from "../errors/agent_error.ts";
 
 /** A function is asked for the present one at each enrolment. */
 export type Proof = string | (() => string | Promise<string>);

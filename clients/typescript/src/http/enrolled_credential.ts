@@ -1,4 +1,4 @@
-import type { AgentError } from "./agent_error.ts";
+import type { AgentError } from "../errors/agent_error.ts";
 import { type Credential, type ExpiringKey, GivenCredential } from "./credential.ts";
 import { checkEnrol, type Enrol, type Enrolled, type Proof } from "./enrol.ts";
 

@@ -1,4 +1,4 @@
-import { AgentError } from "./agent_error.ts";
+import { AgentError } from "../errors/agent_error.ts";
 
 const FIRST_PAUSE_MILLISECONDS = 250;
 const LONGEST_PAUSE_MILLISECONDS = 10_000;

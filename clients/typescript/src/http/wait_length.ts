@@ -1,4 +1,4 @@
-import type { AgentError } from "./agent_error.ts";
+import type { AgentError } from "../errors/agent_error.ts";
 
 /** The longest that the service takes: the platform ends a request after 150 seconds. */
 export const LONGEST_WAIT_SECONDS = 140;

@@ -1,4 +1,5 @@
-import { type CallerOptions, Connection } from "../http/connection.ts";
+import { Connection } from "../http/connection.ts";
+import type { CallerOptions } from "../http/connection_options.ts";
 import type { OpenEngine } from "./engine/engine.ts";
 import { Member } from "./member.ts";
 import { Mesh } from "./mesh.ts";

@@ -1,5 +1,5 @@
 import type { MeshConfiguration, MeshEvent, Peer } from "../contract/types.ts";
-import { AgentError } from "../http/agent_error.ts";
+import { AgentError } from "../errors/agent_error.ts";
 import type { Connection } from "../http/connection.ts";
 import type { Engine, EngineOptions, OpenEngine } from "./engine/engine.ts";
 import { TcpError } from "./ip/tcp_error.ts";

@@ -6,7 +6,8 @@ import type {
   Download,
   Grant,
 } from "../contract/types.ts";
-import { type CallerOptions, type CallOptions, Connection } from "../http/connection.ts";
+import { Connection } from "../http/connection.ts";
+import type { CallerOptions, CallOptions } from "../http/connection_options.ts";
 import { commit, type CommitOptions } from "../transfer/commit.ts";
 
 /** The operations of the artifacts function. Each takes and returns the operation's fields. */

@@ -1,8 +1,8 @@
 import type { Download } from "../contract/types.ts";
-import { AgentError, isPassing } from "../http/agent_error.ts";
+import { AgentError, isPassing } from "../errors/agent_error.ts";
 import type { Connection } from "../http/connection.ts";
 import { idleTimeout } from "../http/idle_timeout.ts";
-import { errorOfFetch } from "../http/network_error.ts";
+import { errorOfFetch } from "../errors/network_error.ts";
 import { Failures, type Retry } from "../http/retries.ts";
 import { createSha256 } from "../platform/sha256.ts";
 

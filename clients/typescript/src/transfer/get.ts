@@ -1,6 +1,7 @@
 import type { ArtifactsAnswer, Download } from "../contract/types.ts";
-import { AgentError } from "../http/agent_error.ts";
-import type { CallOptions, Connection } from "../http/connection.ts";
+import { AgentError } from "../errors/agent_error.ts";
+import type { Connection } from "../http/connection.ts";
+import type { CallOptions } from "../http/connection_options.ts";
 import { everyPage } from "../http/pages.ts";
 import { verifiedBytes } from "./download.ts";
 import type { Progress } from "./put.ts";

@@ -1,4 +1,4 @@
-import type { AgentError } from "../http/agent_error.ts";
+import type { AgentError } from "../errors/agent_error.ts";
 import { createSha256, type Sha256 } from "../platform/sha256.ts";
 import { type OpenedSource, sizeMismatch } from "./source.ts";
 

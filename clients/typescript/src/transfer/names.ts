@@ -1,4 +1,4 @@
-import { type FieldIssue, invalidFields } from "../http/agent_error.ts";
+import { type FieldIssue, invalidFields } from "../errors/agent_error.ts";
 
 /** The service's rule for identifiers of agents. */
 const AGENT_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;

@@ -1,6 +1,7 @@
 import type { Artifact, ArtifactsAnswer, Grant } from "../contract/types.ts";
-import { AgentError } from "../http/agent_error.ts";
-import type { CallOptions, Connection } from "../http/connection.ts";
+import { AgentError } from "../errors/agent_error.ts";
+import type { Connection } from "../http/connection.ts";
+import type { CallOptions } from "../http/connection_options.ts";
 import { pause, pauseMilliseconds, withRetries } from "../http/retries.ts";
 import { commit } from "./commit.ts";
 import { assertNames } from "./names.ts";

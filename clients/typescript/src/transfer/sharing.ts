@@ -1,5 +1,5 @@
 import type { Grant } from "../contract/types.ts";
-import type { CallOptions } from "../http/connection.ts";
+import type { CallOptions } from "../http/connection_options.ts";
 
 export interface ShareOptions extends CallOptions {
   /** How long the access lasts. Default: as long as the artifact. */

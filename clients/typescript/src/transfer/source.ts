@@ -1,4 +1,4 @@
-import { AgentError, invalidFields } from "../http/agent_error.ts";
+import { AgentError, invalidFields } from "../errors/agent_error.ts";
 import { nodeModule } from "../platform/node_module.ts";
 import { isBrowser } from "../platform/platform.ts";
 

@@ -1,6 +1,7 @@
 import type { ArtifactsAnswer } from "../contract/types.ts";
-import { AgentError, invalidFields } from "../http/agent_error.ts";
-import type { CallOptions, Connection } from "../http/connection.ts";
+import { AgentError, invalidFields } from "../errors/agent_error.ts";
+import type { Connection } from "../http/connection.ts";
+import type { CallOptions } from "../http/connection_options.ts";
 
 /** An artifact by its id, or the current one of a key: the caller's own, or another `agentId`'s. */
 export type NamedArtifact =

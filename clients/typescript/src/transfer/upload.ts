@@ -1,7 +1,7 @@
-import { AgentError, isPassing } from "../http/agent_error.ts";
+import { AgentError, isPassing } from "../errors/agent_error.ts";
 import type { Connection } from "../http/connection.ts";
 import { idleTimeout } from "../http/idle_timeout.ts";
-import { errorOfFetch } from "../http/network_error.ts";
+import { errorOfFetch } from "../errors/network_error.ts";
 import { isWorkerd } from "../platform/platform.ts";
 import { HashedBytes } from "./hashed_bytes.ts";
 import type { OpenedSource } from "./source.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { AgentFiles } from "../../agent_files.ts";
-import { AgentError } from "../../http/agent_error.ts";
+import { AgentError } from "../../errors/agent_error.ts";
 import type { Options, Values } from "../command/command.ts";
 import { defineVerb, type Verb } from "../verb.ts";
 import { UsageError } from "../command/usage_error.ts";

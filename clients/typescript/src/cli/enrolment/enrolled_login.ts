@@ -1,5 +1,6 @@
-import { AgentError } from "../../http/agent_error.ts";
-import { type CommonOptions, Connection } from "../../http/connection.ts";
+import { AgentError } from "../../errors/agent_error.ts";
+import { Connection } from "../../http/connection.ts";
+import type { CommonOptions } from "../../http/connection_options.ts";
 import { type Key, NO_CREDENTIAL, renewalOf } from "../../http/credential.ts";
 import { enrollBy } from "../../http/enrol.ts";
 import { type Login, loginFile, readLogin, type StoredProof, writeLogin } from "../login_file.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
-import { AgentError } from "../../http/agent_error.ts";
+import { AgentError } from "../../errors/agent_error.ts";
 import type { Enrol, Proof } from "../../http/enrol.ts";
 import type { StoredProof } from "../login_file.ts";
 

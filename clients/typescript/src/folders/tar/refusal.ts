@@ -1,4 +1,4 @@
-import { AgentError } from "../../http/agent_error.ts";
+import { AgentError } from "../../errors/agent_error.ts";
 
 const LONGEST_SHOWN = 200;
 

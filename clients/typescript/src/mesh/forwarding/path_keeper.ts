@@ -3,7 +3,7 @@
  * packets forwarded. While it reaches all of them, nothing is open, and nothing is asked.
  */
 import { stat } from "node:fs/promises";
-import { AgentError } from "../../http/agent_error.ts";
+import { AgentError } from "../../errors/agent_error.ts";
 import { pause } from "../../http/retries.ts";
 import { Paths } from "../paths/paths.ts";
 import { parseEndpoint } from "../paths/places/address_kinds.ts";

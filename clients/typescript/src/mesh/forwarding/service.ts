@@ -1,6 +1,6 @@
 import type { MeshConfiguration } from "../../contract/types.ts";
 import { type Network, parseNetwork } from "../wireguard/routing/networks.ts";
-import { AgentError } from "../../http/agent_error.ts";
+import { AgentError } from "../../errors/agent_error.ts";
 import type { Connection } from "../../http/connection.ts";
 import type { RelayAnswer } from "../paths/paths.ts";
 

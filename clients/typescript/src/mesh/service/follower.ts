@@ -1,6 +1,6 @@
 import type { MeshAnswer, MeshConfiguration, MeshEvent } from "../../contract/types.ts";
 import { postAndWait, restAfterWait } from "../../follow/waiting.ts";
-import { AgentError } from "../../http/agent_error.ts";
+import { AgentError } from "../../errors/agent_error.ts";
 import type { Connection } from "../../http/connection.ts";
 import { pause } from "../../http/retries.ts";
 

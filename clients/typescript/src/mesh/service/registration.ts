@@ -1,5 +1,5 @@
 import type { Peer } from "../../contract/types.ts";
-import { AgentError } from "../../http/agent_error.ts";
+import { AgentError } from "../../errors/agent_error.ts";
 import type { Connection } from "../../http/connection.ts";
 
 /** What this process has registered, so that it knows registrations of another one. */

@@ -1,6 +1,6 @@
 import type { AgentFiles } from "../../../agent_files.ts";
 import type { InboxEntry } from "../../../contract/types.ts";
-import { AgentError } from "../../../http/agent_error.ts";
+import { AgentError } from "../../../errors/agent_error.ts";
 import type { Context } from "../../context.ts";
 import { type Downloaded, downloadGrant } from "../../files/download_folder.ts";
 import { inBytes, note, plain } from "../../terminal/output.ts";

@@ -1,6 +1,6 @@
 import type { AgentFiles } from "../../../agent_files.ts";
 import type { GivenGrant } from "../../../contract/types.ts";
-import { AgentError } from "../../../http/agent_error.ts";
+import { AgentError } from "../../../errors/agent_error.ts";
 import { UsageError } from "../../command/usage_error.ts";
 import { plain } from "../../terminal/output.ts";
 import { defineVerb, type Verb } from "../../verb.ts";
