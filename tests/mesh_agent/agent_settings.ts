@@ -12,13 +12,14 @@ export async function agentSettings(
 ): Promise<Record<string, string>> {
   const keyFile = `${host.directory}/agent-key`;
   await Deno.writeTextFile(keyFile, `${agent.key}\n`, { mode: 0o600 });
+  const endpoint = host.endpointAt(TUNNEL_PORT);
   return {
     MESH_URL: `${SERVICE_ORIGIN}/functions/v1/agent-mesh`,
     AGENT_ID: agent.id,
     AGENT_KEY_FILE: keyFile,
     INTERFACE: interfaceName,
     HOSTS_FILE: await hostsFile(host),
-    ...(host.address === null ? {} : { ENDPOINT: `${host.address}:${TUNNEL_PORT}` }),
+    ...(endpoint === null ? {} : { ENDPOINT: endpoint }),
   };
 }
 

@@ -168,3 +168,26 @@ tunnelTest(
     assert.equal(await left.stop("SIGTERM"), 0);
   },
 );
+
+tunnelTest(
+  "two kernel hosts behind IPv6 firewalls, without any server → punched; either one's key rotated → reached again",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const { left, right } = await pairAt(stack, { site: "IPv6 firewall", relays: false });
+    for (const host of [left, right]) host.start();
+    await assertJoined(left, right);
+    for (const host of [left, right]) {
+      await host.untilLogged(/: directly, at \[2001:db8:64:[0-9a-f]+::2\]:\d+/);
+    }
+    for (const [host, other] of [[left, right], [right, left]] as const) {
+      const { meshAgent, member } = host;
+      const { code, log } = await meshAgent.runSecond({}, ["rotate"]);
+      assert.equal(code, 0, log);
+      await meshAgent.untilRunsWith(/: the public key is (\S+)\n$/.exec(log)![1]!);
+      const began = performance.now();
+      await untilPingAnswered(other.member.host, { address: member.ipv4 });
+      await untilPingAnswered(member.host, { address: other.member.ipv4 });
+      console.log(`reached again after ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    }
+  },
+);

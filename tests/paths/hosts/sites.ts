@@ -12,8 +12,13 @@ export type Site =
   | "port-restricted"
   | "symmetric"
   | "UDP blocked"
-  | "HTTP proxy alone";
+  | "HTTP proxy alone"
+  | Ipv6Site;
 
+/** With IPv6 alone: each host has an address of its own, which a firewall may protect. */
+type Ipv6Site = "IPv6" | "IPv6 firewall";
+
+/** Those with IPv4. */
 export const SITES: readonly Site[] = [
   "none",
   "full cone",
@@ -35,7 +40,7 @@ const ESTABLISHED = `
     ct state established,related accept
 `;
 
-const RULES: Readonly<Record<Exclude<Site, "none">, string>> = {
+const RULES: Readonly<Record<Exclude<Site, "none" | Ipv6Site>, string>> = {
   "full cone": `table ip nat {
   set opened { type inet_service; flags dynamic, timeout; timeout 5m; }
   chain prerouting {
@@ -89,17 +94,34 @@ export interface SiteHost {
   readonly countBlocked: () => Promise<number>;
 }
 
+/** The one by which it goes out. */
+async function addressOf(host: Host): Promise<string> {
+  const shown = await host.run([
+    "ip",
+    "-json",
+    "address",
+    "show",
+    "dev",
+    "uplink",
+    "scope",
+    "global",
+  ]);
+  const [{ addr_info: [{ local }] }] = JSON.parse(shown);
+  return local;
+}
+
+const ADD = {
+  none: "addHost",
+  IPv6: "addIpv6Host",
+  "IPv6 firewall": "addIpv6HostBehindFirewall",
+} as const;
+
 /** A host at a site, with the site's router and proxy. */
 export async function addSite(internet: Internet, name: string, site: Site): Promise<SiteHost> {
-  if (site === "none") {
-    const host = await internet.addHost(name);
-    return {
-      site,
-      host,
-      outside: host.address!,
-      proxy: null,
-      countBlocked: () => Promise.resolve(0),
-    };
+  if (site === "none" || site === "IPv6" || site === "IPv6 firewall") {
+    const host = await internet[ADD[site]](name);
+    const outside = host.address ?? await addressOf(host);
+    return { site, host, outside, proxy: null, countBlocked: () => Promise.resolve(0) };
   }
   const router = await internet.addHost(`${name}-r`);
   await router.run(["nft", "-f", "-"], { input: RULES[site] });

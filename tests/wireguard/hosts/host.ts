@@ -30,6 +30,12 @@ export class Host implements AsyncDisposable {
     return `/etc/netns/${this.namespace}/wireguard`;
   }
 
+  /** Where the others reach a port of it; null behind NAT. */
+  endpointAt(port: number): string | null {
+    if (this.address === null) return null;
+    return this.address.includes(":") ? `[${this.address}]:${port}` : `${this.address}:${port}`;
+  }
+
   run(command: readonly string[], options: { input?: string } = {}): Promise<string> {
     return run(this.#inside(command), options);
   }

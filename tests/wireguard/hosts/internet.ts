@@ -16,11 +16,33 @@ export class Internet implements AsyncDisposable {
     const id = `m${crypto.randomUUID().slice(0, 6)}`;
     const router = await Host.create(`${id}-router`, null);
     await router.run(["sysctl", "-qw", "net.ipv4.ip_forward=1"]);
+    await forwardIpv6(router);
     return new Internet(id, router);
   }
 
   async addHost(name: string): Promise<Host> {
-    const address = this.#nextAddress();
+    return await this.#add(name, this.#nextAddress());
+  }
+
+  /** A host with IPv6 alone. */
+  async addIpv6Host(name: string): Promise<Host> {
+    return await this.#add(name, this.#nextIpv6Address());
+  }
+
+  /** A host with IPv6 alone, whose router lets in what the host has asked for, and nothing else. */
+  async addIpv6HostBehindFirewall(name: string): Promise<Host> {
+    const firewall = await this.addIpv6Host(`${name}-fw`);
+    await firewall.run(["nft", "-f", "-"], { input: FIREWALL });
+    const address = this.#nextIpv6Address();
+    const host = await Host.create(`${this.id}-${name}`, null);
+    this.#hosts.push(host);
+    await connect(host, firewall, { ...address, link: "inside" });
+    await forwardIpv6(firewall);
+    await this.router.run(["ip", "route", "add", `${address.host}/126`, "via", firewall.address!]);
+    return host;
+  }
+
+  async #add(name: string, address: Link): Promise<Host> {
     const host = await Host.create(`${this.id}-${name}`, address.host);
     this.#hosts.push(host);
     this.#linksOf.set(host, address.link);
@@ -61,7 +83,13 @@ export class Internet implements AsyncDisposable {
     for (const host of this.#hosts.toReversed()) await host[Symbol.asyncDispose]();
   }
 
-  #nextAddress() {
+  #nextIpv6Address(): Link {
+    this.#links += 1;
+    const network = `2001:db8:64:${this.#links.toString(16)}:`;
+    return { host: `${network}:2`, gateway: `${network}:1`, link: `to${this.#links}` };
+  }
+
+  #nextAddress(): Link {
     const first = this.#links * 4;
     this.#links += 1;
     return {
@@ -71,6 +99,22 @@ export class Internet implements AsyncDisposable {
     };
   }
 }
+
+/** The addresses of a host and of its router, and the name of the router's end. */
+interface Link {
+  readonly host: string;
+  readonly gateway: string;
+  readonly link: string;
+}
+
+const FIREWALL = `table ip6 firewall {
+  chain forward {
+    type filter hook forward priority filter; policy drop;
+    iifname "inside" accept
+    ct state established,related accept
+  }
+}
+`;
 
 const MASQUERADE = `table ip nat {
   chain postrouting {
@@ -85,16 +129,22 @@ const MASQUERADE = `table ip nat {
 }
 `;
 
-async function connect(
-  host: Host,
-  router: Host,
-  at: { host: string; gateway: string; link: string },
-): Promise<void> {
+async function connect(host: Host, router: Host, at: Link): Promise<void> {
   const ends = ["veth", "peer", "name", at.link, "netns", router.namespace];
   await host.run(["ip", "link", "add", "uplink", "type", ...ends]);
-  await host.run(["ip", "address", "add", `${at.host}/30`, "dev", "uplink"]);
+  await addAddress(host, "uplink", at.host);
   await host.run(["ip", "link", "set", "uplink", "up"]);
-  await router.run(["ip", "address", "add", `${at.gateway}/30`, "dev", at.link]);
+  await addAddress(router, at.link, at.gateway);
   await router.run(["ip", "link", "set", at.link, "up"]);
   await host.run(["ip", "route", "add", "default", "via", at.gateway]);
+}
+
+async function addAddress(host: Host, device: string, address: string): Promise<void> {
+  // Usable at once: nobody else can have it.
+  const network = address.includes(":") ? [`${address}/126`, "nodad"] : [`${address}/30`];
+  await host.run(["ip", "address", "add", ...network, "dev", device]);
+}
+
+async function forwardIpv6(router: Host): Promise<void> {
+  await router.run(["sysctl", "-qw", "net.ipv6.conf.all.forwarding=1"]);
 }

@@ -55,7 +55,7 @@ export class Mesh implements AsyncDisposable {
     const privateKey = await run(["wg", "genkey"]);
     await Deno.writeTextFile(keyFile(host, interfaceName), privateKey, { mode: 0o600 });
     const publicKey = (await run(["wg", "pubkey"], { input: privateKey })).trim();
-    const reachableAt = host.address === null ? null : `${host.address}:${TUNNEL_PORT}`;
+    const reachableAt = host.endpointAt(TUNNEL_PORT);
     const { addresses } = await succeed<{ addresses: [string, string] }>(
       "/agent-mesh/peer/register",
       {
