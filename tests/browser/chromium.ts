@@ -1,4 +1,7 @@
-/** Debian's Chromium without a window, for tests of what a person sees and what a page may do. */
+/**
+ * Debian's Chromium that has no windows, for tests of what a person sees and what a page may do. It
+ * starts in half the time of the whole browser.
+ */
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 export type { Page };
@@ -18,7 +21,7 @@ export async function withPage<Result>(
 
 function launch(): Promise<Browser> {
   return chromium.launch({
-    executablePath: "/usr/bin/chromium",
+    executablePath: "/usr/bin/chromium-headless-shell",
     // Chromium's own sandbox refuses to run as root, as in CI. Pages here come from these tests.
     args: ["--no-sandbox"],
   });
