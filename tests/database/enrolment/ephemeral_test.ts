@@ -61,8 +61,13 @@ Deno.test("an ephemeral agent → it stays while it has contact of any kind, and
     assert.deepEqual(idsIn(await netmapOf(peer)).includes(own.id), true);
   }
 
-  await goBack(agent, 1_000);
-  assert.equal(await sweep(), 1);
+  let removed = 0;
+  // Once more if a function wrote just in between that the key was used, as above.
+  for (let attempt = 0; attempt < 2 && removed === 0; attempt++) {
+    await goBack(agent, 1_000);
+    removed = await sweep();
+  }
+  assert.equal(removed, 1);
   assert.equal((await whoami(agent)).status, 401);
   assert.deepEqual(idsIn(await netmapOf(peer)), [peer.id]);
   assert.equal((await rulesOf(own.id)).length, 0);

@@ -80,6 +80,29 @@ Deno.test("the kernel's initiation → directly, later by relays; answered direc
   }
 });
 
+Deno.test("a peer with another key calls from where it was → it has the port, and its session goes on; one that is elsewhere → none", async () => {
+  const { forwarder, kernelSends, take, closed } = await forwarding("a=", "b=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
+  forwarder.receiveDatagram(message(1, 7), DIRECT);
+  kernelSends(message(2, 9, 7), "a=");
+  take();
+  const port = forwarder.portOf("a=")!;
+  const place = `127.0.0.1:${port}`;
+  const [taken, elsewhere] = [{ publicKey: "b=", endpoint: place }, "198.51.100.1:51820"];
+  assert.deepEqual([...forwarder.handOver([{ publicKey: "a=", endpoint: null }, taken])], []);
+  assert.deepEqual([...forwarder.handOver([taken])], [["a=", null]]);
+  assert.deepEqual(
+    [...forwarder.handOver([taken, { publicKey: "c=", endpoint: elsewhere }])],
+    [["a=", null]],
+  );
+  const heir = { publicKey: "c=", endpoint: place };
+  assert.deepEqual([...forwarder.handOver([taken, heir])], [["a=", "c="]]);
+  assert.deepEqual([forwarder.portOf("a="), forwarder.portOf("c=")], [null, port]);
+  kernelSends(message(4, 7), "c=");
+  assert.deepEqual(take(), [[message(4, 7), DIRECT]]);
+  assert.deepEqual(closed, []);
+});
+
 Deno.test("others answer first, as many as they want → relays are tried, and the right answer is where the kernel sends", async () => {
   const { forwarder, kernelSends, take, pass, toKernel } = await forwarding("a=");
   forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT, RELAYED] }]);

@@ -9,7 +9,7 @@ function watching() {
   const watch = new PathWatch();
   let now = 0;
   const look = (peer: object, ahead = 0) =>
-    watch.update([{ ...PEER, ...peer }], { now, unixTime: NOON + now + ahead });
+    watch.update([{ ...PEER, ...peer }], { now, unixTime: NOON + now + ahead, forwarded: [] });
   return {
     watch,
     look,
@@ -41,7 +41,7 @@ Deno.test("a peer without a handshake, with one, and without traffic → broken,
 Deno.test("a peer that leaves and comes back → as one that is new", () => {
   const { watch, lookFor, isBroken } = watching();
   lookFor(20_000, {});
-  watch.update([], { now: 20_000, unixTime: NOON });
+  watch.update([], { now: 20_000, unixTime: NOON, forwarded: [] });
   assert.equal(isBroken(), false);
 });
 
@@ -77,4 +77,53 @@ Deno.test("a machine that has slept → silent peers get longer until they count
   assert.equal(isBroken(), false);
   lookFor(4000, heard);
   assert.equal(isBroken(), true);
+});
+
+/** Looks at peers by their keys, of which those with a capital letter work. */
+function looking() {
+  const watch = new PathWatch();
+  let now = 0;
+  return (keys: string, forwarded = ""): string => {
+    now += 2000;
+    const peers = [...keys].map((key) => {
+      const works = key !== key.toLowerCase();
+      const lastHandshakeAt = works ? NOON + now : null;
+      const receivedBytes = works ? now : 0;
+      return { ...PEER, publicKey: key.toLowerCase(), lastHandshakeAt, receivedBytes };
+    });
+    watch.update(peers, { now, unixTime: NOON + now, forwarded: [...forwarded] });
+    return peers.map(({ publicKey }) => publicKey).filter((key) => watch.isBroken(key, now)).join(
+      "",
+    );
+  };
+}
+
+Deno.test("the tunnel restarts → the peer that was forwarded soon counts as broken, the others later", () => {
+  const look = looking();
+  look("AB", "a");
+  look("", "a");
+  assert.equal(look("ab"), "");
+  for (let looks = 0; looks < 3; looks++) assert.equal(look("ab"), "a");
+  assert.equal(look("ab"), "ab");
+});
+
+Deno.test("a forwarded peer has another key → who is new in its place soon counts as broken, until that works", () => {
+  const look = looking();
+  look("AB", "a");
+  look("B", "a");
+  assert.deepEqual([look("Bc"), look("Bc")], ["", "c"]);
+  // Nobody else is awaited.
+  assert.deepEqual([look("Bcd"), look("Bcd")], ["c", "c"]);
+  look("BC");
+  assert.deepEqual([look("Bc"), look("Bc")], ["", ""]);
+});
+
+Deno.test("a peer that was not forwarded vanishes, or one that was for over a minute → who is new gets its time", () => {
+  const look = looking();
+  look("AB", "a");
+  look("A", "a");
+  assert.deepEqual([look("Ac", "a"), look("Ac", "a")], ["", ""]);
+  look("", "a");
+  for (let looks = 0; looks < 31; looks++) look("");
+  assert.deepEqual([look("d"), look("d")], ["", ""]);
 });

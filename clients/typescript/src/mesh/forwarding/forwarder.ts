@@ -8,6 +8,7 @@ import { Load } from "../wireguard/handshake/load.ts";
 import { type Endpoint, isSameEndpoint, type Surroundings } from "../wireguard/surroundings.ts";
 import type { PathTunnel } from "../paths/paths.ts";
 import type { PeerStats } from "../wireguard/tunnel.ts";
+import type { KernelPeer } from "./kernel.ts";
 import { headerOf } from "./messages.ts";
 import { IndexTable, newPort, newSession, type Port, type Session } from "./sessions.ts";
 
@@ -37,7 +38,7 @@ export class Forwarder implements PathTunnel {
   readonly #options: ForwarderOptions;
   readonly #ports = new Map<string, Port>();
   /** For initiations of peers whose place is not known. */
-  readonly #guests = newPort(null);
+  readonly #guests = newPort();
   /** By the indices that the kernel has given. */
   readonly #own: IndexTable;
   /** By the indices that peers have given. */
@@ -59,7 +60,7 @@ export class Forwarder implements PathTunnel {
     if (this.#guests.socket === null) this.#guests.socket = await this.#listen(this.#guests);
     const known = this.#ports.get(publicKey);
     if (known !== undefined) return known.socket!.port;
-    const port = newPort(publicKey);
+    const port = newPort();
     port.socket = await this.#listen(port);
     this.#ports.set(publicKey, port);
     return port.socket.port;
@@ -75,6 +76,29 @@ export class Forwarder implements PathTunnel {
     if (this.#ports.size > 0) return;
     this.#guests.socket?.close();
     this.#guests.socket = null;
+  }
+
+  /**
+   * Takes the kernel's peers. Returns those with a port that are not among them, each with the peer
+   * that has its port from now on, or null. That one has called from where the other was, and is at
+   * its port: the same host with another key, whose session goes on.
+   */
+  handOver(
+    peers: readonly Pick<KernelPeer, "publicKey" | "endpoint">[],
+  ): Map<string, string | null> {
+    const handed = new Map<string, string | null>();
+    for (const [publicKey, port] of [...this.#ports]) {
+      if (peers.some((peer) => peer.publicKey === publicKey)) continue;
+      const place = `${LOOPBACK}:${port.socket!.port}`;
+      const heir = peers.find((peer) =>
+        peer.endpoint === place && !this.#ports.has(peer.publicKey)
+      );
+      handed.set(publicKey, heir?.publicKey ?? null);
+      if (heir === undefined) continue;
+      this.#ports.delete(publicKey);
+      this.#ports.set(heir.publicKey, port);
+    }
+    return handed;
   }
 
   closeAll(): void {

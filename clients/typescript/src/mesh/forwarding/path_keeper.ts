@@ -87,9 +87,11 @@ export class PathKeeper {
     const state = await this.#options.kernel.state();
     const [now, unixTime] = [this.#surroundings.now(), this.#surroundings.unixTime()];
     const peers = state?.peers ?? [];
-    this.#watch.update(peers, { now, unixTime });
-    for (const publicKey of this.#open?.forwarder.publicKeys ?? []) {
-      if (!peers.some((peer) => peer.publicKey === publicKey)) await this.#release(publicKey);
+    const forwarded = this.#open?.forwarder.publicKeys ?? [];
+    this.#watch.update(peers, { now, unixTime, forwarded });
+    for (const [publicKey, heir] of this.#open?.forwarder.handOver(peers) ?? []) {
+      if (heir === null) await this.#release(publicKey);
+      else this.#forget(publicKey);
     }
     if (state !== null) await this.#keep(state, now);
     await this.#write();
@@ -204,12 +206,14 @@ export class PathKeeper {
   async #release(publicKey: string): Promise<void> {
     const { forwarder } = this.#open!;
     forwarder.close(publicKey);
-    this.#before.delete(publicKey);
-    this.#since.delete(publicKey);
-    this.#said.delete(publicKey);
+    this.#forget(publicKey);
     this.#setPeers();
     const peer = this.#nameOf(publicKey);
     await this.#options.onNews({ peer, via: "released", endpoint: null, reason: null });
+  }
+
+  #forget(publicKey: string): void {
+    for (const known of [this.#before, this.#since, this.#said]) known.delete(publicKey);
   }
 
   async #tell(publicKey: string, now: number): Promise<void> {

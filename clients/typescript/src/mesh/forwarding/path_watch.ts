@@ -2,6 +2,8 @@ import type { KernelPeer } from "./kernel.ts";
 
 /** In milliseconds. A tunnel that has just come up is not one that does not work. */
 const PATIENCE = 8000;
+/** One that had no other way a moment ago: time for the first handshake. */
+const SHORT_PATIENCE = 1500;
 /** WireGuard's own: an older session is used no more. */
 const SESSION = 180_000;
 /** Peers send a keepalive every 25 s, so this is two of them that did not arrive. */
@@ -10,6 +12,8 @@ const SILENCE = 55_000;
 const SLEEP = 60_000;
 /** Instead of PATIENCE, for a machine that wakes up: it may not be on its network yet. */
 const AWAKENING = 20_000;
+/** So long a peer that was forwarded and has vanished is expected back. */
+const ABSENCE = 60_000;
 
 interface Seen {
   receivedBytes: number;
@@ -20,28 +24,37 @@ interface Seen {
   handshakeAt: number;
   /** Null while it works. After a sleep, it is later than that was seen. */
   brokenSince: number | null;
+  /** Whether SHORT_PATIENCE is enough: it was forwarded a moment ago. */
+  isExpected: boolean;
+}
+
+interface Look {
+  /** Milliseconds of a clock that goes on. */
+  readonly now: number;
+  /** Milliseconds since 1970, as the kernel's handshakes have them. */
+  readonly unixTime: number;
+  /** The peers whose packets are forwarded. */
+  readonly forwarded: readonly string[];
 }
 
 /** Tells which peers the tunnel does not work with, from what the kernel says again and again. */
 export class PathWatch {
   readonly #seen = new Map<string, Seen>();
+  /** Peers that were forwarded and are not there, and since when. */
+  readonly #absent = new Map<string, number>();
   #lookedAt: number | null = null;
 
-  /**
-   * `now`: milliseconds of a clock that goes on. `unixTime`: milliseconds since 1970, as the
-   * kernel's handshakes have them.
-   */
-  update(
-    peers: readonly KernelPeer[],
-    { now, unixTime }: { readonly now: number; readonly unixTime: number },
-  ): void {
+  update(peers: readonly KernelPeer[], { now, unixTime, forwarded }: Look): void {
     const sinceLast = now - (this.#lookedAt ?? now);
     const hasSlept = sinceLast > SLEEP;
     this.#lookedAt = now;
     const present = new Set(peers.map(({ publicKey }) => publicKey));
     for (const publicKey of this.#seen.keys()) {
-      if (!present.has(publicKey)) this.#seen.delete(publicKey);
+      if (present.has(publicKey)) continue;
+      this.#seen.delete(publicKey);
+      if (forwarded.includes(publicKey)) this.#absent.set(publicKey, now);
     }
+    const expected = this.#expected(present, now);
     for (const { publicKey, receivedBytes, lastHandshakeAt: handshake } of peers) {
       const seen = this.#seen.get(publicKey) ?? {
         receivedBytes,
@@ -49,6 +62,7 @@ export class PathWatch {
         handshake: null,
         handshakeAt: -Infinity,
         brokenSince: null,
+        isExpected: expected.has(publicKey),
       };
       if (handshake !== null && handshake !== seen.handshake) {
         // It was between the two looks. Of one from before the first, only its own clock tells.
@@ -63,7 +77,7 @@ export class PathWatch {
       }
       const hasSession = handshake !== null && now - seen.handshakeAt < SESSION;
       const works = hasSession && now - seen.heardAt < SILENCE;
-      if (works) seen.brokenSince = null;
+      if (works) [seen.brokenSince, seen.isExpected] = [null, false];
       else if (hasSlept) seen.brokenSince = now + AWAKENING - PATIENCE;
       else seen.brokenSince ??= now;
     }
@@ -75,7 +89,25 @@ export class PathWatch {
 
   /** Whether it has not worked for a while. */
   isBroken(publicKey: string, now: number): boolean {
-    const since = this.#seen.get(publicKey)?.brokenSince ?? null;
-    return since !== null && now - since >= PATIENCE;
+    const { brokenSince = null, isExpected = false } = this.#seen.get(publicKey) ?? {};
+    const patience = isExpected ? SHORT_PATIENCE : PATIENCE;
+    return brokenSince !== null && now - brokenSince >= patience;
+  }
+
+  /**
+   * The new ones that were forwarded before: after a restart of the tunnel, the same again; after a
+   * peer's rotation, whoever is new while that one is absent.
+   */
+  #expected(present: ReadonlySet<string>, now: number): ReadonlySet<string> {
+    for (const [publicKey, since] of this.#absent) {
+      if (now - since > ABSENCE) this.#absent.delete(publicKey);
+    }
+    const isNew = (publicKey: string) => !this.#seen.has(publicKey);
+    const back = [...present].filter((publicKey) => this.#absent.delete(publicKey));
+    if (this.#absent.size === 0) return new Set(back);
+    const added = [...present].filter(isNew);
+    // Each is awaited once.
+    if (added.length > back.length) this.#absent.clear();
+    return new Set(added);
   }
 }

@@ -3,7 +3,6 @@ import type { Endpoint, Surroundings } from "../wireguard/surroundings.ts";
 
 /** A peer, or those of whom it is not known yet who they are. */
 export interface Port {
-  readonly publicKey: string | null;
   socket: UdpSocket | null;
   /** The best first. */
   ways: readonly Endpoint[];
@@ -33,9 +32,8 @@ export function newSession(
   return { port, endpoint, answers, answered: 0 };
 }
 
-export function newPort(publicKey: string | null): Port {
+export function newPort(): Port {
   return {
-    publicKey,
     socket: null,
     ways: [],
     way: null,
