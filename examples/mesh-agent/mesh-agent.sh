@@ -230,8 +230,8 @@ is_up || remove_names
 
 trap leave EXIT
 # bash 5.2 may run a trap while it reads a command substitution, and takes it for a part of that:
-# without its end, the signal is lost, or ends the shell with 2. Where it does not, the first line
-# ends the shell before the second one is read.
+# without a ")" at its end, the signal is lost, or ends the shell with 2. Where bash does not, the
+# first line ends the shell before the second one is read.
 on_signal=$'trap "" TERM INT; exit 0\n)'
 # shellcheck disable=SC2064 # it does not change
 trap "$on_signal" TERM INT

@@ -26,14 +26,12 @@ export type {
   Netmap,
   Peer,
   Rule,
+  SentPath,
   ServiceErrorCode,
   WgQuickConfiguration,
 } from "./contract/types.ts";
-export type {
-  ConfigurationRequest,
-  ConfigurationsOptions,
-  PathReport,
-} from "./follow/configurations.ts";
+export type { ConfigurationRequest, ConfigurationsOptions } from "./follow/configurations.ts";
+export type { ReadPaths } from "./follow/path_reports.ts";
 export type { EventsOptions } from "./follow/events.ts";
 export type { InboxOptions } from "./follow/inbox.ts";
 export type { ExtractFolderOptions, GotFolder } from "./folders/get_folder.ts";

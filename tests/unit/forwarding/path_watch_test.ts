@@ -118,6 +118,45 @@ Deno.test("a forwarded peer has another key → who is new in its place soon cou
   assert.deepEqual([look("Bc"), look("Bc")], ["", ""]);
 });
 
+Deno.test("more peers are new than have vanished, or one is new later → each gets its time; two for two → neither", () => {
+  const look = looking();
+  look("AB", "ab");
+  look("B", "ab");
+  assert.deepEqual([look("Bcd"), look("Bcd")], ["", ""]);
+  const later = looking();
+  later("AB", "a");
+  for (let looks = 0; looks < 5; looks++) later("B", "a");
+  assert.deepEqual([later("Bc"), later("Bc")], ["", ""]);
+  const both = looking();
+  both("AB", "ab");
+  both("c", "ab");
+  assert.deepEqual([both("cd"), both("cd")], ["c", "cd"]);
+});
+
+Deno.test("a restart after which one of two is missing, and a peer that was reached without → that one gets its time", () => {
+  const look = looking();
+  look("ABC", "ab");
+  look("", "ab");
+  look("ac");
+  assert.equal(look("ac"), "a");
+});
+
+Deno.test("a machine that sleeps while a peer is expected → as long as any other", () => {
+  const { watch, look, sleep, isBroken } = watching();
+  look({ lastHandshakeAt: NOON, receivedBytes: 92 });
+  watch.update([], { now: 0, unixTime: NOON, forwarded: ["a="] });
+  look({});
+  sleep(3_600_000);
+  look({});
+  for (let seconds = 0; seconds < 18; seconds += 2) {
+    sleep(2000);
+    look({});
+    assert.equal(isBroken(), false, `${seconds} s`);
+  }
+  sleep(4000);
+  assert.equal(isBroken(), true);
+});
+
 Deno.test("a peer that was not forwarded vanishes, or one that was for over a minute → who is new gets its time", () => {
   const look = looking();
   look("AB", "a");

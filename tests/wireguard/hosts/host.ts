@@ -8,7 +8,7 @@ export class Host implements AsyncDisposable {
 
   private constructor(
     readonly namespace: string,
-    /** Where the others reach it; null behind NAT. */
+    /** Where the others reach it; null behind NAT, or behind a firewall. */
     readonly address: string | null,
     /** Private to this host; removed with it. */
     readonly directory: string,
@@ -30,7 +30,7 @@ export class Host implements AsyncDisposable {
     return `/etc/netns/${this.namespace}/wireguard`;
   }
 
-  /** Where the others reach a port of it; null behind NAT. */
+  /** Where the others reach a port of it; null as `address`. */
   endpointAt(port: number): string | null {
     if (this.address === null) return null;
     return this.address.includes(":") ? `[${this.address}]:${port}` : `${this.address}:${port}`;

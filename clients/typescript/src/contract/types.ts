@@ -45,6 +45,8 @@ export type Download = ArtifactsAnswer<"/open">;
 export type WgQuickConfiguration = MeshComponents["schemas"]["WgQuickConfiguration"];
 /** The configuration of a program that is a peer itself. */
 export type MeshConfiguration = MeshComponents["schemas"]["MeshConfiguration"];
+/** How an agent reaches a neighbour, as it reports it. */
+export type SentPath = NonNullable<MeshRequest<"/peer/heartbeat">["paths"]>[number];
 export type Peer = MeshComponents["schemas"]["Peer"];
 export type Rule = MeshComponents["schemas"]["Rule"];
 export type Netmap = MeshComponents["schemas"]["Netmap"];

@@ -1,8 +1,10 @@
-import type { MeshAnswer, MeshRequest, WgQuickConfiguration } from "../contract/types.ts";
+import type { MeshAnswer, WgQuickConfiguration } from "../contract/types.ts";
+import { abortable } from "../http/abortable.ts";
 import type { Connection } from "../http/connection.ts";
 import type { CallOptions } from "../http/connection_options.ts";
 import { pause } from "../http/retries.ts";
-import { waitForNews } from "./held_request.ts";
+import { waitForNews, type WaitOptions } from "./held_request.ts";
+import { PathReports, type ReadPaths } from "./path_reports.ts";
 import { postAndWait } from "./waiting.ts";
 
 type Heartbeat = MeshAnswer<"/peer/heartbeat">;
@@ -13,15 +15,13 @@ export interface ConfigurationRequest {
   readonly firewall?: "nftables" | "none";
 }
 
-/** How an agent reaches a neighbour, as /peer/heartbeat takes it. */
-export type PathReport = NonNullable<MeshRequest<"/peer/heartbeat">["paths"]>[number];
-
 export interface ConfigurationsOptions extends CallOptions {
   /**
-   * Called before each heartbeat: how the neighbours are reached now, of at most 64. What it throws
-   * ends the generator.
+   * How the neighbours are reached now; the first 64 are told, with each heartbeat, and within half
+   * a minute if one is reached in another way. It should settle soon: what else the caller waits
+   * for waits meanwhile. What it throws before a heartbeat ends the generator.
    */
-  readonly paths?: () => PathReport[] | Promise<PathReport[]>;
+  readonly paths?: ReadPaths;
 }
 
 /**
@@ -34,7 +34,7 @@ export async function* followConfigurations(
   { paths, ...options }: ConfigurationsOptions,
 ): AsyncGenerator<WgQuickConfiguration, void, undefined> {
   const self = connection.agentId === undefined ? {} : { agent_id: connection.agentId };
-  const report = paths && (async () => ({ paths: await paths() }));
+  const reports = paths && new PathReports(paths);
   while (true) {
     const configuration = await connection.post<WgQuickConfiguration>(
       "/wg_config",
@@ -42,27 +42,41 @@ export async function* followConfigurations(
       options,
     );
     yield configuration;
-    const applied = configuration.config_version;
-    const waits = { ...options, ...(report && { report }) };
-    if (await waitForNews(connection, "config_version", applied, waits)) {
-      continue;
-    }
-    let heartbeat: Heartbeat;
-    do {
-      const sentAt = performance.now();
-      const body = { ...self, config_version: applied, ...await report?.() };
-      heartbeat = await postAndWait<Heartbeat>(
-        connection,
-        "/peer/heartbeat",
-        body,
-        options,
-      );
-      const isUnchanged = heartbeat.config_version === applied;
-      if (isUnchanged && performance.now() - sentAt < 1000) {
-        // This deployment does not support waiting.
-        const seconds = heartbeat.heartbeat_interval_seconds;
-        await pause(seconds * 1000, connection.signalOf(options));
-      }
-    } while (heartbeat.config_version === applied);
+    const applied = { ...self, config_version: configuration.config_version };
+    const isOther = reports === undefined
+      ? () => waitOnce(connection, applied, options)
+      : () =>
+        reports.until(
+          (signal) => waitOnce(connection, applied, { ...options, signal, report: reports.report }),
+          options.signal,
+        );
+    while (!await isOther());
   }
+}
+
+/** Whether there is another configuration, after one wait. */
+async function waitOnce(
+  connection: Connection,
+  applied: { readonly agent_id?: string; readonly config_version: number },
+  options: WaitOptions,
+): Promise<boolean> {
+  const { config_version } = applied;
+  if (await waitForNews(connection, "config_version", config_version, options)) return true;
+  const sentAt = performance.now();
+  const signal = connection.signalOf(options);
+  const report = options.report === undefined
+    ? {}
+    : await abortable(options.report(), signal ?? new AbortController().signal);
+  const heartbeat = await postAndWait<Heartbeat>(
+    connection,
+    "/peer/heartbeat",
+    { ...applied, ...report },
+    options,
+  );
+  if (heartbeat.config_version !== config_version) return true;
+  if (performance.now() - sentAt < 1000) {
+    // This deployment does not support waiting.
+    await pause(heartbeat.heartbeat_interval_seconds * 1000, signal);
+  }
+  return false;
 }

@@ -1,5 +1,6 @@
 import type { MeshAnswer, MeshRequest } from "../contract/types.ts";
 import { AgentError } from "../errors/agent_error.ts";
+import { abortable } from "../http/abortable.ts";
 import type { Connection } from "../http/connection.ts";
 import type { CallOptions } from "../http/connection_options.ts";
 import { pause } from "../http/retries.ts";
@@ -10,9 +11,14 @@ type Answer = MeshAnswer<"/wait">;
 type Positions = Required<Pick<MeshRequest<"/wait">, Field>>;
 type Field = "config_version" | "inbox_after" | "events_after";
 
-interface WaitOptions extends CallOptions {
-  /** Called before each request: further fields of it. What it throws ends this wait alone. */
-  readonly report?: () => Promise<Partial<MeshRequest<"/wait">>>;
+type Report = Partial<MeshRequest<"/wait">>;
+
+export interface WaitOptions extends CallOptions {
+  /**
+   * Called before each request: further fields of it. What it throws ends this wait alone, as does
+   * the service's refusal of those fields.
+   */
+  readonly report?: () => Promise<Report>;
 }
 
 interface Waiter {
@@ -62,6 +68,7 @@ class HeldRequest {
   readonly #waiters = new Map<Field, Waiter>();
   /** Aborted to send another request in its place. */
   #underWay = new AbortController();
+  #isReporting = false;
 
   hasRoom({ caller }: Connection, field: Field): boolean {
     const [first] = this.#waiters.values();
@@ -80,7 +87,8 @@ class HeldRequest {
   /** Ends one wait with a reason. */
   leave(field: Field, reason: unknown): void {
     this.#take(field)?.reject(reason);
-    if (this.#waiters.size === 0) this.#underWay.abort();
+    // The others do not wait for its report.
+    if (this.#waiters.size === 0 || this.#isReporting) this.#underWay.abort();
   }
 
   async #run(): Promise<void> {
@@ -98,15 +106,14 @@ class HeldRequest {
 
   /** Sends one request. Whether somebody was told something. */
   async #ask(signal: AbortSignal): Promise<boolean> {
-    const reports = await Promise.all([...this.#waiters].map((waiter) => this.#report(...waiter)));
-    signal.throwIfAborted();
+    const reports = await this.#reports(signal);
     const asked = [...this.#waiters];
     const [[, { connection, options }]] = asked as [(typeof asked)[0]];
     const { agentId } = connection;
     const sentAt = performance.now();
     const answer = await postAndWait<Answer>(connection, "/wait", {
       ...(agentId !== undefined && { agent_id: agentId }),
-      ...Object.assign({}, ...reports),
+      ...reports,
       ...Object.fromEntries(
         asked.map(([field, { position }]) => [field, position]),
       ),
@@ -124,19 +131,33 @@ class HeldRequest {
     return told.length > 0;
   }
 
-  async #report(field: Field, { options }: Waiter): Promise<Partial<MeshRequest<"/wait">>> {
+  /** Rejects when another request is to be sent. */
+  async #reports(signal: AbortSignal): Promise<Report> {
+    const read = async (field: Field, waiter: Waiter): Promise<Report | undefined> => {
+      try {
+        return await waiter.options.report?.();
+      } catch (error) {
+        // Not another one, that came after this one had left.
+        if (this.#waiters.get(field) === waiter) this.leave(field, error);
+        return undefined;
+      }
+    };
+    this.#isReporting = true;
     try {
-      return await options.report?.() ?? {};
-    } catch (error) {
-      this.leave(field, error);
-      return {};
+      const all = Promise.all([...this.#waiters].map((waiter) => read(...waiter)));
+      return Object.assign({}, ...await abortable(all, signal));
+    } finally {
+      this.#isReporting = false;
     }
   }
 
   #fail(error: unknown): void {
     const isLacking = error instanceof AgentError && error.code === "not_found";
-    for (const field of [...this.#waiters.keys()]) {
-      const waiter = this.#take(field)!;
+    const reporting = [...this.#waiters].filter(([, { options }]) => options.report !== undefined);
+    const isRefused = error instanceof AgentError && error.code === "invalid_request";
+    const failed = isRefused && reporting.length > 0 ? reporting : [...this.#waiters];
+    for (const [field, waiter] of failed) {
+      this.#take(field);
       if (isLacking) {
         waiter.connection.hasWait = false;
         waiter.resolve(false);

@@ -1,4 +1,4 @@
-import type { MeshConfiguration, MeshEvent, Peer } from "../contract/types.ts";
+import type { MeshConfiguration, MeshEvent, Peer, SentPath } from "../contract/types.ts";
 import { AgentError } from "../errors/agent_error.ts";
 import type { Connection } from "../http/connection.ts";
 import type { Engine, EngineOptions, OpenEngine } from "./engine/engine.ts";
@@ -6,7 +6,7 @@ import { TcpError } from "./ip/tcp_error.ts";
 import { MeshError } from "./mesh_error.ts";
 import type { RelayAnswer } from "./paths/paths.ts";
 import { onClockJump } from "./service/clock_jumps.ts";
-import { Follower, type SentPath } from "./service/follower.ts";
+import { Follower } from "./service/follower.ts";
 import { type KnownPeer, knownPeers } from "./service/known_peers.ts";
 import { findPeer, mayReach } from "./service/names.ts";
 import { Registrar } from "./service/registrar.ts";

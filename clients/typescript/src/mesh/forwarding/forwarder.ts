@@ -80,8 +80,8 @@ export class Forwarder implements PathTunnel {
 
   /**
    * Takes the kernel's peers. Returns those with a port that are not among them, each with the peer
-   * that has its port from now on, or null. That one has called from where the other was, and is at
-   * its port: the same host with another key, whose session goes on.
+   * that has its port from now on, or null. The heir has called from where the vanished peer was,
+   * and the kernel has it at that port: the same host with another key, whose session goes on.
    */
   handOver(
     peers: readonly Pick<KernelPeer, "publicKey" | "endpoint">[],

@@ -36,6 +36,8 @@ export interface PathKeeperOptions {
   readonly stunServers: readonly string[];
   readonly onNews: (news: PathNews) => Promise<void>;
   readonly onTrouble: (message: string) => void;
+  /** Default: a UDP socket of the system. */
+  readonly openSocket?: typeof openUdpSocket;
 }
 
 export class PathKeeper {
@@ -90,8 +92,7 @@ export class PathKeeper {
     const forwarded = this.#open?.forwarder.publicKeys ?? [];
     this.#watch.update(peers, { now, unixTime, forwarded });
     for (const [publicKey, heir] of this.#open?.forwarder.handOver(peers) ?? []) {
-      if (heir === null) await this.#release(publicKey);
-      else this.#forget(publicKey);
+      await this.#release(publicKey, heir);
     }
     if (state !== null) await this.#keep(state, now);
     await this.#write();
@@ -143,11 +144,12 @@ export class PathKeeper {
 
   async #opened({ publicKey, listenPort }: KernelState): Promise<Forwarder> {
     if (this.#open !== null) return this.#open.forwarder;
-    const { stunServers, service } = this.#options;
+    const { stunServers, service, openSocket = openUdpSocket } = this.#options;
     const surroundings = this.#surroundings;
     const paths = await Paths.open({
       surroundings,
       stunServers,
+      openSocket,
       iceServers: () => service.relay(),
       onChange: () => {},
     });
@@ -159,7 +161,7 @@ export class PathKeeper {
         if (!isInside(to.address, this.#known.inside)) paths.send(datagram, to);
       },
       rankOf: paths.rankOf,
-      openSocket: openUdpSocket,
+      openSocket,
     });
     forwarder.kernelPort = listenPort;
     this.#open = { paths, forwarder };
@@ -203,17 +205,14 @@ export class PathKeeper {
     }));
   }
 
-  async #release(publicKey: string): Promise<void> {
-    const { forwarder } = this.#open!;
-    forwarder.close(publicKey);
-    this.#forget(publicKey);
-    this.#setPeers();
+  /** `heir`: who has its port from now on. */
+  async #release(publicKey: string, heir: string | null = null): Promise<void> {
     const peer = this.#nameOf(publicKey);
-    await this.#options.onNews({ peer, via: "released", endpoint: null, reason: null });
-  }
-
-  #forget(publicKey: string): void {
+    if (heir === null) this.#open!.forwarder.close(publicKey);
+    else this.#before.set(heir, this.#before.get(publicKey) ?? null);
     for (const known of [this.#before, this.#since, this.#said]) known.delete(publicKey);
+    this.#setPeers();
+    await this.#options.onNews({ peer, via: "released", endpoint: null, reason: null });
   }
 
   async #tell(publicKey: string, now: number): Promise<void> {

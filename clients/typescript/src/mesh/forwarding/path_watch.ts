@@ -12,8 +12,10 @@ const SILENCE = 55_000;
 const SLEEP = 60_000;
 /** Instead of PATIENCE, for a machine that wakes up: it may not be on its network yet. */
 const AWAKENING = 20_000;
-/** So long a peer that was forwarded and has vanished is expected back. */
+/** For this long, a peer that has vanished is expected back: the tunnel restarts. */
 const ABSENCE = 60_000;
+/** For this long, one with another key may take its place: both are in one configuration. */
+const SUCCESSION = 5000;
 
 interface Seen {
   receivedBytes: number;
@@ -40,8 +42,8 @@ interface Look {
 /** Tells which peers the tunnel does not work with, from what the kernel says again and again. */
 export class PathWatch {
   readonly #seen = new Map<string, Seen>();
-  /** Peers that were forwarded and are not there, and since when. */
-  readonly #absent = new Map<string, number>();
+  /** Peers that are not there any more. */
+  readonly #absent = new Map<string, { readonly since: number; readonly wasForwarded: boolean }>();
   #lookedAt: number | null = null;
 
   update(peers: readonly KernelPeer[], { now, unixTime, forwarded }: Look): void {
@@ -52,7 +54,7 @@ export class PathWatch {
     for (const publicKey of this.#seen.keys()) {
       if (present.has(publicKey)) continue;
       this.#seen.delete(publicKey);
-      if (forwarded.includes(publicKey)) this.#absent.set(publicKey, now);
+      this.#absent.set(publicKey, { since: now, wasForwarded: forwarded.includes(publicKey) });
     }
     const expected = this.#expected(present, now);
     for (const { publicKey, receivedBytes, lastHandshakeAt: handshake } of peers) {
@@ -78,8 +80,9 @@ export class PathWatch {
       const hasSession = handshake !== null && now - seen.handshakeAt < SESSION;
       const works = hasSession && now - seen.heardAt < SILENCE;
       if (works) [seen.brokenSince, seen.isExpected] = [null, false];
-      else if (hasSlept) seen.brokenSince = now + AWAKENING - PATIENCE;
-      else seen.brokenSince ??= now;
+      else if (hasSlept) {
+        [seen.brokenSince, seen.isExpected] = [now + AWAKENING - PATIENCE, false];
+      } else seen.brokenSince ??= now;
     }
   }
 
@@ -95,19 +98,22 @@ export class PathWatch {
   }
 
   /**
-   * The new ones that were forwarded before: after a restart of the tunnel, the same again; after a
-   * peer's rotation, whoever is new while that one is absent.
+   * The new ones that were forwarded before: after a restart of the tunnel, the same again; after
+   * a peer's rotation, who is new when that one vanishes. If more are new than have vanished, they
+   * may be others.
    */
   #expected(present: ReadonlySet<string>, now: number): ReadonlySet<string> {
-    for (const [publicKey, since] of this.#absent) {
+    for (const [publicKey, { since }] of this.#absent) {
       if (now - since > ABSENCE) this.#absent.delete(publicKey);
     }
-    const isNew = (publicKey: string) => !this.#seen.has(publicKey);
-    const back = [...present].filter((publicKey) => this.#absent.delete(publicKey));
-    if (this.#absent.size === 0) return new Set(back);
-    const added = [...present].filter(isNew);
-    // Each is awaited once.
-    if (added.length > back.length) this.#absent.clear();
-    return new Set(added);
+    const added = [...present].filter((publicKey) => !this.#seen.has(publicKey));
+    const back = added.filter((publicKey) => this.#absent.get(publicKey)?.wasForwarded);
+    const others = added.filter((publicKey) => !this.#absent.delete(publicKey));
+    const lost = [...this.#absent].filter(([, { since, wasForwarded }]) =>
+      wasForwarded && now - since <= SUCCESSION
+    );
+    if (others.length > lost.length) return new Set(back);
+    for (const [publicKey] of lost.slice(0, others.length)) this.#absent.delete(publicKey);
+    return new Set([...back, ...others]);
   }
 }

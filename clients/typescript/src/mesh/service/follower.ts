@@ -1,4 +1,4 @@
-import type { MeshAnswer, MeshConfiguration, MeshEvent } from "../../contract/types.ts";
+import type { MeshAnswer, MeshConfiguration, MeshEvent, SentPath } from "../../contract/types.ts";
 import { postAndWait, restAfterWait } from "../../follow/waiting.ts";
 import { AgentError } from "../../errors/agent_error.ts";
 import type { Connection } from "../../http/connection.ts";
@@ -6,14 +6,6 @@ import { pause } from "../../http/retries.ts";
 
 type News = MeshAnswer<"/wait">;
 type Events = MeshAnswer<"/events">;
-
-/** How the agent reaches a neighbour, as /wait takes it. */
-export interface SentPath {
-  readonly agent_id: string;
-  readonly handshake_age_seconds: number | null;
-  readonly endpoint: string | null;
-  readonly via: "direct" | "relay" | "none";
-}
 
 export interface FollowerHooks {
   /** From now on, this configuration holds. */
