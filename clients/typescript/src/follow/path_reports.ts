@@ -7,16 +7,20 @@ export type ReadPaths = () => readonly SentPath[] | Promise<readonly SentPath[]>
 const MOST = 64;
 
 /** In milliseconds: how often it is looked, and how soon at most the service is told again. */
+interface Every {
+  readonly look: number;
+  readonly pause: number;
+}
 const [LOOK, PAUSE] = [5000, 30_000];
 
 /** Tells the service of paths, and again when one has turned while a request waits. */
 export class PathReports {
   readonly #read: ReadPaths;
-  readonly #every: { readonly look: number; readonly pause: number };
+  readonly #every: Every;
   #told = "";
   #toldAt = -Infinity;
 
-  constructor(read: ReadPaths, every = { look: LOOK, pause: PAUSE }) {
+  constructor(read: ReadPaths, every: Every = { look: LOOK, pause: PAUSE }) {
     this.#read = read;
     this.#every = every;
   }
