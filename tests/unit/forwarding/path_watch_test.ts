@@ -79,7 +79,7 @@ Deno.test("a machine that has slept → silent peers get longer until they count
   assert.equal(isBroken(), true);
 });
 
-/** Looks at peers by their keys, of which those with a capital letter work. */
+/** Looks at peers by their keys. A capital letter says that one works. */
 function looking() {
   const watch = new PathWatch();
   let now = 0;

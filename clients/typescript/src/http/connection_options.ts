@@ -36,7 +36,7 @@ export interface ConnectionOptions extends CommonOptions {
 
 export interface EnrolOptions extends CommonOptions {
   /**
-   * What to get an agent key with: before the first request, and anew before the key ends.
+   * What to get an agent key with: before the first request, and again before the key ends.
    * Connections of one process with the same proof share the key.
    */
   readonly enrol: Enrol;
