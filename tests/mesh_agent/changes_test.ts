@@ -15,6 +15,7 @@ import {
 } from "../wireguard/hosts/mesh_of_hosts.ts";
 import {
   answersPing,
+  assertReached,
   listen,
   Pings,
   reaches,
@@ -69,7 +70,7 @@ tunnelTest(
 
     await putRule({ from: alice, to: bob, ...TCP_80 });
     await bob.meshAgent.untilApplied();
-    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
+    await assertReached(alice.host, { ...TCP_80, address: bob.ipv4 });
 
     await pings.untilSent(10);
     const { sent, lost } = await pings.stop();
@@ -124,7 +125,7 @@ tunnelTest(
     await putRule({ from: bob, to: alice, ...TCP_80 });
     await alice.meshAgent.untilApplied();
     await listen(alice.host, TCP_80);
-    assert.equal(await reaches(bob.host, { ...TCP_80, address: alice.ipv4 }), true);
+    await assertReached(bob.host, { ...TCP_80, address: alice.ipv4 });
 
     await pings.untilSent(20);
     const { sent, lost } = await pings.stop();

@@ -10,7 +10,13 @@ import {
   TCP_443,
   TCP_80,
 } from "../wireguard/hosts/mesh_of_hosts.ts";
-import { answersPing, listen, reaches, untilPingAnswered } from "../wireguard/hosts/probes.ts";
+import {
+  answersPing,
+  assertReached,
+  listen,
+  reaches,
+  untilPingAnswered,
+} from "../wireguard/hosts/probes.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import { ServiceDoor } from "../wireguard/hosts/service_door.ts";
 import { agentSettings, EXAMPLES } from "./agent_settings.ts";
@@ -36,7 +42,7 @@ tunnelTest(
     await putRule({ from: alice, to: bob, ...TCP_80 });
     await untilReplaced([alice, bob]);
     await untilPingAnswered(alice.host, { address: bob.ipv4 });
-    assert.equal(await reaches(alice.host, { ...TCP_80, address: bob.ipv4 }), true);
+    await assertReached(alice.host, { ...TCP_80, address: bob.ipv4 });
 
     await revokeRule({ from: alice, to: bob, ...TCP_80 });
     await untilReplaced([alice, bob]);
@@ -51,9 +57,16 @@ tunnelTest(
     assert.equal(await answersPing(alice.host, bob.ipv4), false);
 
     atAlice.agent.kill("SIGTERM");
-    assert.equal((await atAlice.agent.status).code, 0);
-    assert.equal(await hasInterface(alice), false);
-    assert.equal(await alice.host.run(["nft", "list", "tables"]), "");
+    const { code } = await atAlice.agent.status;
+    const left = {
+      interface: await hasInterface(alice),
+      tables: await alice.host.run(["nft", "list", "tables"]),
+    };
+    assert.deepEqual(
+      { code, ...left },
+      { code: 0, interface: false, tables: "" },
+      await alice.host.readLog("agent.log"),
+    );
   },
 );
 
@@ -168,7 +181,7 @@ Deno.test(`minimal-mesh-agent.sh → at most ${LONGEST_LINES} lines`, async () =
   assert.ok(lines <= LONGEST_LINES, `${lines} lines`);
 });
 
-/** As its header says, with another interface: namespaces share /run/wireguard. */
+/** As its header says, with the interface of the member. */
 async function startMinimalAgent(
   member: Member,
   mesh: Mesh,

@@ -110,13 +110,18 @@ export class ReferenceAgent {
   /** Waits until the agent has said that it runs what the service has for it now. */
   async untilApplied(): Promise<void> {
     const { agent } = this.member;
+    let due: number | undefined;
     await eventually(`${agent.id} has applied its configuration`, {
       condition: async () => {
         const { config_version } = await succeed<{ config_version: number }>("/agent-mesh/netmap", {
           as: agent,
         });
-        return (await this.readLog()).includes(`config_version ${config_version} is applied`);
+        due = config_version;
+        return (await this.readLog()).includes(`config_version ${due} is applied`);
       },
+    }).catch(async (error) => {
+      const log = await this.readLog();
+      throw new Error(`${error.message} It is ${due}. The agent's log:\n${log}`, { cause: error });
     });
   }
 

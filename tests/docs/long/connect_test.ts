@@ -61,7 +61,7 @@ tunnelTest("README, Connect two agents → beta behind NAT pings alpha", async (
 });
 
 function openTerminal(host: Host): Promise<Terminal> {
-  return Terminal.open({ folder: PROJECT, through: ["ip", "netns", "exec", host.namespace] });
+  return Terminal.open({ folder: PROJECT, through: host.enter });
 }
 
 function interfaceOf(host: Host): string {

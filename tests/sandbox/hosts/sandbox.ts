@@ -29,8 +29,8 @@ export class Sandbox implements AsyncDisposable {
     private readonly setup: Setup,
     command: readonly string[],
   ) {
-    const inside = ["netns", "exec", host.namespace, ...UNPRIVILEGED, ...command];
-    this.#child = spawn("ip", inside, {
+    const [program = "", ...args] = [...host.enter, ...UNPRIVILEGED, ...command];
+    this.#child = spawn(program, args, {
       stdio: ["pipe", "pipe", "inherit"],
       env: { PATH: Deno.env.get("PATH") ?? "", ...setup.environment },
     });

@@ -22,7 +22,7 @@ export class JsonProgram implements AsyncDisposable {
 
   /** Starts it on a host, or on this machine, and waits for its first line. */
   static async start(host: Host | null, command: readonly string[]): Promise<JsonProgram> {
-    const inside = host === null ? [] : ["ip", "netns", "exec", host.namespace];
+    const inside = host === null ? [] : host.enter;
     const program = new JsonProgram([...inside, ...command]);
     await program.#answer();
     return program;

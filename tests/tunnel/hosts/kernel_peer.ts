@@ -13,7 +13,6 @@ export class KernelPeer {
     readonly keys: KeyPair,
   ) {}
 
-  /** `interfaceName` is unique on this machine: namespaces share the sockets of wireguard-go. */
   static async start(
     host: Host,
     { interfaceName, inner }: {

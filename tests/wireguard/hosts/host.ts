@@ -1,6 +1,7 @@
 import { eventually, run, runAnyhow } from "./command.ts";
 
-const WIREGUARD_GO = "wireguard-go";
+/** Where the programs of a host keep the sockets by which wg speaks to wireguard-go. */
+const SOCKETS = "/run/wireguard";
 
 /** A host on the test's internet: a network namespace. */
 export class Host implements AsyncDisposable {
@@ -18,6 +19,8 @@ export class Host implements AsyncDisposable {
     const directory = await Deno.makeTempDir({ prefix: `${namespace}-` });
     const host = new Host(namespace, address, directory);
     await Deno.mkdir(host.wireguardDirectory, { recursive: true, mode: 0o700 });
+    await Deno.mkdir(host.#sockets);
+    await Deno.mkdir(SOCKETS, { recursive: true });
     await host.resolve("localhost", "127.0.0.1");
     await host.setResolverOptions("");
     await run(["ip", "netns", "add", namespace]);
@@ -36,12 +39,22 @@ export class Host implements AsyncDisposable {
     return this.address.includes(":") ? `[${this.address}]:${port}` : `${this.address}:${port}`;
   }
 
+  /**
+   * The command that runs its arguments on this host. Every host has sockets of its own: `wg show`
+   * removes one at which nobody listens yet, and with it ends a wireguard-go that another host is
+   * starting.
+   */
+  get enter(): readonly string[] {
+    const script = `mount --bind "$0" ${SOCKETS} && exec "$@"`;
+    return ["ip", "netns", "exec", this.namespace, "sh", "-c", script, this.#sockets];
+  }
+
   run(command: readonly string[], options: { input?: string } = {}): Promise<string> {
-    return run(this.#inside(command), options);
+    return run([...this.enter, ...command], options);
   }
 
   runAnyhow(command: readonly string[], options: { input?: string } = {}) {
-    return runAnyhow(this.#inside(command), options);
+    return runAnyhow([...this.enter, ...command], options);
   }
 
   /** Starts a program that runs on; what it writes goes to `directory`/`logName`. */
@@ -51,7 +64,7 @@ export class Host implements AsyncDisposable {
   ): Deno.ChildProcess {
     const logFile = `${this.directory}/${logName}`;
     const child = new Deno.Command("sh", {
-      args: ["-c", 'exec "$@" >>"$0" 2>&1', logFile, ...this.#inside(command)],
+      args: ["-c", 'exec "$@" >>"$0" 2>&1', logFile, ...this.enter, ...command],
       env,
       stdin: "null",
     }).spawn();
@@ -95,36 +108,25 @@ export class Host implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#children) endProcess(() => child.kill("SIGKILL"));
     await Promise.all(this.#children.map((child) => child.status));
-    // An agent brings an interface up again that is deleted under it.
-    await eventually(`${this.namespace} runs nothing but tunnels`, {
-      condition: () => this.#endProcessesBut(WIREGUARD_GO),
+    // Some start others.
+    await eventually(`${this.namespace} runs nothing`, {
+      condition: () => this.#endProcesses(),
     });
-    // wireguard-go ends with its interface. Killed, it would leave its socket in /run/wireguard.
-    const links = JSON.parse((await this.runAnyhow(["ip", "-j", "link"])).output || "[]");
-    for (const { ifname } of links as { ifname: string }[]) {
-      if (ifname !== "lo") await this.runAnyhow(["ip", "link", "delete", ifname]);
-    }
-    await this.#endProcessesBut(null);
     await runAnyhow(["ip", "netns", "delete", this.namespace]);
     await removeIfThere(`/etc/netns/${this.namespace}`);
     await removeIfThere(this.directory);
   }
 
-  /** Ends every process of the namespace but those with this name; whether there were no others. */
-  async #endProcessesBut(spared: string | null): Promise<boolean> {
+  /** Ends every process of the namespace; whether there was none. */
+  async #endProcesses(): Promise<boolean> {
     const { output } = await runAnyhow(["ip", "netns", "pids", this.namespace]);
-    let found = false;
-    for (const pid of output.split("\n").filter((pid) => pid !== "")) {
-      const name = await Deno.readTextFile(`/proc/${pid}/comm`).catch(() => null);
-      if (name === null || name.trim() === spared) continue;
-      found = true;
-      endProcess(() => Deno.kill(Number(pid), "SIGKILL"));
-    }
-    return !found;
+    const pids = output.split("\n").filter((pid) => pid !== "");
+    for (const pid of pids) endProcess(() => Deno.kill(Number(pid), "SIGKILL"));
+    return pids.length === 0;
   }
 
-  #inside(command: readonly string[]): string[] {
-    return ["ip", "netns", "exec", this.namespace, ...command];
+  get #sockets(): string {
+    return `${this.directory}/sockets`;
   }
 }
 
