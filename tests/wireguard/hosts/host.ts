@@ -114,6 +114,7 @@ export class Host implements AsyncDisposable {
     });
     await runAnyhow(["ip", "netns", "delete", this.namespace]);
     await removeIfThere(`/etc/netns/${this.namespace}`);
+    await removeIfThere(this.#sockets);
     await removeIfThere(this.directory);
   }
 
@@ -126,7 +127,7 @@ export class Host implements AsyncDisposable {
   }
 
   get #sockets(): string {
-    return `${this.directory}/sockets`;
+    return `${this.directory}-sockets`;
   }
 }
 
