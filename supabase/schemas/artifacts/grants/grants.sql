@@ -15,13 +15,14 @@ create table artifacts.grants (
   from_agent agents.agent_id not null,
   to_agent agents.agent_id,
   to_tag agents.tag,
+  -- Early in the row: it is looked at in each of the live grants of an artifact.
+  grantee text collate "C" generated always as (artifacts.grantee(to_agent, to_tag)) stored,
   token_hash text collate "C" not null,
   granted_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   revoked_at timestamptz,
   transaction_id xid8 not null default pg_current_xact_id(),
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
-  grantee text collate "C" generated always as (artifacts.grantee(to_agent, to_tag)) stored,
 
   constraint a_grant_is_to_an_agent_or_to_a_tag check (to_agent is null or to_tag is null),
   constraint grant_id_is_well_formed check (

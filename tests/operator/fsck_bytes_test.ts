@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { stateFiles } from "../../../local/state/state_files.ts";
-import { type OwnStack, withOwnStack } from "../own_stack.ts";
+import { stateFiles } from "../../local/state/state_files.ts";
+import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
 
-const FSCK = fileURLToPath(new URL("../../../operator/fsck.ts", import.meta.url));
+const FSCK = fileURLToPath(new URL("../../operator/fsck.ts", import.meta.url));
 
 interface Event {
   readonly type: string;
