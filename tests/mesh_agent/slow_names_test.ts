@@ -115,7 +115,12 @@ function slowNames({ host, ipv4 }: Member): { text: string; names: string[] } {
   const text = renderWgQuick(configurationOf({
     ...state,
     addresses: [ipv4, state.addresses[1]!],
-    peers: state.peers.map((peer, n) => ({ ...peer, endpoint: `n${n}.example:51820` })),
+    peers: state.peers.map((peer, n) => ({
+      ...peer,
+      endpoint: `n${n}.example:51820`,
+      // Far from those that a stack has given by now: an agent refuses a peer with its own.
+      addresses: [`10.213.255.${n}`, peer.addresses[1]!],
+    })),
   }));
   const names = Array.from(text.matchAll(/^#endpoint .* (.*):51820$/gm), ([, name]) => name ?? "");
   return { text: text.replace("/etc/wireguard", host.directory), names };
