@@ -94,7 +94,7 @@ await runTask({
   task: "after-restore",
   summary:
     "After the database was restored: expire positions, raise versions, list what may be lost and " +
-    "which keys live again, and check everything. Exits with 1 where something is left to do.",
+    "which agent keys are valid again, and check everything. Exits with 1 if a check finds a fault.",
   example: "deno task after-restore --since 2026-01-31T03:00:00Z --log functions.log",
   options: {
     since: {

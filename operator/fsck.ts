@@ -31,7 +31,7 @@ await runTask({
     from: {
       type: "string",
       value: "ARTIFACT_ID",
-      help: "with --bytes: go on behind this artifact, without the other checks",
+      help: "with --bytes: continue after this artifact, without the other checks",
     },
     repair: { type: "boolean", help: "set wrong totals to what the rows come to" },
   },

@@ -63,7 +63,7 @@ async function reencryptPsks(output: Output): Promise<void> {
   }
   for (const [pair, obstacle] of obstacles) console.error(`The PSK of ${pair} ${obstacle}.`);
   throw new CommandError(
-    `${total} PSKs reencrypted under ${newest}; ${obstacles.size} were not. Where their key is lost, rotate them; agents that share no active rule need one for that.`,
+    `${total} PSKs reencrypted under ${newest}; ${obstacles.size} were not. If their encryption key is lost, rotate these PSKs; each pair of agents needs an active rule for that.`,
   );
 }
 

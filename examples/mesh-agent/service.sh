@@ -210,7 +210,7 @@ heartbeat() {
       heartbeat
       return
     elif [[ $status == 422 && $report != /dev/null ]]; then
-      log "this service takes no paths; leaving them out"
+      log "this service accepts no path reports; not sending them"
       takes_paths=
       heartbeat
       return

@@ -128,7 +128,7 @@ await runTask({
       });
     }
     if (values.follow && (until !== null || values.sort !== undefined)) {
-      throw new CommandError("--follow goes on: it goes with neither --until nor --sort.");
+      throw new CommandError("--follow keeps running: leave --until and --sort out.");
     }
     if (values.type?.some((type) => !EVENT_TYPES.includes(type))) {
       throw new CommandError(

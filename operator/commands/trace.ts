@@ -8,7 +8,7 @@ const EVENTS = "12";
 
 await runTask({
   task: "trace",
-  summary: "Tell the life of a file, an agent, a grant or an agent key, also after it has gone.",
+  summary: "Show the history of a file, agent, grant or agent key, even after it is deleted.",
   positionals: {
     usage: "<name | id | agent_id>",
     least: 1,

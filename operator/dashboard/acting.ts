@@ -83,7 +83,7 @@ export function addActingPages(app: Hono, show: Show): void {
     const redemption = tokens.redeem(values.get("token") ?? "", name, target);
     if (!redemption.isValid) {
       const reason = redemption.resultId === null
-        ? "The form was not made by this page for this, or is older than ten minutes. Nothing was changed."
+        ? "The form is for another action, or is older than ten minutes. Nothing was changed: open the action again."
         : "The form was sent already. Nothing was changed by sending it again.";
       return await refuse(
         context,

@@ -5,7 +5,7 @@ import { describeFindings, isHealthy } from "./findings/finding.ts";
 
 await runTask({
   task: "doctor",
-  summary: "Say what is wrong with a deployment, and what mends it. Exits with 1 at a fault.",
+  summary: "Show what is wrong with a deployment, and how to fix it. Exits with 1 at a fault.",
   example: "deno task doctor",
   async run(_parsed, output) {
     const findings = await diagnose(await readConnection());

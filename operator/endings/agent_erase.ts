@@ -8,7 +8,7 @@ import { nothingNames } from "../reads/known_agent.ts";
 function receiptText({ pseudonym, erased, left, complete, events }: Receipt): string {
   return [
     `Erased: ${inCounts(erased)}.`,
-    `What had to stay names ${pseudonym}, which is random.`,
+    `Records that had to stay now contain the random name ${pseudonym} instead.`,
     `${events.altered} events were altered; ${
       events.in_order ? "all are in their order, and nothing else of them changed" : "CHECK THE LOG"
     }.`,

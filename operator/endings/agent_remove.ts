@@ -35,7 +35,7 @@ async function removeAgent(
   } while (removal.remaining);
   if (!ended.peer && ended.keys + ended.grants + ended.artifacts === 0) {
     throw new CommandError(
-      "Nothing was removed: there is nothing of an agent of this agent_id. Its users' tokens are refused from now on.",
+      "Nothing was removed: nothing in the project belongs to this agent_id. Its users' tokens are refused from now on.",
     );
   }
   console.log(JSON.stringify(ended));

@@ -40,7 +40,7 @@ await runTask({
     "session-seconds": {
       type: "string",
       value: "SECONDS",
-      help: "how long an agent key lasts that comes of it; default: 3600",
+      help: "how long an agent key from this enrolment is valid; default: 3600",
     },
     "ephemeral-seconds": {
       type: "string",

@@ -9,7 +9,7 @@ export const LIST_OPTIONS = {
   after: {
     type: "string",
     value: "PLACE",
-    help: "go on behind the rows of an earlier call, which says where",
+    help: "continue after the rows of an earlier call, which prints the value",
   },
   all: { type: "boolean", help: "everything, page by page" },
   sort: {

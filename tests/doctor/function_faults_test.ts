@@ -90,7 +90,7 @@ const SETTINGS: readonly SettingFault[] = [
     // The older key alone: that of the environment is not the one that the operator has.
     setting: { name, environment: { SUPABASE_SECRET_KEYS: "{}" } },
     check: name,
-    message: /^The function does not take SUPABASE_SECRET_KEY for the operator's\.$/,
+    message: /^The function does not accept SUPABASE_SECRET_KEY as the operator's\.$/,
     remedy: DEPLOY,
   })),
 ];

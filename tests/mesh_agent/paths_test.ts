@@ -76,7 +76,7 @@ tunnelTest(
     const { door } = bob.meshAgent;
     await untilReported(bob.meshAgent, alice, () => true);
     door.refusePaths();
-    await untilLogged(bob.meshAgent, "this service takes no paths; leaving them out");
+    await untilLogged(bob.meshAgent, "this service accepts no path reports; not sending them");
     const { length } = door.heartbeats;
     await putRule({ from: alice, to: bob, proto: "tcp", port: 80 });
     await bob.meshAgent.untilApplied();

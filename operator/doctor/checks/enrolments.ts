@@ -15,7 +15,7 @@ export function checkEnrolments({ enrolments: { status, body }, inspection }: Fa
   );
   if (open.length === 0) return [];
   if (endless.length === 0) {
-    return [ok("enrolments", `Agents can enrol by ${open.length}, none of them a key for ever.`)];
+    return [ok("enrolments", `Open enrolments: ${open.length}; every enrolment key is limited.`)];
   }
   return endless.map(({ enrolment_id, label }) =>
     note(

@@ -76,7 +76,7 @@ function findRefusal({ name, health, whoami }: FunctionFacts): Finding | null {
   if (fieldOf(health, "version") === undefined && whoami.status === 401) {
     return fault(
       name,
-      "The function does not take SUPABASE_SECRET_KEY for the operator's.",
+      "The function does not accept SUPABASE_SECRET_KEY as the operator's.",
       `A function learns of a new key when it is deployed. ${LOCALLY}`,
       DEPLOY,
     );

@@ -26,7 +26,7 @@ export function checkRestore({ restoreSigns }: Facts): Finding[] {
     findings.push(fault(
       "restore",
       `${peers_ahead.length} hosts run a later configuration than this database knows, such as ${peer.agent_id} (config_version ${peer.config_version_applied}, here ${peer.config_version}).`,
-      `${REMEDY} Otherwise the host makes its config_version up.`,
+      `${REMEDY} Otherwise the host reports a config_version that it never received.`,
     ));
   }
   const newest = unknown_objects.map(({ stored_at }) => stored_at).sort().at(-1);

@@ -66,7 +66,7 @@ function reportNewer(unknown: readonly string[]): Finding {
     `The schema is newer than this checkout: it also has ${
       listed(unknown.map((name) => ({ name })))
     }.`,
-    "Deploy the functions of the release that the schema is of. After a rollback this is as it should be, until you deploy again. From that release's checkout:",
+    "Deploy the functions of the release that this schema belongs to. After a rollback of the functions this is expected, until you deploy again. From that release's checkout:",
     DEPLOY,
   );
 }

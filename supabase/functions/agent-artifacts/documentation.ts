@@ -10,7 +10,7 @@ export const documentation: Documentation = {
   tags: {
     Artifacts: "An artifact is a file and its metadata. Its bytes never change.",
     Grants: "A grant gives one agent access to one artifact until it expires or is revoked.",
-    Enrolment: "How agents get a key by who they are, and how all of that ends.",
+    Enrolment: "How agents prove who they are to get an agent key, and how to revoke that.",
     Events: "The log of what was done, by whom, and whom it affects.",
     Retention: "Deletes expired and abandoned files.",
   },

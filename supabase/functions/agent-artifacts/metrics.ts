@@ -44,12 +44,12 @@ export async function readMetrics(
     ),
     gauge(
       "agent_artifacts_sweep_backlog_oldest_timestamp_seconds",
-      "Since when the oldest of it waits. Absent: nothing waits.",
+      "When the oldest item in the sweep backlog became due. Absent: the backlog is empty.",
       stored.backlog_since,
     ),
     gauge(
       "agent_artifacts_sweep_last_run_timestamp_seconds",
-      "When a sweep last came to its end. Absent: none did.",
+      "When a sweep last finished. Absent: no sweep has finished yet.",
       stored.swept_at,
     ),
     {

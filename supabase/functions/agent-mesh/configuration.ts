@@ -127,7 +127,7 @@ function openPsk(
     throw new ServiceError("misconfigured", {
       cause,
       message:
-        "A PSK is encrypted under a key that PSK_ENCRYPTION_KEYS does not list any more. Put that key back, behind the newest one, and run `deno task psk:reencrypt` before you drop it. If it is lost, rotate the PSK with this peer.",
+        "A PSK is encrypted with an encryption key that is no longer in PSK_ENCRYPTION_KEYS. Add that encryption key again, after the newest one, and run `deno task psk:reencrypt` before you remove it. If it is lost, rotate the PSK with this peer.",
       details: { agent_id },
     });
   }

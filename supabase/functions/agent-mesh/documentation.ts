@@ -10,7 +10,7 @@ export const documentation: Documentation = {
     Peers: "A peer is an agent's registration in the mesh: its public key and its endpoint.",
     Rules: "A rule lets one agent reach a port of another. Both must agree to it.",
     Configuration: "What one agent sees of the mesh, and its wg-quick configuration.",
-    Enrolment: "How agents get a key by who they are, and how all of that ends.",
+    Enrolment: "How agents prove who they are to get an agent key, and how to revoke that.",
     Events: "The log of what was done, by whom, and whom it affects.",
     PSKs: "Each pair of agents has one pre-shared key. It is encrypted at rest.",
   },

@@ -64,7 +64,7 @@ const FAULTS: readonly SettingFault[] = [
     name: "agent-mesh",
     environment: { SUPABASE_SECRET_KEYS: "{}" },
     check: "agent-mesh",
-    message: /^The function does not take SUPABASE_SECRET_KEY /,
+    message: /^The function does not accept SUPABASE_SECRET_KEY /,
   },
 ];
 

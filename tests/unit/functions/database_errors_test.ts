@@ -52,7 +52,7 @@ Deno.test("serviceErrorOf() what PostgREST or the gateway answers to a key that 
   ];
   for (const [code, status] of answers) {
     const { message } = serviceErrorOf(postgrestError(code), status);
-    assert.match(message, /does not take the key/, code);
+    assert.match(message, /rejects the secret key/, code);
     assert.match(message, /Deploy the functions again/, code);
     assert.ok(!message.includes("migrations"), code);
   }

@@ -22,16 +22,16 @@ const BAD: readonly (readonly [string, RegExp])[] = [
   ["https://8.8.8.8", /not an address/],
   ["https://[::1]", /not an address/],
   ["https://[2606:4700::1111]", /not an address/],
-  ["https://localhost", /name of the internet/],
+  ["https://localhost", /public DNS name/],
   ["https://LOCALHOST", /spelled as/],
-  ["https://localhost.", /name of the internet/],
-  ["https://localhost..", /name of the internet/],
-  ["https://metadata.google.internal..", /name of the internet/],
-  ["https://api.localhost", /name of the internet/],
-  ["https://kubernetes", /name of the internet/],
-  ["https://kubernetes.default.svc.cluster.local", /name of the internet/],
-  ["https://metadata.google.internal", /name of the internet/],
-  ["https://router.home.arpa", /name of the internet/],
+  ["https://localhost.", /public DNS name/],
+  ["https://localhost..", /public DNS name/],
+  ["https://metadata.google.internal..", /public DNS name/],
+  ["https://api.localhost", /public DNS name/],
+  ["https://kubernetes", /public DNS name/],
+  ["https://kubernetes.default.svc.cluster.local", /public DNS name/],
+  ["https://metadata.google.internal", /public DNS name/],
+  ["https://router.home.arpa", /public DNS name/],
   ["https://user@issuer.example.com", /without user/],
   ["https://issuer.example.com?a=b", /without user, query/],
   ["https://issuer.example.com#a", /without user, query or fragment/],
@@ -44,7 +44,7 @@ const BAD: readonly (readonly [string, RegExp])[] = [
   ["", /URL/],
 ];
 
-Deno.test("an issuer's address → https, a name of the internet, spelled one way; loopback only where it is allowed", () => {
+Deno.test("an issuer's address → https, a public DNS name, spelled one way; loopback only where it is allowed", () => {
   for (const url of GOOD) assert.equal(urlComplaint(url, { allowLoopback: false }), null, url);
   for (const [url, said] of BAD) {
     assert.match(urlComplaint(url, { allowLoopback: false }) ?? "nothing", said, url);

@@ -58,7 +58,7 @@ export class Context {
     }
     if (AGENT_URL && new URL(AGENT_URL).origin !== new URL(url).origin) {
       throw new NotLoggedInError(
-        "The login is for another address than AGENT_URL. Set AGENT_KEY, too.",
+        "The stored login is not for AGENT_URL. Set AGENT_KEY as well, or unset AGENT_URL.",
       );
     }
     const options = {

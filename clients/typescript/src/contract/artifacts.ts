@@ -54,7 +54,7 @@ export interface paths {
     post: operations["events"];
   };
   "/wait": {
-    /** Wait for everything that an agent is told, in one request. */
+    /** Wait for anything new for an agent, in one request. */
     post: operations["wait"];
   };
   "/enroll": {
@@ -70,7 +70,7 @@ export interface paths {
     post: operations["sweep"];
   };
   "/whoami": {
-    /** Show who the service takes the caller for. */
+    /** Show who the caller is authenticated as. */
     get: operations["whoami"];
   };
   "/health": {
@@ -447,14 +447,14 @@ export interface components {
       config_version?: number;
       /** @description Present with `inbox_after`. If `changed`, call /inbox. */
       inbox?: {
-        /** @description Nothing that came before it is new. Send it as the next position. */
+        /** @description The position to send in the next request. Nothing before it is new. */
         latest: string;
         /** @description Whether something is new. */
         changed: boolean;
       };
       /** @description Present with `events_after`. If `changed`, call /events. */
       events?: {
-        /** @description Nothing that came before it is new. Send it as the next position. */
+        /** @description The position to send in the next request. Nothing before it is new. */
         latest: string;
         /** @description Whether something is new. */
         changed: boolean;
@@ -869,7 +869,7 @@ export interface operations {
           inbox_after?: string;
           /** @description The `latest` of an answer of /events, or of `events` here. */
           events_after?: string;
-          /** @description What the host sees of its neighbours now. What it said before of others stays until it is too old. Agents that share no active rule with it are ignored. */
+          /** @description What the host sees of its neighbours now. Earlier reports on others are kept until they are too old. Agents that share no active rule with it are ignored. */
           paths?: {
             /** @description The neighbour. */
             agent_id: string;
@@ -878,7 +878,7 @@ export interface operations {
             /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that means nothing to other hosts: unknown. */
             endpoint: string | null;
             /**
-             * @description By which way packets go; `none`: by none.
+             * @description How packets travel; `none`: no path works.
              * @enum {string}
              */
             via: "direct" | "relay" | "none";

@@ -42,7 +42,7 @@ export interface paths {
     post: operations["events"];
   };
   "/wait": {
-    /** Wait for everything that an agent is told, in one request. */
+    /** Wait for anything new for an agent, in one request. */
     post: operations["wait"];
   };
   "/enroll": {
@@ -54,7 +54,7 @@ export interface paths {
     post: operations["leave"];
   };
   "/whoami": {
-    /** Show who the service takes the caller for. */
+    /** Show who the caller is authenticated as. */
     get: operations["whoami"];
   };
   "/health": {
@@ -227,13 +227,13 @@ export interface components {
       /** @description Whether the path worked: it has a way, and the last handshake was less than 180 seconds old. */
       works: boolean;
       /**
-       * @description By which way packets go, as the side says.
+       * @description How packets travel, as this side reports it.
        * @enum {string}
        */
       via: "direct" | "relay" | "none";
       /**
        * Format: date-time
-       * @description Since when it works by this way, or does not work, as far as reports say.
+       * @description When the path began to work this way, or stopped working, according to reports.
        */
       since: string;
       /** @description How old the last handshake was when the side reported it, within 15 seconds; null: there was none. */
@@ -399,14 +399,14 @@ export interface components {
       config_version?: number;
       /** @description Present with `inbox_after`. If `changed`, call /inbox. */
       inbox?: {
-        /** @description Nothing that came before it is new. Send it as the next position. */
+        /** @description The position to send in the next request. Nothing before it is new. */
         latest: string;
         /** @description Whether something is new. */
         changed: boolean;
       };
       /** @description Present with `events_after`. If `changed`, call /events. */
       events?: {
-        /** @description Nothing that came before it is new. Send it as the next position. */
+        /** @description The position to send in the next request. Nothing before it is new. */
         latest: string;
         /** @description Whether something is new. */
         changed: boolean;
@@ -452,7 +452,7 @@ export interface operations {
           agent_id?: string;
           /** @description The `config_version` of the configuration that the agent runs now. */
           config_version?: number;
-          /** @description What the host sees of its neighbours now. What it said before of others stays until it is too old. Agents that share no active rule with it are ignored. */
+          /** @description What the host sees of its neighbours now. Earlier reports on others are kept until they are too old. Agents that share no active rule with it are ignored. */
           paths?: {
             /** @description The neighbour. */
             agent_id: string;
@@ -461,7 +461,7 @@ export interface operations {
             /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that means nothing to other hosts: unknown. */
             endpoint: string | null;
             /**
-             * @description By which way packets go; `none`: by none.
+             * @description How packets travel; `none`: no path works.
              * @enum {string}
              */
             via: "direct" | "relay" | "none";
@@ -763,7 +763,7 @@ export interface operations {
           inbox_after?: string;
           /** @description The `latest` of an answer of /events, or of `events` here. */
           events_after?: string;
-          /** @description What the host sees of its neighbours now. What it said before of others stays until it is too old. Agents that share no active rule with it are ignored. */
+          /** @description What the host sees of its neighbours now. Earlier reports on others are kept until they are too old. Agents that share no active rule with it are ignored. */
           paths?: {
             /** @description The neighbour. */
             agent_id: string;
@@ -772,7 +772,7 @@ export interface operations {
             /** @description Where the host sees the neighbour: the source of its packets. Null, or an address that means nothing to other hosts: unknown. */
             endpoint: string | null;
             /**
-             * @description By which way packets go; `none`: by none.
+             * @description How packets travel; `none`: no path works.
              * @enum {string}
              */
             via: "direct" | "relay" | "none";

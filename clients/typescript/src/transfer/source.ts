@@ -108,7 +108,7 @@ export function sizeMismatch(
 ): AgentError {
   return new AgentError({
     code: "source_size_mismatch",
-    message: "The source does not have the size that it had at first. Upload it when nothing " +
+    message: "The source no longer has its initial size. Upload it again when nothing " +
       "changes it.",
     details,
   });

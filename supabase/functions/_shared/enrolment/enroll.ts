@@ -46,7 +46,7 @@ export function createOperation(platform: Platform): Operation {
   return defineOperation({
     summary: "Get an agent key for a proof of origin: an enrolment key, or an issuer's token.",
     description:
-      "Who lost the answer sends the same request again: until a key is used, the next " +
+      "If the answer is lost, send the same request again: until a key is used, the next " +
       "one takes its place, and nothing is counted twice.",
     tag: "Enrolment",
     callers: "anyone with the proof",

@@ -81,7 +81,7 @@ const RULES = {
     examples: ["ci-{repository_id}-{run_id}"],
   }),
   session_seconds: seconds(60, 86_400).meta({
-    description: "How long an agent key lasts that comes of it.",
+    description: "How long an agent key from this enrolment is valid.",
     examples: [3600],
   }),
   ephemeral_seconds: seconds(300, 2_592_000).meta({

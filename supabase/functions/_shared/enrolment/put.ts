@@ -30,7 +30,7 @@ type PutEnrolment = z.output<typeof request>;
 
 export function createOperation(platform: Platform): Operation {
   return defineOperation({
-    summary: "Make an enrolment: by which proof agents get a key, and which agents they are.",
+    summary: "Create an enrolment: which proofs give an agent key, and to which agents.",
     description: "An enrolment never changes, except that `enrolment_id` and `jwks` together " +
       "replace the keys of a trust that has `jwks`.",
     tag: "Enrolment",

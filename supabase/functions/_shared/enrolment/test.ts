@@ -26,7 +26,7 @@ const response = z.object({
 export function createOperation(platform: Platform): Operation {
   return defineOperation({
     summary: "Try which enrolments would take a token, and why others would not.",
-    description: "Nobody enrols by it, and no event tells of it.",
+    description: "A dry run: it enrols no agent and writes no event.",
     tag: "Enrolment",
     callers: "the operator",
     effect: "reads",

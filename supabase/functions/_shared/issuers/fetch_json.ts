@@ -56,7 +56,7 @@ export function urlComplaint(
   if (url.protocol !== "https:") return "Must be https.";
   const host = url.hostname.replace(/\.+$/, "");
   if (host.startsWith("[") || isIP(host) !== 0) return "Must have a name, not an address.";
-  if (!host.includes(".") || NAMES_INSIDE.test(host)) return "Must be a name of the internet.";
+  if (!host.includes(".") || NAMES_INSIDE.test(host)) return "Must be a public DNS name.";
   return null;
 }
 

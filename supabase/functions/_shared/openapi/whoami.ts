@@ -35,7 +35,7 @@ export function describeWhoami(components: Components): object {
   return {
     operationId: "whoami",
     tags: ["Callers"],
-    summary: "Show who the service takes the caller for.",
+    summary: "Show who the caller is authenticated as.",
     description: "Who may call it: every agent; the operator.",
     responses: {
       "200": jsonResponse("Who the caller is.", whoami, components),

@@ -73,7 +73,7 @@ export function serviceErrorOf(error: PostgrestError, status: number): ServiceEr
     return new ServiceError("misconfigured", {
       cause,
       message:
-        "The project does not take the key that this function calls the database with. Deploy the functions again, so that they get the project's current keys. Where you set SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY yourself, set it to a key of this project.",
+        "The project rejects the secret key that this function sends to the database. Deploy the functions again, so that they get the project's current secret keys. If you set SUPABASE_SECRET_KEYS or SUPABASE_SERVICE_ROLE_KEY yourself, set it to a secret key of this project.",
     });
   }
   // Without a code, something before PostgREST answered, or nothing at all. PostgREST itself says

@@ -8,7 +8,7 @@ export interface ActivityCounts {
   /** By error code. */
   readonly errors: Readonly<Record<string, number>>;
   readonly upstream_calls: number;
-  /** Those that had no answer, or one of 500 and above. */
+  /** Calls to PostgREST and Storage with no answer, or with status 500 or above. */
   readonly upstream_failures: number;
 }
 

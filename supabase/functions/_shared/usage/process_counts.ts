@@ -56,7 +56,7 @@ export class ProcessCounts {
       },
       {
         name: "agent_upstream_call_failures_total",
-        help: "Those that had no answer, or one of 500 and above.",
+        help: "Calls to PostgREST and Storage with no answer, or with status 500 or above.",
         type: "counter",
         samples: upstream.map(([call, { failures }]) => ({ labels: { call }, value: failures })),
       },

@@ -39,7 +39,7 @@ const path = z.object({
       "address that means nothing to other hosts: unknown.",
   }),
   via: z.enum(["direct", "relay", "none"], "Must be direct, relay or none.")
-    .meta({ description: "By which way packets go; `none`: by none." }),
+    .meta({ description: "How packets travel; `none`: no path works." }),
 });
 
 /** Other agents than neighbours are no error, because a rule may have ended since. */
@@ -50,8 +50,8 @@ export const paths = z.array(path).max(MAX_PATHS, `Must have at most ${MAX_PATHS
   )
   .optional()
   .meta({
-    description: "What the host sees of its neighbours now. What it said before of others stays " +
-      "until it is too old. Agents that share no active rule with it are ignored.",
+    description: "What the host sees of its neighbours now. Earlier reports on others are kept " +
+      "until they are too old. Agents that share no active rule with it are ignored.",
   });
 
 /** As the SQL functions take them; nothing where the request has none. */

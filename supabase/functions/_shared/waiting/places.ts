@@ -106,7 +106,7 @@ function noRoom(maximum: number): ServiceError {
   const range = LONGEST_RETRY_SECONDS - SHORTEST_RETRY_SECONDS + 1;
   return new ServiceError("upstream_unavailable", {
     message:
-      "As many requests wait here as can. Send the same one without `wait_seconds`, or later.",
+      "Too many requests are waiting here. Retry later, or send this one without `wait_seconds`.",
     details: { limit: "waits_at_once", maximum },
     retryAfterSeconds: SHORTEST_RETRY_SECONDS + Math.floor(Math.random() * range),
   });

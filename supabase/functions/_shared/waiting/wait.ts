@@ -18,7 +18,7 @@ const VERSION_RULE = "Must be the config_version of an answer of /wg_config.";
 function newsOf(position: RegExp, example: string) {
   return z.object({
     latest: z.string().regex(position).meta({
-      description: "Nothing that came before it is new. Send it as the next position.",
+      description: "The position to send in the next request. Nothing before it is new.",
       examples: [example],
     }),
     changed: z.boolean().meta({ description: "Whether something is new.", examples: [true] }),
@@ -68,11 +68,11 @@ interface News {
 export function createOperation(platform: Platform): Operation {
   const { callDatabase, settings } = platform;
   return defineOperation({
-    summary: "Wait for everything that an agent is told, in one request.",
+    summary: "Wait for anything new for an agent, in one request.",
     description: "Tells which of the given positions have something new: the agent's " +
       "configuration, its inbox, and its events of both functions. With `wait_seconds`, the answer " +
       "comes as soon as one has. Grants from blocked senders wake nobody. If the agent has a peer, " +
-      "the request is its heartbeat as well, which counts when it arrives and until its wait is over.",
+      "the request is also its heartbeat, on arrival and for as long as it waits.",
     tag: "Events",
     callers: "the agent itself",
     effect: "sets",

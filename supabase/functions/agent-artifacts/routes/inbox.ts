@@ -57,7 +57,7 @@ export function createOperation(platform: Platform): Operation {
     summary: "List the live grants to an agent and to its tags, newest first.",
     description: "Tokens are never shown: the agent opens a file with /open. `after` lists only " +
       "what was granted since an earlier answer: send its `latest`, and you miss nothing. A tag " +
-      "that the agent was given since brings every live grant to it. With " +
+      "that the agent got since then adds every live grant to that tag. With " +
       "`wait_seconds`, the answer comes as soon as there is a grant to list.",
     tag: "Grants",
     callers: "the agent itself",

@@ -17,9 +17,9 @@ const pathReport = z.object({
     examples: [true],
   }),
   via: z.enum(["direct", "relay", "none"])
-    .meta({ description: "By which way packets go, as the side says.", examples: ["direct"] }),
+    .meta({ description: "How packets travel, as this side reports it.", examples: ["direct"] }),
   since: sentTimestamp.meta({
-    description: "Since when it works by this way, or does not work, as far as reports say.",
+    description: "When the path began to work this way, or stopped working, according to reports.",
   }),
   handshake_age_seconds: z.int().min(0).nullable().meta({
     description: "How old the last handshake was when the side reported it, within 15 seconds; " +

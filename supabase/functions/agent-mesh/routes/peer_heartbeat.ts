@@ -48,7 +48,7 @@ export function createOperation(platform: Platform<MeshSettings>): Operation {
   return defineOperation({
     summary: "Report that the agent is online.",
     description:
-      "A heartbeat counts when it arrives; one that waits, until its wait is over. With `config_version` and `wait_seconds`, " +
+      "A heartbeat counts on arrival, and for as long as it waits. With `config_version` and `wait_seconds`, " +
       "the answer comes as soon as the agent should run another version.",
     tag: "Peers",
     callers: "the agent itself",
