@@ -151,7 +151,7 @@ Deno.test("agentfiles login → a file of mode 600; one that others can read →
   const elsewhere = { ...withoutVariables, AGENT_URL: "http://127.0.0.1:1" };
   const { code, errors } = await planner.run(["ls"], elsewhere);
   assert.equal(code, 3);
-  assert.match(errors, /another address than AGENT_URL/, "the key goes nowhere else");
+  assert.match(errors, /not for AGENT_URL/, "the key goes nowhere else");
   const refused = await planner.run(login, withoutVariables, "ak_unknown\n");
   assert.equal(refused.code, 3);
   assert.equal(JSON.parse(await readFile(file, "utf8")).key, key, "the old one stays");
