@@ -179,12 +179,14 @@ artifactTest(
   "/events of another agent → 403, by nobody → 401; with a bad field → 422 that names it",
   async ({ planner, stranger }) => {
     const body = { agent_id: planner.id };
+    const { body: { latest } } = await askEvents("agent-artifacts", planner, body);
+    const octal = latest.replace("-", "-0");
     for (const group of ["agent-artifacts", "agent-mesh"] as const) {
       assertError(await askEvents(group, stranger, body), 403, "forbidden");
       assertError(await askEvents(group, "nobody", body), 401, "unauthenticated");
       const bad = {
         agent_id: ["", "a b", 1, null],
-        after: ["", "x", "1", "1.", ".1", "1:2", "-1.0", "X-1.0", 1, null],
+        after: ["", "x", "1", "1.", ".1", "1:2", "-1.0", "X-1.0", "0491.0", octal, 1, null],
         limit: [0, 1001, "1", null],
         types: [[], ["key.created"], ["x"], "grant.created", null],
         wait_seconds: [-1, 141, 0.5, "1", null],

@@ -194,7 +194,7 @@ for (const group of FUNCTIONS) {
       assertInvalid(await wait(group, "operator"), "agent_id");
       const bad: [string, unknown[]][] = [
         ["inbox_after", ["", "yesterday", 1]],
-        ["events_after", ["", "yesterday", 1]],
+        ["events_after", ["", "yesterday", 1, "0491.0", "3f9c1a2b4d5e-0491.0"]],
         ["config_version", [-1, "1", 1.5]],
         ["wait_seconds", [-1, 141, "1", 0.5]],
       ];

@@ -8,12 +8,13 @@ export const INBOX_POSITION =
   /^[0-9a-f]{12}-[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
 
 /** A place in the log of events. */
-export const EVENTS_POSITION = /^[0-9a-f]{12}-[0-9]{1,19}\.[0-9]{1,18}$/;
+export const EVENTS_POSITION = /^[0-9a-f]{12}-[1-9][0-9]{0,18}\.[0-9]{1,18}$/;
 
 // Earlier deployments gave positions without an epoch: they have expired.
 export const SENT_INBOX_POSITION =
   /^(?:[0-9a-f]{12}-)?[0-9]{1,19}:[0-9]{1,19}:(?:[0-9]{1,19}(?:,[0-9]{1,19})*)?$/;
-export const SENT_EVENTS_POSITION = /^(?:[0-9a-f]{12}-)?[0-9]{1,19}\.[0-9]{1,18}$/;
+// PostgreSQL takes the digits of a transaction behind a zero for octal ones.
+export const SENT_EVENTS_POSITION = /^(?:[0-9a-f]{12}-)?[1-9][0-9]{0,18}\.[0-9]{1,18}$/;
 
 /** The message for a request with any other text. */
 export const POSITION_RULE = "Must be the latest of an earlier answer.";
