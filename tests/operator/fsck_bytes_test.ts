@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stateFiles } from "../../local/state/state_files.ts";
+import { publish } from "../database/own_artifacts.ts";
 import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
 
 const FSCK = fileURLToPath(new URL("../../operator/fsck.ts", import.meta.url));
@@ -12,21 +12,6 @@ interface Event {
   readonly type: string;
   readonly artifact_id: string;
   readonly actor_kind: string;
-}
-
-async function publish({ ask }: OwnStack, key: string, bytes = key): Promise<string> {
-  const registered = await ask<{ artifact_id: string; upload_url: string }>("/register", {
-    agent_id: "planner",
-    key,
-    mime: "text/plain",
-    size: bytes.length,
-    ttl_days: 30,
-  });
-  const uploaded = await fetch(registered.upload_url, { method: "PUT", body: bytes });
-  assert.equal(uploaded.status, 200, await uploaded.text());
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  await ask("/commit", { artifact_id: registered.artifact_id, sha256 });
-  return registered.artifact_id;
 }
 
 /** The file that has an artifact's bytes. */

@@ -59,7 +59,8 @@ Deno.test("escapedJson() and visible() of what can be seen → as it is", () => 
 // With which the tests above speak of both.
 Deno.test("the service and the command line → escape the same", () => {
   for (const text of textsOfEveryCodePoint()) {
-    assert.equal(ofClient.escapedJson(text), ofService.escapedJson(text));
+    const value = { [text]: text };
+    assert.equal(ofClient.escapedJson(value), ofService.escapedJson(value));
     assert.equal(ofClient.visible(text), ofService.visible(text));
   }
 });

@@ -1,36 +1,12 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type postgres from "postgres";
 import { committed, hoursAgo, pathsInBucket, sealed, seedBucket } from "./seeded_bucket.ts";
+import { commit, publish, register } from "../own_artifacts.ts";
 import { NOTHING_TO_DO, type OwnStack, withOwnStack } from "../own_stack.ts";
 import type { Swept } from "./sweeping.ts";
 
 const FSCK = fileURLToPath(new URL("../../../operator/fsck.ts", import.meta.url));
-
-async function register({ ask }: OwnStack, key: string): Promise<string> {
-  const registered = await ask<{ artifact_id: string; upload_url: string }>("/register", {
-    agent_id: "planner",
-    key,
-    mime: "text/plain",
-    size: key.length,
-    ttl_days: 30,
-  });
-  const uploaded = await fetch(registered.upload_url, { method: "PUT", body: key });
-  assert.equal(uploaded.status, 200, await uploaded.text());
-  return registered.artifact_id;
-}
-
-async function commit({ ask }: OwnStack, artifact_id: string, key: string): Promise<void> {
-  const sha256 = createHash("sha256").update(key).digest("hex");
-  await ask("/commit", { artifact_id, sha256 });
-}
-
-async function publish(own: OwnStack, key: string): Promise<string> {
-  const artifact_id = await register(own, key);
-  await commit(own, artifact_id, key);
-  return artifact_id;
-}
 
 /** Keeps the rows of now, and returns what puts them back. */
 async function backUp(sql: postgres.Sql): Promise<() => Promise<void>> {

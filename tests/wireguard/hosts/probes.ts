@@ -33,16 +33,6 @@ export async function reaches(
   return success && output === "hello";
 }
 
-/** As `reaches`, and on a machine that does much else. Throws unless it comes back. */
-export async function assertReached(host: Host, target: Target): Promise<void> {
-  const isReached = await reaches(host, target, { withinSeconds: 30 });
-  if (!isReached) {
-    throw new Error(
-      `${host.namespace} does not reach ${target.address}, ${target.proto} port ${target.port}.`,
-    );
-  }
-}
-
 /** A connection to `target`, as socat spells it. */
 export function socatAddress(
   { proto, address, port }: Target,

@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { type Field, readFields, readOpenApi, validatorOf } from "./requests.ts";
 import { values } from "./values.ts";
 
 const FIELDS = [...await readFields("agent-artifacts"), ...await readFields("agent-mesh")];
 
-/** One of those that share their validation. */
-const KINDS = [...new Map(FIELDS.map((field) => [field.zod, field])).values()];
+/** One of those that share both their validation and their schema. */
+const KINDS = FIELDS.filter((field, index) =>
+  FIELDS.findIndex((other) => isAlike(field, other)) === index
+);
+
+function isAlike(field: Field, other: Field): boolean {
+  return field.zod === other.zod && isDeepStrictEqual(field.schema, other.schema);
+}
 
 function fieldAt(where: string): Field {
   const field = FIELDS.find((field) => field.where === where);
