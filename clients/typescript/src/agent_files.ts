@@ -55,11 +55,7 @@ export class AgentFiles extends ArtifactOperations {
    * await files.put("plans/house.txt", { path: "house.txt" }, { to: ["builder"], ttlDays: 7 });
    * ```
    */
-  put(
-    key: string,
-    source: Source,
-    options: PutOptions = {},
-  ): Promise<PutArtifact> {
+  put(key: string, source: Source, options: PutOptions = {}): Promise<PutArtifact> {
     return put(this.connection, key, source, options);
   }
 
@@ -190,16 +186,10 @@ export class AgentFiles extends ArtifactOperations {
    * for await (const { key, size } of files.list({ prefix: "plans/" })) console.log(key, size);
    * ```
    */
-  async *list(
-    options: ListOptions = {},
-  ): AsyncGenerator<Artifact, void, undefined> {
+  async *list(options: ListOptions = {}): AsyncGenerator<Artifact, void, undefined> {
     const { prefix = "" } = options;
     const pages = everyPage((cursor) =>
-      this.post<"/list">(
-        "/list",
-        this.own({ prefix, limit: 1000, ...cursor }),
-        options,
-      )
+      this.post<"/list">("/list", this.own({ prefix, limit: 1000, ...cursor }), options)
     );
     for await (const page of pages) yield* page.artifacts;
   }
@@ -215,9 +205,7 @@ export class AgentFiles extends ArtifactOperations {
    * }
    * ```
    */
-  inbox(
-    options: InboxOptions = {},
-  ): AsyncGenerator<InboxEntry, void, undefined> {
+  inbox(options: InboxOptions = {}): AsyncGenerator<InboxEntry, void, undefined> {
     return followInbox(this.connection, options);
   }
 
@@ -244,9 +232,7 @@ export class AgentFiles extends ArtifactOperations {
    * for await (const { to_agent, key } of files.grants()) console.log(key, to_agent);
    * ```
    */
-  async *grants(
-    options: GrantsOptions = {},
-  ): AsyncGenerator<GivenGrant, void, undefined> {
+  async *grants(options: GrantsOptions = {}): AsyncGenerator<GivenGrant, void, undefined> {
     const { artifactId, toAgent, toTag } = options;
     const request = {
       limit: 1000,
@@ -255,11 +241,7 @@ export class AgentFiles extends ArtifactOperations {
       ...(toTag !== undefined && { to_tag: toTag }),
     };
     const pages = everyPage((cursor) =>
-      this.post<"/grants">(
-        "/grants",
-        this.own({ ...request, ...cursor }),
-        options,
-      )
+      this.post<"/grants">("/grants", this.own({ ...request, ...cursor }), options)
     );
     for await (const page of pages) yield* page.grants;
   }

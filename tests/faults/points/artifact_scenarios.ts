@@ -60,10 +60,7 @@ async function arrangeCommit(content: string, keysAfter: readonly string[]): Pro
   const artifact = await register(owner, { key: "k" });
   assert.equal(await upload(artifact.upload_url, content), 200);
   return {
-    request: {
-      as: owner,
-      body: { artifact_id: artifact.artifact_id, sha256: HELLO.digest },
-    },
+    request: { as: owner, body: { artifact_id: artifact.artifact_id, sha256: HELLO.digest } },
     endLease: () => endLease(artifact),
     holds: () => assertHolds(owner, keysAfter),
   };

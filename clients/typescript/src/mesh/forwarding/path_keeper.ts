@@ -13,7 +13,7 @@ import { Forwarder } from "./forwarder.ts";
 import type { Kernel, KernelState } from "./kernel.ts";
 import { type ForwardedPeer, readPathState, removePathState, writePathState } from "./path_file.ts";
 import { isInside, isLoopback, LOOPBACK, portOn } from "./places.ts";
-import { type PathNews, whyNone } from "./path_news.ts";
+import { type PathNews, PathTeller } from "./path_news.ts";
 import { PathWatch } from "./path_watch.ts";
 import { restoreEndpoints } from "./restore.ts";
 import { KnownConfiguration, type PathService } from "./service.ts";
@@ -21,8 +21,6 @@ import { KnownConfiguration, type PathService } from "./service.ts";
 /** In milliseconds. */
 const STEP = 2000;
 const WRITE_AGAIN = 5000;
-/** A peer that is found has so long until it is said that there is no way to it. */
-const SAY_NONE = 20_000;
 /** After the last peer that needs a way, the relay and the socket are kept for so long. */
 const KEEP_OPEN = 300_000;
 
@@ -51,14 +49,14 @@ export class PathKeeper {
   #writtenAt = -Infinity;
   /** By public key. */
   readonly #before = new Map<string, string | null>();
-  readonly #since = new Map<string, number>();
-  readonly #said = new Map<string, string>();
+  readonly #teller: PathTeller;
   #trouble = "";
   #end: Error | null = null;
   #isOver = false;
 
   constructor(options: PathKeeperOptions) {
     this.#options = options;
+    this.#teller = new PathTeller(options.onNews);
     this.#known = new KnownConfiguration({
       service: options.service,
       now: this.#surroundings.now,
@@ -188,7 +186,7 @@ export class PathKeeper {
     if (peer === undefined || paths.candidates(peer).length === 0) return;
     this.#before.set(publicKey, isLoopback(endpoint) ? null : endpoint);
     const port = await forwarder.open(publicKey);
-    this.#since.set(publicKey, this.#surroundings.now());
+    this.#teller.want(publicKey, this.#surroundings.now());
     // First, so that the first handshake finds them. The agent learns of it before it looks.
     this.#setPeers();
     await this.#write();
@@ -207,31 +205,22 @@ export class PathKeeper {
 
   /** `heir`: who has its port from now on. */
   async #release(publicKey: string, heir: string | null = null): Promise<void> {
-    const peer = this.#nameOf(publicKey);
+    const name = this.#nameOf(publicKey);
     if (heir === null) this.#open!.forwarder.close(publicKey);
     else this.#before.set(heir, this.#before.get(publicKey) ?? null);
-    for (const known of [this.#before, this.#since, this.#said]) known.delete(publicKey);
+    this.#before.delete(publicKey);
     this.#setPeers();
-    await this.#options.onNews({ peer, via: "released", endpoint: null, reason: null });
+    await this.#teller.tellReleased(publicKey, name);
   }
 
   async #tell(publicKey: string, now: number): Promise<void> {
-    const { paths } = this.#open!;
     const report = this.#forwarded().find((peer) => peer.publicKey === publicKey);
-    const via = report?.via ?? "none";
     if (report === undefined && this.#watch.works(publicKey)) {
-      return void this.#since.delete(publicKey);
+      return this.#teller.isReached(publicKey);
     }
-    const since = this.#since.get(publicKey) ?? now;
-    this.#since.set(publicKey, since);
-    if (via === "none" && now - since < SAY_NONE) return;
-    if (via !== "none") this.#since.delete(publicKey);
-    const endpoint = via === "none" ? null : report?.outer ?? null;
-    const reason = via === "none" ? whyNone(report !== undefined, paths.hasRelay) : null;
-    const text = `${via} ${endpoint} ${reason}`;
-    if (text === this.#said.get(publicKey)) return;
-    this.#said.set(publicKey, text);
-    await this.#options.onNews({ peer: this.#nameOf(publicKey), via, endpoint, reason });
+    const name = this.#nameOf(publicKey);
+    const { hasRelay } = this.#open!.paths;
+    await this.#teller.tell({ publicKey, name, report, hasRelay, now });
   }
 
   #forwarded(): ForwardedPeer[] {
@@ -285,7 +274,8 @@ export class PathKeeper {
     this.#open?.forwarder.closeAll();
     this.#open?.paths.close();
     this.#open = null;
-    for (const known of [this.#said, this.#since, this.#before]) known.clear();
+    this.#teller.forgetAll();
+    this.#before.clear();
   }
 
   /** Once for each, until another one. The service may be back at the next step. */

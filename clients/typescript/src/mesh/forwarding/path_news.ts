@@ -1,3 +1,8 @@
+import type { ForwardedPeer } from "./path_file.ts";
+
+/** In milliseconds: a peer that is found has so long until it is said that there is no way to it. */
+const SAY_NONE = 20_000;
+
 export interface PathNews {
   /** The peer's name. */
   readonly peer: string;
@@ -7,8 +12,63 @@ export interface PathNews {
   readonly reason: string | null;
 }
 
+/** Tells by which way each peer is reached, whenever that has changed. */
+export class PathTeller {
+  readonly #onNews: (news: PathNews) => Promise<void>;
+  /** By public key, when a way was first wanted. */
+  readonly #wantedSince = new Map<string, number>();
+  readonly #told = new Map<string, string>();
+
+  constructor(onNews: (news: PathNews) => Promise<void>) {
+    this.#onNews = onNews;
+  }
+
+  want(publicKey: string, now: number): void {
+    this.#wantedSince.set(publicKey, now);
+  }
+
+  /** The kernel reaches the peer without a way from here. */
+  isReached(publicKey: string): void {
+    this.#wantedSince.delete(publicKey);
+  }
+
+  /** `report`: undefined for a peer to which no way is tried. */
+  async tell(
+    { publicKey, name, report, hasRelay, now }: {
+      readonly publicKey: string;
+      readonly name: string;
+      readonly report: ForwardedPeer | undefined;
+      readonly hasRelay: boolean;
+      readonly now: number;
+    },
+  ): Promise<void> {
+    const via = report?.via ?? "none";
+    const since = this.#wantedSince.get(publicKey) ?? now;
+    this.want(publicKey, since);
+    if (via === "none" && now - since < SAY_NONE) return;
+    if (via !== "none") this.isReached(publicKey);
+    const endpoint = via === "none" ? null : report?.outer ?? null;
+    const reason = via === "none" ? whyNone(report !== undefined, hasRelay) : null;
+    const text = `${via} ${endpoint} ${reason}`;
+    if (text === this.#told.get(publicKey)) return;
+    this.#told.set(publicKey, text);
+    await this.#onNews({ peer: name, via, endpoint, reason });
+  }
+
+  async tellReleased(publicKey: string, name: string): Promise<void> {
+    this.#wantedSince.delete(publicKey);
+    this.#told.delete(publicKey);
+    await this.#onNews({ peer: name, via: "released", endpoint: null, reason: null });
+  }
+
+  forgetAll(): void {
+    this.#wantedSince.clear();
+    this.#told.clear();
+  }
+}
+
 /** As far as this host can know. */
-export function whyNone(isTried: boolean, hasRelay: boolean): string {
+function whyNone(isTried: boolean, hasRelay: boolean): string {
   const relay = hasRelay ? "" : ", and this host has no relay";
   return isTried
     ? `no answer from any of its endpoints${relay}`
