@@ -93,9 +93,10 @@ create index enrolled_keys_by_expiry on agents.keys (expires_at) where enrolment
 
 -- schemas/agents/epochs.sql
 
--- The epoch of this database. A restore takes a database back in time, and what it then hands out
--- could coincide with what it handed out before: a position in a feed, a config_version. So every
--- position carries the epoch, and after a restore the operator begins another one (after_restore).
+-- The epoch of this database, and its transactions as positions name them. A restore takes a
+-- database back in time, and what it then hands out could coincide with what it handed out before:
+-- a position in a feed, a config_version. So every position carries the epoch, and after a restore
+-- the operator begins another one (after_restore).
 
 create function agents.new_epoch() returns text
 language sql
@@ -110,6 +111,7 @@ create table agents.epochs (
   epoch text collate "C" not null,
   begun_at timestamptz not null default now(),
   first_config_version bigint not null default 0,
+  transaction_offset bigint not null default 0,
 
   constraint there_is_only_one_row check (only_row),
   constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
@@ -120,6 +122,10 @@ comment on table agents.epochs is
 comment on column agents.epochs.first_config_version is
   'Where the config_version of an agent begins that has none yet. It may have had one that the '
   'restore lost.';
+comment on column agents.epochs.transaction_offset is
+  'What present_transaction adds to the numbers of this cluster. A dump that is restored into '
+  'another cluster has rows whose transaction_id lies in the future there; after_restore raises the '
+  'offset beyond them.';
 
 insert into agents.epochs (epoch) values (agents.new_epoch());
 
@@ -133,6 +139,58 @@ begin
 end
 $$;
 comment on function agents.present_epoch() is 'The epoch that positions carry today.';
+
+create function agents.present_transaction() returns xid8
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- xid8 has no arithmetic.
+  return (select (pg_current_xact_id()::text::bigint + e.transaction_offset)::text::xid8 from agents.epochs e);
+end
+$$;
+comment on function agents.present_transaction() is
+  'The number of this transaction for columns named transaction_id. It is higher than every one '
+  'that ended before it began, also in the cluster that the rows come from.';
+
+create function agents.present_snapshot() returns pg_snapshot
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  snapshot constant pg_snapshot := pg_current_snapshot();
+  transaction_offset constant bigint := (select e.transaction_offset from agents.epochs e);
+begin
+  if transaction_offset = 0 then
+    return snapshot;
+  end if;
+  return format(
+    '%s:%s:%s',
+    pg_snapshot_xmin(snapshot)::text::bigint + transaction_offset,
+    pg_snapshot_xmax(snapshot)::text::bigint + transaction_offset,
+    (
+      select string_agg((r.id::text::bigint + transaction_offset)::text, ',' order by r.id)
+      from pg_snapshot_xip(snapshot) as r (id)
+    )
+  )::pg_snapshot;
+end
+$$;
+comment on function agents.present_snapshot() is
+  'The current snapshot, in the numbers of present_transaction.';
+
+create function agents.horizon() returns xid8
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return pg_snapshot_xmin(agents.present_snapshot());
+end
+$$;
+comment on function agents.horizon() is
+  'The oldest transaction that may still be writing. Whatever commits from now on is not below it.';
 
 create function agents.position_at(place text) returns text
 language sql
@@ -178,7 +236,7 @@ comment on function agents.place_of(text, text) is
 
 create table agents.events (
   event_id bigint generated always as identity primary key,
-  transaction_id xid8 not null default pg_current_xact_id(),
+  transaction_id xid8 not null default agents.present_transaction(),
   occurred_at timestamptz not null default clock_timestamp(),
   actor_kind text not null,
   actor_agent_id agents.agent_id,
@@ -206,7 +264,7 @@ comment on table agents.events is
 comment on column agents.events.transaction_id is
   'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
   'than events that were already read. Reading in the order of (transaction_id, event_id), and '
-  'only below pg_snapshot_xmin(pg_current_snapshot()), misses nothing.';
+  'only below horizon(), misses nothing.';
 comment on column agents.events.actor_user_id is
   'The signed-in user who acted as the agent: the sub of the token.';
 comment on column agents.events.actor_key_id is
@@ -263,12 +321,14 @@ create function agents.refuse_removal_of_events() returns trigger
 language plpgsql
 set search_path = ''
 as $$
+declare
+  this_transaction constant xid8 := agents.present_transaction();
 begin
   if not exists (
       select
       from agents.events e
       where e.subject_agent_id is null
-        and e.transaction_id = pg_current_xact_id()
+        and e.transaction_id = this_transaction
         and e.action = 'events.forgotten'
         and (e.details -> 'removed', e.details -> 'first_event_id', e.details -> 'last_event_id') = (
           select to_jsonb(count(*)), to_jsonb(min(r.event_id)), to_jsonb(max(r.event_id)) from removed r
@@ -870,7 +930,7 @@ create table agents.agent_tags (
   agent_id agents.agent_id not null,
   tag agents.tag not null,
   enrolment_id text collate "C",
-  transaction_id xid8 not null default pg_current_xact_id(),
+  transaction_id xid8 not null default agents.present_transaction(),
 
   constraint an_agent_has_a_tag_once primary key (agent_id, tag)
 );
@@ -2079,7 +2139,7 @@ create table artifacts.grants (
   granted_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   revoked_at timestamptz,
-  transaction_id xid8 not null default pg_current_xact_id(),
+  transaction_id xid8 not null default agents.present_transaction(),
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
 
   constraint a_grant_is_to_an_agent_or_to_a_tag check (to_agent is null or to_tag is null),
@@ -3827,7 +3887,7 @@ begin
     parsed := null;
   end;
   -- The database was restored, and the operator has not begun another epoch yet.
-  if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(pg_current_snapshot()) then
+  if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(agents.present_snapshot()) then
     perform agents.expire_position('after');
   end if;
   if parsed is null then
@@ -3942,7 +4002,7 @@ begin
       when (select count(*) from walked) = list_inbox.max_entries + 1000
         then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
     end,
-    'latest', agents.position_at(pg_current_snapshot()::text)
+    'latest', agents.position_at(agents.present_snapshot()::text)
   ) into answer;
   return answer;
 end
@@ -9319,7 +9379,7 @@ stable
 set search_path = ''
 as $$
 declare
-  horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  horizon constant xid8 := agents.horizon();
 begin
   if events_after.agent_id is null then
     return query
@@ -9382,7 +9442,7 @@ stable
 set search_path = ''
 as $$
 declare
-  horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  horizon constant xid8 := agents.horizon();
 begin
   if newest_events.agent_id is null then
     return query
@@ -9637,7 +9697,7 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = artifact_events_after.artifact_id
     and (e.transaction_id, e.event_id)
       > (artifact_events_after.after_transaction, artifact_events_after.after_event)
-    and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+    and e.transaction_id < agents.horizon()
   order by agents.artifact_of_event(e.object_id, e.details), e.transaction_id, e.event_id
   limit artifact_events_after.max_entries
 $$;
@@ -9659,7 +9719,7 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = newest_artifact_events.artifact_id
     and (e.transaction_id, e.event_id)
       < (newest_artifact_events.before_transaction, newest_artifact_events.before_event)
-    and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+    and e.transaction_id < agents.horizon()
   order by agents.artifact_of_event(e.object_id, e.details) desc, e.transaction_id desc, e.event_id desc
   limit newest_artifact_events.max_entries
 $$;
@@ -9722,7 +9782,7 @@ declare
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
   -- Behind everything that may be read yet.
-  horizon constant text := pg_snapshot_xmin(pg_current_snapshot()) || '.0';
+  horizon constant text := agents.horizon() || '.0';
   last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
@@ -9739,7 +9799,7 @@ begin
       detail = '{"issues": [{"path": "before", "message": "Goes with neither after nor since."}]}';
   end if;
   -- The database was restored, and the operator has not begun another epoch yet.
-  if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
+  if after_transaction > pg_snapshot_xmax(agents.present_snapshot()) then
     perform agents.expire_position('after');
   end if;
 
@@ -10081,8 +10141,8 @@ begin
   )
   select json_build_object(
     'changed', coalesce(json_agg(w.place), '[]'),
-    'inbox_position', agents.position_at(pg_current_snapshot()::text),
-    'events_position', agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
+    'inbox_position', agents.position_at(agents.present_snapshot()::text),
+    'events_position', agents.position_at(agents.horizon() || '.0')
   ) into answer
   from waiting w
   where w.is_over
@@ -10129,7 +10189,7 @@ begin
   -- The database was restored, and the operator has not begun another epoch yet.
   if
     split_part(agents.place_of(check_events_position.position_text, 'after'), '.', 1)::xid8
-      > pg_snapshot_xmax(pg_current_snapshot())
+      > pg_snapshot_xmax(agents.present_snapshot())
   then
     perform agents.expire_position('after');
   end if;
@@ -10175,14 +10235,14 @@ begin
       'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
         'latest', case
           when i.changed then find_news.inbox_after
-          else agents.position_at(pg_current_snapshot()::text)
+          else agents.position_at(agents.present_snapshot()::text)
         end,
         'changed', i.changed
       ) end,
       'events', case when find_news.events_after is not null then jsonb_build_object(
         'latest', case
           when e.changed then find_news.events_after
-          else agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
+          else agents.position_at(agents.horizon() || '.0')
         end,
         'changed', e.changed
       ) end
@@ -10850,6 +10910,7 @@ set search_path = ''
 as $$
 declare
   changed agents.events[] := array(select n from new_rows n);
+  this_transaction constant xid8 := agents.present_transaction();
   names text[];
   pseudonyms text[];
 begin
@@ -10884,7 +10945,7 @@ begin
       select
       from agents.events e
       where e.subject_agent_id = pseudonyms[1]
-        and e.transaction_id = pg_current_xact_id()
+        and e.transaction_id = this_transaction
         and e.action = 'agent.erased'
         and e.details ->> 'digest' = agents.digest_of_events(changed)
         and (e.details ->> 'altered')::bigint = cardinality(changed)
@@ -11041,7 +11102,7 @@ as $$
     'refusals', (
       select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
     ),
-    'events', (select count(*) from agents.newest_events(name, pg_snapshot_xmin(pg_current_snapshot()), 0, 10000)),
+    'events', (select count(*) from agents.newest_events(name, agents.horizon(), 0, 10000)),
     'others', (
       (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
       + (
@@ -12807,9 +12868,18 @@ set search_path = ''
 as $$
 declare
   begun agents.epochs;
+  newest_transaction xid8;
 begin
+  -- Waits for whoever writes rows with the numbers of before.
+  lock table agents.events, agents.agent_tags, artifacts.grants in share row exclusive mode;
   -- Before the epoch is read: a peer that registers meanwhile would begin at the old number.
   lock table mesh.config_versions in exclusive mode;
+  newest_transaction := greatest(
+    -- xid8 has no max() before PostgreSQL 16.
+    (select n.transaction_id from agents.events n order by n.transaction_id desc, n.event_id desc limit 1),
+    (select t.transaction_id from agents.agent_tags t order by t.transaction_id desc limit 1),
+    (select g.transaction_id from artifacts.grants g order by g.transaction_id desc limit 1)
+  );
   update agents.epochs e
   set epoch = agents.new_epoch(),
       begun_at = clock_timestamp(),
@@ -12820,6 +12890,11 @@ begin
         (extract(epoch from clock_timestamp()) * 100000)::bigint,
         e.first_config_version + 1,
         (select max(v.version) + 1 from mesh.config_versions v)
+      ),
+      -- Every row lies below the horizon from now on.
+      transaction_offset = greatest(
+        e.transaction_offset,
+        newest_transaction::text::bigint + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint
       )
   where e.only_row
   returning e.* into begun;
@@ -12840,8 +12915,8 @@ end
 $$;
 comment on function public.after_restore() is
   'Begins another epoch, after the database was restored: every position that was handed out '
-  'becomes position_expired, and every config_version is raised beyond any that was ever handed '
-  'out. Returns {epoch, begun_at, first_config_version}.';
+  'becomes position_expired, every config_version is raised beyond any that was ever handed out, '
+  'and the rows of another cluster become past. Returns {epoch, begun_at, first_config_version}.';
 
 -- schemas/operator/restores/restore_signs.sql
 
@@ -12862,15 +12937,25 @@ as $$
     where l.config_version_applied > v.version + find_restore_signs.rendering_revision
     order by l.agent_id
     limit find_restore_signs.max_entries
-  ), unknown as (
-    -- The sweep found them. What was stored before the epoch began, after_restore has told.
+  ), found as (
+    -- /commit alone stores content, and writes its row first. Identifiers are random: of a bucket
+    -- with more, the first 2000 are a sample.
+    select j.object_name, j.stored_at
+    from artifacts.judge_objects('sealed/', artifacts.end_of_folder('sealed/'), 2000) j
+    where j.standing = 'unknown' and not j.is_pending
+    union
+    -- The sweep has found these, uploads too, once they were 14 days old.
     select o.object_name, s.created_at
     from artifacts.orphans o
     cross join lateral (
       select i.created_at from artifacts.current_objects i where i.name = o.object_name limit 1
     ) s
-    where s.created_at > (select e.begun_at from agents.epochs e)
-    order by o.object_name
+  ), unknown as (
+    select f.object_name, f.stored_at
+    from found f
+    -- What was stored before the epoch began, after_restore has told.
+    where f.stored_at > (select e.begun_at from agents.epochs e)
+    order by f.object_name
     limit find_restore_signs.max_entries
   )
   select json_build_object(
@@ -12878,6 +12963,16 @@ as $$
     'begun_at', agents.iso_timestamp(e.begun_at),
     'newest_event_at', (
       select agents.iso_timestamp(n.occurred_at) from agents.events n order by n.event_id desc limit 1
+    ),
+    -- A dump was restored into another cluster.
+    'is_ahead_of_its_transactions', coalesce(
+      (
+        select n.transaction_id > pg_snapshot_xmax(agents.present_snapshot())
+        from agents.events n
+        order by n.transaction_id desc, n.event_id desc
+        limit 1
+      ),
+      false
     ),
     'peers_ahead', (
       select coalesce(
@@ -12896,7 +12991,7 @@ as $$
     'unknown_objects', (
       select coalesce(
         json_agg(
-          json_build_object('path', u.object_name, 'stored_at', agents.iso_timestamp(u.created_at))
+          json_build_object('path', u.object_name, 'stored_at', agents.iso_timestamp(u.stored_at))
           order by u.object_name
         ),
         '[]'
@@ -12908,9 +13003,10 @@ as $$
 $$;
 comment on function public.find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
-  'newest_event_at | null, peers_ahead: [{agent_id, config_version_applied, config_version}] of '
-  'hosts that say they run a later configuration than there is, unknown_objects: [{path, '
-  'stored_at}] that belong to no artifact}, at most max_entries of each.';
+  'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions that are yet '
+  'to come, peers_ahead: [{agent_id, config_version_applied, config_version}] of hosts that say they '
+  'run a later configuration than there is, unknown_objects: [{path, stored_at}] that belong to no '
+  'artifact}, at most max_entries of each.';
 
 create function public.list_live_keys(max_entries integer, after text default '') returns json
 language sql

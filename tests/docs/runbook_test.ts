@@ -72,7 +72,6 @@ meshTest(
 for (
   const id of [
     await documentedBlock("docs/runbook.md, Roll back a release, 1"),
-    await documentedBlock("docs/runbook.md, Move to another project, 1"),
   ]
 ) {
   Deno.test(`docs/runbook.md → ${id.split("\n").length} commands that end`, async () => {

@@ -4,6 +4,7 @@ import { fault, type Finding, orOk } from "../findings/finding.ts";
 /** What `find_restore_signs` returns. */
 interface RestoreSigns {
   readonly newest_event_at: string | null;
+  readonly is_ahead_of_its_transactions: boolean;
   readonly peers_ahead: readonly {
     readonly agent_id: string;
     readonly config_version_applied: number;
@@ -19,8 +20,16 @@ const REMEDY =
 export function checkRestore({ restoreSigns }: Facts): Finding[] {
   // What keeps it from being called, the other checks tell.
   if (restoreSigns.status !== 200) return [];
-  const { peers_ahead, unknown_objects } = restoreSigns.body as RestoreSigns;
+  const signs = restoreSigns.body as RestoreSigns;
+  const { peers_ahead, unknown_objects } = signs;
   const findings: Finding[] = [];
+  if (signs.is_ahead_of_its_transactions) {
+    findings.push(fault(
+      "restore",
+      "The rows of this database were written by another PostgreSQL server, which had counted more transactions: agents are told of the same grants again and again, and of no events.",
+      "Run deno task after-restore (docs/backup.md).",
+    ));
+  }
   const [peer] = peers_ahead;
   if (peer !== undefined) {
     findings.push(fault(

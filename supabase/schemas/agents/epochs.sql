@@ -1,6 +1,7 @@
--- The epoch of this database. A restore takes a database back in time, and what it then hands out
--- could coincide with what it handed out before: a position in a feed, a config_version. So every
--- position carries the epoch, and after a restore the operator begins another one (after_restore).
+-- The epoch of this database, and its transactions as positions name them. A restore takes a
+-- database back in time, and what it then hands out could coincide with what it handed out before:
+-- a position in a feed, a config_version. So every position carries the epoch, and after a restore
+-- the operator begins another one (after_restore).
 
 create function agents.new_epoch() returns text
 language sql
@@ -15,6 +16,7 @@ create table agents.epochs (
   epoch text collate "C" not null,
   begun_at timestamptz not null default now(),
   first_config_version bigint not null default 0,
+  transaction_offset bigint not null default 0,
 
   constraint there_is_only_one_row check (only_row),
   constraint epoch_is_well_formed check (epoch ~ '^[0-9a-f]{12}$')
@@ -25,6 +27,10 @@ comment on table agents.epochs is
 comment on column agents.epochs.first_config_version is
   'Where the config_version of an agent begins that has none yet. It may have had one that the '
   'restore lost.';
+comment on column agents.epochs.transaction_offset is
+  'What present_transaction adds to the numbers of this cluster. A dump that is restored into '
+  'another cluster has rows whose transaction_id lies in the future there; after_restore raises the '
+  'offset beyond them.';
 
 insert into agents.epochs (epoch) values (agents.new_epoch());
 
@@ -38,6 +44,58 @@ begin
 end
 $$;
 comment on function agents.present_epoch() is 'The epoch that positions carry today.';
+
+create function agents.present_transaction() returns xid8
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- xid8 has no arithmetic.
+  return (select (pg_current_xact_id()::text::bigint + e.transaction_offset)::text::xid8 from agents.epochs e);
+end
+$$;
+comment on function agents.present_transaction() is
+  'The number of this transaction for columns named transaction_id. It is higher than every one '
+  'that ended before it began, also in the cluster that the rows come from.';
+
+create function agents.present_snapshot() returns pg_snapshot
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  snapshot constant pg_snapshot := pg_current_snapshot();
+  transaction_offset constant bigint := (select e.transaction_offset from agents.epochs e);
+begin
+  if transaction_offset = 0 then
+    return snapshot;
+  end if;
+  return format(
+    '%s:%s:%s',
+    pg_snapshot_xmin(snapshot)::text::bigint + transaction_offset,
+    pg_snapshot_xmax(snapshot)::text::bigint + transaction_offset,
+    (
+      select string_agg((r.id::text::bigint + transaction_offset)::text, ',' order by r.id)
+      from pg_snapshot_xip(snapshot) as r (id)
+    )
+  )::pg_snapshot;
+end
+$$;
+comment on function agents.present_snapshot() is
+  'The current snapshot, in the numbers of present_transaction.';
+
+create function agents.horizon() returns xid8
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return pg_snapshot_xmin(agents.present_snapshot());
+end
+$$;
+comment on function agents.horizon() is
+  'The oldest transaction that may still be writing. Whatever commits from now on is not below it.';
 
 create function agents.position_at(place text) returns text
 language sql

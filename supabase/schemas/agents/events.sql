@@ -2,7 +2,7 @@
 
 create table agents.events (
   event_id bigint generated always as identity primary key,
-  transaction_id xid8 not null default pg_current_xact_id(),
+  transaction_id xid8 not null default agents.present_transaction(),
   occurred_at timestamptz not null default clock_timestamp(),
   actor_kind text not null,
   actor_agent_id agents.agent_id,
@@ -30,7 +30,7 @@ comment on table agents.events is
 comment on column agents.events.transaction_id is
   'event_id is not assigned in commit order: a transaction that commits late has lower numbers '
   'than events that were already read. Reading in the order of (transaction_id, event_id), and '
-  'only below pg_snapshot_xmin(pg_current_snapshot()), misses nothing.';
+  'only below horizon(), misses nothing.';
 comment on column agents.events.actor_user_id is
   'The signed-in user who acted as the agent: the sub of the token.';
 comment on column agents.events.actor_key_id is
@@ -87,12 +87,14 @@ create function agents.refuse_removal_of_events() returns trigger
 language plpgsql
 set search_path = ''
 as $$
+declare
+  this_transaction constant xid8 := agents.present_transaction();
 begin
   if not exists (
       select
       from agents.events e
       where e.subject_agent_id is null
-        and e.transaction_id = pg_current_xact_id()
+        and e.transaction_id = this_transaction
         and e.action = 'events.forgotten'
         and (e.details -> 'removed', e.details -> 'first_event_id', e.details -> 'last_event_id') = (
           select to_jsonb(count(*)), to_jsonb(min(r.event_id)), to_jsonb(max(r.event_id)) from removed r

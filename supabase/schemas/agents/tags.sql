@@ -9,7 +9,7 @@ create table agents.agent_tags (
   agent_id agents.agent_id not null,
   tag agents.tag not null,
   enrolment_id text collate "C",
-  transaction_id xid8 not null default pg_current_xact_id(),
+  transaction_id xid8 not null default agents.present_transaction(),
 
   constraint an_agent_has_a_tag_once primary key (agent_id, tag)
 );

@@ -15,7 +15,7 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = artifact_events_after.artifact_id
     and (e.transaction_id, e.event_id)
       > (artifact_events_after.after_transaction, artifact_events_after.after_event)
-    and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+    and e.transaction_id < agents.horizon()
   order by agents.artifact_of_event(e.object_id, e.details), e.transaction_id, e.event_id
   limit artifact_events_after.max_entries
 $$;
@@ -37,7 +37,7 @@ as $$
   where agents.artifact_of_event(e.object_id, e.details) = newest_artifact_events.artifact_id
     and (e.transaction_id, e.event_id)
       < (newest_artifact_events.before_transaction, newest_artifact_events.before_event)
-    and e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+    and e.transaction_id < agents.horizon()
   order by agents.artifact_of_event(e.object_id, e.details) desc, e.transaction_id desc, e.event_id desc
   limit newest_artifact_events.max_entries
 $$;
@@ -100,7 +100,7 @@ declare
   end_position constant text := agents.position_after(events_page.until);
   goes_backwards constant boolean := first_position is null;
   -- Behind everything that may be read yet.
-  horizon constant text := pg_snapshot_xmin(pg_current_snapshot()) || '.0';
+  horizon constant text := agents.horizon() || '.0';
   last_position constant text := coalesce(agents.place_of(events_page.before, 'before'), end_position, horizon);
   before_transaction constant xid8 := split_part(last_position, '.', 1)::xid8;
   before_event constant bigint := split_part(last_position, '.', 2)::bigint;
@@ -117,7 +117,7 @@ begin
       detail = '{"issues": [{"path": "before", "message": "Goes with neither after nor since."}]}';
   end if;
   -- The database was restored, and the operator has not begun another epoch yet.
-  if after_transaction > pg_snapshot_xmax(pg_current_snapshot()) then
+  if after_transaction > pg_snapshot_xmax(agents.present_snapshot()) then
     perform agents.expire_position('after');
   end if;
 

@@ -17,7 +17,7 @@ stable
 set search_path = ''
 as $$
 declare
-  horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  horizon constant xid8 := agents.horizon();
 begin
   if events_after.agent_id is null then
     return query
@@ -80,7 +80,7 @@ stable
 set search_path = ''
 as $$
 declare
-  horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  horizon constant xid8 := agents.horizon();
 begin
   if newest_events.agent_id is null then
     return query

@@ -10,7 +10,7 @@ begin
   -- The database was restored, and the operator has not begun another epoch yet.
   if
     split_part(agents.place_of(check_events_position.position_text, 'after'), '.', 1)::xid8
-      > pg_snapshot_xmax(pg_current_snapshot())
+      > pg_snapshot_xmax(agents.present_snapshot())
   then
     perform agents.expire_position('after');
   end if;
@@ -56,14 +56,14 @@ begin
       'inbox', case when find_news.inbox_after is not null then jsonb_build_object(
         'latest', case
           when i.changed then find_news.inbox_after
-          else agents.position_at(pg_current_snapshot()::text)
+          else agents.position_at(agents.present_snapshot()::text)
         end,
         'changed', i.changed
       ) end,
       'events', case when find_news.events_after is not null then jsonb_build_object(
         'latest', case
           when e.changed then find_news.events_after
-          else agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
+          else agents.position_at(agents.horizon() || '.0')
         end,
         'changed', e.changed
       ) end

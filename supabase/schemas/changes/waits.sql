@@ -154,8 +154,8 @@ begin
   )
   select json_build_object(
     'changed', coalesce(json_agg(w.place), '[]'),
-    'inbox_position', agents.position_at(pg_current_snapshot()::text),
-    'events_position', agents.position_at(pg_snapshot_xmin(pg_current_snapshot()) || '.0')
+    'inbox_position', agents.position_at(agents.present_snapshot()::text),
+    'events_position', agents.position_at(agents.horizon() || '.0')
   ) into answer
   from waiting w
   where w.is_over

@@ -21,7 +21,7 @@ create table artifacts.grants (
   granted_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null,
   revoked_at timestamptz,
-  transaction_id xid8 not null default pg_current_xact_id(),
+  transaction_id xid8 not null default agents.present_transaction(),
   live_until timestamptz not null generated always as (least(expires_at, revoked_at)) stored,
 
   constraint a_grant_is_to_an_agent_or_to_a_tag check (to_agent is null or to_tag is null),

@@ -19,7 +19,7 @@ begin
     parsed := null;
   end;
   -- The database was restored, and the operator has not begun another epoch yet.
-  if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(pg_current_snapshot()) then
+  if pg_snapshot_xmax(parsed) > pg_snapshot_xmax(agents.present_snapshot()) then
     perform agents.expire_position('after');
   end if;
   if parsed is null then
@@ -134,7 +134,7 @@ begin
       when (select count(*) from walked) = list_inbox.max_entries + 1000
         then (select w.grant_id from walked w order by w.granted_at, w.grant_id limit 1)
     end,
-    'latest', agents.position_at(pg_current_snapshot()::text)
+    'latest', agents.position_at(agents.present_snapshot()::text)
   ) into answer;
   return answer;
 end

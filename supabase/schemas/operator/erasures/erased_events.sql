@@ -68,6 +68,7 @@ set search_path = ''
 as $$
 declare
   changed agents.events[] := array(select n from new_rows n);
+  this_transaction constant xid8 := agents.present_transaction();
   names text[];
   pseudonyms text[];
 begin
@@ -102,7 +103,7 @@ begin
       select
       from agents.events e
       where e.subject_agent_id = pseudonyms[1]
-        and e.transaction_id = pg_current_xact_id()
+        and e.transaction_id = this_transaction
         and e.action = 'agent.erased'
         and e.details ->> 'digest' = agents.digest_of_events(changed)
         and (e.details ->> 'altered')::bigint = cardinality(changed)

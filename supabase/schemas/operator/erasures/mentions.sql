@@ -48,7 +48,7 @@ as $$
     'refusals', (
       select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
     ),
-    'events', (select count(*) from agents.newest_events(name, pg_snapshot_xmin(pg_current_snapshot()), 0, 10000)),
+    'events', (select count(*) from agents.newest_events(name, agents.horizon(), 0, 10000)),
     'others', (
       (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
       + (

@@ -15,15 +15,25 @@ as $$
     where l.config_version_applied > v.version + find_restore_signs.rendering_revision
     order by l.agent_id
     limit find_restore_signs.max_entries
-  ), unknown as (
-    -- The sweep found them. What was stored before the epoch began, after_restore has told.
+  ), found as (
+    -- /commit alone stores content, and writes its row first. Identifiers are random: of a bucket
+    -- with more, the first 2000 are a sample.
+    select j.object_name, j.stored_at
+    from artifacts.judge_objects('sealed/', artifacts.end_of_folder('sealed/'), 2000) j
+    where j.standing = 'unknown' and not j.is_pending
+    union
+    -- The sweep has found these, uploads too, once they were 14 days old.
     select o.object_name, s.created_at
     from artifacts.orphans o
     cross join lateral (
       select i.created_at from artifacts.current_objects i where i.name = o.object_name limit 1
     ) s
-    where s.created_at > (select e.begun_at from agents.epochs e)
-    order by o.object_name
+  ), unknown as (
+    select f.object_name, f.stored_at
+    from found f
+    -- What was stored before the epoch began, after_restore has told.
+    where f.stored_at > (select e.begun_at from agents.epochs e)
+    order by f.object_name
     limit find_restore_signs.max_entries
   )
   select json_build_object(
@@ -31,6 +41,16 @@ as $$
     'begun_at', agents.iso_timestamp(e.begun_at),
     'newest_event_at', (
       select agents.iso_timestamp(n.occurred_at) from agents.events n order by n.event_id desc limit 1
+    ),
+    -- A dump was restored into another cluster.
+    'is_ahead_of_its_transactions', coalesce(
+      (
+        select n.transaction_id > pg_snapshot_xmax(agents.present_snapshot())
+        from agents.events n
+        order by n.transaction_id desc, n.event_id desc
+        limit 1
+      ),
+      false
     ),
     'peers_ahead', (
       select coalesce(
@@ -49,7 +69,7 @@ as $$
     'unknown_objects', (
       select coalesce(
         json_agg(
-          json_build_object('path', u.object_name, 'stored_at', agents.iso_timestamp(u.created_at))
+          json_build_object('path', u.object_name, 'stored_at', agents.iso_timestamp(u.stored_at))
           order by u.object_name
         ),
         '[]'
@@ -61,9 +81,10 @@ as $$
 $$;
 comment on function public.find_restore_signs(integer, integer) is
   'Signs that the database is older than what agents and Storage have seen: {epoch, begun_at, '
-  'newest_event_at | null, peers_ahead: [{agent_id, config_version_applied, config_version}] of '
-  'hosts that say they run a later configuration than there is, unknown_objects: [{path, '
-  'stored_at}] that belong to no artifact}, at most max_entries of each.';
+  'newest_event_at | null, is_ahead_of_its_transactions: it has events of transactions that are yet '
+  'to come, peers_ahead: [{agent_id, config_version_applied, config_version}] of hosts that say they '
+  'run a later configuration than there is, unknown_objects: [{path, stored_at}] that belong to no '
+  'artifact}, at most max_entries of each.';
 
 create function public.list_live_keys(max_entries integer, after text default '') returns json
 language sql

@@ -8,9 +8,18 @@ set search_path = ''
 as $$
 declare
   begun agents.epochs;
+  newest_transaction xid8;
 begin
+  -- Waits for whoever writes rows with the numbers of before.
+  lock table agents.events, agents.agent_tags, artifacts.grants in share row exclusive mode;
   -- Before the epoch is read: a peer that registers meanwhile would begin at the old number.
   lock table mesh.config_versions in exclusive mode;
+  newest_transaction := greatest(
+    -- xid8 has no max() before PostgreSQL 16.
+    (select n.transaction_id from agents.events n order by n.transaction_id desc, n.event_id desc limit 1),
+    (select t.transaction_id from agents.agent_tags t order by t.transaction_id desc limit 1),
+    (select g.transaction_id from artifacts.grants g order by g.transaction_id desc limit 1)
+  );
   update agents.epochs e
   set epoch = agents.new_epoch(),
       begun_at = clock_timestamp(),
@@ -21,6 +30,11 @@ begin
         (extract(epoch from clock_timestamp()) * 100000)::bigint,
         e.first_config_version + 1,
         (select max(v.version) + 1 from mesh.config_versions v)
+      ),
+      -- Every row lies below the horizon from now on.
+      transaction_offset = greatest(
+        e.transaction_offset,
+        newest_transaction::text::bigint + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint
       )
   where e.only_row
   returning e.* into begun;
@@ -41,5 +55,5 @@ end
 $$;
 comment on function public.after_restore() is
   'Begins another epoch, after the database was restored: every position that was handed out '
-  'becomes position_expired, and every config_version is raised beyond any that was ever handed '
-  'out. Returns {epoch, begun_at, first_config_version}.';
+  'becomes position_expired, every config_version is raised beyond any that was ever handed out, '
+  'and the rows of another cluster become past. Returns {epoch, begun_at, first_config_version}.';

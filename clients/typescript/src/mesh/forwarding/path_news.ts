@@ -1,6 +1,6 @@
 import type { ForwardedPeer } from "./path_file.ts";
 
-/** In milliseconds: a peer that is found has so long until it is said that there is no way to it. */
+/** In milliseconds: so long after a way is wanted, it is said that there is none. */
 const SAY_NONE = 20_000;
 
 export interface PathNews {
