@@ -53,20 +53,24 @@ export function checkStorage(facts: Facts): Finding[] {
   ];
 }
 
-/** Storage never turns versioning off again. Where no object has a version yet, SQL can. */
+/** Storage never turns versioning off again: a trigger of its migration 0071 refuses that. */
 function findVersioning(facts: Facts): Finding[] {
   const status = inspected(facts)?.bucket_versioning ?? fieldOf(facts.bucket, "versioning_status");
   if (typeof status !== "string" || status === "DISABLED") return [];
   return [fault(
     "bucket",
     `The bucket ${BUCKET} keeps versions (${status}): deleted files stay readable in Storage, and are paid for.`,
-    "This turns it off while no object has a version. If it says UPDATE 0, some have: delete the old versions and markers through Storage first, and upload the current objects again.",
-    sql(`update storage.buckets set versioning_status = 'DISABLED' where id = '${BUCKET}'
-  and not exists (
-    select from storage.objects o
-    where o.bucket_id = '${BUCKET}'
-      and (o.is_versioned or o.is_delete_marker or o.archived_at is not null)
-  );`),
+    "Storage cannot turn that off. This makes the bucket again while it is empty. If it says INSERT 0 0, the bucket is not: stop the agents and the sweep, copy the current objects to another bucket, delete every version and marker of this one through Storage, paste this, and copy the objects back under the same names.",
+    sql(`begin;
+set local storage.allow_delete_query = 'true';
+with emptied as (
+  delete from storage.buckets b
+  where b.id = '${BUCKET}' and not exists (select from storage.objects o where o.bucket_id = b.id)
+  returning b.id, b.name, b.public, b.file_size_limit, b.allowed_mime_types
+)
+insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
+select * from emptied;
+commit;`),
   )];
 }
 
