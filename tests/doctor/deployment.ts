@@ -25,7 +25,13 @@ export interface OtherFunction {
 }
 
 export class Deployment implements AsyncDisposable {
-  private constructor(readonly stack: Stack, readonly sql: postgres.Sql) {}
+  private constructor(
+    readonly stack: Stack,
+    /** A superuser's. */
+    readonly sql: postgres.Sql,
+    /** As the dashboard's SQL editor connects. */
+    readonly editor: postgres.Sql,
+  ) {}
 
   /** A whole stack, which is swept on a schedule, as far as it says itself. */
   static async open(): Promise<Deployment> {
@@ -33,8 +39,8 @@ export class Deployment implements AsyncDisposable {
     // Others may pass through: as root, PostgreSQL runs as another user.
     await Deno.chmod(stateDir, 0o711);
     const stack = await startStack({ ...THROW_AWAY, stateDir });
-    const sql = postgres(stack.superuserDatabaseUrl, { max: 1, onnotice: () => {} });
-    const deployment = new Deployment(stack, sql);
+    const sql = connect(stack.superuserDatabaseUrl);
+    const deployment = new Deployment(stack, sql, connect(stack.databaseUrl));
     await deployment.ask("/agent-artifacts/sweep");
     await sql`update artifacts.sweeps set schedule = '*/2 * * * *'`;
     return deployment;
@@ -106,11 +112,15 @@ export class Deployment implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.sql.end();
+    await Promise.all([this.sql.end(), this.editor.end()]);
     await this.stack.stop();
     await removePostgresHome(this.stack.stateDir);
     await rm(this.stack.stateDir, { recursive: true, force: true });
   }
+}
+
+function connect(url: string): postgres.Sql {
+  return postgres(url, { max: 1, onnotice: () => {} });
 }
 
 /** The words of a remedy and what it says to paste, on one line. */
