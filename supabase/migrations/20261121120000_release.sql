@@ -4525,11 +4525,11 @@ $$;
 
 -- Retention, in steps. Each is a separate call and transaction that touches a bounded number of
 -- rows, can be repeated after a crash at any point, and can run several times at once. After
--- count_surplus_uploads (surplus_uploads.sql):
---   end_artifacts      marks expired, deleted and abandoned artifacts; from its commit on, every
---                      operation refuses them
---   find_dead_objects  lists the bytes that the caller must remove through the Storage API
---   forget_ended       deletes tombstones that are 30 days old and have no objects left
+-- record_surplus_uploads (surplus_uploads.sql):
+--   end_artifacts         marks expired, deleted and abandoned artifacts; from its commit on, every
+--                         operation refuses them
+--   collect_dead_objects  lists the bytes that the caller must remove through the Storage API
+--   forget_ended          deletes tombstones that are 30 days old and have no objects left
 
 -- Whether these are over, their times alone decide. Pending artifacts are looked at one by one.
 create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
@@ -4558,7 +4558,7 @@ comment on column artifacts.walks.is_done is 'Whether the walk has reached its e
 comment on column artifacts.walks.looked_at is
   'How many objects it has counted in this round, each of them once.';
 comment on column artifacts.walks.orphans is
-  'How many of these objects were orphans (find_dead_objects) and were not removed.';
+  'How many of these objects were orphans (collect_dead_objects) and were not removed.';
 comment on column artifacts.walks.last_looked_at is 'The value of looked_at in the previous round.';
 comment on column artifacts.walks.last_orphans is 'The value of orphans in the previous round.';
 
@@ -5013,7 +5013,7 @@ comment on function artifacts.halves_of_bucket() is
   'The two walks over the names of the bucket: where each continues, where it ends, and what it '
   'has counted.';
 
-create function public.find_dead_objects(
+create function public.collect_dead_objects(
   caller jsonb,
   max_entries integer,
   remove_many_orphans boolean
@@ -5032,7 +5032,7 @@ declare
   paths_of_ended text[];
   answer json;
 begin
-  perform agents.authenticate_operator(find_dead_objects.caller);
+  perform agents.authenticate_operator(collect_dead_objects.caller);
   -- Of two at once, one would go past names that nobody has looked at.
   perform artifacts.lock_sweep();
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
@@ -5078,7 +5078,7 @@ begin
   ), tally as (
     select w.unfinished, w.deciding_round, w.round, greatest(w.orphans, w.orphans_so_far) as orphans,
       -- So many orphans are rather a sign that the database is not the one of this bucket.
-      not find_dead_objects.remove_many_orphans
+      not collect_dead_objects.remove_many_orphans
         and (w.orphans > 0.05 * w.looked_at or w.orphans_so_far > 0.05 * w.objects) as holds_orphans
     from whole_round w
   ), removable as (
@@ -5098,7 +5098,7 @@ begin
       or j.is_orphan
         and not t.holds_orphans
         and (
-          find_dead_objects.remove_many_orphans
+          collect_dead_objects.remove_many_orphans
           or coalesce(o.deciding_round, t.deciding_round) <= t.round
         )
   ), listed as materialized (
@@ -5106,7 +5106,7 @@ begin
     from removable r
     -- Oldest first, so that nobody who adds dead objects again and again puts off those of others.
     order by r.is_orphan, r.stored_at, r.object_name
-    limit find_dead_objects.max_entries
+    limit collect_dead_objects.max_entries
   ), remembered as (
     insert into artifacts.orphans as o (object_name, deciding_round)
     select j.object_name, t.deciding_round
@@ -5201,7 +5201,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.find_dead_objects(jsonb, integer, boolean) is
+comment on function public.collect_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
   'Each call looks at a bounded part of the bucket, and the next call continues there. remaining '
   'counts that part, plus 1 for each half of the bucket that is not finished. An orphan is an '
@@ -5242,21 +5242,21 @@ comment on function artifacts.surplus_of(artifacts.artifacts) is
   'How many excess bytes an artifact has at its upload path: for a pending one, those beyond its '
   'registered size; for any other, all of them. No row: none.';
 
-create function public.count_surplus_uploads(caller jsonb) returns json
+create function public.record_surplus_uploads(caller jsonb) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  -- As many uploads as find_dead_objects looks at, and some that are next to be cleared.
+  -- As many uploads as collect_dead_objects looks at, and some that are next to be cleared.
   names_per_call constant integer := 200;
   cleared_per_call constant integer := 200;
   cleared_before constant timestamptz := now() - interval '1 hour';
   looked_at text[];
   changed_ids text[];
 begin
-  perform agents.authenticate_operator(count_surplus_uploads.caller);
+  perform agents.authenticate_operator(record_surplus_uploads.caller);
   perform artifacts.lock_sweep();
 
   looked_at := array(
@@ -5295,8 +5295,8 @@ begin
   return json_build_object('looked_at', cardinality(looked_at));
 end
 $$;
-comment on function public.count_surplus_uploads(jsonb) is
-  'Records the excess bytes of the uploads that find_dead_objects looks at next, before they are '
+comment on function public.record_surplus_uploads(jsonb) is
+  'Records the excess bytes of the uploads that collect_dead_objects looks at next, before they are '
   'removed, and clears excess that was not seen again for an hour. Returns {looked_at: how many '
   'artifacts}. Raises forbidden for an agent.';
 
@@ -14276,8 +14276,8 @@ declare
     'public.revoke_agent_key',
     'public.revoke_agent_keys',
     'public.end_artifacts',
-    'public.count_surplus_uploads',
-    'public.find_dead_objects',
+    'public.record_surplus_uploads',
+    'public.collect_dead_objects',
     'public.forget_ended',
     'public.settle_reads',
     'public.settle_changes',

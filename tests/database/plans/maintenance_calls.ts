@@ -27,12 +27,16 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("end_artifacts", { caller: OPERATOR, max_entries: 1000, window_seconds: 60 }, {
     bounds: { rows: 3_000, pages: 6_000 },
   }),
-  call("count_surplus_uploads", { caller: OPERATOR }, {
+  call("record_surplus_uploads", { caller: OPERATOR }, {
     bounds: { rows: 5_000, pages: 20_000 },
   }),
-  call("find_dead_objects", { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false }, {
-    bounds: { rows: 3_000, pages: 8_000 },
-  }),
+  call(
+    "collect_dead_objects",
+    { caller: OPERATOR, max_entries: 1000, remove_many_orphans: false },
+    {
+      bounds: { rows: 3_000, pages: 8_000 },
+    },
+  ),
   call("forget_ended", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 10_000 },
   }),

@@ -96,7 +96,7 @@ export async function sweepOnce(
     max_entries: limit,
     window_seconds: 60,
   });
-  const found = await callAsService<DeadObjects>(sql, "find_dead_objects", {
+  const found = await callAsService<DeadObjects>(sql, "collect_dead_objects", {
     caller: OPERATOR,
     max_entries: limit,
     remove_many_orphans: force,

@@ -30,7 +30,7 @@ async function sweep(
   const call = (name: string, parameters: object) =>
     callAsService<Step>(sql, name, { caller, max_entries, ...parameters });
   const ended = await call("end_artifacts", { window_seconds });
-  const found = await call("find_dead_objects", { remove_many_orphans: false });
+  const found = await call("collect_dead_objects", { remove_many_orphans: false });
   const forgotten = await call("forget_ended", {});
   return {
     ...ended,
@@ -161,9 +161,9 @@ Deno.test("each step of the sweep by an agent → forbidden, and nothing ends", 
     const step = { caller, max_entries: 1 };
     for (
       const [name, parameters] of Object.entries({
-        count_surplus_uploads: { caller },
+        record_surplus_uploads: { caller },
         end_artifacts: { ...step, window_seconds: 60 },
-        find_dead_objects: { ...step, remove_many_orphans: false },
+        collect_dead_objects: { ...step, remove_many_orphans: false },
         forget_ended: step,
       })
     ) {

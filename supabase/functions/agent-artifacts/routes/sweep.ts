@@ -94,7 +94,7 @@ export function createOperation(
       const step = { caller, max_entries: input.limit };
       // Each is a transaction of its own: what one of them did stays, whatever becomes of the next.
       // First, while the uploads of what is to end now still count as what they were registered as.
-      await callDatabase("count_surplus_uploads", { caller });
+      await callDatabase("record_surplus_uploads", { caller });
       const ended = await callDatabase<Ended>("end_artifacts", {
         ...step,
         window_seconds: settings.artifactsFetchUrlSeconds,
@@ -119,7 +119,7 @@ export function createOperation(
         removed_agents += ended;
       }
       const [{ dead_paths, orphan_paths, ...dead }] = await Promise.all([
-        callDatabase<DeadObjects>("find_dead_objects", {
+        callDatabase<DeadObjects>("collect_dead_objects", {
           ...step,
           remove_many_orphans: input.remove_many_orphans,
         }),

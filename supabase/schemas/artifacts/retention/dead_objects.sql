@@ -85,7 +85,7 @@ comment on function artifacts.halves_of_bucket() is
   'The two walks over the names of the bucket: where each continues, where it ends, and what it '
   'has counted.';
 
-create function public.find_dead_objects(
+create function public.collect_dead_objects(
   caller jsonb,
   max_entries integer,
   remove_many_orphans boolean
@@ -104,7 +104,7 @@ declare
   paths_of_ended text[];
   answer json;
 begin
-  perform agents.authenticate_operator(find_dead_objects.caller);
+  perform agents.authenticate_operator(collect_dead_objects.caller);
   -- Of two at once, one would go past names that nobody has looked at.
   perform artifacts.lock_sweep();
   paths_of_ended := artifacts.objects_of_ended(ended_per_call);
@@ -150,7 +150,7 @@ begin
   ), tally as (
     select w.unfinished, w.deciding_round, w.round, greatest(w.orphans, w.orphans_so_far) as orphans,
       -- So many orphans are rather a sign that the database is not the one of this bucket.
-      not find_dead_objects.remove_many_orphans
+      not collect_dead_objects.remove_many_orphans
         and (w.orphans > 0.05 * w.looked_at or w.orphans_so_far > 0.05 * w.objects) as holds_orphans
     from whole_round w
   ), removable as (
@@ -170,7 +170,7 @@ begin
       or j.is_orphan
         and not t.holds_orphans
         and (
-          find_dead_objects.remove_many_orphans
+          collect_dead_objects.remove_many_orphans
           or coalesce(o.deciding_round, t.deciding_round) <= t.round
         )
   ), listed as materialized (
@@ -178,7 +178,7 @@ begin
     from removable r
     -- Oldest first, so that nobody who adds dead objects again and again puts off those of others.
     order by r.is_orphan, r.stored_at, r.object_name
-    limit find_dead_objects.max_entries
+    limit collect_dead_objects.max_entries
   ), remembered as (
     insert into artifacts.orphans as o (object_name, deciding_round)
     select j.object_name, t.deciding_round
@@ -273,7 +273,7 @@ begin
   return answer;
 end
 $$;
-comment on function public.find_dead_objects(jsonb, integer, boolean) is
+comment on function public.collect_dead_objects(jsonb, integer, boolean) is
   'Objects to remove once this is committed: {dead_paths, orphan_paths, orphans_held, remaining}. '
   'Each call looks at a bounded part of the bucket, and the next call continues there. remaining '
   'counts that part, plus 1 for each half of the bucket that is not finished. An orphan is an '

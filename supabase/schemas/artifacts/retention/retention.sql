@@ -1,10 +1,10 @@
 -- Retention, in steps. Each is a separate call and transaction that touches a bounded number of
 -- rows, can be repeated after a crash at any point, and can run several times at once. After
--- count_surplus_uploads (surplus_uploads.sql):
---   end_artifacts      marks expired, deleted and abandoned artifacts; from its commit on, every
---                      operation refuses them
---   find_dead_objects  lists the bytes that the caller must remove through the Storage API
---   forget_ended       deletes tombstones that are 30 days old and have no objects left
+-- record_surplus_uploads (surplus_uploads.sql):
+--   end_artifacts         marks expired, deleted and abandoned artifacts; from its commit on, every
+--                         operation refuses them
+--   collect_dead_objects  lists the bytes that the caller must remove through the Storage API
+--   forget_ended          deletes tombstones that are 30 days old and have no objects left
 
 -- Whether these are over, their times alone decide. Pending artifacts are looked at one by one.
 create index unended_artifacts_by_end on artifacts.artifacts (coalesce(deleted_at, expires_at))
@@ -33,7 +33,7 @@ comment on column artifacts.walks.is_done is 'Whether the walk has reached its e
 comment on column artifacts.walks.looked_at is
   'How many objects it has counted in this round, each of them once.';
 comment on column artifacts.walks.orphans is
-  'How many of these objects were orphans (find_dead_objects) and were not removed.';
+  'How many of these objects were orphans (collect_dead_objects) and were not removed.';
 comment on column artifacts.walks.last_looked_at is 'The value of looked_at in the previous round.';
 comment on column artifacts.walks.last_orphans is 'The value of orphans in the previous round.';
 
