@@ -13,13 +13,13 @@ import {
   assertError,
   assertInvalid,
   type JsonObject,
-  listedOperations,
   post,
   PUBLISHABLE_KEY,
   SECRET_KEY,
   send,
   SERVICE_ROLE_KEY,
 } from "./client.ts";
+import { pathsWithCredential } from "./operations.ts";
 import { assertUnauthenticated, listWith, UNKNOWN_AGENT_KEY } from "./credentials.ts";
 
 /** A token with these claims and a signature that is no signature. */
@@ -119,13 +119,12 @@ artifactTest(
           leave: { agent_id: planner.id },
           list: { agent_id: planner.id },
           delete: { artifact_id },
+          "enrolment/put": { kind: "key" },
+          "enrolment/list": {},
+          "enrolment/revoke": { enrolment_id: `enr_${"0".repeat(32)}` },
+          "enrolment/test": { issuer: "https://example.com", claims: {} },
         };
-        // To /fetch, the grant token is the credential; to /enroll, the proof.
-        const operations = await listedOperations("agent-artifacts");
-        assert.deepEqual(
-          Object.keys(bodies).sort(),
-          operations.filter((path) => path !== "fetch" && path !== "enroll").sort(),
-        );
+        assert.deepEqual(Object.keys(bodies).sort(), pathsWithCredential("agent-artifacts"));
         for (const [name, body] of Object.entries(bodies)) {
           assertUnauthenticated(await post(`/agent-artifacts/${name}`, { as, body }));
         }

@@ -105,16 +105,6 @@ function describedFunction(name: string): Promise<DescribedFunction | null> {
   return known;
 }
 
-/** The operations of a function, such as `psk/rotate`, as its OpenAPI document lists them. */
-export async function listedOperations(name: string): Promise<string[]> {
-  const described = await describedFunction(name);
-  assert.ok(described, `${name} has no OpenAPI document`);
-  return Object.entries(described.document.paths)
-    // A browser posts the form of a link's page.
-    .filter(([path, item]) => "post" in item && !path.startsWith("/d/"))
-    .map(([path]) => path.slice(1));
-}
-
 async function fetchDescription(name: string): Promise<DescribedFunction | null> {
   const response = await fetch(functionUrl(`/${name}/openapi.json`));
   if (response.status === 200) return new DescribedFunction(await response.json());

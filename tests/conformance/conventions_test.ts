@@ -18,44 +18,7 @@ import {
   tryGrant,
   tryRegister,
 } from "./artifacts.ts";
-
-/** Every operation of the wire contract, by function. */
-const OPERATIONS = {
-  "agent-artifacts": [
-    "/commit",
-    "/delete",
-    "/enroll",
-    "/events",
-    "/fetch",
-    "/grant",
-    "/grants",
-    "/inbox",
-    "/inbox/block",
-    "/inbox/unblock",
-    "/leave",
-    "/list",
-    "/open",
-    "/register",
-    "/revoke",
-    "/sweep",
-    "/wait",
-  ],
-  "agent-mesh": [
-    "/acl/put",
-    "/acl/revoke",
-    "/enroll",
-    "/events",
-    "/leave",
-    "/netmap",
-    "/peer/heartbeat",
-    "/peer/register",
-    "/peer/remove",
-    "/psk/rotate",
-    "/relay",
-    "/wait",
-    "/wg_config",
-  ],
-};
+import { OPERATIONS } from "./operations.ts";
 
 /** What GET asks for, of both functions. */
 const READ_PATHS = ["/health", "/metrics", "/whoami"];

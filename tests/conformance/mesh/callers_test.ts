@@ -1,23 +1,25 @@
 import assert from "node:assert/strict";
 import { assertUnauthenticated, UNKNOWN_AGENT_KEY } from "../credentials.ts";
+import { type Agent, assertError, operatorRpc, post, PUBLISHABLE_KEY, succeed } from "../client.ts";
+import { endMadeEnrolments, type Enrolment, put, revokeAll } from "../enrolment/enrolments.ts";
 import {
-  type Agent,
-  assertError,
-  listedOperations,
-  operatorRpc,
-  post,
-  PUBLISHABLE_KEY,
-} from "../client.ts";
-import { agree, join, leavesUnchanged, meshTest, newPubkey, ruleBetween } from "../mesh_cast.ts";
+  agree,
+  join,
+  leavesUnchanged as leavesMeshUnchanged,
+  meshTest,
+  newPubkey,
+  ruleBetween,
+} from "../mesh_cast.ts";
+import { pathsWithCredential } from "../operations.ts";
 
-/** What only a command of the operator asks, and the OpenAPI document leaves out. */
-const UNLISTED = "psk/keys";
+Deno.test.afterEach(endMadeEnrolments);
 
-/** What asks for a proof of origin instead of a credential. */
-const WITHOUT_CREDENTIAL = "enroll";
-
-/** A well-formed request to every path, about two agents. */
-function requestsAbout(one: Agent, other: Agent): Record<string, object> {
+/** A well-formed request to every path that asks for a credential, about two agents. */
+function requestsAbout(
+  one: Agent,
+  other: Agent,
+  enrolment_id = `enr_${"0".repeat(32)}`,
+): Record<string, object> {
   return {
     "peer/register": { agent_id: one.id, pubkey: newPubkey() },
     "peer/heartbeat": { agent_id: one.id },
@@ -31,16 +33,45 @@ function requestsAbout(one: Agent, other: Agent): Record<string, object> {
     "events": { agent_id: one.id },
     "wait": { agent_id: one.id },
     "leave": { agent_id: one.id },
-    [UNLISTED]: {},
+    "enrolment/put": { kind: "key", agent_id: one.id },
+    "enrolment/list": {},
+    "enrolment/revoke": { enrolment_id },
+    "enrolment/test": { issuer: "https://example.com", claims: {} },
+    "psk/keys": {},
   };
 }
 
-meshTest("every path of /openapi.json → among those that the tests here ask", async ({ alice }) => {
-  const listed = await listedOperations("agent-mesh");
-  assert.ok(listed.length > 8, listed.join());
+/** What is known of the agents and of the enrolments to them, before and after. */
+async function leavesUnchanged(
+  agents: readonly Agent[],
+  refused: () => Promise<unknown>,
+): Promise<void> {
+  const before = await enrolmentsTo(agents);
+  await leavesMeshUnchanged(agents, refused);
+  assert.deepEqual(await enrolmentsTo(agents), before);
+}
+
+async function enrolmentsTo(agents: readonly Agent[]): Promise<Enrolment[]> {
+  const found: Enrolment[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { enrolments: Enrolment[]; next_cursor: string | null } = await succeed(
+      "/agent-mesh/enrolment/list",
+      { as: "operator", body: { limit: 1000, ...(cursor === null ? {} : { cursor }) } },
+    );
+    found.push(
+      ...page.enrolments.filter(({ agent_id }) => agents.some(({ id }) => id === agent_id)),
+    );
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return found;
+}
+
+Deno.test("the paths that the tests here ask → every path that asks for a credential", () => {
+  const agent = { id: "any", key: "", keyId: "" };
   assert.deepEqual(
-    Object.keys(requestsAbout(alice, alice)).sort(),
-    [...listed.filter((path) => path !== WITHOUT_CREDENTIAL), UNLISTED].sort(),
+    Object.keys(requestsAbout(agent, agent)).sort(),
+    pathsWithCredential("agent-mesh"),
   );
 });
 
@@ -50,6 +81,7 @@ meshTest(
     await join(alice);
     await join(bob);
     await agree(ruleBetween(alice, bob));
+    const { enrolment_id } = await put({ agent_id: alice.id });
     await operatorRpc("revoke_agent_key", { key_id: carol.keyId });
     const credentials: Record<string, string>[] = [
       {},
@@ -60,7 +92,7 @@ meshTest(
     ];
     await leavesUnchanged([alice, bob], async () => {
       for (const headers of credentials) {
-        for (const [path, body] of Object.entries(requestsAbout(alice, bob))) {
+        for (const [path, body] of Object.entries(requestsAbout(alice, bob, enrolment_id))) {
           assertUnauthenticated(await post(`/agent-mesh/${path}`, { as: { headers }, body }));
         }
       }
@@ -75,8 +107,9 @@ meshTest(
     await join(bob);
     await join(carol);
     await agree(ruleBetween(alice, bob));
+    const { enrolment_id } = await put({ agent_id: alice.id });
     await leavesUnchanged([alice, bob, carol], async () => {
-      for (const [path, body] of Object.entries(requestsAbout(alice, bob))) {
+      for (const [path, body] of Object.entries(requestsAbout(alice, bob, enrolment_id))) {
         assertError(await post(`/agent-mesh/${path}`, { as: carol, body }), 403, "forbidden");
       }
     });
@@ -113,12 +146,15 @@ meshTest(
     await post("/agent-mesh/peer/register", { as: "operator", body });
     await join(alice);
     await agree(ruleBetween(alice, keyless));
-    const { "peer/remove": removal, leave, ...others } = requestsAbout(keyless, alice);
+    const { enrolment_id } = await put();
+    const requests = requestsAbout(keyless, alice, enrolment_id);
+    const { "peer/remove": removal, leave, ...others } = requests;
     const ends = Object.entries({ "peer/remove": removal, leave });
     for (const [path, body] of [...Object.entries(others), ...ends]) {
       const answer = await post(`/agent-mesh/${path}`, { as: "operator", body });
       if (path === "relay" && answer.status === 503) assertError(answer, 503, "misconfigured");
       else assert.equal(answer.status, 200, path);
+      if (path === "enrolment/put") await revokeAll(String(answer.body["enrolment_id"]));
     }
   },
 );

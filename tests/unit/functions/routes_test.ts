@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { artifactsApp } from "../../../supabase/functions/agent-artifacts/app.ts";
+import { meshApp } from "../../../supabase/functions/agent-mesh/app.ts";
+import { OPERATIONS, UNLISTED } from "../../conformance/operations.ts";
+
+const ENVIRONMENT = new Map([
+  ["SUPABASE_URL", "http://127.0.0.1:1"],
+  ["SUPABASE_SECRET_KEYS", '{"default": "sb_secret_own"}'],
+]);
+
+const APPS = { "agent-artifacts": artifactsApp, "agent-mesh": meshApp };
+
+/** What the platform asks of both, and links. */
+const COMMON = [
+  "/whoami",
+  "/health",
+  "/metrics",
+  "/openapi.json",
+  "/mcp",
+  "/token",
+  "/.well-known/oauth-protected-resource",
+];
+const LINKS = { "agent-artifacts": ["/d/:grant_token"], "agent-mesh": [] };
+
+for (const name of ["agent-artifacts", "agent-mesh"] as const) {
+  Deno.test(`every path of ${name} → an operation that the conformance suite knows, a link, or a path of both functions`, () => {
+    const paths = APPS[name](ENVIRONMENT).routes
+      .filter(({ method }) => method === "GET" || method === "POST")
+      .map(({ path }) => path.slice(`/${name}`.length));
+    assert.deepEqual(
+      [...new Set(paths)].sort(),
+      [...OPERATIONS[name], ...UNLISTED[name], ...LINKS[name], ...COMMON].sort(),
+    );
+  });
+}
