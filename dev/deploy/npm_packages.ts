@@ -7,10 +7,19 @@ import type { Runnable } from "./hosted_function.ts";
 export interface Dependencies {
   /** Modules of its own. */
   readonly modules: number;
-  /** Of its own modules, in bytes, what every cold start loads: the rest is loaded when used. */
-  readonly startBytes: number;
+  /** What every cold start loads: the rest is loaded when used. */
+  readonly atStart: StartDependencies;
   /** By size, largest first. */
   readonly packages: readonly { readonly name: string; readonly bytes: number }[];
+}
+
+interface StartDependencies {
+  /** Modules of its own. */
+  readonly modules: number;
+  /** Of those modules. */
+  readonly bytes: number;
+  /** Names, without versions, of the packages and of what they depend on; sorted. */
+  readonly packages: readonly string[];
 }
 
 interface Module {
@@ -18,6 +27,8 @@ interface Module {
   readonly local?: string;
   /** In bytes. */
   readonly size?: number;
+  /** Of a package's module: the key of the package in `npmPackages`. */
+  readonly npmPackage?: string;
   readonly dependencies?: readonly {
     readonly isDynamic?: boolean;
     readonly code?: { readonly specifier: string };
@@ -27,9 +38,16 @@ interface Module {
 interface Graph {
   readonly roots: readonly string[];
   readonly modules: readonly Module[];
-  readonly npmPackages: Readonly<
-    Record<string, { readonly name: string; readonly version: string }>
-  >;
+  /** From a specifier as it is written to a module's. */
+  readonly redirects: Readonly<Record<string, string>>;
+  readonly npmPackages: Readonly<Record<string, NpmPackage>>;
+}
+
+interface NpmPackage {
+  readonly name: string;
+  readonly version: string;
+  /** Keys in `npmPackages`. */
+  readonly dependencies: readonly string[];
 }
 
 /** The modules and npm packages of a function. The platform bundles whole packages. */
@@ -42,27 +60,47 @@ export async function readDependencies(packed: Runnable): Promise<Dependencies> 
       bytes: await sizeInCache(npmCache, join(name, version)),
     })),
   );
-  const own = graph.modules.filter(({ local }) => local?.startsWith(packed.directory));
+  const isOwn = ({ local }: Module) => local?.startsWith(packed.directory) ?? false;
+  const atStart = modulesAtStart(graph);
+  const ownAtStart = atStart.filter(isOwn);
   return {
-    modules: own.length,
-    startBytes: bytesAtStart(own, graph.roots),
+    modules: graph.modules.filter(isOwn).length,
+    atStart: {
+      modules: ownAtStart.length,
+      bytes: ownAtStart.reduce((sum, { size = 0 }) => sum + size, 0),
+      packages: packagesOf(atStart, graph.npmPackages),
+    },
     packages: packages.sort((a, b) => b.bytes - a.bytes),
   };
 }
 
-/** Of what the roots import, and what that imports, and so on, but for what is imported late. */
-function bytesAtStart(modules: readonly Module[], roots: readonly string[]): number {
+/** What the roots import, and what that imports, and so on, except for what is imported late. */
+function modulesAtStart({ roots, modules, redirects }: Graph): Module[] {
   const known = new Map(modules.map((module) => [module.specifier, module]));
   const loaded = new Set<Module>();
   const pending = [...roots];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const module = known.get(next);
-    if (module === undefined || loaded.has(module)) continue;
+    const module = known.get(redirects[next] ?? next);
+    if (module === undefined) throw new Error(`${next} is not in the graph.`);
+    if (loaded.has(module)) continue;
     loaded.add(module);
     const imports = (module.dependencies ?? []).filter(({ isDynamic }) => !isDynamic);
     pending.push(...imports.flatMap(({ code }) => code?.specifier ?? []));
   }
-  return [...loaded].reduce((sum, { size = 0 }) => sum + size, 0);
+  return [...loaded];
+}
+
+/** The packages of these modules, with all that they depend on: they may load it at once. */
+function packagesOf(modules: readonly Module[], npmPackages: Graph["npmPackages"]): string[] {
+  const names = new Set<string>();
+  const pending = modules.flatMap(({ npmPackage }) => npmPackage ?? []);
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { name, dependencies } = npmPackages[next]!;
+    if (names.has(name)) continue;
+    names.add(name);
+    pending.push(...dependencies);
+  }
+  return [...names].sort();
 }
 
 async function info<Answer>(packed: Runnable, args: readonly string[]): Promise<Answer> {
