@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { CommandError } from "../local/command/command_error.ts";
-import { stateDirectory } from "../local/state/state_directory.ts";
+import { stateDirectory } from "../local/stack/options.ts";
 import { stateFiles } from "../local/state/state_files.ts";
 
 const CONNECTION = ["SUPABASE_URL", "SUPABASE_SECRET_KEY"] as const;

@@ -5,7 +5,7 @@ import { readSigningKey } from "../local/auth/signing_key.ts";
 import { DEFAULT_SECONDS, signUserToken } from "../local/auth/user_token.ts";
 import { CommandError } from "../local/command/command_error.ts";
 import { runTask } from "../local/command/run_task.ts";
-import { stateDirectory } from "../local/state/state_directory.ts";
+import { stateDirectory } from "../local/stack/options.ts";
 import { stateFiles } from "../local/state/state_files.ts";
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -7,6 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../local/command/project.ts";
 import { runProgram } from "../../local/processes/run_program.ts";
+import { stateDirectory } from "../../local/stack/options.ts";
 import { drawHandOver, pictureFile, THEMES, transcribed } from "./hand_over.ts";
 
 /** Runs tasks with this Deno. Each takes INIT_CWD, if it is set, for the folder of the files. */
@@ -20,7 +21,7 @@ try {
   const { code, output, errors } = await runProgram("bash", {
     args: ["-e", "-o", "pipefail", "-c", NPX + transcribed(block!)],
     cwd: folder,
-    env: { STATE_DIR: Deno.env.get("STATE_DIR") ?? join(PROJECT, ".local") },
+    env: { STATE_DIR: stateDirectory() },
   });
   if (code !== 0) throw new Error(errors);
   for (const theme of THEMES) {

@@ -4,8 +4,6 @@ import { mkdir } from "node:fs/promises";
 import { startChild } from "../processes/child_process.ts";
 import { freePort } from "../processes/free_port.ts";
 import { logTail } from "../processes/log_tail.ts";
-import { stateDirectory } from "../state/state_directory.ts";
-import { stateFiles } from "../state/state_files.ts";
 import { readableVariables } from "./function_environment.ts";
 import { CommandError } from "../command/command_error.ts";
 
@@ -17,8 +15,7 @@ export interface FunctionOptions {
   readonly reachableHosts?: readonly string[];
   /** Everything that the function may read of its environment. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Default: `logs/<name>.log` in STATE_DIR. */
-  readonly logFile?: string;
+  readonly logFile: string;
   /** Default: the project's own. */
   readonly functionsDirectory?: string;
   /**
@@ -79,7 +76,7 @@ const ADDRESSES = ["SUPABASE_URL", "MESH_TURN_CREDENTIALS_URL"];
 export async function startFunction(options: FunctionOptions): Promise<RunningFunction> {
   const port = options.port ?? await freePort();
   const hosts = ADDRESSES.flatMap((name) => URL.parse(options.environment[name] ?? "")?.host ?? []);
-  const logFile = options.logFile ?? stateFiles(stateDirectory()).logFile(options.name);
+  const { logFile } = options;
   await mkdir(dirname(logFile), { recursive: true });
   const directory = join(options.functionsDirectory ?? FUNCTIONS_DIRECTORY, options.name);
   const reachable = [`127.0.0.1:${port}`, ...hosts, ...options.reachableHosts ?? []];

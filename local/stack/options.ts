@@ -1,5 +1,6 @@
+import { isAbsolute, resolve } from "node:path";
 import { CommandError } from "../command/command_error.ts";
-import { stateDirectory } from "../state/state_directory.ts";
+import { PROJECT } from "../command/project.ts";
 import type { FunctionOptions, RunningFunction } from "./functions.ts";
 
 /** Everything that decides how a local stack runs. Its parts are given what they need of this. */
@@ -59,11 +60,11 @@ export function withDefaults(request: StackRequest): StackOptions {
   return { ...DEFAULTS, ...request };
 }
 
-/**
- * What an operator has set of the local stack. No other place reads these variables. Throws
- * CommandError.
- */
-export function readStackOptions(environment: Readonly<Record<string, string>>): StackOptions {
+/** Variables by name. No other file reads those of the local stack. */
+type Variables = Readonly<Record<string, string>>;
+
+/** What an operator has set of the local stack. Throws CommandError. */
+export function readStackOptions(environment: Variables = Deno.env.toObject()): StackOptions {
   const { PORT, SWEEP_SECONDS, STORAGE_FILE_SIZE_LIMIT, POSTGREST_BIN, ISSUER_HOSTS } = environment;
   return withDefaults({
     port: PORT ? portOf(PORT) : DEFAULT_PORT,
@@ -74,6 +75,12 @@ export function readStackOptions(environment: Readonly<Record<string, string>>):
     functionVariables: environment,
     issuerHosts: ISSUER_HOSTS ? hostsOf(ISSUER_HOSTS) : [],
   });
+}
+
+/** The absolute path of the state directory: STATE_DIR, default `.local` in the project. */
+export function stateDirectory(environment: Variables = Deno.env.toObject()): string {
+  const named = environment["STATE_DIR"] || ".local";
+  return isAbsolute(named) ? named : resolve(PROJECT, named);
 }
 
 function portOf(text: string): number {

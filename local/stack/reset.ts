@@ -4,9 +4,9 @@ import { CommandError } from "../command/command_error.ts";
 import { runTask } from "../command/run_task.ts";
 import { removePostgresHome } from "../postgres/home.ts";
 import { hasRecords } from "../state/process_records.ts";
-import { stateDirectory } from "../state/state_directory.ts";
 import { filesOfBareStart, filesToReset, stateFiles } from "../state/state_files.ts";
 import { lockState } from "../state/state_lock.ts";
+import { stateDirectory } from "./options.ts";
 import { stopStack } from "./stop.ts";
 
 /**

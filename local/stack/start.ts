@@ -5,7 +5,7 @@ import { readStackOptions } from "./options.ts";
 
 async function main(): Promise<void> {
   const stopRequested = stopRequest();
-  const options = readStackOptions(Deno.env.toObject());
+  const options = readStackOptions();
   console.log(`Starting the service with its state in ${options.stateDir} …`);
   // Loaded only now: at the first run, this downloads packages.
   const { startStack } = await import("./stack.ts");

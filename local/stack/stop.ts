@@ -2,8 +2,8 @@ import { identifyProcess } from "../processes/process_identity.ts";
 import { ensureEnd, sendSignal } from "../processes/end_process.ts";
 import { endLeftovers } from "../state/process_records.ts";
 import { runTask } from "../command/run_task.ts";
-import { stateDirectory } from "../state/state_directory.ts";
 import { runningStack } from "../state/state_lock.ts";
+import { stateDirectory } from "./options.ts";
 
 /** Longer than the stack waits for its slowest child. */
 const PATIENCE_MILLISECONDS = 30_000;

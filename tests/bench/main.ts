@@ -19,7 +19,7 @@ import { parseArgs } from "node:util";
 import { PROJECT } from "../../local/command/project.ts";
 import { CommandError } from "../../local/command/command_error.ts";
 import { runProgramTask } from "../../local/command/run_task.ts";
-import { stateDirectory } from "../../local/state/state_directory.ts";
+import { stateDirectory } from "../../local/stack/options.ts";
 import { fill } from "./fill/fill.ts";
 import type { Size } from "./fill/cast.ts";
 import { describeManyWaits, measureManyWaits } from "./limits/many_waits.ts";

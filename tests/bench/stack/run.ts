@@ -14,7 +14,7 @@ import { runningProcesses } from "../../../local/state/process_records.ts";
 
 const BENCH_DIRECTORY = fileURLToPath(new URL("..", import.meta.url));
 const stopRequested = stopRequest();
-const options = readStackOptions(Deno.env.toObject());
+const options = readStackOptions();
 const { stateDir } = options;
 const stack = await startStack({
   ...options,

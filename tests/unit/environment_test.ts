@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { filesBelow, PROJECT } from "./rooms.ts";
+
+/** The files that read the environment, and for what. Settings of the local stack: one file. */
+const READERS: Readonly<Record<string, string>> = {
+  "local/stack/options.ts": "the settings of the local stack, STATE_DIR among them",
+  "local/stack/functions.ts": "what Deno needs to start a function",
+  "local/stack/postgrest.ts": "PATH",
+  "local/processes/process_table.ts": "all, for ps",
+  "operator/operator_call.ts": "which project",
+  "operator/psk_reencrypt.ts": "PSK_ENCRYPTION_KEYS",
+  "operator/reads/named_file.ts": "INIT_CWD",
+  "operator/reads/settings.ts": "settings that a function does not tell",
+  "dev/checks/conformance.ts": "which deployment",
+  "dev/checks/conformance_run.ts": "all, for the tests",
+  "dev/deploy/hosted_deno.ts": "DENO_TLS_CA_STORE",
+  "dev/deploy/supabase_cli.ts": "PATH",
+  "dev/mesh/build_lwip.ts": "PATH",
+  "dev/release/main.ts": "which repository",
+};
+
+Deno.test("local, operator and dev → the environment is read in the files that are listed, and nowhere else", async () => {
+  const files = (await Promise.all(["local", "operator", "dev"].map(filesBelow))).flat();
+  const texts = await Promise.all(
+    files.filter((file) => file.endsWith(".ts"))
+      .map(async (file) => [file, await readFile(join(PROJECT, file), "utf8")] as const),
+  );
+  const readers = texts.filter(([, text]) => /\bDeno\.env\b|\bprocess\.env\b/.test(text));
+  assert.deepEqual(readers.map(([file]) => file).sort(), Object.keys(READERS).sort());
+});
