@@ -6,8 +6,17 @@ import type postgres from "postgres";
  */
 export type Catalogue = ReadonlyMap<string, string>;
 
-/** The schemas that hold nothing but the project's own. In `public`, only the functions are. */
-const OWN_SCHEMAS = ["agents", "artifacts", "mesh"];
+/**
+ * The schemas of the platform and of the Supabase CLI. Every other one is the project's. In
+ * `public`, only the functions are.
+ */
+const OTHER_SCHEMAS = [
+  "extensions",
+  "information_schema",
+  "public",
+  "storage",
+  "supabase_migrations",
+];
 
 /**
  * Reads everything that the project defines: schemas, tables, composite types, columns, domains,
@@ -29,13 +38,14 @@ export async function readCatalogue(
     sql.unsafe(`'${name}: ' || nullif((${value})::text, '')`);
   const rows = await sql<{ name: string; definition: string }[]>`
     with own_schemas as (
-      select n.* from pg_namespace n where n.nspname in ${sql(OWN_SCHEMAS)}
+      select n.* from pg_namespace n
+      where n.nspname <> all (${OTHER_SCHEMAS}::text[]) and n.nspname !~ '^pg_'
     ), relations as (
       select c.* from pg_class c join own_schemas n on n.oid = c.relnamespace
     ), functions as (
       select p.* from pg_proc p
       join pg_namespace n on n.oid = p.pronamespace
-      where (n.nspname = 'public' or n.nspname in ${sql(OWN_SCHEMAS)})
+      where (n.nspname = 'public' or n.oid in (select o.oid from own_schemas o))
         and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
     )
     select format('schema %I', n.nspname) as name,

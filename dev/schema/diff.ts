@@ -27,7 +27,9 @@ async function diffSchema(): Promise<void> {
       for (const difference of differences) console.log(difference);
       if (differences.length > 0) {
         throw new CommandError(
-          `The migrations (-) do not make what supabase/schemas (+) says: ${differences.length} differences.`,
+          `The migrations (-) do not make what supabase/schemas (+) says: ${
+            differences.length === 1 ? "1 difference" : `${differences.length} differences`
+          }.`,
         );
       }
       console.log("The migrations make what supabase/schemas says.");

@@ -9,7 +9,10 @@ import { type MigrationFile, readMigrationFiles } from "../../local/postgres/mig
 export interface Release {
   /** As in CHANGELOG.md. The tag is this with a `v` before it. */
   readonly version: string;
-  /** The SHA-256 of each migration, by its file name. */
+  /**
+   * The SHA-256 of each migration's file, by the file's name: no byte of it may change. Digests of
+   * what a database recorded (`MigrationRecord`) leave out what the Supabase CLI does not record.
+   */
   readonly migrations: Readonly<Record<string, string>>;
 }
 

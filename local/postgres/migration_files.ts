@@ -31,11 +31,29 @@ export async function readMigrationFiles(
   }));
 }
 
-/**
- * The MD5 of a migration without white space and semicolons. Two digests are equal if the texts
- * are, whether a whole file was recorded or the statements that the Supabase CLI cuts it into.
- * `inspect_deployment` computes the same.
- */
-export function digestOfMigration(text: string): string {
+/** A migration as a database records it, and as `inspect_deployment` tells of it. */
+export interface MigrationRecord {
+  readonly version: string;
+  readonly name: string;
+  /**
+   * The MD5 of its text without white space and semicolons; null where nobody recorded the text.
+   * Equal for equal texts, whether a whole file was recorded or the statements that the Supabase
+   * CLI cuts it into.
+   */
+  readonly digest: string | null;
+}
+
+/** The record that applying a migration makes. */
+export function recordOf({ version, name, text }: MigrationFile): MigrationRecord {
+  return { version, name, digest: digestOf(text) };
+}
+
+/** Whether two records of one version are of the same migration, as far as they tell. */
+export function isSameMigration(one: MigrationRecord, other: MigrationRecord): boolean {
+  return one.name === other.name &&
+    (one.digest === other.digest || one.digest === null || other.digest === null);
+}
+
+function digestOf(text: string): string {
   return createHash("md5").update(text.replaceAll(/[ \t\r\n;]/g, "")).digest("hex");
 }

@@ -1,6 +1,12 @@
 import postgres from "postgres";
 import { CommandError, reasonOf } from "../command/command_error.ts";
-import { digestOfMigration, type MigrationFile, readMigrationFiles } from "./migration_files.ts";
+import {
+  isSameMigration,
+  type MigrationFile,
+  type MigrationRecord,
+  readMigrationFiles,
+  recordOf,
+} from "./migration_files.ts";
 
 export interface MigrationOptions {
   /** As the role that migrates a hosted project: `postgres`. */
@@ -39,30 +45,27 @@ export async function applyMigrations(options: MigrationOptions): Promise<string
 /**
  * The first migration that was applied to the database and that the directory does not have, or has
  * with another name or text: `<version>_<name>`. Such a database was made by another schema, and no
- * migration leads from there to here. Null if there is no such migration. Changes nothing.
+ * migration leads from there to here. Null if there is no such migration. Changes nothing. The
+ * local stack's database has no other migrations; a hosted project may, and the doctor passes over
+ * those.
  */
 export async function findForeignMigration(options: MigrationOptions): Promise<string | null> {
   const migrations = await readMigrationFiles(options.directory);
-  const own = new Map(migrations.map(({ version, name, text }) => [
-    version,
-    { name, digest: digestOfMigration(text) },
-  ]));
+  const own = new Map(migrations.map((migration) => [migration.version, recordOf(migration)]));
   const sql = postgres(options.databaseUrl, { max: 1, onnotice: () => {} });
   try {
     const [table] = await sql<{ name: string | null }[]>`
       select to_regclass('supabase_migrations.schema_migrations')::text as name`;
     if (!table?.name) return null;
-    const records = await sql<{ version: string; name: string | null; text: string }[]>`
-      select version, name, coalesce(array_to_string(statements, ''), '') as text
+    const records = await sql<MigrationRecord[]>`
+      select version, name, md5(translate(array_to_string(statements, ''), E' \\t\\r\\n;', '')) as digest
       from supabase_migrations.schema_migrations
       order by version collate "C"`;
-    for (const { version, name, text } of records) {
-      const migration = own.get(version);
-      if (migration?.name !== name || migration.digest !== digestOfMigration(text)) {
-        return `${version}_${name}`;
-      }
-    }
-    return null;
+    const foreign = records.find((record) => {
+      const migration = own.get(record.version);
+      return migration === undefined || !isSameMigration(record, migration);
+    });
+    return foreign === undefined ? null : `${foreign.version}_${foreign.name}`;
   } finally {
     await sql.end();
   }

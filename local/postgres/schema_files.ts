@@ -30,6 +30,13 @@ export async function readSchemaFiles(project: string = PROJECT): Promise<Schema
   }));
 }
 
+/** The schemas that the files make, sorted. */
+export function namesOfSchemas(files: readonly SchemaFile[]): string[] {
+  return files.flatMap(({ text }) =>
+    Array.from(text.matchAll(/^create schema (\w+)/gm), ([, name]) => name!)
+  ).sort();
+}
+
 /** The names of the functions that the schema files define in `public`, sorted. */
 export function namesOfOperations(files: readonly SchemaFile[]): string[] {
   return files.flatMap(({ text }) =>

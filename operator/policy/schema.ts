@@ -1,15 +1,13 @@
 import * as z from "zod";
+import { AGENT_ID, TAG } from "../../supabase/functions/_shared/named_ids.ts";
 
 /** What one rule may open at most: what is longer is better two rules. */
 const MOST_PORTS = 64;
 const MOST_ENTRIES = 1000;
 
-const AGENT = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
-const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;
-
 /** What begins with `tag:` is a tag, and a misspelled one is no agent. */
 const name = z.string().refine(
-  (text) => text.startsWith("tag:") ? TAG.test(text) : AGENT.test(text),
+  (text) => text.startsWith("tag:") ? TAG.test(text) : AGENT_ID.test(text),
   {
     error: "Must be a tag, such as tag:builder, or an agent_id.",
   },

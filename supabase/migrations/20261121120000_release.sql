@@ -10,11 +10,23 @@ create schema agents;
 comment on schema agents is
   'Agent keys, the event log, and the identification of callers. Not exposed by the API.';
 
+create function agents.own_schemas() returns text[]
+language sql
+immutable
+return array['agents', 'artifacts', 'mesh'];
+comment on function agents.own_schemas() is
+  'The schemas that hold nothing but the project''s own. In public, only functions are.';
+
+create function agents.is_agent_id(name text) returns boolean
+language sql
+immutable
+-- The length apart: to match {0,127} takes ten times as long, and a request writes many of these.
+return length(is_agent_id.name) <= 128
+  and is_agent_id.name collate "C" ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$';
+comment on function agents.is_agent_id(text) is 'Whether this can be an agent''s identifier.';
+
 create domain agents.agent_id as text collate "C"
-  -- The length apart: to match {0,127} takes ten times as long, and a request writes many of these.
-  constraint agent_id_is_well_formed check (
-    length(value) <= 128 and value ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$'
-  );
+  constraint agent_id_is_well_formed check (agents.is_agent_id(value));
 comment on domain agents.agent_id is
   'An agent''s identifier. In byte order (collate "C"), because agents see lists in this order.';
 
@@ -763,9 +775,7 @@ declare
   agent_key text := 'ak_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
   made agents.keys;
 begin
-  if create_agent_key.agent_id is null
-    or create_agent_key.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
-  then
+  if agents.is_agent_id(create_agent_key.agent_id) is not true then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
@@ -922,8 +932,14 @@ comment on function public.readmit_agent(text) is
 -- Tags of agents, by which grants and the policy name many agents at once. They come from the
 -- operator and from enrolments, never from a request of the agent. operator/tags.sql sets them.
 
+create function agents.is_tag(name text) returns boolean
+language sql
+immutable
+return length(is_tag.name) <= 67 and is_tag.name collate "C" ~ '^tag:[a-z0-9][a-z0-9-]*$';
+comment on function agents.is_tag(text) is 'Whether this can be a tag.';
+
 create domain agents.tag as text collate "C"
-  constraint tag_is_well_formed check (length(value) <= 67 and value ~ '^tag:[a-z0-9][a-z0-9-]*$');
+  constraint tag_is_well_formed check (agents.is_tag(value));
 comment on domain agents.tag is 'A tag of an agent, such as tag:builder.';
 
 create table agents.agent_tags (
@@ -7548,8 +7564,8 @@ create function mesh.is_name_in_policy(name text) returns boolean
 language sql
 immutable
 return case
-  when starts_with(name, 'tag:') then name ~ '^tag:[a-z0-9][a-z0-9-]{0,62}$'
-  else name ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
+  when starts_with(name, 'tag:') then agents.is_tag(name)
+  else agents.is_agent_id(name)
 end;
 comment on function mesh.is_name_in_policy(text) is
   'Whether a policy may use this name: of a tag where it begins with tag:, else of an agent.';
@@ -10524,7 +10540,7 @@ security invoker
 set search_path = ''
 as $$
 begin
-  if set_agent_quota.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$' or set_agent_quota.quota_bytes < 0 then
+  if not agents.is_agent_id(set_agent_quota.agent_id) or set_agent_quota.quota_bytes < 0 then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "quota_bytes", "message": "Must be an agent and a number of bytes, at least 0."}]}';
@@ -10613,9 +10629,7 @@ security invoker
 set search_path = ''
 as $$
 begin
-  if set_agent_tags.agent_id is null
-    or set_agent_tags.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
-  then
+  if agents.is_agent_id(set_agent_tags.agent_id) is not true then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
@@ -10623,7 +10637,7 @@ begin
   if set_agent_tags.tags is null or exists (
     select
     from unnest(set_agent_tags.tags) as g (tag)
-    where g.tag is null or g.tag !~ '^tag:[a-z0-9][a-z0-9-]{0,62}$'
+    where agents.is_tag(g.tag) is not true
   ) then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
@@ -12614,7 +12628,7 @@ as $$
     select c.oid, c.oid::regclass::text as name, c.relrowsecurity
     from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where n.nspname in ('agents', 'artifacts', 'mesh') and c.relkind in ('r', 'p')
+    where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p')
   )
   select 'row level security of ' || t.name, format('alter table %s enable row level security;', t.name)
   from tables t
@@ -12722,7 +12736,7 @@ as $$
   from pg_catalog.pg_policy p
   join pg_catalog.pg_class c on c.oid = p.polrelid
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('agents', 'artifacts', 'mesh')
+  where n.nspname = any (agents.own_schemas())
     or n.nspname = 'storage' and c.relname in ('objects', 'buckets')
 $$;
 comment on function agents.readable_policies() is
@@ -12755,7 +12769,7 @@ as $$
   select coalesce(json_object_agg(format('%s.%s', n.nspname, p.proname), md5(p.prosrc)), '{}')
   from pg_catalog.pg_proc p
   join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-  where n.nspname in ('agents', 'artifacts', 'mesh')
+  where n.nspname = any (agents.own_schemas())
     or n.nspname = 'public' and p.proname = any (function_digests.operations)
 $$;
 comment on function agents.function_digests(text[]) is
@@ -12817,7 +12831,7 @@ begin
 
   select coalesce(array_agg(n.nspname order by n.nspname), '{}') into open_schemas
   from pg_catalog.pg_namespace n
-  where n.nspname in ('agents', 'artifacts', 'mesh')
+  where n.nspname = any (agents.own_schemas())
     and exists (
       select from pg_catalog.pg_roles r
       where r.rolname = any (outsiders) and has_schema_privilege(r.oid, n.oid, 'usage')

@@ -260,7 +260,7 @@ async function everything(): Promise<string[]> {
     select relation::regclass::text as name
     from (
       select c.oid as relation from pg_class c
-      where c.relkind = 'r' and c.relnamespace::regnamespace::text in ('agents', 'artifacts', 'mesh')
+      where c.relkind = 'r' and c.relnamespace::regnamespace::text = any (agents.own_schemas())
     ) tables
     order by 1`;
   const rows = await Promise.all(

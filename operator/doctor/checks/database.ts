@@ -1,5 +1,6 @@
 import { ENTER_SECRET_KEY, grantToService, LOCALLY, PUSH } from "../findings/remedies.ts";
-import type { Checkout, Migration } from "../facts/checkout.ts";
+import { isSameMigration, type MigrationRecord } from "../../../local/postgres/migration_files.ts";
+import type { Checkout } from "../facts/checkout.ts";
 import {
   type DatabaseFacts,
   type Facts,
@@ -87,17 +88,18 @@ function whyUnknown({ checkout, functions }: Facts): Finding {
  * use has migrations of its own, and those that are newer than this checkout's look the same: what
  * they did to our functions shows in the other checks.
  */
-function findForeignMigrations({ migrations }: DatabaseFacts, checkout: Checkout): Migration[] {
+function findForeignMigrations(
+  { migrations }: DatabaseFacts,
+  checkout: Checkout,
+): MigrationRecord[] {
   const applied = new Map(migrations?.map((migration) => [migration.version, migration]));
   return checkout.migrations.filter((migration) => {
     const record = applied.get(migration.version);
-    if (record === undefined) return false;
-    return record.name !== migration.name ||
-      record.digest !== null && record.digest !== migration.digest;
+    return record !== undefined && !isSameMigration(record, migration);
   });
 }
 
-function reportForeignMigrations(foreign: readonly Migration[]): Finding {
+function reportForeignMigrations(foreign: readonly MigrationRecord[]): Finding {
   return fault(
     "migrations",
     `The database was made by another schema: ${
@@ -176,7 +178,7 @@ function checkOutsiders({ open_operations, open_schemas }: DatabaseFacts): Findi
   )];
 }
 
-function fileOf({ version, name }: Migration): string {
+function fileOf({ version, name }: MigrationRecord): string {
   return `${version}_${name}`;
 }
 

@@ -2,14 +2,15 @@ import { Buffer } from "node:buffer";
 import { type ContractDocument, type FunctionName, readDocument } from "./openapi_document.ts";
 import type { readConnection } from "../../operator_call.ts";
 import { RENDERING_REVISION } from "../../../supabase/functions/_shared/waiting/config_version.ts";
-import { type Checkout, type Migration, readCheckout } from "./checkout.ts";
+import type { MigrationRecord } from "../../../local/postgres/migration_files.ts";
+import { type Checkout, readCheckout } from "./checkout.ts";
 import { type RelayFacts, tryRelay } from "./relay.ts";
 import { ask, fieldOf, type Reply } from "./reply.ts";
 
 /** What `inspect_deployment` returns. */
 export interface DatabaseFacts {
   readonly time: string;
-  readonly migrations: readonly Migration[] | null;
+  readonly migrations: readonly MigrationRecord[] | null;
   readonly missing_operations: readonly string[];
   readonly open_operations: readonly string[];
   readonly open_schemas: readonly string[];

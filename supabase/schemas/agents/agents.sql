@@ -6,11 +6,23 @@ create schema agents;
 comment on schema agents is
   'Agent keys, the event log, and the identification of callers. Not exposed by the API.';
 
+create function agents.own_schemas() returns text[]
+language sql
+immutable
+return array['agents', 'artifacts', 'mesh'];
+comment on function agents.own_schemas() is
+  'The schemas that hold nothing but the project''s own. In public, only functions are.';
+
+create function agents.is_agent_id(name text) returns boolean
+language sql
+immutable
+-- The length apart: to match {0,127} takes ten times as long, and a request writes many of these.
+return length(is_agent_id.name) <= 128
+  and is_agent_id.name collate "C" ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$';
+comment on function agents.is_agent_id(text) is 'Whether this can be an agent''s identifier.';
+
 create domain agents.agent_id as text collate "C"
-  -- The length apart: to match {0,127} takes ten times as long, and a request writes many of these.
-  constraint agent_id_is_well_formed check (
-    length(value) <= 128 and value ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$'
-  );
+  constraint agent_id_is_well_formed check (agents.is_agent_id(value));
 comment on domain agents.agent_id is
   'An agent''s identifier. In byte order (collate "C"), because agents see lists in this order.';
 

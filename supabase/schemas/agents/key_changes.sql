@@ -17,9 +17,7 @@ declare
   agent_key text := 'ak_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'hex');
   made agents.keys;
 begin
-  if create_agent_key.agent_id is null
-    or create_agent_key.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
-  then
+  if agents.is_agent_id(create_agent_key.agent_id) is not true then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';

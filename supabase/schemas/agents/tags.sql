@@ -1,8 +1,14 @@
 -- Tags of agents, by which grants and the policy name many agents at once. They come from the
 -- operator and from enrolments, never from a request of the agent. operator/tags.sql sets them.
 
+create function agents.is_tag(name text) returns boolean
+language sql
+immutable
+return length(is_tag.name) <= 67 and is_tag.name collate "C" ~ '^tag:[a-z0-9][a-z0-9-]*$';
+comment on function agents.is_tag(text) is 'Whether this can be a tag.';
+
 create domain agents.tag as text collate "C"
-  constraint tag_is_well_formed check (length(value) <= 67 and value ~ '^tag:[a-z0-9][a-z0-9-]*$');
+  constraint tag_is_well_formed check (agents.is_tag(value));
 comment on domain agents.tag is 'A tag of an agent, such as tag:builder.';
 
 create table agents.agent_tags (

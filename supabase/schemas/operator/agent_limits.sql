@@ -7,7 +7,7 @@ security invoker
 set search_path = ''
 as $$
 begin
-  if set_agent_quota.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$' or set_agent_quota.quota_bytes < 0 then
+  if not agents.is_agent_id(set_agent_quota.agent_id) or set_agent_quota.quota_bytes < 0 then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "quota_bytes", "message": "Must be an agent and a number of bytes, at least 0."}]}';

@@ -62,9 +62,7 @@ security invoker
 set search_path = ''
 as $$
 begin
-  if set_agent_tags.agent_id is null
-    or set_agent_tags.agent_id !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
-  then
+  if agents.is_agent_id(set_agent_tags.agent_id) is not true then
     raise sqlstate 'PT422' using
       message = 'invalid_request',
       detail = '{"issues": [{"path": "agent_id", "message": "Must be 1 to 128 of A-Z a-z 0-9 . _ : @ - and begin with a letter or digit."}]}';
@@ -72,7 +70,7 @@ begin
   if set_agent_tags.tags is null or exists (
     select
     from unnest(set_agent_tags.tags) as g (tag)
-    where g.tag is null or g.tag !~ '^tag:[a-z0-9][a-z0-9-]{0,62}$'
+    where agents.is_tag(g.tag) is not true
   ) then
     raise sqlstate 'PT422' using
       message = 'invalid_request',

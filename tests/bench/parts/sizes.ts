@@ -18,7 +18,7 @@ export async function measureSizes({ stack }: FilledStack): Promise<RelationSize
       select c.oid, n.nspname || '.' || c.relname as name
       from pg_class c
       join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind = 'r' and n.nspname in ('agents', 'artifacts', 'mesh')
+      where c.relkind = 'r' and n.nspname = any (agents.own_schemas())
         or c.oid = 'storage.objects'::regclass
     )
     select t.name as table, t.name as relation, c.reltuples::float8 as rows,

@@ -25,7 +25,7 @@ export async function columnsWith(text: string): Promise<string[]> {
       from pg_attribute a
       join pg_class c on c.oid = a.attrelid
       join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname in ('agents', 'artifacts', 'mesh', 'storage', 'public')
+      where n.nspname = any (agents.own_schemas() || '{storage,public}')
         and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`;
     assert.ok(columns.length > 150, String(columns.length));
     const found: string[] = [];

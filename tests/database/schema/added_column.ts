@@ -5,7 +5,7 @@ export async function tablesOf(sql: postgres.Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     select c.oid::regclass::text as name
     from pg_class c
-    where c.relkind = 'r' and c.relnamespace::regnamespace::text in ('agents', 'artifacts', 'mesh')
+    where c.relkind = 'r' and c.relnamespace::regnamespace::text = any (agents.own_schemas())
     order by 1`;
   return rows.map(({ name }) => name);
 }

@@ -10,8 +10,6 @@ import { fillOrphans } from "../plans/orphan_rows.ts";
 import { call, HUB, type PlannedCall } from "../plans/planned_call.ts";
 import { addColumnToEveryTable, tablesOf } from "./added_column.ts";
 
-const OWN_SCHEMAS = ["agents", "artifacts", "mesh", "public"];
-
 /** Shown to fsck alone, so it is no call whose plan matters. */
 const OTHER_CALLS = [call("list_wrong_totals", { agent_ids: `{${HOARDER},nobody}` })];
 
@@ -49,7 +47,7 @@ Deno.test("no function makes a row of a table by hand, where its columns are fix
         ) as returns_rows
       from pg_proc p
       join pg_language l on l.oid = p.prolang
-      where p.pronamespace::regnamespace::text in ${sql(OWN_SCHEMAS)}
+      where p.pronamespace::regnamespace::text = any (agents.own_schemas() || '{public}')
         and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
       order by 1`;
     const tables = await tablesOf(sql);

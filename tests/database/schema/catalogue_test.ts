@@ -49,6 +49,8 @@ Deno.test("readCatalogue() sees a change of each kind", async () => {
       "create or replace function public.check_health() returns json language sql return null::json",
     "index mesh.resting_address_leases": "drop index mesh.resting_address_leases",
     "schema mesh": "grant usage on schema mesh to anon",
+    "schema fresh": "create schema fresh",
+    "table fresh.things": "create schema fresh create table things ()",
     "table artifacts.grants": "alter table artifacts.grants disable row level security",
     "table mesh.settings": "reset role; alter table mesh.settings owner to supabase_admin",
     "type artifacts.share": "comment on type artifacts.share is 'x'",

@@ -3,13 +3,33 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PROJECT } from "../../../local/command/project.ts";
 import { compareSchema } from "../../../dev/schema/comparison.ts";
-import { namesOfOperations, readSchemaFiles } from "../../../local/postgres/schema_files.ts";
-import { SUPERUSER_URL } from "../connection.ts";
+import {
+  namesOfOperations,
+  namesOfSchemas,
+  readSchemaFiles,
+} from "../../../local/postgres/schema_files.ts";
+import { SUPERUSER_URL, withStackDatabase } from "../connection.ts";
 
 const SCHEMAS = join(PROJECT, "supabase", "schemas");
 
 Deno.test("a database made by the migrations has what supabase/schemas says: every definition, owner, privilege and comment", async () => {
   assert.deepEqual(await compareSchema(SUPERUSER_URL), []);
+});
+
+Deno.test("agents.own_schemas() → the schemas that supabase/schemas makes, and so do the privileges", async () => {
+  const files = await readSchemaFiles();
+  const made = namesOfSchemas(files);
+  assert.ok(made.includes("mesh"), made.join());
+  const own = await withStackDatabase((sql) =>
+    sql<{ name: string }[]>`select unnest(agents.own_schemas()) as name order by name`
+  );
+  assert.deepEqual(own.map(({ name }) => name), made);
+  const { text } = files.find(({ path }) => path === "schemas/privileges.sql")!;
+  const listed = Array.from(
+    text.matchAll(/in schema (\w+, [\w, ]+) (?:from|to)/g),
+    ([, all]) => all,
+  );
+  assert.deepEqual(new Set(listed), new Set([made.join(", ")]));
 });
 
 Deno.test("config.toml names every schema file, once", async () => {

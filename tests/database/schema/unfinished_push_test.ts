@@ -49,13 +49,13 @@ async function whatOutsidersMayUse(sql: postgres.Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     select role || ' ' || n.nspname as name
     from pg_namespace n, unnest(array['anon', 'authenticated', 'public']) role
-    where n.nspname in ('agents', 'artifacts', 'mesh')
+    where n.nspname = any (agents.own_schemas())
       and has_schema_privilege(role, n.oid, 'usage, create')
     union all
     select role || ' ' || c.oid::regclass
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace, unnest(array['anon', 'authenticated']) role
-    where n.nspname in ('agents', 'artifacts', 'mesh') and c.relkind = 'r'
+    where n.nspname = any (agents.own_schemas()) and c.relkind = 'r'
       and has_table_privilege(role, c.oid, 'select, insert, update, delete, truncate')`;
   return rows.map((row) => row.name);
 }

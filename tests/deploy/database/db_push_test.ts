@@ -6,11 +6,12 @@ import { runSupabase } from "../../../dev/deploy/supabase_cli.ts";
 import { readCheckout } from "../../../operator/doctor/facts/checkout.ts";
 import { readMigrationFiles } from "../../../local/postgres/migration_files.ts";
 import { applyMigrations } from "../../../local/postgres/migrations.ts";
+import { namesOfSchemas, readSchemaFiles } from "../../../local/postgres/schema_files.ts";
 import { findLintServer, openLintDatabase } from "./lint_database.ts";
 import { openProjectDatabase } from "./project_database.ts";
 import { openTemporaryDirectory } from "../temporary_directory.ts";
 
-const PROJECT_SCHEMAS = ["public", "agents", "artifacts", "mesh"];
+const PROJECT_SCHEMAS = ["public", ...namesOfSchemas(await readSchemaFiles())];
 
 /** What `db push` leaves in a database: its records, and what every function of the project is. */
 async function readDeployment(sql: postgres.Sql) {

@@ -35,7 +35,7 @@ async function lockEveryTable(holder: postgres.ReservedSql): Promise<void> {
   const tables = await holder<{ name: string }[]>`
     select format('%I.%I', n.nspname, c.relname) as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where c.relkind in ('r', 'p') and n.nspname in ('agents', 'artifacts', 'mesh')
+    where c.relkind in ('r', 'p') and n.nspname = any (agents.own_schemas())
     order by name`;
   const names = tables.map(({ name }) => name).join(", ");
   // It does not wait: with a call of the same request that runs beside it, that could be a circle.

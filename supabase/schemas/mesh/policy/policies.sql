@@ -11,8 +11,8 @@ create function mesh.is_name_in_policy(name text) returns boolean
 language sql
 immutable
 return case
-  when starts_with(name, 'tag:') then name ~ '^tag:[a-z0-9][a-z0-9-]{0,62}$'
-  else name ~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$'
+  when starts_with(name, 'tag:') then agents.is_tag(name)
+  else agents.is_agent_id(name)
 end;
 comment on function mesh.is_name_in_policy(text) is
   'Whether a policy may use this name: of a tag where it begins with tag:, else of an agent.';

@@ -51,7 +51,7 @@ begin
 
   select coalesce(array_agg(n.nspname order by n.nspname), '{}') into open_schemas
   from pg_catalog.pg_namespace n
-  where n.nspname in ('agents', 'artifacts', 'mesh')
+  where n.nspname = any (agents.own_schemas())
     and exists (
       select from pg_catalog.pg_roles r
       where r.rolname = any (outsiders) and has_schema_privilege(r.oid, n.oid, 'usage')

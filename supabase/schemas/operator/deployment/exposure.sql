@@ -33,7 +33,7 @@ as $$
   from pg_catalog.pg_policy p
   join pg_catalog.pg_class c on c.oid = p.polrelid
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('agents', 'artifacts', 'mesh')
+  where n.nspname = any (agents.own_schemas())
     or n.nspname = 'storage' and c.relname in ('objects', 'buckets')
 $$;
 comment on function agents.readable_policies() is
@@ -66,7 +66,7 @@ as $$
   select coalesce(json_object_agg(format('%s.%s', n.nspname, p.proname), md5(p.prosrc)), '{}')
   from pg_catalog.pg_proc p
   join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-  where n.nspname in ('agents', 'artifacts', 'mesh')
+  where n.nspname = any (agents.own_schemas())
     or n.nspname = 'public' and p.proname = any (function_digests.operations)
 $$;
 comment on function agents.function_digests(text[]) is

@@ -21,7 +21,7 @@ as $$
     select c.oid, c.oid::regclass::text as name, c.relrowsecurity
     from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where n.nspname in ('agents', 'artifacts', 'mesh') and c.relkind in ('r', 'p')
+    where n.nspname = any (agents.own_schemas()) and c.relkind in ('r', 'p')
   )
   select 'row level security of ' || t.name, format('alter table %s enable row level security;', t.name)
   from tables t
