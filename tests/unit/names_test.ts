@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AGENT_ID, TAG } from "../../supabase/functions/_shared/named_ids.ts";
 import { filesBelow, PROJECT } from "./rooms.ts";
 
-/** Where a rule may be: once for the functions, once in SQL, and in each client that stands alone. */
+/** Where a rule may be beside SQL: in the functions, and in each client, which stands alone. */
 const PLACES = [
   "supabase/functions/_shared/named_ids.ts",
   "clients/typescript/src/transfer/names.ts",
