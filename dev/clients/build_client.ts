@@ -4,6 +4,7 @@ import ts from "typescript";
 import { CommandError } from "../../local/command/command_error.ts";
 import { requireLwip } from "../mesh/build_lwip.ts";
 import { PROJECT } from "../../local/command/project.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { bundlePackage } from "./bundle.ts";
 import { CLIENT, copySources } from "./client_sources.ts";
 
@@ -63,4 +64,13 @@ async function declare(file: string): Promise<void> {
 
 function withBuiltImports(source: string): string {
   return source.replaceAll(/(\bfrom |\bimport\()"(\.[^"]+)\.ts"/g, '$1"$2.js"');
+}
+
+if (import.meta.main) {
+  await runTask({
+    task: "client:build",
+    summary: "Make dist/ of the TypeScript client.",
+    example: "deno task client:build",
+    run: () => buildClient(),
+  });
 }

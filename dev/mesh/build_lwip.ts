@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandError } from "../../local/command/command_error.ts";
 import { PROJECT } from "../../local/command/project.ts";
+import { runTask } from "../../local/command/run_task.ts";
 import { extractSource, run } from "./debian_source.ts";
 import { licencesOf } from "./licences.ts";
 
@@ -113,4 +114,17 @@ async function compareDigest(bytes: Uint8Array, isNew: boolean): Promise<void> {
         "compiler, run `deno task mesh:build --new`.",
     );
   }
+}
+
+if (import.meta.main) {
+  await runTask({
+    task: "mesh:build",
+    summary: "Compile the TCP/IP stack of the sandbox peer (lwIP, from Debian's source package).",
+    example: "deno task mesh:build",
+    options: { new: { type: "boolean", help: "write the digest instead of comparing it" } },
+    run: async ({ values }) => {
+      await buildLwip({ isNew: values.new === true });
+      console.log("lwip.wasm is in clients/typescript/src/mesh/ip/built/");
+    },
+  });
 }

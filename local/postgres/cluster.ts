@@ -1,8 +1,7 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Child, startChild } from "../processes/child_process.ts";
+import { type Child, logTail, startChild } from "../processes/child_process.ts";
 import { freePort } from "../processes/free_port.ts";
-import { logTail } from "../processes/log_tail.ts";
 import { type PostgresBinaries, preparePostgresBinaries } from "./binaries.ts";
 import { openPostgresHome } from "./home.ts";
 import { removeForeignPidFile } from "./pid_file.ts";

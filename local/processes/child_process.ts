@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 
 export interface ChildOptions {
   readonly command: string;
@@ -63,4 +64,13 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   }
 
   return { pid, ended, hasEnded: () => hasEnded, signal, terminate };
+}
+
+/** The line of a log that best tells why its process ended: its last error, else its last line. */
+export async function logTail(file: string): Promise<string> {
+  const lines = (await readFile(file, "utf8").catch(() => "")).split("\n").filter((line) =>
+    line.trim()
+  );
+  return lines.findLast((line) => /\b(?:error|fatal):/i.test(line)) ?? lines.at(-1) ??
+    `nothing was logged in ${file}`;
 }

@@ -1,9 +1,8 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mkdir } from "node:fs/promises";
-import { startChild } from "../processes/child_process.ts";
+import { logTail, startChild } from "../processes/child_process.ts";
 import { freePort } from "../processes/free_port.ts";
-import { logTail } from "../processes/log_tail.ts";
 import { readableVariables } from "./function_environment.ts";
 import { CommandError } from "../command/command_error.ts";
 

@@ -1,4 +1,3 @@
-import { RESERVED_ON_WINDOWS } from "./windows_names.ts";
 import { refusal } from "./tar/refusal.ts";
 
 /** Of `process.platform`: what its file systems make of names differs. */
@@ -9,6 +8,9 @@ const LONGEST_SEGMENT_BYTES = 255;
 const LONGEST_PATH_BYTES = 4096;
 /** How many folders may be in one another. */
 const DEEPEST = 200;
+
+/** Names of devices, which Windows opens in every folder and with every ending. */
+export const RESERVED_ON_WINDOWS: RegExp = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
 /** What Windows takes for something else than a part of a name. */
 // deno-lint-ignore no-control-regex

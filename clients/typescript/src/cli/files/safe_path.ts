@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { RESERVED_ON_WINDOWS as RESERVED } from "../../folders/windows_names.ts";
+import { RESERVED_ON_WINDOWS as RESERVED } from "../../folders/entry_path.ts";
 
 /** What some file system or terminal does not take in a name. */
 // deno-lint-ignore no-control-regex

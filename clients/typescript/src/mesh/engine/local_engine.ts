@@ -9,7 +9,6 @@ import type { ByteStream } from "../byte_stream.ts";
 import { systemSurroundings } from "../wireguard/system_surroundings.ts";
 import { Tunnel } from "../wireguard/tunnel.ts";
 import type { Accept, ConnectTo, Engine, EngineHooks, EngineOptions, PeerState } from "./engine.ts";
-import { isReset } from "./resets.ts";
 import { addressOf, filterRules } from "./rules.ts";
 import { RuledStream } from "./ruled_stream.ts";
 
@@ -195,4 +194,13 @@ class LocalEngine implements Engine {
       }
     }
   }
+}
+
+/** Whether a packet of the stack resets a TCP connection. The stack sends no other headers. */
+function isReset(packet: Uint8Array): boolean {
+  const [TCP, RST] = [6, 4];
+  const isIpv6 = packet[0]! >> 4 === 6;
+  const protocol = packet[isIpv6 ? 6 : 9];
+  const flags = packet[(isIpv6 ? 40 : 20) + 13] ?? 0;
+  return protocol === TCP && (flags & RST) !== 0;
 }
