@@ -5,19 +5,19 @@ import { checkObjects } from "./fsck/objects.ts";
 import { checkTotals } from "./fsck/totals.ts";
 import { callAsOperator } from "./operator_call.ts";
 import { sinceOf } from "./output/since.ts";
-import { findEvents } from "./reads/find_events.ts";
+import {
+  liveEnrolments,
+  type LiveKey,
+  liveKeys,
+  revokeEnrolment,
+  revokeKey,
+} from "./restore/live.ts";
 import { type LostRequest, readLostRequests } from "./restore/lost_requests.ts";
-import { type LiveKey, liveKeys, readRevoked, revokeKey } from "./restore/revocations.ts";
+import { NOTHING_REVOKED, readRevoked, type Revoked } from "./restore/revocations.ts";
 
 interface Epoch {
   readonly epoch: string;
   readonly first_config_version: number;
-}
-
-/** The newest thing that the database remembers; before that, nothing is lost. */
-async function newestEvent(): Promise<string> {
-  const { events } = await findEvents({ max_entries: 1 });
-  return events.at(-1)?.at ?? new Date(0).toISOString();
 }
 
 async function beginEpoch(output: Output): Promise<void> {
@@ -32,10 +32,12 @@ async function beginEpoch(output: Output): Promise<void> {
 
 async function listLostRequests(requests: readonly LostRequest[], output: Output): Promise<void> {
   for (const request of requests) {
-    const ids = Object.entries(request.ids).map(([name, id]) => `${name} ${id}`).join(", ");
+    const { time, path, by, ids, error } = request;
+    const named = Object.entries(ids).map(([name, id]) => `${name} ${id}`).join(", ");
+    const asked = error === null ? path : `${path}, or was refused (${error})`;
     await output.value(
       { step: "lost_request", ...request },
-      () => `look at: ${request.time} ${request.path} by ${request.by}: ${ids}`,
+      () => `look at: ${time} ${asked} by ${by}: ${named}`,
     );
   }
 }
@@ -46,7 +48,7 @@ async function listLostRequests(requests: readonly LostRequest[], output: Output
  */
 async function listKeys(
   { revoked, revoke, requests }: {
-    readonly revoked: ReadonlySet<string>;
+    readonly revoked: Revoked;
     readonly revoke: boolean;
     readonly requests: readonly LostRequest[];
   },
@@ -55,7 +57,7 @@ async function listKeys(
   const known = new Set<string>();
   for await (const key of liveKeys()) {
     known.add(key.key_id);
-    const wasRevoked = revoked.has(key.key_id);
+    const wasRevoked = revoked.keys.has(key.key_id);
     if (wasRevoked && revoke) await revokeKey(key);
     await output.value(
       { step: "live_key", ...key, was_revoked: wasRevoked, revoked: wasRevoked && revoke },
@@ -90,42 +92,87 @@ function describeKey(
     : `live, unless it was revoked since the backup: ${facts}`;
 }
 
+/** As listKeys, for the enrolments: by one of them, anybody with its proof gets an agent key. */
+async function listEnrolments(
+  { revoked, revoke }: { readonly revoked: Revoked; readonly revoke: boolean },
+  output: Output,
+): Promise<void> {
+  for await (const enrolment of liveEnrolments(revoked.enrolments)) {
+    const { enrolment_id, label, created_at } = enrolment;
+    const wasRevoked = revoked.enrolments.has(enrolment_id);
+    if (wasRevoked && revoke) await revokeEnrolment(enrolment);
+    await output.value(
+      {
+        ...{ step: "live_enrolment", enrolment_id, label, created_at },
+        ...{ was_revoked: wasRevoked, revoked: wasRevoked && revoke },
+      },
+      () => {
+        const named = label === null ? enrolment_id : `${enrolment_id}, "${label}"`;
+        const facts = `${named}, made ${created_at}`;
+        if (wasRevoked && revoke) return `revoked again: enrolment ${facts}`;
+        return wasRevoked
+          ? `revoke again: deno task enrolment:revoke ${enrolment_id} (${facts})`
+          : `live, unless it was revoked since the backup: enrolment ${facts}`;
+      },
+    );
+  }
+}
+
 await runTask({
   task: "after-restore",
   summary:
     "After the database was restored: expire positions, raise versions, list what may be lost and " +
-    "which agent keys are valid again, and check everything. Exits with 1 if a check finds a fault.",
+    "which agent keys and enrolments are valid again, and check everything. Exits with 1 if a check finds a fault.",
   example: "deno task after-restore --since 2026-01-31T03:00:00Z --log functions.log",
   options: {
     since: {
       type: "string",
       value: "WHEN",
-      help: "when the backup was made; default: at the newest event of the database",
+      help: "when the backup was made: what the log has of the time after is listed",
     },
-    log: { type: "string", value: "FILE", help: "the functions' log of the time since" },
+    log: {
+      type: "string",
+      value: "FILE",
+      help: "the functions' log of the time since; needs --since",
+    },
     "revoked-list": {
       type: "string",
       value: "FILE",
-      help: "agent keys that were revoked: key ids, or events from `deno task events --json`",
+      help:
+        "agent keys and enrolments that were revoked: ids, or events from `deno task events --json`",
     },
-    revoke: { type: "boolean", help: "revoke the keys of the list again" },
+    revoke: { type: "boolean", help: "revoke those of the list again" },
   },
   async run({ values }, output) {
     const { log, revoke = false } = values;
     const list = values["revoked-list"];
     if (revoke && list === undefined) throw new CommandError("--revoke needs --revoked-list.");
+    const since = sinceOf(values.since);
+    // No guess: the newest event may be of an earlier run, or of what happened since the restore.
+    if (log !== undefined && since === null) {
+      throw new CommandError("--log needs --since: when the backup was made.");
+    }
     // All that can be wrong with the arguments is known before anything changes.
-    const revoked = list === undefined ? new Set<string>() : await readRevoked(list);
-    const since = sinceOf(values.since) ?? await newestEvent();
-    const requests = log === undefined ? [] : await readLostRequests(log, since);
+    const revoked = list === undefined ? NOTHING_REVOKED : await readRevoked(list);
+    const requests = log === undefined || since === null ? [] : await readLostRequests(log, since);
 
     await beginEpoch(output);
     await output.value(
-      { step: "window", since },
-      () => `What happened after ${since} is lost, or may be.`,
+      { step: "window", since, log: log ?? null, lost_requests: requests.length },
+      () =>
+        log === undefined
+          ? "Without --log, nothing is listed of what was changed after the backup."
+          : `What was changed after ${since} is lost. The log has ${requests.length} such requests.`,
     );
     await listLostRequests(requests, output);
+    if (revoked.ignored > 0) {
+      await output.value(
+        { step: "revoked_list", ignored_events: revoked.ignored },
+        () => `${list}: ${revoked.ignored} events of other types ignored.`,
+      );
+    }
     await listKeys({ revoked, revoke, requests }, output);
+    await listEnrolments({ revoked, revoke }, output);
     const faults = await checkObjects(output) + await checkTotals(output, { repair: false });
     await output.value(
       { step: "end", faults },

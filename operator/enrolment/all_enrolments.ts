@@ -1,19 +1,23 @@
 import { CommandError } from "../../local/command/command_error.ts";
-import { callFunctionAsOperator } from "../function_call.ts";
+import { callAsOperator } from "../operator_call.ts";
 import { readNamedFile } from "../reads/named_file.ts";
 import type { Enrolment } from "./enrolment.ts";
 
-/** Every enrolment, oldest first, page by page. Throws CommandError. */
+/**
+ * Every enrolment, oldest first, page by page. The functions need not run: after a restore, they do
+ * not yet. Throws CommandError.
+ */
 export async function* allEnrolments(): AsyncGenerator<Enrolment, void, undefined> {
-  let cursor: string | null = null;
+  let after: string | null = null;
   do {
-    const page = await callFunctionAsOperator("/agent-artifacts/enrolment/list", {
-      limit: 1000,
-      ...(cursor !== null && { cursor }),
+    const page = await callAsOperator("list_enrolments", {
+      caller: { kind: "operator" },
+      max_entries: 1000,
+      after,
     }) as { enrolments: Enrolment[]; next_cursor: string | null };
     yield* page.enrolments;
-    cursor = page.next_cursor;
-  } while (cursor !== null);
+    after = page.next_cursor;
+  } while (after !== null);
 }
 
 /** Reads a JSON object. Throws CommandError, which does not repeat the text. */

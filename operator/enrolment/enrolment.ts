@@ -1,4 +1,4 @@
-/** As /enrolment/list answers it. */
+/** As list_enrolments returns it. */
 export interface Enrolment {
   readonly enrolment_id: string;
   readonly kind: "key" | "trust";
@@ -8,6 +8,7 @@ export interface Enrolment {
   readonly agent_template: string | null;
   readonly tags: readonly string[];
   readonly uses_left: number | null;
+  readonly created_at: string;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
 }

@@ -3,8 +3,11 @@ import { readNamedFile } from "../reads/named_file.ts";
 /** A line of the functions' log, as far as it is read here. */
 interface LogLine {
   readonly time: string;
-  readonly path: string;
+  readonly path: string | null;
+  /** The operations that a message of an MCP client called. */
+  readonly operations?: readonly string[];
   readonly status: number;
+  readonly error?: string;
   readonly caller?: string;
   readonly agent_id?: string;
   readonly key_id?: string;
@@ -14,27 +17,35 @@ interface LogLine {
 /** What a request changed that the restored database may not know. */
 export interface LostRequest {
   readonly time: string;
+  /** The operation. */
   readonly path: string;
-  /** Who asked: an agent, or the operator. */
+  /** Who asked: an agent, the operator, or none for what nobody has to sign in for. */
   readonly by: string;
   readonly key_id: string | null;
   readonly ids: Readonly<Record<string, string>>;
+  /** Of a message of an MCP client: what one of its operations was refused with. */
+  readonly error: string | null;
 }
 
-/** The operations that change who may reach what. */
-const CHANGES: ReadonlySet<string> = new Set([
-  "/commit",
-  "/grant",
-  "/revoke",
-  "/delete",
-  "/inbox/block",
-  "/inbox/unblock",
-  "/peer/register",
-  "/peer/remove",
-  "/acl/put",
-  "/acl/revoke",
-  "/psk/rotate",
+/**
+ * What a restore loses nothing of that anybody has to look at. Every other path is listed, so that
+ * one that is new is not forgotten.
+ */
+export const PASSED_OVER: ReadonlySet<string> = new Set([
+  // These read.
+  ...["/list", "/grants", "/inbox", "/events", "/netmap", "/relay", "/psk/keys"],
+  ...["/enrolment/list", "/enrolment/test", "/whoami", "/health", "/metrics", "/openapi.json"],
+  "/.well-known/oauth-protected-resource",
+  // These count downloads.
+  ...["/open", "/fetch", "/d/:grant_token"],
+  // These are repeated by themselves.
+  ...["/wait", "/peer/heartbeat", "/wg_config", "/sweep"],
+  // What was only registered is in nobody's hands before /commit.
+  "/register",
 ]);
+
+/** It is answered with 200 whatever its operations do. */
+const ENVELOPE = "/mcp";
 
 /**
  * The successful changes in a log of the functions since then, in its order. What is no line of the
@@ -45,25 +56,26 @@ export async function readLostRequests(file: string, since: string): Promise<Los
   return text.split("\n")
     .map(parseLine)
     .filter((line): line is LogLine => line !== null)
-    .filter(({ time, path, status }) =>
-      status === 200 && CHANGES.has(path) && Date.parse(time) > Date.parse(since)
-    )
-    .map(({ time, path, caller = "", agent_id, key_id = null, ids = {} }) => ({
-      time,
-      path,
-      by: agent_id ?? caller,
-      key_id,
-      ids,
-    }));
+    .filter(({ time, status }) => status === 200 && Date.parse(time) > Date.parse(since))
+    .flatMap((line) => {
+      const { time, caller = "", agent_id, key_id = null, ids = {}, error = null } = line;
+      const facts = { time, by: agent_id ?? caller, key_id, ids, error };
+      return changesOf(line).map((path) => ({ path, ...facts }));
+    });
+}
+
+function changesOf({ path, operations = [] }: LogLine): readonly string[] {
+  const paths = path === ENVELOPE ? operations : path === null ? [] : [path];
+  return paths.filter((one) => !PASSED_OVER.has(one));
 }
 
 function parseLine(text: string): LogLine | null {
   if (!text.startsWith("{")) return null;
   try {
-    const { time, path, status } = JSON.parse(text);
-    const isRequest = typeof time === "string" && typeof path === "string" &&
-      typeof status === "number";
-    return isRequest ? JSON.parse(text) : null;
+    const line = JSON.parse(text) as LogLine;
+    const isRequest = typeof line.time === "string" && typeof line.status === "number" &&
+      (line.path === null || typeof line.path === "string");
+    return isRequest ? line : null;
   } catch {
     return null;
   }

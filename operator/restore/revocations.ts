@@ -1,30 +1,66 @@
-import { callAsOperator } from "../operator_call.ts";
-import { rowsOf } from "../pages.ts";
+import { CommandError } from "../../local/command/command_error.ts";
 import { readNamedFile } from "../reads/named_file.ts";
 
-/** An agent key that the restored database takes. */
-export interface LiveKey {
-  readonly key_id: string;
-  readonly agent_id: string;
-  readonly label: string | null;
-  readonly created_at: string;
-  readonly last_used_at: string | null;
+/** What was revoked after the backup. */
+export interface Revoked {
+  readonly keys: ReadonlySet<string>;
+  readonly enrolments: ReadonlySet<string>;
+  /** How many events of the file are no revocations. */
+  readonly ignored: number;
 }
 
-const KEY_ID = /\bkey_[0-9a-f]{32}\b/g;
+export const NOTHING_REVOKED: Revoked = { keys: new Set(), enrolments: new Set(), ignored: 0 };
 
-/** Every key_id in a file: a list, or an export of events. Throws CommandError. */
-export async function readRevoked(file: string): Promise<ReadonlySet<string>> {
-  const text = await readNamedFile(file);
-  return new Set(text.match(KEY_ID) ?? []);
+const ID = /^(key|enr)_[0-9a-f]{32}$/;
+
+/** The field of an event that names what it revoked. */
+const REVOKED_ID: Readonly<Record<string, "key_id" | "enrolment_id">> = {
+  "key.revoked": "key_id",
+  "enrolment.revoked": "enrolment_id",
+};
+
+/**
+ * The revoked ids in a file: an id a line, or events as `deno task events --json` prints them, of
+ * which only revocations count. Any other event names keys that are in use. Throws CommandError.
+ */
+export async function readRevoked(file: string): Promise<Revoked> {
+  const lines = (await readNamedFile(file)).split("\n").map((line) => line.trim());
+  const ids = new Set<string>();
+  let ignored = 0;
+  for (const [index, line] of lines.entries()) {
+    if (line === "") continue;
+    const id = revokedIn(line);
+    if (id === undefined) {
+      throw new CommandError(
+        `Line ${
+          index + 1
+        } of ${file} is neither an id of an agent key or an enrolment nor an event in JSON.`,
+      );
+    }
+    if (id === null) ignored++;
+    else ids.add(id);
+  }
+  const startingWith = (prefix: string) =>
+    new Set(Array.from(ids).filter((id) => id.startsWith(prefix)));
+  return { keys: startingWith("key_"), enrolments: startingWith("enr_"), ignored };
 }
 
-/** Throws CommandError. */
-export function liveKeys(): AsyncGenerator<LiveKey> {
-  return rowsOf<LiveKey>("list_live_keys");
+/** Null: an event that revokes nothing; undefined: neither an id nor an event. */
+function revokedIn(line: string): string | null | undefined {
+  if (ID.test(line)) return line;
+  const { type, ...facts } = parseObject(line) ?? {};
+  if (typeof type !== "string") return undefined;
+  const field = REVOKED_ID[type];
+  if (field === undefined) return null;
+  const id = facts[field];
+  return typeof id === "string" && ID.test(id) ? id : undefined;
 }
 
-/** Throws CommandError. */
-export async function revokeKey({ key_id }: LiveKey): Promise<void> {
-  await callAsOperator("revoke_agent_key", { key_id });
+function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" ? value : null;
+  } catch {
+    return null;
+  }
 }

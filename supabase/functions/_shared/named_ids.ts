@@ -8,9 +8,10 @@ export const TAG = /^tag:[a-z0-9][a-z0-9-]{0,62}$/;
 export type NamedIds = Readonly<Record<string, string>>;
 
 const ARTIFACT_OR_GRANT_ID = /^(art|grant)_[0-9a-f]{32}$/;
+const ENROLMENT_ID = /^enr_[0-9a-f]{32}$/;
 
 /** How keys and tokens begin: one that is sent as an id, by mistake, must not show. */
-const SECRET = /^(ak_|g_|sb_|eyJ)/;
+const SECRET = /^(ak_|ek_|g_|sb_|eyJ)/;
 
 /** The fields whose values may be logged: no artifact's `key`, no token. */
 const FORMS: Readonly<Record<string, RegExp>> = {
@@ -22,6 +23,7 @@ const FORMS: Readonly<Record<string, RegExp>> = {
   b: AGENT_ID,
   artifact_id: ARTIFACT_OR_GRANT_ID,
   grant_id: ARTIFACT_OR_GRANT_ID,
+  enrolment_id: ENROLMENT_ID,
 };
 
 /** What `values`, a request's body or its answer, names and a log may hold. */

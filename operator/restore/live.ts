@@ -1,0 +1,55 @@
+import { allEnrolments } from "../enrolment/all_enrolments.ts";
+import { endOf, type Enrolment } from "../enrolment/enrolment.ts";
+import { callAsOperator } from "../operator_call.ts";
+import { rowsOf } from "../pages.ts";
+
+/** An agent key that the restored database takes. */
+export interface LiveKey {
+  readonly key_id: string;
+  readonly agent_id: string;
+  readonly label: string | null;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+}
+
+/** Throws CommandError. */
+export function liveKeys(): AsyncGenerator<LiveKey> {
+  return rowsOf<LiveKey>("list_live_keys");
+}
+
+/** Throws CommandError. */
+export async function revokeKey({ key_id }: LiveKey): Promise<void> {
+  await callAsOperator("revoke_agent_key", { key_id });
+}
+
+/**
+ * The enrolments by which agents can enrol, and those of a list that only time has ended: agents
+ * that came by them live. Throws CommandError.
+ */
+export async function* liveEnrolments(
+  revoked: ReadonlySet<string>,
+): AsyncGenerator<Enrolment> {
+  for await (const enrolment of allEnrolments()) {
+    const isInList = revoked.has(enrolment.enrolment_id) && enrolment.revoked_at === null;
+    if (isInList || endOf(enrolment) === null) yield enrolment;
+  }
+}
+
+/**
+ * Ends an enrolment, and the keys, peers and rules of every agent that came by it, as
+ * /enrolment/revoke does: the functions need not run yet. Throws CommandError.
+ */
+export async function revokeEnrolment({ enrolment_id }: Enrolment): Promise<void> {
+  const caller = { kind: "operator" };
+  let remaining: number;
+  do {
+    const step = await callAsOperator("revoke_enrolment", { caller, enrolment_id }) as {
+      readonly to_end: readonly string[];
+      readonly remaining: number;
+    };
+    for (const agent_id of step.to_end) {
+      await callAsOperator("end_enrolled_agent", { caller, enrolment_id, agent_id });
+    }
+    ({ remaining } = step);
+  } while (remaining > 0);
+}
