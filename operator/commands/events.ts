@@ -42,7 +42,9 @@ async function* eventsOf(
     const newest = await findNewestEvents(question, limit);
     yield* newest.events;
     if (newest.hasStopped) note(howFar(newest));
-    else if (newest.events.length === 0 && !isFollowing) note(NONE);
+    else if (newest.hasOlder && !isFollowing) {
+      note(`These are the newest ${limit}. There may be older ones: --limit, --since or --all.`);
+    } else if (newest.events.length === 0 && !isFollowing) note(NONE);
     if (!isFollowing) return;
     position = newest.latest;
     wanted = 0;
@@ -60,8 +62,9 @@ async function* eventsOf(
     wanted -= page.events.length;
     if (page.more && (wanted > 0 || isFollowing)) continue;
     if (!isFollowing) {
-      if (page.more) note(`There may be more: --after ${position}, or --all.`);
-      else if (found === 0) note(NONE);
+      if (page.more) {
+        note(`These are the first ${found}. There may be more: --after ${position}, or --all.`);
+      } else if (found === 0) note(NONE);
       return;
     }
     wanted = 0;

@@ -41,6 +41,8 @@ export interface NewestEvents {
   readonly lookedBackTo: string | null;
   /** Whether it stopped before it had found enough, with older events left to look at. */
   readonly hasStopped: boolean;
+  /** Whether older events are left to look at. */
+  readonly hasOlder: boolean;
 }
 
 /** Throws CommandError. */
@@ -70,5 +72,6 @@ export async function findNewestEvents(
     lookedAt,
     lookedBackTo: pages.at(-1)!.looked_back_to,
     hasStopped: before !== null && found < limit,
+    hasOlder: before !== null,
   };
 }

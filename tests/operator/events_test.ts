@@ -72,12 +72,36 @@ Deno.test("events --type of what lies behind thousands of newer events → it is
 
 Deno.test("events --limit of more than a page → so many of the newest, oldest first, once", async () => {
   await withBusyAgent(3_000, async ({ id }) => {
-    const { code, output } = await run("events", "--agent", id, "--limit", "2500", "--json");
-    assert.equal(code, 0);
+    const { code, output, errors } = await run(
+      "events",
+      "--agent",
+      id,
+      "--limit",
+      "2500",
+      "--json",
+    );
+    assert.deepEqual([code, errors], [
+      0,
+      "These are the newest 2500. There may be older ones: --limit, --since or --all.",
+    ]);
     assert.deepEqual(
       parseRows<{ artifact_id: string }>(output).map(({ artifact_id }) => artifact_id),
       Array.from({ length: 2_500 }, (_, index) => `art_${index + 501}`),
     );
+  });
+});
+
+Deno.test("events --since of more than a hundred → the first hundred, and on standard error how to go on; with --all → every one, and nothing to say", async () => {
+  await withBusyAgent(150, async ({ id }) => {
+    const question = ["--agent", id, "--type", "artifact.opened", "--since", "1h", "--json"];
+    const first = await run("events", ...question);
+    assert.equal(parseRows(first.output).length, 100);
+    const [, position] = /^These are the first 100\. There may be more: --after (\S+), or --all\.$/
+      .exec(first.errors)!;
+    const rest = await run("events", ...question, "--after", position!);
+    assert.deepEqual([parseRows(rest.output).length, rest.errors], [50, ""]);
+    const all = await run("events", ...question, "--all");
+    assert.deepEqual([parseRows(all.output).length, all.errors], [150, ""]);
   });
 });
 
