@@ -26,40 +26,38 @@ const AT_ONCE = 8;
 
 /**
  * Asks Storage for the bytes of every artifact. Marks those whose bytes are lost, and takes the
- * mark from those whose bytes are back; prints a line for each. Resolves to the number of artifacts
- * whose bytes cannot be had. Throws CommandError, which says how to go on.
+ * mark from those whose bytes are back; prints a line for each, page by page. Resolves to the
+ * number of artifacts whose bytes cannot be had. Throws CommandError, which says how to go on.
  */
 export async function checkBytes(output: Output, options: BytesOptions): Promise<number> {
   const paced = paceOf(options.perSecond);
-  /** Of these, Storage only says that it fails. */
-  const unreadable: SealedArtifact[] = [];
+  /** Storage only says that it fails, and has read no object yet that shows that it can. */
+  let undecided: SealedArtifact[] = [];
   let [checked, faults, isReadable] = [0, 0, false];
+  /** Everything up to here has been marked and printed. */
   let reached = options.after;
   const pages = pagesOf<SealedArtifact>("list_sealed_artifacts", { after: reached });
   try {
     for await (const { found, next } of pages) {
-      const lost: [SealedArtifact, string][] = [];
+      const lost: Lost[] = [];
       const back: SealedArtifact[] = [];
       await forEachAtOnce(found, async (artifact) => {
         await paced();
         const whole = artifact.is_lost || Math.random() < options.digestShare;
         const stored = await readStoredBytes(artifact.path, { whole });
-        if (stored.kind === "unreadable") return void unreadable.push(artifact);
+        if (stored.kind === "unreadable") return void undecided.push(artifact);
         if (stored.kind === "there") isReadable = true;
         const why = whatIsWrong(stored, artifact);
         if (why !== null) lost.push([artifact, why]);
         else if (artifact.is_lost) back.push(artifact);
       });
-      const isMarked = await mark(lost.map(([artifact]) => artifact), back);
-      for (const [artifact, why] of inOrder(lost)) {
-        // The others were deleted after the page was read.
-        if (!isMarked(artifact)) continue;
-        await tellLost(output, artifact, why);
-        faults++;
+      if (isReadable) {
+        lost.push(...undecided.map((artifact): Lost => [artifact, "Storage cannot read it"]));
+        undecided = [];
       }
-      for (const artifact of back) await tellBack(output, artifact);
+      faults += await settle(output, lost, back);
       checked += found.length;
-      if (next !== null) {
+      if (next !== null && undecided.length === 0) {
         reached = next;
         note(`${checked} artifacts checked. To go on from here: --from ${reached}`);
       }
@@ -69,13 +67,28 @@ export async function checkBytes(output: Output, options: BytesOptions): Promise
     throw new CommandError(`${error.message} To go on: --bytes --from ${reached}`);
   }
   // Where Storage can read no object, it is Storage that fails: its disk may not be there.
-  const isMarked = isReadable ? await mark(unreadable, []) : null;
-  for (const artifact of unreadable) {
-    if (isMarked === null) await tellUnreadable(output, artifact);
-    else if (isMarked(artifact)) await tellLost(output, artifact, "Storage cannot read it");
-    else continue;
+  for (const artifact of undecided) await tellUnreadable(output, artifact);
+  return faults + undecided.length;
+}
+
+/** An artifact without its bytes, and why. */
+type Lost = readonly [artifact: SealedArtifact, why: string];
+
+/** Marks and prints what a page has shown. Resolves to the number of lost artifacts. */
+async function settle(
+  output: Output,
+  lost: readonly Lost[],
+  back: readonly SealedArtifact[],
+): Promise<number> {
+  const isMarked = await mark(lost.map(([artifact]) => artifact), back);
+  let faults = 0;
+  for (const [artifact, why] of inOrder(lost)) {
+    // The others were deleted after the page was read.
+    if (!isMarked(artifact)) continue;
+    await tellLost(output, artifact, why);
     faults++;
   }
+  for (const artifact of back) await tellBack(output, artifact);
   return faults;
 }
 
@@ -100,8 +113,8 @@ async function mark(
   return ({ artifact_id, is_lost }) => is_lost || marked.lost.includes(artifact_id);
 }
 
-function inOrder(lost: [SealedArtifact, string][]): [SealedArtifact, string][] {
-  return lost.sort(([a], [b]) => a.artifact_id < b.artifact_id ? -1 : 1);
+function inOrder(lost: readonly Lost[]): Lost[] {
+  return lost.toSorted(([a], [b]) => a.artifact_id < b.artifact_id ? -1 : 1);
 }
 
 function tellLost(
