@@ -1,23 +1,39 @@
 import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
 import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { CommandError } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { inCounts } from "./confirmation.ts";
 import { countMentions, eraseAgent, type Receipt, sumOf } from "./erasing.ts";
 import { nothingNames } from "../reads/known_agent.ts";
 
-function receiptText({ pseudonym, erased, left, complete, events }: Receipt): string {
+function receiptText(receipt: Receipt): string {
+  const { pseudonym, erased, left, deciding_enrolments, complete, events } = receipt;
   return [
     `Erased: ${inCounts(erased)}.`,
     `Records that had to stay now contain the random name ${pseudonym} instead.`,
     `${events.altered} events were altered; ${
       events.in_order ? "all are in their order, and nothing else of them changed" : "CHECK THE LOG"
     }.`,
-    complete
-      ? "Nothing names the agent. The next sweeps remove the bytes of its files."
-      : `NOT COMPLETE: it is still named, or was again meanwhile (${
-        inCounts(left)
-      }). Run this again.`,
+    ...(complete
+      ? ["Nothing names the agent. The next sweeps remove the bytes of its files."]
+      : sumOf(left) > 0 || deciding_enrolments.length === 0
+      ? [
+        `NOT COMPLETE: it is still named, or was again meanwhile (${
+          inCounts(left)
+        }). Run this again.`,
+      ]
+      : []),
+    ...(deciding_enrolments.length > 0
+      ? [`NOT COMPLETE: ${stillDecided(deciding_enrolments)}`]
+      : []),
   ].join("\n");
+}
+
+/** A trust may have the name in a condition by chance: only the operator can tell. */
+function stillDecided(enrolments: readonly string[]): string {
+  return `The name is in what decides who enrols by ${
+    enrolments.join(", ")
+  }, and that is not altered. Revoke each (deno task enrolment:revoke), then run this again.`;
 }
 
 await runTask({
@@ -30,12 +46,20 @@ await runTask({
     "dry-run": { type: "boolean", help: "show what would go, and change nothing" },
   },
   async run({ positionals: [agentId], values }, output) {
-    const { mentions } = await countMentions(agentId!);
-    if (sumOf(mentions) === 0) throw nothingNames(agentId!);
+    const { mentions, deciding_enrolments } = await countMentions(agentId!);
+    if (sumOf(mentions) === 0) {
+      throw deciding_enrolments.length === 0
+        ? nothingNames(agentId!)
+        : new CommandError(stillDecided(deciding_enrolments));
+    }
     if (values["dry-run"]) {
       return await output.value(
-        { agent_id: agentId!, would_erase: mentions },
-        () => `Would erase: ${inCounts(mentions)}. Nothing was changed.`,
+        { agent_id: agentId!, would_erase: mentions, deciding_enrolments },
+        () =>
+          [
+            `Would erase: ${inCounts(mentions)}. Nothing was changed.`,
+            ...(deciding_enrolments.length > 0 ? [stillDecided(deciding_enrolments)] : []),
+          ].join("\n"),
       );
     }
     if (values.confirm !== agentId) {

@@ -5,6 +5,8 @@ export type Mentions = Readonly<Record<string, number>>;
 
 interface Counted {
   readonly mentions: Mentions;
+  /** Live enrolments with the name in what decides who enrols, which an erasure leaves alone. */
+  readonly deciding_enrolments: readonly string[];
   /** Every transaction below this one has ended. */
   readonly settled_before: string;
 }
@@ -22,6 +24,8 @@ export interface Receipt {
   readonly erased: Mentions;
   /** What names it now. */
   readonly left: Mentions;
+  /** The live enrolments that still name it in what decides who enrols. */
+  readonly deciding_enrolments: readonly string[];
   /** Whether nothing is left, of anybody's transactions either. */
   readonly complete: boolean;
   readonly events: { readonly altered: number; readonly in_order: boolean };
@@ -52,7 +56,10 @@ export async function eraseAgent(agent_id: string): Promise<Receipt> {
     if (step.events > 0) idleSince = Date.now();
     else if (step.remaining) await pause();
   } while (step.remaining && Date.now() - idleSince < PATIENCE_MILLISECONDS);
-  const { isSettled, mentions } = await mentionsAfter(agent_id, step.ended_before);
+  const { isSettled, mentions, deciding_enrolments } = await mentionsAfter(
+    agent_id,
+    step.ended_before,
+  );
   const { altered, holds } = await callAsOperator("check_erasure", { pseudonym }) as {
     altered: number;
     holds: boolean;
@@ -61,7 +68,9 @@ export async function eraseAgent(agent_id: string): Promise<Receipt> {
     pseudonym,
     erased: before.mentions,
     left: mentions,
-    complete: !step.remaining && isSettled && sumOf(mentions) === 0,
+    deciding_enrolments,
+    complete: !step.remaining && isSettled && sumOf(mentions) === 0 &&
+      deciding_enrolments.length === 0,
     events: { altered, in_order: holds || altered === 0 },
   };
 }
@@ -69,9 +78,11 @@ export async function eraseAgent(agent_id: string): Promise<Receipt> {
 /** What names the agent once the transactions that ran during the last step have ended. */
 async function mentionsAfter(agentId: string, transaction: string) {
   for (const startedAt = Date.now();;) {
-    const { mentions, settled_before } = await countMentions(agentId);
-    const isSettled = BigInt(settled_before) >= BigInt(transaction);
-    if (isSettled || Date.now() - startedAt > PATIENCE_MILLISECONDS) return { isSettled, mentions };
+    const counted = await countMentions(agentId);
+    const isSettled = BigInt(counted.settled_before) >= BigInt(transaction);
+    if (isSettled || Date.now() - startedAt > PATIENCE_MILLISECONDS) {
+      return { ...counted, isSettled };
+    }
     await pause();
   }
 }

@@ -979,7 +979,7 @@ comment on function agents.tags_of(text) is 'The tags of an agent, in byte order
 
 -- Enrolments: by which proofs of origin an agent gets a key, and which agent that is. The operator
 -- makes them. They never change, except that uses are counted, that the keys of an issuer are
--- replaced, and that they are revoked.
+-- replaced, that they are revoked, and that an erasure takes a name out of them.
 
 create table agents.enrolments (
   enrolment_id text collate "C" primary key,
@@ -11075,6 +11075,45 @@ return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
 comment on function agents.pattern_of_name(text) is
   'A regular expression that finds a name in free text, and not within a longer word.';
 
+create function agents.has_ended(enrolment agents.enrolments) returns boolean
+language sql
+stable
+return enrolment.revoked_at is not null or coalesce(enrolment.expires_at <= now(), false);
+comment on function agents.has_ended(agents.enrolments) is
+  'Whether nobody enrols by it any more, for ever.';
+
+create function agents.proofs_name(enrolment agents.enrolments, name text) returns boolean
+language sql
+stable
+return coalesce(
+  concat_ws(
+    ' ',
+    enrolment.issuer,
+    enrolment.audience,
+    enrolment.agent_template,
+    jsonb_path_query_array(enrolment.conditions, '$[*].equals', silent => true),
+    jsonb_path_query_array(enrolment.conditions, '$[*].prefix', silent => true),
+    jsonb_path_query_array(enrolment.jwks, '$.keys[*].kid', silent => true)
+  ) ~ agents.pattern_of_name(name),
+  false
+);
+comment on function agents.proofs_name(agents.enrolments, text) is
+  'Whether what decides who enrols, and as which agent, has a name in it: the issuer, the audience, '
+  'the conditions, the template, the ids of public keys.';
+
+create function agents.enrolments_deciding_by(name text) returns text[]
+language sql
+stable
+return array(
+  select e.enrolment_id
+  from agents.enrolments e
+  where e.agent_id is distinct from name and not agents.has_ended(e) and agents.proofs_name(e, name)
+  order by e.created_at, e.enrolment_id
+);
+comment on function agents.enrolments_deciding_by(text) is
+  'The live enrolments that name an agent in what decides who enrols. An erasure leaves that alone, '
+  'because others would enrol then, or nobody. Those for this agent alone are none of them.';
+
 create function agents.count_mentions(name text) returns jsonb
 language sql
 stable
@@ -11134,7 +11173,12 @@ as $$
       + (select count(*) from agents.removed_agents r where r.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
-      + (select count(*) from agents.enrolments e where e.agent_id = name)
+      + (
+        select count(*) from agents.enrolments e
+        where e.agent_id = name
+          or e.label ~ agents.pattern_of_name(name)
+          or agents.has_ended(e) and agents.proofs_name(e, name)
+      )
       + (
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
@@ -11153,13 +11197,15 @@ set search_path = ''
 as $$
   select json_build_object(
     'mentions', agents.count_mentions(count_mentions.agent_id),
+    'deciding_enrolments', agents.enrolments_deciding_by(count_mentions.agent_id),
     'settled_before', pg_snapshot_xmin(pg_current_snapshot())
   )
 $$;
 comment on function public.count_mentions(text) is
   'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, settled_before}. Every transaction below settled_before has '
-  'ended.';
+  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It leaves '
+  'deciding_enrolments alone: live enrolments with the name in what decides who enrols. Every '
+  'transaction below settled_before has ended.';
 
 -- schemas/operator/erasures/erasures.sql
 
@@ -11289,6 +11335,17 @@ begin
   delete from agents.enrolled_agents a where a.agent_id = name;
   -- It is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
+  update agents.enrolments e
+  set label = regexp_replace(e.label, agents.pattern_of_name(name), pseudonym, 'g')
+  where e.label ~ agents.pattern_of_name(name);
+  -- Those that are live decide by it who enrols, and stay: enrolments_deciding_by lists them.
+  update agents.enrolments e
+  set issuer = regexp_replace(e.issuer, agents.pattern_of_name(name), pseudonym, 'g'),
+    audience = regexp_replace(e.audience, agents.pattern_of_name(name), pseudonym, 'g'),
+    agent_template = regexp_replace(e.agent_template, agents.pattern_of_name(name), pseudonym, 'g'),
+    conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
+    jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
+  where agents.has_ended(e) and agents.proofs_name(e, name);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t
@@ -13159,7 +13216,8 @@ begin
   returning * into made;
   perform agents.record_event(
     put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
-    jsonb_build_object('kind', made.kind, 'label', made.label)
+    -- Not the label: it may name an agent, and an erasure would not find it here.
+    jsonb_build_object('kind', made.kind)
   );
   return agents.enrolment_json(made)
     || case when has_key then jsonb_build_object('enrolment_key', enrolment_key) else '{}' end;

@@ -1,6 +1,6 @@
 -- Enrolments: by which proofs of origin an agent gets a key, and which agent that is. The operator
 -- makes them. They never change, except that uses are counted, that the keys of an issuer are
--- replaced, and that they are revoked.
+-- replaced, that they are revoked, and that an erasure takes a name out of them.
 
 create table agents.enrolments (
   enrolment_id text collate "C" primary key,

@@ -93,7 +93,8 @@ begin
   returning * into made;
   perform agents.record_event(
     put_enrolment.caller, null, 'enrolment.created', null, made.enrolment_id,
-    jsonb_build_object('kind', made.kind, 'label', made.label)
+    -- Not the label: it may name an agent, and an erasure would not find it here.
+    jsonb_build_object('kind', made.kind)
   );
   return agents.enrolment_json(made)
     || case when has_key then jsonb_build_object('enrolment_key', enrolment_key) else '{}' end;

@@ -11,10 +11,12 @@ import {
   type Agent,
   createAgent,
   endCreatedAgents,
+  type JsonObject,
   operatorRpc,
   post,
   succeed,
 } from "../../conformance/client.ts";
+import { newKey } from "../../conformance/enrolment/issuer.ts";
 import { withStackDatabase } from "../connection.ts";
 
 /** Every column of every table of ours and of Storage that holds a text, in any type. */
@@ -86,14 +88,18 @@ export async function bringToLife(agent: Agent, builder: Agent): Promise<void> {
     await succeed("/agent-mesh/acl/revoke", { as: agent, body: { ...rule, port: 81 } });
   }
   await operatorRpc("set_agent_tags", { agent_id: agent.id, tags: ["tag:builder"] });
+  const { enrolment_id } = await putEnrolment({
+    ...{ kind: "key", uses_left: null, agent_id: agent.id, label: `for ${agent.id}` },
+  });
+  // Of others, and over.
+  const ended = await putTrust(agent.id);
+  await succeed("/agent-artifacts/enrolment/revoke", {
+    as: "operator",
+    body: { enrolment_id: ended },
+  });
   await withStackDatabase(async (sql) => {
-    const [enrolment] = await sql<{ enrolment_id: string }[]>`
-      insert into agents.enrolments (enrolment_id, kind, key_hash, session_seconds, agent_id)
-      values ('enr_' || md5(${agent.id}), 'key', encode(sha256(${agent.id}::bytea), 'hex'), 60,
-        ${agent.id})
-      returning enrolment_id`;
     await sql`insert into agents.enrolled_agents (agent_id, enrolment_id, generation, enrolled_at)
-      values (${agent.id}, ${enrolment!.enrolment_id}, 1, now())`;
+      values (${agent.id}, ${enrolment_id}, 1, now())`;
     await sql`insert into agents.usage (agent_id, day, requests, refusals, artifacts, bytes, grants)
       values (${agent.id}, '2026-01-01', 1, 1, 1, 1, 1)`;
     await sql`insert into agents.refusals (agent_id, hour, kind, count)
@@ -104,6 +110,29 @@ export async function bringToLife(agent: Agent, builder: Agent): Promise<void> {
     await sql`insert into mesh.censuses (census, after_agent) values ('under way', ${agent.id})
       on conflict (census) do update set after_agent = excluded.after_agent`;
   });
+}
+
+async function putEnrolment(body: JsonObject): Promise<{ enrolment_id: string }> {
+  return await succeed("/agent-artifacts/enrolment/put", { as: "operator", body });
+}
+
+/** Makes an enrolment of other agents that has a name wherever it can be; returns its id. */
+export async function putTrust(name: string): Promise<string> {
+  const { jwk } = await newKey("ES256", `key-of-${name}`);
+  const { enrolment_id } = await putEnrolment({
+    kind: "trust",
+    label: `asks ${name}, ${name}`,
+    issuer: `https://example.com/${name}`,
+    audience: `https://example.com/${name}`,
+    jwks: { keys: [jwk as JsonObject] },
+    conditions: [
+      { claim: "sub", equals: name },
+      { claim: "job", prefix: `asks/${name}/` },
+      { claim: "attempt", equals: 1 },
+    ],
+    agent_template: `of-${name}-{run_id}`,
+  });
+  return enrolment_id;
 }
 
 export function castTest(

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { artifactTest, grant, publish } from "../../conformance/artifacts.ts";
-import { type Answer, operatorRpc, post } from "../../conformance/client.ts";
+import { type Answer, operatorRpc, post, succeed } from "../../conformance/client.ts";
 import { runTask } from "../../stack/stack_process.ts";
 import { withStackDatabase } from "../connection.ts";
-import { bringToLife, castTest, columnsWith } from "./cast.ts";
+import { bringToLife, castTest, columnsWith, putTrust } from "./cast.ts";
 
 interface Receipt {
   readonly pseudonym: string;
@@ -51,6 +51,8 @@ castTest(
           "mesh.config_versions.agent_id",
           "agents.refusals.agent_id",
         ],
+        ...["issuer", "audience", "agent_template", "conditions", "jwks", "label", "agent_id"]
+          .map((column) => `agents.enrolments.${column}`),
       ]
     ) {
       assert.ok(named.includes(column), `${column} of ${named.join(", ")}`);
@@ -107,6 +109,44 @@ castTest(
         where agent_id = ${receipt.pseudonym} and state = 'deleted'`
     );
     assert.equal(row!["count"], 4, "the sweep still knows whose bytes go");
+  },
+);
+
+castTest(
+  "agent:erase of an agent that a live enrolment names in what decides who enrols → that is not altered, the receipt names it, exit code 1; once it is revoked → erased from there, too",
+  async (agent) => {
+    const enrolment_id = await putTrust(agent.id);
+    const decided = async () => {
+      const [row] = await withStackDatabase((sql) =>
+        sql`select issuer, audience, agent_template, conditions, jwks from agents.enrolments
+          where enrolment_id = ${enrolment_id}`
+      );
+      return row;
+    };
+    const before = await decided();
+    const sentence =
+      `The name is in what decides who enrols by ${enrolment_id}, and that is not altered.`;
+    const dry = await erase(agent.id, "--dry-run");
+    assert.ok(dry.output.includes(sentence), dry.output);
+
+    const first = await erase(agent.id, "--confirm", agent.id);
+    assert.equal(first.code, 1);
+    assert.ok(first.output.includes(`NOT COMPLETE: ${sentence}`), first.output);
+    assert.ok(!first.output.includes("Nothing names the agent"), first.output);
+    assert.deepEqual(await decided(), before);
+    const columns = await columnsWith(agent.id);
+    assert.ok(columns.every((column) => column.startsWith("agents.enrolments.")), columns.join());
+    assert.ok(!columns.includes("agents.enrolments.label"), "people alone read it");
+    const again = await erase(agent.id, "--confirm", agent.id);
+    assert.deepEqual([again.code, again.output], [1, ""]);
+    assert.ok(again.errors.startsWith(sentence), again.errors);
+
+    await succeed("/agent-artifacts/enrolment/revoke", { as: "operator", body: { enrolment_id } });
+    const done = await erase(agent.id, "--confirm", agent.id);
+    assert.equal(done.code, 0, done.output + done.errors);
+    for (const name of [agent.id, agent.id.toLowerCase()]) {
+      assert.deepEqual(await columnsWith(name), []);
+    }
   },
 );
 

@@ -124,6 +124,17 @@ begin
   delete from agents.enrolled_agents a where a.agent_id = name;
   -- It is for this agent alone, and would bring the name back.
   delete from agents.enrolments e where e.agent_id = name;
+  update agents.enrolments e
+  set label = regexp_replace(e.label, agents.pattern_of_name(name), pseudonym, 'g')
+  where e.label ~ agents.pattern_of_name(name);
+  -- Those that are live decide by it who enrols, and stay: enrolments_deciding_by lists them.
+  update agents.enrolments e
+  set issuer = regexp_replace(e.issuer, agents.pattern_of_name(name), pseudonym, 'g'),
+    audience = regexp_replace(e.audience, agents.pattern_of_name(name), pseudonym, 'g'),
+    agent_template = regexp_replace(e.agent_template, agents.pattern_of_name(name), pseudonym, 'g'),
+    conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
+    jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
+  where agents.has_ended(e) and agents.proofs_name(e, name);
   delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
   delete from artifacts.agent_limits l where l.agent_id = name;
   delete from artifacts.totals t

@@ -7,6 +7,45 @@ return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
 comment on function agents.pattern_of_name(text) is
   'A regular expression that finds a name in free text, and not within a longer word.';
 
+create function agents.has_ended(enrolment agents.enrolments) returns boolean
+language sql
+stable
+return enrolment.revoked_at is not null or coalesce(enrolment.expires_at <= now(), false);
+comment on function agents.has_ended(agents.enrolments) is
+  'Whether nobody enrols by it any more, for ever.';
+
+create function agents.proofs_name(enrolment agents.enrolments, name text) returns boolean
+language sql
+stable
+return coalesce(
+  concat_ws(
+    ' ',
+    enrolment.issuer,
+    enrolment.audience,
+    enrolment.agent_template,
+    jsonb_path_query_array(enrolment.conditions, '$[*].equals', silent => true),
+    jsonb_path_query_array(enrolment.conditions, '$[*].prefix', silent => true),
+    jsonb_path_query_array(enrolment.jwks, '$.keys[*].kid', silent => true)
+  ) ~ agents.pattern_of_name(name),
+  false
+);
+comment on function agents.proofs_name(agents.enrolments, text) is
+  'Whether what decides who enrols, and as which agent, has a name in it: the issuer, the audience, '
+  'the conditions, the template, the ids of public keys.';
+
+create function agents.enrolments_deciding_by(name text) returns text[]
+language sql
+stable
+return array(
+  select e.enrolment_id
+  from agents.enrolments e
+  where e.agent_id is distinct from name and not agents.has_ended(e) and agents.proofs_name(e, name)
+  order by e.created_at, e.enrolment_id
+);
+comment on function agents.enrolments_deciding_by(text) is
+  'The live enrolments that name an agent in what decides who enrols. An erasure leaves that alone, '
+  'because others would enrol then, or nobody. Those for this agent alone are none of them.';
+
 create function agents.count_mentions(name text) returns jsonb
 language sql
 stable
@@ -66,7 +105,12 @@ as $$
       + (select count(*) from agents.removed_agents r where r.agent_id = name)
       + (select count(*) from agents.agent_tags t where t.agent_id = name)
       + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
-      + (select count(*) from agents.enrolments e where e.agent_id = name)
+      + (
+        select count(*) from agents.enrolments e
+        where e.agent_id = name
+          or e.label ~ agents.pattern_of_name(name)
+          or agents.has_ended(e) and agents.proofs_name(e, name)
+      )
       + (
         select count(*) from agents.keys k
         where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
@@ -85,10 +129,12 @@ set search_path = ''
 as $$
   select json_build_object(
     'mentions', agents.count_mentions(count_mentions.agent_id),
+    'deciding_enrolments', agents.enrolments_deciding_by(count_mentions.agent_id),
     'settled_before', pg_snapshot_xmin(pg_current_snapshot())
   )
 $$;
 comment on function public.count_mentions(text) is
   'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, settled_before}. Every transaction below settled_before has '
-  'ended.';
+  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It leaves '
+  'deciding_enrolments alone: live enrolments with the name in what decides who enrols. Every '
+  'transaction below settled_before has ended.';
