@@ -11,6 +11,7 @@ const FSCK = fileURLToPath(new URL("../../operator/fsck.ts", import.meta.url));
 interface Event {
   readonly type: string;
   readonly artifact_id: string;
+  readonly key: string;
   readonly actor_kind: string;
 }
 
@@ -46,7 +47,9 @@ async function codeOf({ stack }: OwnStack, path: string, body: object): Promise<
 async function fatesOf({ ask }: OwnStack): Promise<string[]> {
   const types = ["artifact.lost", "artifact.recovered"];
   const { events } = await ask<{ events: Event[] }>("/events", { agent_id: "planner", types });
-  return events.map(({ type, artifact_id, actor_kind }) => `${type} ${artifact_id} ${actor_kind}`);
+  return events.map(({ type, artifact_id, key, actor_kind }) =>
+    `${type} ${artifact_id} ${key} ${actor_kind}`
+  );
 }
 
 Deno.test("fsck --bytes of artifacts whose bytes Storage lost → one line each, /open, /fetch and links answer 410 artifact_lost, the owner has an event; once the bytes are back, the mark goes", async () => {
@@ -84,7 +87,10 @@ Deno.test("fsck --bytes of artifacts whose bytes Storage lost → one line each,
     const marked = (await fatesOf(own)).sort();
     assert.deepEqual(
       marked,
-      [`artifact.lost ${lost} operator`, `artifact.lost ${withoutRow} operator`].sort(),
+      [
+        `artifact.lost ${lost} lost operator`,
+        `artifact.lost ${withoutRow} without a row operator`,
+      ].sort(),
     );
     assert.equal((await fsck(own, "--bytes")).code, 1, "as long as they are lost");
     assert.deepEqual((await fatesOf(own)).sort(), marked, "told once");
@@ -93,7 +99,7 @@ Deno.test("fsck --bytes of artifacts whose bytes Storage lost → one line each,
     const back = await fsck(own, "--bytes");
     assert.ok(back.lines.includes(`bytes are back: ${lost} sealed/${lost}/1`));
     assert.equal(await codeOf(own, "/open", { artifact_id: lost }), "200");
-    assert.ok((await fatesOf(own)).includes(`artifact.recovered ${lost} operator`));
+    assert.ok((await fatesOf(own)).includes(`artifact.recovered ${lost} lost operator`));
   });
 });
 

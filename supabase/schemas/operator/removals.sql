@@ -22,7 +22,11 @@ begin
   ), recorded as (
     select agents.record_event(
       '{"kind": "operator"}', null, 'grant.revoked', r.to_agent, r.grant_id,
-      jsonb_build_object('artifact_id', r.artifact_id) || artifacts.tag_of_grant(r), r.from_agent
+      jsonb_build_object(
+        'artifact_id', r.artifact_id,
+        'key', (select a.key from artifacts.artifacts a where a.artifact_id = r.artifact_id)
+      ) || artifacts.tag_of_grant(r),
+      r.from_agent
     )
     from revoked r
   )

@@ -80,7 +80,7 @@ artifactTest(
       { ...created, ...named },
       { ...opened, ...named },
       { ...fetched, ...named },
-      revoked,
+      { ...revoked, ...named },
       { type: "artifact.deleted", ...byPlanner, ...ofPlanners, ...is },
     ]);
     assert.deepEqual(

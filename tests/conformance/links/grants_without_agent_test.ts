@@ -129,7 +129,7 @@ artifactTest(
         ...{ type: "artifact.fetched", actor_kind: "grant_token", actor: null },
         ...{ ...ofGrant, key, reads: 1 },
       },
-      { type: "grant.revoked", ...byPlanner, ...ofGrant },
+      { type: "grant.revoked", ...byPlanner, ...ofGrant, key },
     ]);
     assert.equal(JSON.stringify(events).includes(token), false);
   },

@@ -172,14 +172,14 @@ artifactTest(
     await revoke(planner, { artifact_id: artifact.artifact_id, to_tag: tag });
     const { events } = await nextEvents("agent-artifacts", planner, { after, count: 3 });
     assert.deepEqual(
-      events.map(({ type, actor, agent_id, to_tag, to_agent, grant_id }) => [
-        ...[type, actor, agent_id],
+      events.map(({ type, actor, agent_id, key, to_tag, to_agent, grant_id }) => [
+        ...[type, actor, agent_id, key],
         ...[to_tag, to_agent, grant_id],
       ]),
       [
-        ["grant.created", planner.id, null, tag, undefined, grant_id],
-        ["artifact.opened", builder.id, planner.id, undefined, undefined, undefined],
-        ["grant.revoked", planner.id, null, tag, undefined, grant_id],
+        ["grant.created", planner.id, null, artifact.key, tag, undefined, grant_id],
+        ["artifact.opened", builder.id, planner.id, artifact.key, undefined, undefined, undefined],
+        ["grant.revoked", planner.id, null, artifact.key, tag, undefined, grant_id],
       ],
     );
     const [opened] = (await nextEvents("agent-artifacts", builder, { after, count: 1 })).events;

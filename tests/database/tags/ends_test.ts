@@ -94,8 +94,8 @@ for (const [what, end] of Object.entries(ENDS)) {
     else {
       const ended = await eventsOf("grant.revoked", { agent_id: given.from.id });
       assert.deepEqual(
-        ended.map((event) => [event["grant_id"], event["to_tag"]]),
-        [[given.grant_id, given.to_tag]],
+        ended.map((event) => [event["grant_id"], event["to_tag"], event["key"]]),
+        [[given.grant_id, given.to_tag, given.artifact.key]],
       );
     }
   });

@@ -154,28 +154,30 @@ as $$
 declare
   wanted_grantee constant text := artifacts.grantee(revoke_grants.to_agent, revoke_grants.to_tag);
   caller_agent text;
+  artifact artifacts.artifacts;
   checked_at timestamptz;
   live_ids text[];
+  file_name text;
   revoked artifacts.grants;
   revoked_ids text[] := array[]::text[];
 begin
   caller_agent := agents.admit(revoke_grants.caller);
   if revoke_grants.grant_id is not null then
     -- Whatever else the request names must be that grant's own.
-    live_ids := array(
-      select g.grant_id
-      from artifacts.grants g
-      where g.grant_id = revoke_grants.grant_id
-        and (caller_agent is null or g.from_agent = caller_agent)
-        and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
-        and (wanted_grantee is null or g.grantee = wanted_grantee)
-    );
-    if live_ids = '{}' then
+    select array[g.grant_id], a.key into live_ids, file_name
+    from artifacts.grants g
+    join artifacts.artifacts a on a.artifact_id = g.artifact_id
+    where g.grant_id = revoke_grants.grant_id
+      and (caller_agent is null or g.from_agent = caller_agent)
+      and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
+      and (wanted_grantee is null or g.grantee = wanted_grantee);
+    if not found then
       raise sqlstate 'PT404' using message = 'grant_not_found';
     end if;
   else
     -- Under the lock, a grant that is being written now either waits or is seen.
-    perform artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    artifact := artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    file_name := artifact.key;
     checked_at := clock_timestamp();
     live_ids := array(
       select g.grant_id
@@ -192,7 +194,9 @@ begin
   loop
     perform agents.record_event(
       revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_build_object('artifact_id', revoked.artifact_id) || artifacts.tag_of_grant(revoked), revoked.from_agent
+      jsonb_build_object('artifact_id', revoked.artifact_id, 'key', file_name)
+        || artifacts.tag_of_grant(revoked),
+      revoked.from_agent
     );
     revoked_ids := revoked_ids || revoked.grant_id;
   end loop;

@@ -69,12 +69,13 @@ begin
       and artifacts.sealed_path(a.artifact_id, a.sealed_attempt) = j.path
       and artifacts.holds_bytes(a)
       and (a.lost_at is not null) <> j.is_lost
-    returning a.artifact_id, a.agent_id, j.is_lost
+    returning a.artifact_id, a.agent_id, a.key, j.is_lost
   loop
     perform agents.record_event(
       '{"kind": "operator"}', null,
       case when verdict.is_lost then 'artifact.lost' else 'artifact.recovered' end,
-      verdict.agent_id, verdict.artifact_id
+      verdict.agent_id, verdict.artifact_id,
+      jsonb_build_object('key', verdict.key)
     );
     if verdict.is_lost then
       marked := marked || verdict.artifact_id;
