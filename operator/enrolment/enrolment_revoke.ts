@@ -1,7 +1,8 @@
 import { note } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
-import { confirm, inCounts } from "../endings/confirmation.ts";
+import { confirm, DELETION_OPTIONS, inCounts } from "../endings/confirmation.ts";
+import { callAsOperator } from "../operator_call.ts";
 import { allEnrolments } from "./all_enrolments.ts";
 import type { Enrolment } from "./enrolment.ts";
 import { revokeWhole } from "./revoke_whole.ts";
@@ -13,6 +14,13 @@ async function findEnrolment(wanted: string): Promise<Enrolment> {
   }
   throw new CommandError("Nothing was revoked: there is no enrolment of this enrolment_id.");
 }
+
+/** What revoking it ends. Each count stops at 10,000. */
+async function countEnrolled(enrolment_id: string): Promise<Enrolled> {
+  return await callAsOperator("count_enrolled", { enrolment_id }) as Enrolled;
+}
+
+type Enrolled = Readonly<Record<"agents" | "keys" | "peers" | "grants", number>>;
 
 await runTask({
   task: "enrolment:revoke",
@@ -26,14 +34,22 @@ await runTask({
   example: "deno task enrolment:revoke enr_0123456789abcdef0123456789abcdef",
   options: {
     "undo-grants": { type: "boolean", help: "also end the grants that these agents gave" },
-    yes: { type: "boolean", help: "do not ask" },
+    ...DELETION_OPTIONS,
   },
   async run({ positionals: [wanted], values }, output) {
     const { enrolment_id, label } = await findEnrolment(wanted!);
     const undo_grants = values["undo-grants"] === true;
     const named = label === null ? enrolment_id : `${enrolment_id} (${label})`;
-    const grants = undo_grants ? ", their grants" : "";
-    await confirm(`This ends ${named} and every agent that came by it${grants}.`, values);
+    const { grants, ...others } = await countEnrolled(enrolment_id);
+    const counts = undo_grants ? { ...others, grants } : others;
+    const what = `${named}, and of those that came by it ${inCounts(counts)}`;
+    if (values["dry-run"]) {
+      return await output.value(
+        { enrolment_id, would_end: counts },
+        () => `Would end: ${what}. Nothing was changed.`,
+      );
+    }
+    await confirm(`This ends ${what}.`, values);
     const sums = await revokeWhole(
       { enrolment_id, undo_grants },
       ({ agents }, remaining) => note(`${agents} agents have ended, ${remaining} remain.`),

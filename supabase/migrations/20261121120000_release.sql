@@ -13892,6 +13892,44 @@ comment on function public.revoke_enrolment(jsonb, text, integer) is
   'the rest of them. Repeat both until remaining is 0; it counts up to 10,000 agents. Raises '
   'invalid_request, and forbidden for an agent.';
 
+create function public.count_enrolled(enrolment_id text, max_entries integer default 10000) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  with enrolled as (
+    select a.agent_id::text as agent_id, a.ended_at
+    from agents.enrolled_agents a
+    where a.enrolment_id = count_enrolled.enrolment_id
+    order by a.enrolment_id, a.ended_at, a.agent_id
+    limit count_enrolled.max_entries
+  )
+  select json_build_object(
+    'agents', (select count(*) from enrolled e where e.ended_at is null),
+    'keys', (
+      select count(*)
+      from enrolled e
+      join agents.keys k on k.agent_id = e.agent_id
+      where e.ended_at is null and k.revoked_at is null
+    ),
+    'peers', (select count(*) from enrolled e join mesh.peers p on p.agent_id = e.agent_id),
+    'grants', (
+      select count(*)
+      from (
+        select
+        from enrolled e
+        join artifacts.grants g on g.from_agent = e.agent_id
+        where g.live_until > now()
+        limit count_enrolled.max_entries
+      ) g
+    )
+  )
+$$;
+comment on function public.count_enrolled(text, integer) is
+  'What revoke_enrolment and end_enrolled_agent would end of the agents that came by an enrolment: '
+  '{agents, keys, peers, grants}. It counts up to max_entries agents, and as many grants.';
+
 create function agents.end_grants_given(agent_id text, max_entries integer) returns integer
 language plpgsql
 volatile
@@ -14371,6 +14409,7 @@ declare
     'public.set_agent_tags',
     'public.apply_policy',
     'public.put_enrolment',
+    'public.count_enrolled',
     'public.revoke_enrolment',
     'public.end_enrolled_agent',
     'public.forget_enrolled',

@@ -217,6 +217,7 @@ declare
     'public.set_agent_tags',
     'public.apply_policy',
     'public.put_enrolment',
+    'public.count_enrolled',
     'public.revoke_enrolment',
     'public.end_enrolled_agent',
     'public.forget_enrolled',

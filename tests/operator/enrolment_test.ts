@@ -168,9 +168,15 @@ Deno.test("enrolment:revoke → without --yes nothing; with it every agent's key
   const giver = agentOf(agents[0]!);
   await grant(giver, await publish(giver), { to: reader });
 
+  const counts = `${enrolment_id}, and of those that came by it 3 agents, 3 keys`;
+  const dry = await task("revoke", enrolment_id, "--dry-run");
+  assert.deepEqual([dry.code, dry.output], [0, `Would end: ${counts}. Nothing was changed.`]);
   const asked = await task("revoke", enrolment_id, "--undo-grants");
   assert.equal(asked.code, 2);
-  assert.match(asked.errors, /Nothing was changed: pass --yes/);
+  assert.ok(
+    asked.errors.includes(`This ends ${counts}, 1 grants. Nothing was changed: pass --yes`),
+    asked.errors,
+  );
   assert.equal((await whoami(agents[0]!)).status, 200);
 
   const { code, output, errors } = await task("revoke", enrolment_id, "--undo-grants", "--yes");

@@ -6,8 +6,10 @@ function createKey(...args: string[]) {
   return runTask("operator/agent_create.ts", { args });
 }
 
-function revoke(target: string) {
-  return runTask("operator/agent_revoke.ts", { args: [target] });
+function revoke(target: string, ...args: string[]) {
+  return runTask("operator/endings/agent_revoke.ts", {
+    args: [target, ...(args.length > 0 ? args : ["--yes"])],
+  });
 }
 
 /** A name that no other test uses. */
@@ -37,6 +39,28 @@ Deno.test("agent:revoke of a key_id → that key alone ends; again → refused",
   assert.deepEqual(await revoke(keyId), { code: 0, output: '{"revoked":1}', errors: "" });
   assert.deepEqual(await revoke(keyId), { code: 1, output: "", errors: NO_KEY });
   assert.equal((await revoke(agent)).output, '{"revoked":1}', "the other key was live");
+});
+
+Deno.test("agent:revoke without --yes and without a terminal → refused with the counts, exit code 2; --dry-run → the counts alone; neither ends a key", async () => {
+  const agent = agentId("asked-");
+  const keyId = keyIdIn((await createKey(agent)).errors);
+  await createKey(agent);
+  const named = { [keyId]: 1, [agent]: 2 };
+  for (const [target, count] of Object.entries(named)) {
+    const what = `${count} live agent keys of ${agent}, which keeps ${2 - count} live ones`;
+    const dry = await revoke(target, "--dry-run");
+    const told = `Would end: ${what}. Nothing was changed.`;
+    assert.deepEqual(dry, { code: 0, output: told, errors: "" });
+    const { output } = await revoke(target, "--dry-run", "--json");
+    assert.equal(JSON.parse(output).would_end.live_agent_keys, count);
+    const refused = await runTask("operator/endings/agent_revoke.ts", { args: [target] });
+    assert.deepEqual([refused.code, refused.output], [2, ""]);
+    assert.ok(
+      refused.errors.includes(`This ends ${what}. Nothing was changed: pass --yes`),
+      refused.errors,
+    );
+  }
+  assert.equal((await revoke(agent)).output, '{"revoked":2}', "both were live");
 });
 
 Deno.test("agent:revoke of what nobody has → refused, and nobody's key ends", async () => {

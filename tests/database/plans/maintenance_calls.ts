@@ -82,6 +82,9 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   call("revoke_enrolment", { caller: OPERATOR, enrolment_id: FLEET, max_agents: 200 }, {
     bounds: { rows: 20_000, pages: 20_000 },
   }),
+  call("count_enrolled", { enrolment_id: FLEET }, {
+    bounds: { rows: 60_000, pages: 100_000 },
+  }),
   call("end_enrolled_agent", { caller: OPERATOR, enrolment_id: FLEET, agent_id: "enrolled-1" }),
   call("forget_enrolled", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 10_000, pages: 10_000 },

@@ -1,0 +1,82 @@
+import { CommandError } from "../../local/command/command_error.ts";
+import { runTask } from "../../local/command/run_task.ts";
+import { callAsOperator } from "../operator_call.ts";
+import type { DescribedAgent } from "../reads/rows.ts";
+import { confirm, DELETION_OPTIONS, inCounts } from "./confirmation.ts";
+
+/**
+ * Every key id that the database makes has this form. Anything else may be an agent, `key_x` too.
+ */
+const KEY_ID = /^key_[0-9a-f]{32}$/;
+
+/** The agent keys that a call would end. */
+interface Doomed {
+  readonly agent_id: string;
+  readonly key_id: string | null;
+  readonly live_agent_keys: number;
+  /** They are refused already, and are revoked with the others. */
+  readonly expired_agent_keys: number;
+  /** Those that the agent keeps. */
+  readonly others: number;
+}
+
+const NO_KEY = "Nothing was revoked: no live key has this key_id.";
+const NO_AGENT = "Nothing was revoked: no agent of this agent_id has a live key.";
+
+/** That there is nothing to revoke is an error: a mistyped name must show. Throws CommandError. */
+async function findDoomed(target: string): Promise<Doomed> {
+  const key_id = KEY_ID.test(target) ? target : null;
+  const agent_id = key_id === null
+    ? target
+    : await callAsOperator("find_agent_of_key", { key_id }) as string | null;
+  const agent = agent_id === null
+    ? null
+    : await callAsOperator("read_agent", { agent_id }) as DescribedAgent | null;
+  if (key_id === null) {
+    if (agent === null || agent.live_keys + agent.expired_keys === 0) {
+      throw new CommandError(NO_AGENT);
+    }
+    const [live_agent_keys, expired_agent_keys] = [agent.live_keys, agent.expired_keys];
+    return { agent_id: target, key_id, live_agent_keys, expired_agent_keys, others: 0 };
+  }
+  // The list ends after a hundred keys: one that is not in it may be live.
+  const state = agent?.keys.find((key) => key.key_id === key_id)?.state ?? "live";
+  if (agent === null || state === "revoked") throw new CommandError(NO_KEY);
+  const live = state === "live" ? 1 : 0;
+  return {
+    ...{ agent_id: agent.agent_id, key_id, others: agent.live_keys - live },
+    ...{ live_agent_keys: live, expired_agent_keys: 1 - live },
+  };
+}
+
+await runTask({
+  task: "agent:revoke",
+  summary: "End one agent key, or every agent key of an agent.",
+  positionals: {
+    usage: "<agent_id | key_id>",
+    least: 1,
+    most: 1,
+    wrong: "Name one agent or key.",
+  },
+  example: "deno task agent:revoke planner",
+  options: DELETION_OPTIONS,
+  async run({ positionals: [target], values }, output) {
+    const { agent_id, key_id, others, ...counts } = await findDoomed(target!);
+    const what = `${inCounts(counts)} of ${agent_id}, which keeps ${others} live ones`;
+    if (values["dry-run"]) {
+      return await output.value(
+        { agent_id, key_id, would_end: counts, others },
+        () => `Would end: ${what}. Nothing was changed.`,
+      );
+    }
+    await confirm(`This ends ${what}.`, values);
+    const result = key_id === null
+      ? await callAsOperator("revoke_agent_keys", { agent_id })
+      : await callAsOperator("revoke_agent_key", { key_id });
+    // Others were faster.
+    if ((result as { revoked: number }).revoked === 0) {
+      throw new CommandError(key_id === null ? NO_AGENT : NO_KEY);
+    }
+    await output.value(result, JSON.stringify);
+  },
+});
