@@ -1,7 +1,7 @@
 import { UsageError } from "../clients/typescript/src/cli/command/usage_error.ts";
 import { runTask } from "../local/command/run_task.ts";
 import { callAsOperator } from "./operator_call.ts";
-import { nothingNames } from "./reads/known_agent.ts";
+import { noteUnlessNamed, nothingNames } from "./reads/known_agent.ts";
 import type { DescribedAgent } from "./reads/rows.ts";
 
 /** The tags that an agent has. Throws CommandError where nothing names the agent. */
@@ -12,6 +12,7 @@ async function readTags(agent_id: string): Promise<readonly string[]> {
 }
 
 async function setTags(agent_id: string, tags: readonly string[]): Promise<readonly string[]> {
+  await noteUnlessNamed(agent_id);
   const set = await callAsOperator("set_agent_tags", { agent_id, tags });
   return (set as { tags: readonly string[] }).tags;
 }

@@ -115,7 +115,7 @@ await runTask({
       ) {
         throw new CommandError("--refusals goes with --agent and --since alone: they are counts.");
       }
-      if (agent_id !== null) await assertAgentIsNamed(agent_id);
+      await assertAgentIsNamed(agent_id);
       return await showList<RefusalRow>(output, {
         functionName: "list_refusals",
         parameters: { since, agent_id },
@@ -140,7 +140,7 @@ await runTask({
         }.`,
       );
     }
-    if (agent_id !== null) await assertAgentIsNamed(agent_id);
+    await assertAgentIsNamed(agent_id);
     const isFollowing = values.follow === true;
     const question = {
       since: since ?? (values.all && values.after === undefined ? BEGINNING : null),

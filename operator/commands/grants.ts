@@ -2,6 +2,7 @@ import { UsageError } from "../../clients/typescript/src/cli/command/usage_error
 import { instantCell } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
 import { runTask } from "../../local/command/run_task.ts";
+import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { GrantRow } from "../reads/rows.ts";
 
 /**
@@ -29,6 +30,7 @@ await runTask({
       throw new UsageError("Give --to or --to-tag, not both.");
     }
     const isArtifact = of !== null && ARTIFACT_ID.test(of);
+    await assertAgentIsNamed(isArtifact ? null : of, to);
     await showList<GrantRow>(output, {
       functionName: "list_all_grants",
       parameters: {

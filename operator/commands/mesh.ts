@@ -7,6 +7,7 @@ import { graphOf, MOST_DRAWN_EDGES } from "../picture/graph.ts";
 import { renderMermaid } from "../picture/mermaid.ts";
 import { readMesh } from "../picture/read_mesh.ts";
 import { describePath } from "../../clients/typescript/src/paths/describe_path.ts";
+import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { Sides } from "../reads/paths.ts";
 import { readRelayIsSet } from "../reads/relay.ts";
 import type { PeerRow, RuleRow } from "../reads/rows.ts";
@@ -121,6 +122,7 @@ await runTask({
         "--tag lists peers: leave --agent, --rules, --paths and --mermaid out.",
       );
     }
+    await assertAgentIsNamed(agent_id);
     if (mermaid) return await draw(output, agent_id);
     if (rules) return await showRules(output, { agent_id, values });
     if (paths) return await showPaths(output, { agent_id, values });

@@ -2,6 +2,7 @@ import { bytesOfLimit } from "../output/cells.ts";
 import { LIST_OPTIONS, showList } from "../output/list.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { sinceOf } from "../output/since.ts";
+import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { UsageRow } from "../reads/rows.ts";
 import { readLimits } from "../reads/settings.ts";
 
@@ -19,6 +20,7 @@ await runTask({
     ...LIST_OPTIONS,
   },
   async run({ values }, output) {
+    await assertAgentIsNamed(values.agent);
     const limits = await readLimits();
     await showList<UsageRow>(output, {
       functionName: "list_usage",

@@ -2,6 +2,7 @@ import { inBytes } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { UsageError } from "../../clients/typescript/src/cli/command/usage_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { callAsOperator } from "../operator_call.ts";
+import { noteUnlessNamed } from "../reads/known_agent.ts";
 
 const UNITS = { "": 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
 
@@ -31,6 +32,7 @@ await runTask({
   async run({ positionals: [agent_id], values }, output) {
     if (values.quota === undefined) throw new UsageError("Give --quota.");
     const quota_bytes = bytesOf(values.quota);
+    await noteUnlessNamed(agent_id!);
     const limited = await callAsOperator("set_agent_quota", { agent_id, quota_bytes });
     await output.value(
       limited,

@@ -4,6 +4,7 @@ import { confirm, DELETION_OPTIONS } from "./confirmation.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { sinceOf } from "../output/since.ts";
 import { rowsOf } from "../pages.ts";
+import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { GrantRow } from "../reads/rows.ts";
 
 const OPERATOR = { kind: "operator" };
@@ -21,6 +22,7 @@ await runTask({
   async run({ values }, output) {
     if (values.by === undefined) throw new UsageError("Name the agent that gave them: --by AGENT.");
     const since = sinceOf(values.since);
+    await assertAgentIsNamed(values.by, values.to);
     const grants: GrantRow[] = [];
     const parameters = { from_agent: values.by, artifact_id: null, to_agent: values.to ?? null };
     for await (const grant of rowsOf<GrantRow>("list_all_grants", { parameters })) {

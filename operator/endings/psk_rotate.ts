@@ -4,6 +4,7 @@ import { reasonOf } from "../../local/command/command_error.ts";
 import { runTask } from "../../local/command/run_task.ts";
 import { callFunctionAsOperator } from "../function_call.ts";
 import { rowsOf } from "../pages.ts";
+import { assertAgentIsNamed } from "../reads/known_agent.ts";
 import type { RuleRow } from "../reads/rows.ts";
 
 type Pair = readonly [string, string];
@@ -32,6 +33,7 @@ await runTask({
     if ((one === undefined) !== (values.all === true)) {
       throw new UsageError("Name one agent or two, or give --all.");
     }
+    await assertAgentIsNamed(one, other);
     const pairs = other !== undefined ? [[one!, other] as const] : await findPairs(one ?? null);
     if (values["dry-run"]) {
       return await output.value(

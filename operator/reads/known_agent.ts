@@ -1,13 +1,26 @@
-import { plain } from "../../clients/typescript/src/cli/terminal/output.ts";
+import { note, plain } from "../../clients/typescript/src/cli/terminal/output.ts";
 import { CommandError } from "../../local/command/command_error.ts";
 import { callAsOperator } from "../operator_call.ts";
 import { findEvents } from "./find_events.ts";
 
-/** Throws CommandError where neither a row nor an event names the agent. */
-export async function assertAgentIsNamed(agent_id: string): Promise<void> {
-  if (await callAsOperator("read_agent", { agent_id }) !== null) return;
+/** Throws CommandError where neither a row nor an event names one of these agents. */
+export async function assertAgentIsNamed(
+  ...agents: readonly (string | null | undefined)[]
+): Promise<void> {
+  for (const agentId of agents) {
+    if (agentId != null && !await isNamed(agentId)) throw nothingNames(agentId);
+  }
+}
+
+/** An agent that is to come may be given something. Says on standard error that it is not there. */
+export async function noteUnlessNamed(agentId: string): Promise<void> {
+  if (!await isNamed(agentId)) note(`${nothingNames(agentId).message} This is for one to come.`);
+}
+
+async function isNamed(agent_id: string): Promise<boolean> {
+  if (await callAsOperator("read_agent", { agent_id }) !== null) return true;
   const { events } = await findEvents({ agent_id, max_entries: 1 });
-  if (events.length === 0) throw nothingNames(agent_id);
+  return events.length > 0;
 }
 
 export function nothingNames(agentId: string): CommandError {

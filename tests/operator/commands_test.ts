@@ -81,6 +81,43 @@ for (
   });
 }
 
+for (
+  const [program, ...args] of [
+    ["commands/grants", "--of", "nobody-at-all"],
+    ["commands/grants", "--to", "nobody-at-all"],
+    ["commands/usage", "--agent", "nobody-at-all"],
+    ["commands/mesh", "--agent", "nobody-at-all"],
+    ["commands/mesh", "--rules", "--agent", "nobody-at-all"],
+    ["commands/mesh", "--paths", "--agent", "nobody-at-all"],
+    ["commands/mesh", "--mermaid", "--agent", "nobody-at-all"],
+    ["endings/grants_revoke", "--by", "nobody-at-all", "--yes"],
+    ["endings/grants_revoke", "--by", "nobody-at-all", "--dry-run"],
+    ["endings/psk_rotate", "nobody-at-all"],
+    ["endings/psk_rotate", "nobody-at-all", "--dry-run"],
+  ] as const
+) {
+  Deno.test(`${program} ${args.join(" ")} → refused: nothing names that agent`, async () => {
+    assert.deepEqual(await runTask(`operator/${program}.ts`, { args }), {
+      code: 1,
+      output: "",
+      errors:
+        "Nothing names an agent nobody-at-all. deno task agent:list shows those that are there.",
+    });
+  });
+}
+
+Deno.test("agent:tag and agent:limit of an agent that is to come → done, and standard error says that nothing names it; once it is named, nothing", async () => {
+  const id = `to-come-${crypto.randomUUID().slice(0, 8)}`;
+  const tag = () => runTask("operator/agent_tag.ts", { args: [id, "tag:eu"] });
+  const limit = (quota: string) =>
+    runTask("operator/endings/agent_limit.ts", { args: [id, "--quota", quota] });
+  const first = await tag();
+  assert.deepEqual([first.code, first.output], [0, `${id}: tag:eu`]);
+  assert.match(first.errors, /^Nothing names an agent to-come-.* This is for one to come\.$/);
+  assert.deepEqual(await tag(), { code: 0, output: `${id}: tag:eu`, errors: "" });
+  assert.equal((await limit("none")).errors, "");
+});
+
 Deno.test("agent:list --limit 2, then --after what it says → the next agents, and none twice", async () => {
   try {
     const name = `page-${crypto.randomUUID().slice(0, 8)}`;
