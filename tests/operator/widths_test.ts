@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { artifactTest, grant, open, publish } from "../conformance/artifacts.ts";
 import { createAgent, endCreatedAgents, operatorRpc, succeed } from "../conformance/client.ts";
+import { endMadeEnrolments, put } from "../conformance/enrolment/enrolments.ts";
+import { join } from "../conformance/mesh_cast.ts";
+import { withStackDatabase } from "../database/connection.ts";
 import { linesInTerminal } from "./terminal.ts";
 import { parseRows, run } from "./command.ts";
 import { runTask } from "../stack/stack_process.ts";
@@ -9,15 +12,28 @@ import { runTask } from "../stack/stack_process.ts";
 const LONG_AGENT = "l".repeat(60);
 const LONG_KEY = `${"a-long-folder/".repeat(9)}july.pdf`;
 
-const TABLES: Record<string, (names: { agent: string; artifact: string }) => string[]> = {
-  agent_list: () => ["--limit", "1000"],
-  events: ({ agent }) => ["--agent", agent],
-  grants: ({ agent }) => ["--of", agent],
-  mesh: ({ agent }) => ["--rules", "--agent", agent],
-  mesh_check: () => [],
-  agent_show: ({ agent }) => [agent],
-  trace: ({ artifact }) => [artifact],
-};
+interface Names {
+  readonly agent: string;
+  readonly artifact: string;
+}
+
+const SINCE = ["--since", "2d"];
+
+/** Every table of a task, by its file below operator/. */
+const TABLES: readonly (readonly [file: string, args: (names: Names) => readonly string[]])[] = [
+  ["commands/agent_list", () => ["--limit", "1000"]],
+  ["commands/events", ({ agent }) => ["--agent", agent]],
+  ["commands/events", ({ agent }) => ["--refusals", "--agent", agent, ...SINCE]],
+  ["commands/grants", ({ agent }) => ["--of", agent]],
+  ["commands/mesh", ({ agent }) => ["--agent", agent]],
+  ["commands/mesh", ({ agent }) => ["--rules", "--agent", agent]],
+  ["commands/mesh", ({ agent }) => ["--paths", "--agent", agent]],
+  ["commands/mesh_check", () => []],
+  ["commands/agent_show", ({ agent }) => [agent]],
+  ["commands/trace", ({ artifact }) => [artifact]],
+  ["commands/usage", ({ agent }) => ["--agent", agent, ...SINCE]],
+  ["enrolment/enrolment_list", () => []],
+];
 
 Deno.test("every table of the operator in a terminal of 80 columns, with long names → no line is wider, and nothing is left out", async (t) => {
   try {
@@ -27,24 +43,41 @@ Deno.test("every table of the operator in a terminal of 80 columns, with long na
     const { grant_id } = await grant(agent, artifact, { to: other });
     await open(other, artifact);
     const body = { from_agent: agent.id, to_agent: other.id, port: 443, proto: "tcp" };
-    for (const as of [agent, other]) await succeed("/agent-mesh/acl/put", { as, body });
-    for (const [command, argsOf] of Object.entries(TABLES)) {
-      await t.step(command, async () => {
-        const args = argsOf({ agent: agent.id, artifact: artifact.artifact_id });
-        const lines = await linesInTerminal(`operator/commands/${command}.ts`, args, 80);
-        assert.ok(lines.length >= 1, command);
+    for (const as of [agent, other]) {
+      await succeed("/agent-mesh/acl/put", { as, body });
+      await join(as, { endpoint: `${"e".repeat(60)}.example.com:51820` });
+    }
+    await put({
+      label: "l".repeat(128),
+      agent_id: `${agent.id}-of-the-enrolment`,
+      tags: [`tag:${"t".repeat(63)}`, `tag:${"u".repeat(63)}`],
+    });
+    // The functions write both once a minute.
+    await withStackDatabase(async (sql) => {
+      await sql`insert into agents.usage (agent_id, day, requests, refusals, artifacts, bytes, grants)
+        values (${agent.id}, current_date - 1, 1e9, 1e9, 1e9, 1e12, 1e9)`;
+      await sql`insert into agents.refusals (agent_id, hour, kind, count)
+        values (${agent.id}, date_trunc('hour', now() - interval '1 day'), 'grant_not_found', 1e9)`;
+    });
+    for (const [file, argsOf] of TABLES) {
+      const args = argsOf({ agent: agent.id, artifact: artifact.artifact_id });
+      await t.step([file, ...args].join(" "), async () => {
+        const program = `operator/${file}.ts`;
+        const lines = await linesInTerminal(program, args, 80);
+        assert.ok(lines.length >= 1, file);
         assert.deepEqual(lines.filter((line) => line.length > 80), []);
         const text = lines.join("").replaceAll(/\s/g, "");
-        if (command === "grants") {
+        if (file === "commands/grants") {
           for (const shown of [grant_id, artifact.artifact_id, agent.id, other.id, LONG_KEY]) {
             assert.ok(text.includes(shown), `${shown} in ${lines.join("\n")}`);
           }
         }
-        const json = await run(command as "events", ...args, "--json");
-        assert.ok(parseRows(json.output).length > 0, `${command}: ${json.errors}`);
+        const json = await runTask(program, { args: [...args, "--json"] });
+        assert.ok(parseRows(json.output).length > 0, `${file}: ${json.errors}`);
       });
     }
   } finally {
+    await endMadeEnrolments();
     await endCreatedAgents();
   }
 });
