@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { artifactTest, grant, open, publish } from "../conformance/artifacts.ts";
 import { meshTest, pairUp } from "../conformance/mesh_cast.ts";
+import { publish as publishInto } from "../database/own_artifacts.ts";
+import { type OwnStack, withOwnStack } from "../database/own_stack.ts";
 import { documentedBlock } from "./blocks/documentation.ts";
 import { Terminal } from "./blocks/terminal.ts";
 
@@ -34,8 +38,7 @@ artifactTest(
   "docs/runbook.md, The secret key leaked → what the operator did",
   async ({ planner }) => {
     const block = await documentedBlock("docs/runbook.md, The secret key leaked, 1");
-    const printed = await pasted(block.replace("--since 7d", "--since 7d --all"), {});
-    assert.ok(printed.includes(planner.keyId));
+    assert.ok((await pasted(block, {})).includes(planner.keyId));
   },
 );
 
@@ -69,24 +72,105 @@ meshTest(
   },
 );
 
-for (
-  const id of [
-    await documentedBlock("docs/runbook.md, Roll back a release, 1"),
-  ]
-) {
-  Deno.test(`docs/runbook.md → ${id.split("\n").length} commands that end`, async () => {
-    // Other tests leave faults in the stack that they share.
-    await pasted(id.replace("task fsck", "task fsck || true"), {});
+/**
+ * Runs a block as it is printed, in a terminal of a stack of its own: other tests leave faults in
+ * the stack that they share, and with a fault `fsck` ends the block.
+ */
+async function pastedInto(
+  { stack }: OwnStack,
+  block: string,
+  { environment = {}, files = {} }: Pasting = {},
+): Promise<string> {
+  await using terminal = await Terminal.open({
+    environment: {
+      SUPABASE_URL: stack.url,
+      SUPABASE_SECRET_KEY: stack.secretKey,
+      ...environment,
+    },
   });
+  for (const [name, text] of Object.entries(files)) {
+    await writeFile(join(terminal.home, name), text);
+  }
+  return await terminal.paste(block);
 }
 
-artifactTest("docs/runbook.md, Erase an agent → the receipt", async ({ planner }) => {
-  await publish(planner);
-  const block = await documentedBlock("docs/runbook.md, Erase an agent, 1");
-  const printed = await pasted(block.replace("task fsck", "task fsck || true"), {
-    planner: planner.id,
+interface Pasting {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** In the folder where the block runs, by their names. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+function withBothFunctions(run: (own: OwnStack) => Promise<void>): Promise<void> {
+  return withOwnStack(run, { functionNames: ["agent-artifacts", "agent-mesh"] });
+}
+
+// A deployment of an earlier release, and the copy of a bucket, need a platform.
+Deno.test("docs/runbook.md, Roll back a release and Move to another project → doctor compares the schema, fsck is silent; with a file whose bytes are not there, fsck names it, and the block ends", async () => {
+  await withBothFunctions(async (own) => {
+    const artifact = await publishInto(own, "plan.txt");
+    const blocks = [
+      await documentedBlock("docs/runbook.md, Roll back a release, 1"),
+      await documentedBlock("docs/runbook.md, Move to another project, 1"),
+    ];
+    for (const block of blocks) {
+      const printed = await pastedInto(own, block);
+      assert.match(printed, /^ok +migrations /m);
+      assert.match(printed, /^(?:Healthy|Not healthy): \d+ faults?, \d+ notes?\.$/m);
+      assert.doesNotMatch(printed, /without bytes|without artifact|^totals /m);
+    }
+    await own.sql`update storage.objects set name = 'sealed/elsewhere'
+      where name = ${`sealed/${artifact}/1`}`;
+    for (const block of blocks) {
+      await assert.rejects(
+        pastedInto(own, block),
+        new RegExp(`artifact without bytes: ${artifact}`),
+      );
+    }
   });
-  assert.match(printed, /^Nothing names the agent\. /m);
+});
+
+Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, what was revoked is revoked again, and the bytes are looked for", async () => {
+  await withBothFunctions(async (own) => {
+    await publishInto(own, "plan.txt");
+    const keyOf = async (agent_id: string): Promise<string> => {
+      const [made] = await own.sql`select public.create_agent_key(${agent_id}) as made`;
+      return made!["made"].key_id;
+    };
+    const [inUse, leaked] = [await keyOf("planner"), await keyOf("planner")];
+    const request = { path: "/grant", status: 200, caller: "agent", agent_id: "planner" };
+    const printed = await pastedInto(
+      own,
+      await documentedBlock("docs/runbook.md, Restore a backup, 1"),
+      {
+        environment: { BACKUP_TIME: new Date(Date.now() - 3_600_000).toISOString() },
+        files: {
+          "functions.log": JSON.stringify({ ...request, time: new Date().toISOString() }),
+          "revoked.jsonl": JSON.stringify({ type: "key.revoked", key_id: leaked }),
+        },
+      },
+    );
+    assert.match(printed, /^Epoch [0-9a-f]{12} has begun: /m);
+    assert.match(printed, /^look at: \S+ \/grant by planner: /m);
+    assert.match(printed, new RegExp(`^revoked again: ${leaked} of planner, `, "m"));
+    assert.match(printed, new RegExp(`^live, unless it was revoked.*: ${inUse} of planner, `, "m"));
+    assert.match(printed, /^fsck found 0 faults\./m);
+    assert.match(printed, /^ok +restore +/m);
+    const live = await own.sql`select key_id from agents.keys where revoked_at is null`;
+    assert.deepEqual(live.map(({ key_id }) => key_id), [inUse]);
+  });
+});
+
+Deno.test("docs/runbook.md, Erase an agent → the receipt, and a stack without a fault", async () => {
+  await withBothFunctions(async (own) => {
+    await publishInto(own, "plan.txt");
+    const block = await documentedBlock("docs/runbook.md, Erase an agent, 1");
+    const printed = await pastedInto(own, block);
+    assert.match(printed, /^Would erase: 1 files, /m);
+    assert.match(printed, /^Nothing names the agent\. /m);
+    const [left] = await own.sql`
+      select count(*)::integer as count from agents.events e where e::text ~ 'planner'`;
+    assert.equal(left!["count"], 0);
+  });
 });
 
 artifactTest(
