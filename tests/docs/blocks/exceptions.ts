@@ -107,10 +107,6 @@ export const RUN_ELSEWHERE: readonly { readonly what: string; readonly test: str
     test: "tests/sandbox/command_line_test.ts",
   },
   {
-    what: "docs/runbook.md, Move to another project, 1",
-    test: "tests/long/restore/moved_project_test.ts",
-  },
-  {
     what: "docs/deployment.md, Check it, 2",
     test: "tests/deploy/hosted_runtime_test.ts",
   },
