@@ -8,7 +8,7 @@
 #
 # To keep a real host in the mesh, take the reference agent in mesh-agent/. Left out here is:
 # - changing a live tunnel: each change takes the tunnel down and up again. Every session starts
-#   anew, and a peer may be out of reach for half a minute, or until it speaks if it is behind NAT;
+#   over, and a peer may be out of reach for half a minute, or until it speaks if it is behind NAT;
 # - backing off, waiting for news after a heartbeat has failed, watching the firewall and the
 #   interface, looking names up again, registering again, starting without the service, a lock.
 set -euo pipefail; umask 077

@@ -16,7 +16,7 @@ async function createAgentKey(request: KeyRequest, output: Output): Promise<void
 
 await runTask({
   task: "agent:create",
-  summary: "Make a key for an agent, or keys for many, and print them. They are not shown again.",
+  summary: "Make an agent key, or one for each of many agents. They are shown only once.",
   positionals: {
     usage: "[<agent_id>]",
     least: 0,
@@ -31,7 +31,7 @@ await runTask({
       help: "instead of one agent: one agent a line, and behind a space a label; " +
         "- is standard input",
     },
-    label: { type: "string", value: "TEXT", help: "what the key is for" },
+    label: { type: "string", value: "TEXT", help: "what the agent key is for" },
     "expires-at": {
       type: "string",
       value: "TIMESTAMP",

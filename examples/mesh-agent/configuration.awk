@@ -1,6 +1,6 @@
 # Takes the data out of a configuration that was served, and fills it into own.conf. Of the served
 # lines only these data are believed: addresses, port, MTU, peers, endpoints, and who may reach which
-# port. Each is parsed, and written anew from what was parsed. Hooks and rules of nft are recognised
+# port. Each is parsed, and written from what was parsed. Hooks and rules of nft are recognised
 # and left out, however they are worded: own.conf has the agent's own. Any other line is refused,
 # and then nothing is written.
 #
@@ -142,7 +142,7 @@ function is_number(text, low, high) {
 # Canonical base64 of 32 bytes.
 function is_key(text) { return length(text) == 44 && text ~ /^[A-Za-z0-9+\/]*[AEIMQUYcgkosw048]=$/ }
 
-# The own address, and from then on what tells whether another one is in the mesh.
+# This host's address, and the range of the mesh with which other addresses are compared.
 function parse_ipv4_network(text,    bits, number, size) {
   ipv4 = before(text, "/"); bits = substr(text, length(ipv4) + 2)
   number = ipv4_number(ipv4)

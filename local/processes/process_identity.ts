@@ -8,8 +8,8 @@ export interface ProcessIdentity {
 }
 
 /**
- * The identity of a running process, or null when there is none with this number (a zombie counts
- * as none).
+ * The identity of a running process, or null if no process has this number (a zombie does not
+ * count).
  */
 export async function identifyProcess(pid: number): Promise<ProcessIdentity | null> {
   const entry = await readProcess(pid);

@@ -6,7 +6,7 @@ import { readLimits } from "../reads/settings.ts";
 
 await runTask({
   task: "agent:list",
-  summary: "List the agents: keys, last use, artifacts, when their peers were last seen.",
+  summary: "List the agents: agent keys, last use, artifacts, when their peers were last seen.",
   example: "deno task agent:list --limit 20",
   options: {
     ended: { type: "boolean", help: "also agents that have nothing left" },

@@ -102,7 +102,7 @@ function section(heads: readonly string[], lines: readonly (readonly string[])[]
 
 await runTask({
   task: "agent:show",
-  summary: "Show one agent: its keys, what it holds, its peer, its last days and newest events.",
+  summary: "Show one agent: agent keys, what it holds, its peer, its last days and newest events.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
   example: "deno task agent:show planner",
   async run({ positionals: [agentId] }, output) {

@@ -43,7 +43,7 @@ async function removeAgent(
 
 await runTask({
   task: "agent:remove",
-  summary: "End everything of an agent: keys, peer, rules, grants, uploads, artifacts.",
+  summary: "End everything of an agent: agent keys, peer, rules, grants, uploads, artifacts.",
   positionals: { usage: "<agent_id>", least: 1, most: 1, wrong: "Name one agent." },
   example: "deno task agent:remove planner --keep-artifacts",
   options: {

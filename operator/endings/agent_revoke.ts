@@ -20,8 +20,8 @@ interface Doomed {
   readonly others: number;
 }
 
-const NO_KEY = "Nothing was revoked: no live key has this key_id.";
-const NO_AGENT = "Nothing was revoked: no agent of this agent_id has a live key.";
+const NO_KEY = "Nothing was revoked: no live agent key has this key_id.";
+const NO_AGENT = "Nothing was revoked: this agent has no live agent key.";
 
 /** That there is nothing to revoke is an error: a mistyped name must show. Throws CommandError. */
 async function findDoomed(target: string): Promise<Doomed> {
@@ -56,7 +56,7 @@ await runTask({
     usage: "<agent_id | key_id>",
     least: 1,
     most: 1,
-    wrong: "Name one agent or key.",
+    wrong: "Name one agent, or the key_id of one agent key.",
   },
   example: "deno task agent:revoke planner",
   options: DELETION_OPTIONS,

@@ -13,7 +13,7 @@ export interface Enrolment {
   readonly revoked_at: string | null;
 }
 
-/** Why nobody enrols by it any more; null while agents can. */
+/** Why nobody can enrol with it any more; null while agents can. */
 export function endOf(
   { revoked_at, expires_at, uses_left }: Enrolment,
   now: number = Date.now(),

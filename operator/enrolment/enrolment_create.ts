@@ -24,13 +24,13 @@ await runTask({
     "agent-id": {
       type: "string",
       value: "AGENT",
-      help: "the agent that enrols by it; default: each names itself",
+      help: "the agent that enrols with it; default: each names itself",
     },
     tag: { type: "string", value: "TAG", multiple: true, help: "a tag that its agents have" },
     uses: {
       type: "string",
       value: "N",
-      help: "how many agents enrol by it, or `any`; default: 1",
+      help: "how often agents can enrol with it, or `any`; default: 1",
     },
     "expires-at": {
       type: "string",
@@ -74,7 +74,7 @@ await runTask({
     const { enrolment_id, enrolment_key } = created;
     await output.value(created, () => enrolment_key ?? enrolment_id);
     const end =
-      `End it, and every agent that came by it, with: deno task enrolment:revoke ${enrolment_id}`;
+      `End it, and every agent that enrolled with it, with: deno task enrolment:revoke ${enrolment_id}`;
     note(enrolment_key === undefined ? end : `The key is not shown again. ${end}`);
   },
 });

@@ -5,7 +5,7 @@ import { endOf } from "./enrolment.ts";
 
 await runTask({
   task: "enrolment:list",
-  summary: "List the enrolments: by which proofs agents get keys, oldest first.",
+  summary: "List the enrolments, oldest first: which proofs give agent keys.",
   example: "deno task enrolment:list --ended",
   options: {
     ended: { type: "boolean", help: "also those that have ended" },

@@ -24,7 +24,7 @@ type Enrolled = Readonly<Record<"agents" | "keys" | "peers" | "grants", number>>
 
 await runTask({
   task: "enrolment:revoke",
-  summary: "End an enrolment, and the keys, peers and rules of every agent that came by it.",
+  summary: "End an enrolment, and the agent keys, peers and rules of the agents it enrolled.",
   positionals: {
     usage: "<enrolment_id>",
     least: 1,
@@ -42,7 +42,7 @@ await runTask({
     const named = label === null ? enrolment_id : `${enrolment_id} (${label})`;
     const { grants, ...others } = await countEnrolled(enrolment_id);
     const counts = undo_grants ? { ...others, grants } : others;
-    const what = `${named}, and of those that came by it ${inCounts(counts)}`;
+    const what = `${named}, with ${inCounts(counts)}`;
     if (values["dry-run"]) {
       return await output.value(
         { enrolment_id, would_end: counts },

@@ -1032,8 +1032,8 @@ create table agents.enrolments (
   constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
 );
 comment on table agents.enrolments is
-  'By which proofs of origin an agent gets a key: an enrolment key, of which only the SHA-256 is '
-  'stored, or the tokens of an issuer that is trusted.';
+  'Which proofs of origin give an agent key: an enrolment key (only its SHA-256 is stored), or the '
+  'tokens of an issuer that is trusted.';
 comment on column agents.enrolments.conditions is
   'What the claims of a token must be: [{claim, equals | prefix}].';
 comment on column agents.enrolments.agent_template is
@@ -14168,7 +14168,7 @@ set search_path = ''
 as $$
 begin
   perform agents.authenticate_operator(end_idle_agent.caller);
-  -- Waits for what the agent is writing, and is then looked at anew.
+  -- Waits until the agent's running writes are done; is_idle then sees them.
   perform agents.end_access(end_idle_agent.agent_id);
   if not agents.is_idle(end_idle_agent.agent_id, end_idle_agent.use_written_seconds) then
     return json_build_object('ended', 0);

@@ -12,7 +12,7 @@ interface Mesh {
   readonly edges: readonly { readonly from_agent: string; readonly to_agent: string }[];
 }
 
-/** Hubs, each with as many peers around it, some of which also reach the next hub. */
+/** Hubs, each with as many peers around it. Some of these peers also reach the next hub. */
 function meshOf({ hubs, peersPerHub }: { hubs: number; peersPerHub: number }): Mesh {
   const nodes: { agent_id: string }[] = [];
   const edges: { from_agent: string; to_agent: string }[] = [];

@@ -190,7 +190,7 @@ Deno.test("docs/fleets.md, Why a token is refused → the reason, in the events 
     await documentedBlock("docs/fleets.md, Why a token is refused, 1"),
   );
   assert.match(printed, /enrolment\.refused.*claim_differs/);
-  assert.match(printed, /^Would end: enr_\S+, and of those that came by it 1 agents, 1 keys\./m);
+  assert.match(printed, /^Would end: enr_\S+, with 1 agents, 1 keys\./m);
   assert.ok(printed.trimEnd().endsWith(`${made.enrolment_id}  refuses it: claim_differs (ref)`));
 });
 
@@ -207,7 +207,7 @@ Deno.test("docs/fleets.md, Restarts, clones and ends → the enrolment is listed
   const block = await documentedBlock("docs/fleets.md, Restarts, clones and ends, 1");
   const printed = await terminal.paste(block);
   assert.match(printed, new RegExp(`^${made.enrolment_id}\tenrolment key\t`, "m"));
-  assert.match(printed, /^Would end: enr_\S+, and of those that came by it 1 agents, 1 keys\./m);
+  assert.match(printed, /^Would end: enr_\S+, with 1 agents, 1 keys\./m);
   assert.ok(printed.trimEnd().endsWith(`Ended ${made.enrolment_id}: 1 agents, 1 keys.`), printed);
   assert.equal((await whoami(enrolled)).status, 401);
 });

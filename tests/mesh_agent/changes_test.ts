@@ -161,10 +161,13 @@ tunnelTest(
     for (const to of [carol, dave]) await putRule({ from: bob, to, ...TCP_80 });
     await bob.meshAgent.untilApplied();
     for (const peer of [alice, carol, dave]) {
-      await eventually(`${peer.agent.id} has its keepalive: it is made anew while it is silent`, {
-        condition: async () =>
-          await peerField(bob, { peer, field: "persistent-keepalive" }) === "25",
-      });
+      await eventually(
+        `${peer.agent.id} has its keepalive: it is set up again while it is silent`,
+        {
+          condition: async () =>
+            await peerField(bob, { peer, field: "persistent-keepalive" }) === "25",
+        },
+      );
     }
   },
 );

@@ -98,7 +98,7 @@ tunnelTest(
     await using mesh = await Mesh.create();
     const { alice, bob } = await joinWithAgents(mesh);
     await alice.meshAgent.stop("SIGKILL");
-    // What is missing for a moment, while a peer is made anew.
+    // A peer is missing for a moment while it is set up again.
     await alice.host.run(["wg", "set", alice.interfaceName, "peer", bob.publicKey, "remove"]);
     alice.meshAgent.door.failWith("", () => new Response("", { status: 503 }));
     alice.meshAgent.restart();

@@ -168,7 +168,7 @@ Deno.test("enrolment:revoke → without --yes nothing; with it every agent's key
   const giver = agentOf(agents[0]!);
   await grant(giver, await publish(giver), { to: reader });
 
-  const counts = `${enrolment_id}, and of those that came by it 3 agents, 3 keys`;
+  const counts = `${enrolment_id}, with 3 agents, 3 keys`;
   const dry = await task("revoke", enrolment_id, "--dry-run");
   assert.deepEqual([dry.code, dry.output], [0, `Would end: ${counts}. Nothing was changed.`]);
   const asked = await task("revoke", enrolment_id, "--undo-grants");

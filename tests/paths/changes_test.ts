@@ -71,7 +71,7 @@ tunnelTest(
   },
 );
 
-tunnelTest("the relay starts anew → new allocations, and the peers are joined again", async () => {
+tunnelTest("the relay restarts → new allocations, and the peers are joined again", async () => {
   await using stack = new AsyncDisposableStack();
   const { relay, left, right } = await pairAt(stack, ["symmetric", "UDP blocked"]);
   await introduce(stack, { relay, left, right });

@@ -22,8 +22,8 @@ function keyIdIn(errors: string): string {
   return /^Key (key_[0-9a-f]{32}) of /.exec(errors)![1]!;
 }
 
-const NO_KEY = "Nothing was revoked: no live key has this key_id.";
-const NO_AGENT = "Nothing was revoked: no agent of this agent_id has a live key.";
+const NO_KEY = "Nothing was revoked: no live agent key has this key_id.";
+const NO_AGENT = "Nothing was revoked: this agent has no live agent key.";
 
 Deno.test("agent:revoke of an agent whose name begins with key_ → its keys end; again → refused", async () => {
   const agent = agentId("key_");

@@ -24,11 +24,11 @@ export const createEnrolment: Action = {
         "Whoever has it gets an agent key for it, until it ends in an hour.",
         "It is shown once, on the next page. Only its hash is stored.",
       ],
-      undo: "It can be undone: revoke the enrolment, and every agent that came by it ends.",
+      undo: "It can be undone: revoke the enrolment. That ends every agent that enrolled with it.",
       verb: "Make the enrolment key",
       inputs: [
         { name: "label", label: "Label", hint: "What it is for. May be empty." },
-        { name: "agent_id", label: "Agent", hint: "Who enrols by it. Empty: each names itself." },
+        { name: "agent_id", label: "Agent", hint: "Which agent enrols. Empty: each names itself." },
         { name: "uses", label: "Uses", hint: "How many enrolments. Empty: one." },
         { name: "tags", label: "Tags", hint: "Such as tag:builder tag:eu. May be empty." },
       ],
@@ -64,7 +64,7 @@ async function asInput<Answer>(asked: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Ends an enrolment, and every agent that came by it. */
+/** Ends an enrolment, and every agent that enrolled with it. */
 export const revokeEnrolment: Action = {
   takes: ["enrolment_id"],
   async plan({ enrolment_id = "" }) {
@@ -74,9 +74,9 @@ export const revokeEnrolment: Action = {
       title: "Revoke an enrolment",
       effects: [
         endOf(enrolment) === null
-          ? `Nobody enrols by ${named} any more.`
-          : `Nobody can enrol by ${named} as it is: it has ended.`,
-        "The agent keys, peers and rules of every agent that came by it end.",
+          ? `Nobody can enrol with ${named} any more.`
+          : `${named} has already ended: nobody can enrol with it.`,
+        "The agent keys, peers and rules of every agent that enrolled with it end.",
       ],
       undo: "It cannot be undone.",
       verb: "Revoke the enrolment",

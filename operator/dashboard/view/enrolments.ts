@@ -6,7 +6,7 @@ import { act, agent, foreign, instant, type Markup, table } from "./cells.ts";
 export function enrolmentsList(enrolments: readonly Enrolment[]): Markup {
   return html`
     <h1>Enrolments</h1>
-    <p>By these, agents get agent keys for who they are. Revoking one ends every agent that came by it.</p>
+    <p>Agents prove who they are with these, and get agent keys. Revoking one ends every agent that enrolled with it.</p>
     <div data-fragment="list">
       ${table(enrolments, {
         name: "enrolments",

@@ -23,7 +23,7 @@ export function checkEnrolments({ enrolments: { status, body }, inspection }: Fa
       `Whoever finds the enrolment key of ${
         label === null ? enrolment_id : `${enrolment_id} (${label})`
       } can become an agent: it never ends, and has any number of uses.`,
-      "Give its agents another enrolment, with an end or of an issuer's tokens (docs/fleets.md). Then end this one, and every agent that came by it:",
+      "Give its agents another enrolment, with an end or of an issuer's tokens (docs/fleets.md). Then end this one, and every agent that enrolled with it:",
       runOwnTask(`enrolment:revoke ${enrolment_id}`),
     )
   );

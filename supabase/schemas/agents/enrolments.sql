@@ -53,8 +53,8 @@ create table agents.enrolments (
   constraint tags_of_an_enrolment_are_few check (cardinality(tags) <= 32)
 );
 comment on table agents.enrolments is
-  'By which proofs of origin an agent gets a key: an enrolment key, of which only the SHA-256 is '
-  'stored, or the tokens of an issuer that is trusted.';
+  'Which proofs of origin give an agent key: an enrolment key (only its SHA-256 is stored), or the '
+  'tokens of an issuer that is trusted.';
 comment on column agents.enrolments.conditions is
   'What the claims of a token must be: [{claim, equals | prefix}].';
 comment on column agents.enrolments.agent_template is

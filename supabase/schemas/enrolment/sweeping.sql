@@ -161,7 +161,7 @@ set search_path = ''
 as $$
 begin
   perform agents.authenticate_operator(end_idle_agent.caller);
-  -- Waits for what the agent is writing, and is then looked at anew.
+  -- Waits until the agent's running writes are done; is_idle then sees them.
   perform agents.end_access(end_idle_agent.agent_id);
   if not agents.is_idle(end_idle_agent.agent_id, end_idle_agent.use_written_seconds) then
     return json_build_object('ended', 0);

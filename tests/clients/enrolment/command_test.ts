@@ -30,7 +30,7 @@ Deno.test("login --enrolment-key-file → the agent's key is stored, not the enr
   assert.notEqual((await readLogin(desk)).key, key);
 });
 
-Deno.test("login --token-file, and the key ends → the file is read anew; a token that was used → exit 3, and the login stays", async () => {
+Deno.test("login --token-file, and the agent key ends → the file is read again; a token that was used → exit 3, and the login stays", async () => {
   await using desk = await newDesk();
   const { enrolment, token } = await trust();
   const sub = newName("run");

@@ -66,7 +66,7 @@ for (const by of FUNCTIONS) {
   });
 }
 
-Deno.test("/token of which nothing is right → 400 with the codes of RFC 6749, and nobody enrols", async () => {
+Deno.test("/token with nothing right in it → 400 with the codes of RFC 6749, and nobody enrols", async () => {
   const { sub, token } = await trusted({ single_use_tokens: true });
   const assertion = await token();
   const good = { grant_type: JWT_BEARER, assertion };

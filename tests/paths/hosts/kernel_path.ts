@@ -116,7 +116,7 @@ export class PathHost {
     return await peerField(this.member, { peer, field: "endpoints" });
   }
 
-  /** The file in which the agent reads what the command does; null if there is none. */
+  /** The file in which the agent reads what the command does; null: no such file. */
   async stateFile(): Promise<string | null> {
     const { host, interfaceName } = this.member;
     return await Deno.readTextFile(`${host.directory}/${interfaceName}.path`).catch(() => null);

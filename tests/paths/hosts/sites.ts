@@ -88,7 +88,7 @@ export interface SiteHost {
   readonly host: Host;
   /** Where others see it. */
   readonly outside: string;
-  /** Null if there is none. */
+  /** Null: the site has no proxy. */
   readonly proxy: string | null;
   /** How many datagrams the router did not let out. */
   readonly countBlocked: () => Promise<number>;

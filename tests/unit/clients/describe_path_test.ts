@@ -227,7 +227,7 @@ const CASES: readonly Case[] = [
 ];
 
 for (const { what, planner, builder, relayIsSet = null, expected } of CASES) {
-  Deno.test(`a path of which ${what} → ${expected[2]}`, () => {
+  Deno.test(`a path, and ${what} → ${expected[2]}`, () => {
     const { state, via, sentence } = describePath(
       [side("planner", planner), side("builder", builder)],
       relayIsSet,

@@ -50,8 +50,8 @@ export async function answersPing(host: Host, address: string): Promise<boolean>
 }
 
 /**
- * Waits for an answer: a peer notices after 15 s that the other side has started
- * anew, and tries again every 5 s.
+ * Waits for an answer: a peer notices after 15 s that the other side has restarted, and tries again
+ * every 5 s.
  */
 export async function untilPingAnswered(
   host: Host,
@@ -94,7 +94,7 @@ export class Pings {
    */
   async stop(): Promise<{ sent: number; lost: number[] }> {
     const sent = Math.max(0, ...await this.#answered()) + OUTSTANDING;
-    // What is overtaken by so many is not on its way any more.
+    // A packet that so many others have overtaken is lost.
     await this.untilSent(sent + OUTSTANDING);
     this.#child.kill("SIGINT");
     await this.#child.status;

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { NotLoggedInError } from "./exit_codes.ts";
 
-/** By what a login enrols; the proof itself is read anew each time. */
+/** Where the proof is with which a login enrols. Each enrolment reads it again. */
 export interface StoredProof {
   /** An absolute path. */
   readonly enrolmentKeyFile?: string;

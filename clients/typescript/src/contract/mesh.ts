@@ -50,7 +50,7 @@ export interface paths {
     post: operations["enroll"];
   };
   "/leave": {
-    /** End this agent: its keys, its peer and its rules. */
+    /** End this agent: its agent keys, its peer and its rules. */
     post: operations["leave"];
   };
   "/whoami": {
@@ -827,7 +827,7 @@ export interface operations {
             expires_at: string;
             /** @description The tags of the agent. */
             tags: string[];
-            /** @description How often the agent has enrolled. With the first use of the new key, the keys of earlier generations end. */
+            /** @description How often the agent has enrolled. The first use of the new agent key ends the agent keys of earlier generations. */
             generation: number;
             /** @description How long after its last contact the agent is removed. Null: it is not. */
             ephemeral_seconds: number | null;

@@ -61,7 +61,7 @@ export class Mesh implements AsyncDisposable {
     return this.#member.name;
   }
 
-  /** The own tunnel addresses: one IPv4, one IPv6. */
+  /** This agent's tunnel addresses: one IPv4, one IPv6. */
   get addresses(): readonly string[] {
     return this.#member.addresses;
   }

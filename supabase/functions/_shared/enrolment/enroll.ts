@@ -32,8 +32,8 @@ const response = z.object({
     examples: [["tag:builder"]],
   }),
   generation: z.int().min(1).max(2_147_483_647).meta({
-    description: "How often the agent has enrolled. With the first use of the new key, the keys " +
-      "of earlier generations end.",
+    description: "How often the agent has enrolled. The first use of the new agent key ends the " +
+      "agent keys of earlier generations.",
     examples: [1],
   }),
   ephemeral_seconds: z.int().min(300).max(2_592_000).nullable().meta({
@@ -46,8 +46,8 @@ export function createOperation(platform: Platform): Operation {
   return defineOperation({
     summary: "Get an agent key for a proof of origin: an enrolment key, or an issuer's token.",
     description:
-      "If the answer is lost, send the same request again: until a key is used, the next " +
-      "one takes its place, and nothing is counted twice.",
+      "If the answer is lost, send the same request again: until an agent key is used, the next " +
+      "one replaces it, and nothing is counted twice.",
     tag: "Enrolment",
     callers: "anyone with the proof",
     effect: "renews",

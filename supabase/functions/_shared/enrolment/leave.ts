@@ -9,7 +9,7 @@ const response = z.object({
 
 export function createOperation({ relayDatabase }: Platform): Operation {
   return defineOperation({
-    summary: "End this agent: its keys, its peer and its rules.",
+    summary: "End this agent: its agent keys, its peer and its rules.",
     description:
       "Its files and the grants that it gave stay until their own end. Afterwards its agent key is " +
       "refused, also for the same request.",

@@ -12,12 +12,15 @@ const count = z.int().min(0);
 
 const response = z.object({
   revoked: z.literal(true),
-  agents: count.meta({ description: "Whose keys this call ended.", examples: [200] }),
-  keys: count.meta({ description: "The agent keys that it ended.", examples: [204] }),
-  peers: count.meta({ description: "The peers that it removed.", examples: [12] }),
-  grants: count.meta({ description: "The grants that it ended.", examples: [0] }),
+  agents: count.meta({
+    description: "How many agents lost their agent keys in this call.",
+    examples: [200],
+  }),
+  keys: count.meta({ description: "How many agent keys it ended.", examples: [204] }),
+  peers: count.meta({ description: "How many peers it removed.", examples: [12] }),
+  grants: count.meta({ description: "How many grants it ended.", examples: [0] }),
   remaining: count.meta({
-    description: "The agents that are left for the next call. 0: everything has ended.",
+    description: "How many agents are left for the next call. 0: everything has ended.",
     examples: [0],
   }),
 });
@@ -25,7 +28,7 @@ const response = z.object({
 interface Step {
   readonly agents: number;
   readonly keys: number;
-  /** The agents without a key of which something may be left. */
+  /** Agents that have no agent key any more, but may still have a peer, rules or grants. */
   readonly to_end: readonly string[];
   readonly remaining: number;
 }
@@ -37,7 +40,7 @@ interface EndedAgent {
 
 export function createOperation({ callDatabase }: Platform): Operation {
   return defineOperation({
-    summary: "End an enrolment, and every agent that came by it: keys, peers and rules.",
+    summary: "End an enrolment, and the agent keys, peers and rules of the agents it enrolled.",
     description: "The first call ends new enrolments. Repeat it until `remaining` is 0.",
     tag: "Enrolment",
     callers: "the operator",

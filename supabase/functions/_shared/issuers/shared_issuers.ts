@@ -44,7 +44,7 @@ const SHARED_ISSUERS: readonly SharedIssuer[] = [
   { issuer: "https://app.warp.dev", hasMore: false, tenantClaims: ["sub"] },
 ];
 
-/** The claims of which a condition must name one; null: the issuer has one tenant. */
+/** A condition must name one of these claims; null: the issuer has one tenant. */
 export function tenantClaimsOf(issuer: string): readonly string[] | null {
   const shared = SHARED_ISSUERS.find((one) =>
     issuer === one.issuer || issuer === `${one.issuer}/` ||

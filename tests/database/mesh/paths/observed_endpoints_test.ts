@@ -67,7 +67,7 @@ for (
     ["that the observer reports as relayed", { seen: { via: "relay" } }],
     ["that the observer reports as none", { seen: { via: "none" } }],
     ["whose handshake the observer reports as long over", { seen: { handshake_age_seconds: 200 } }],
-    ["of which the observer knows no address", { seen: { endpoint: null, endpoint_ip: null } }],
+    ["whose address the observer does not know", { seen: { endpoint: null, endpoint_ip: null } }],
     ["at a private address", { seen: at("192.168.1.9:4242") }],
     ["at a private IPv6 address", { seen: at("[fd00::9]:4242") }],
     ["at an address inside the mesh", { seen: at("10.213.0.7:4242") }],

@@ -179,7 +179,7 @@ for (
     ["has no new handshake", { handshake_age_seconds: 200 }],
   ] as const
 ) {
-  Deno.test(`a path that ${change} → since begins anew`, async () => {
+  Deno.test(`a path that ${change} → since is reset`, async () => {
     const mesh = await meshOf("alice", "bob");
     await mesh.heartbeat("alice", [{ agent_id: "bob", handshake_age_seconds: 100 }]);
     await age("alice", "85 seconds");
@@ -190,7 +190,7 @@ for (
   });
 }
 
-Deno.test("a path that was not reported for longer than a session lasts → since begins anew", async () => {
+Deno.test("a path that was not reported for longer than a session lasts → since is reset", async () => {
   const mesh = await meshOf("alice", "bob");
   await mesh.heartbeat("alice", [{ agent_id: "bob" }]);
   await age("alice", "181 seconds");

@@ -7,7 +7,7 @@ export const logout: Verb = defineVerb({
   options: {
     leave: {
       type: "boolean",
-      help: "first end the agent: its keys, its peer and its rules",
+      help: "first end the agent: its agent keys, its peer and its rules",
     },
   },
   async run({ values }, context) {

@@ -7,7 +7,7 @@ import type { StoredProof } from "../login_file.ts";
 /** How long GitHub may take to answer. */
 const ANSWER_MILLISECONDS = 15_000;
 
-/** What a login enrols by. Each enrolment reads the proof anew. */
+/** The proof with which a login enrols. Each enrolment reads it again. */
 export function enrolOf(
   stored: StoredProof,
   fetch?: typeof globalThis.fetch,

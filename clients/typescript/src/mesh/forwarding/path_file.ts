@@ -47,7 +47,7 @@ export function parsePathState(text: string): PathState {
   };
 }
 
-/** Null if there is none. */
+/** Null: there is no such file. */
 export async function readPathState(file: string): Promise<PathState | null> {
   try {
     return parsePathState(await readFile(file, "utf8"));

@@ -64,7 +64,7 @@ export class Reflections {
     await this.restart();
   }
 
-  /** In another network, everything is asked anew. */
+  /** In another network, asks every server again. */
   async restart(): Promise<void> {
     const round = ++this.#round;
     this.#isBlocked = false;

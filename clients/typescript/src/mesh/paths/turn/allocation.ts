@@ -231,7 +231,7 @@ export class Allocation implements DatagramSocket {
     options: { readonly sends?: number } = {},
   ): Promise<ReceivedStun | null> {
     const answer = await this.#requests.request(method, own, options);
-    // The relay has started anew, and knows nothing of this allocation.
+    // The relay has restarted, and does not know this allocation.
     if (answer?.kind === CLASS.error && errorCodeOf(answer) === MISMATCH) this.end();
     return answer;
   }
