@@ -9,7 +9,9 @@ export const documentation: Documentation = {
     "file. Then it grants other agents access.",
   tags: {
     Artifacts: "An artifact is a file and its metadata. Its bytes never change.",
-    Grants: "A grant gives one agent access to one artifact until it expires or is revoked.",
+    Grants:
+      "A grant gives access to one artifact until it expires or is revoked: to one agent, to " +
+      "every agent that has a tag, or to anyone with its token.",
     Enrolment: "How agents prove who they are to get an agent key, and how to revoke that.",
     Events: "The log of what was done, by whom, and whom it affects.",
     Retention: "Deletes expired and abandoned files.",

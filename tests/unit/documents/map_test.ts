@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../../local/command/project.ts";
+
+/** Whose folders "The map" of docs/architecture.md lists one by one. */
+const MAPPED = [
+  "supabase/schemas",
+  "supabase/functions/_shared",
+  "supabase/functions/agent-artifacts",
+  "supabase/functions/agent-mesh",
+  "clients/typescript/src",
+  "clients/typescript/src/mesh",
+  "local",
+  "operator",
+  "dev",
+];
+
+Deno.test("the map of docs/architecture.md → names every folder of what it lists", async () => {
+  const page = await readFile(join(PROJECT, "docs/architecture.md"), "utf8");
+  const map = page.split("\n## The map\n")[1]!.split("\n## ")[0]!;
+  for (const folder of MAPPED) {
+    const entries = await readdir(join(PROJECT, folder), { withFileTypes: true });
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    assert.ok(folders.length > 2, folder);
+    const missing = folders.filter((name) => !new RegExp(`[\`/]${name}/\``).test(map));
+    assert.deepEqual(missing, [], folder);
+  }
+});

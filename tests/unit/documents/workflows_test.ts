@@ -1,0 +1,39 @@
+/** What the workflows of `.github/` say of this repository. */
+import assert from "node:assert/strict";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { PROJECT } from "../../../local/command/project.ts";
+
+const WORKFLOWS = ".github/workflows";
+
+/** Where they name what a job makes, not what is in the tree. */
+const MADE = ["dist/", "clients/typescript/src/mesh/ip/built"];
+
+/** A path of at least two parts, neither in an address nor in an action's name. */
+const PATH = /(?<![\w./:@$*-])\.?[a-z_]+(?:\/[\w.-]*\w)+(?![\w/@*-])/g;
+
+for (const file of await readdir(join(PROJECT, WORKFLOWS))) {
+  Deno.test(`every file that ${WORKFLOWS}/${file} names → is there`, async () => {
+    const workflow = await readFile(join(PROJECT, WORKFLOWS, file), "utf8");
+    const named = pathsIn(workflow).filter((path) => !MADE.some((made) => path.startsWith(made)));
+    assert.ok(named.includes(".ci/run"), named.join(" "));
+    const missing: string[] = [];
+    for (const path of named) {
+      await stat(join(PROJECT, path)).catch(() => missing.push(path));
+    }
+    assert.deepEqual(missing, []);
+  });
+}
+
+Deno.test("pathsIn() → paths of the tree in commands and comments, neither actions nor addresses", () => {
+  assert.deepEqual(
+    pathsIn(
+      "- uses: actions/checkout@v4\n- run: .ci/run # tests/a_test.ts.\n https://a.example/b/c",
+    ),
+    [".ci/run", "tests/a_test.ts"],
+  );
+});
+
+function pathsIn(workflow: string): string[] {
+  return workflow.match(PATH) ?? [];
+}

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { readMigrationFiles } from "../../../local/postgres/migration_files.ts";
+
+/** A migration's last statement, alone or in a block, as the end of privileges.sql has it. */
+const RECORDS =
+  /;\s*(?:select agents\.record_structure\(\);|do \$\$\s*begin\s*perform agents\.record_structure\(\);\s*end\s*\$\$;)\s*$/;
+
+Deno.test("the last statement of every migration → records the structure that the doctor compares with", async () => {
+  const migrations = await readMigrationFiles();
+  assert.ok(migrations.length > 0);
+  const others = migrations.filter(({ text }) => !RECORDS.test(withoutComments(text)));
+  assert.deepEqual(others.map(({ file }) => file), []);
+});
+
+Deno.test("a migration that records, and then changes something, or only says that it records → found", () => {
+  for (
+    const text of [
+      "select 1; select agents.record_structure();",
+      "select 1;\ndo $$\nbegin\n  perform agents.record_structure();\nend\n$$;\n",
+    ]
+  ) {
+    assert.match(text, RECORDS);
+  }
+  for (
+    const text of [
+      "select 1; select agents.record_structure(); drop index agents.one;",
+      "select 1;\n-- select agents.record_structure();",
+    ]
+  ) {
+    assert.doesNotMatch(withoutComments(text), RECORDS);
+  }
+});
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/--.*$/gm, "");
+}
