@@ -36,7 +36,7 @@ export async function* makeKeys(
       throw new CommandError(
         `${soFar(count, requests.length)} Line ${line} (${agent_id}) was refused: ${
           describeRefusal(refused.code, refused.details ?? {})
-        }. Mend it, and run this again with the lines from ${line} on.`,
+        }. Correct it, and run this again with the lines from ${line} on.`,
       );
     }
   }
@@ -54,12 +54,12 @@ async function make(
     throw new CommandError(
       `${soFar(count, of)} Then: ${
         (cause as Error).message
-      } If the answer was lost, the lines ${first} to ${last} may have keys that nobody was shown: see deno task events --type key.created, and end them by deno task agent:revoke <key_id>.`,
+      } If the answer was lost, the lines ${first} to ${last} may have agent keys that nobody was shown. Find them with deno task events --type key.created, and revoke them with deno task agent:revoke <key_id>.`,
       { cause },
     );
   }
 }
 
 function soFar(count: number, of: number): string {
-  return `${count} of ${of} keys were made, and shown above.`;
+  return `${count} of ${of} agent keys were made, and shown above.`;
 }

@@ -80,11 +80,11 @@ async function assertFunctionsEncryptUnder(
   if (key_ids[0] === keyId) return;
   const done = reencrypted === 0 ? "Nothing was changed" : `${reencrypted} PSKs were reencrypted`;
   throw new CommandError(
-    `${done}: the newest key of the functions is ${
+    `${done}: the newest encryption key of the functions is ${
       key_ids[0]
     }, not ${keyId}, the first of PSK_ENCRYPTION_KEYS here. ` +
-      "First set PSK_ENCRYPTION_KEYS of the functions to the new key, a comma, the old keys (the local stack reads it when it starts). " +
-      "Then run this command with the same list. Drop the old keys only after that.",
+      "First set PSK_ENCRYPTION_KEYS of the functions to the new encryption key, a comma, and the old ones (the local stack reads it when it starts). " +
+      "Then run this command with the same list. Remove the old encryption keys only after that.",
   );
 }
 
@@ -116,7 +116,7 @@ function readEncryptionKeys(): EncryptionKeys {
   const secretText = Deno.env.get("PSK_ENCRYPTION_KEYS");
   if (!secretText) {
     throw new CommandError(
-      "Set PSK_ENCRYPTION_KEYS to what the functions have: the new key, a comma, the old one.",
+      "Set PSK_ENCRYPTION_KEYS to what the functions have: the new encryption key, a comma, the old one.",
     );
   }
   const parsed = parseEncryptionKeys(secretText);

@@ -378,7 +378,7 @@ class AgentFiles:
         return self.call("wait", {**self._own, **given, "wait_seconds": wait_seconds})
 
     def whoami(self) -> Json:
-        """Returns which agent the key stands for."""
+        """Returns which agent the agent key belongs to."""
         return _with_retries(
             lambda: self._exchange("GET", "whoami", None, _ANSWER_SECONDS, None)[0],
             self._retry_seconds,
@@ -957,7 +957,7 @@ class _GivenKey:
         try:
             headers = _credential(self._key() if callable(self._key) else self._key)
         except Exception as error:
-            said = "The function for the key failed, or its answer cannot be a key."
+            said = "The function for the key failed, or its answer cannot be an agent key."
             raise AgentError("key_unavailable", said) from error
         self._headers = headers
         return headers, True

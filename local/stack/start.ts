@@ -10,7 +10,7 @@ async function main(): Promise<void> {
   // Loaded only now: at the first run, this downloads packages.
   const { startStack } = await import("./stack.ts");
   const stack = await startStack({ ...options, onProgress: console.log });
-  console.log(`Keys and URLs are in ${stateFiles(options.stateDir).env}`);
+  console.log(`The URL and the secret key are in ${stateFiles(options.stateDir).env}`);
   console.log(`Ready: ${stack.url}`);
   console.log(await stopRequested);
   await stack.stop();

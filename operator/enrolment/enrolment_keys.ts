@@ -11,7 +11,7 @@ await runTask({
     usage: "<enrolment_id> <FILE>",
     least: 2,
     most: 2,
-    wrong: "Name one enrolment, and the file with the keys.",
+    wrong: "Name one enrolment, and the file with the public keys.",
     completes: "file",
   },
   example: "deno task enrolment:keys enr_0123456789abcdef0123456789abcdef jwks.json",
@@ -23,7 +23,7 @@ await runTask({
     }) as Enrolment;
     await output.value(changed, () => changed.enrolment_id);
     note(
-      "Its agents stay. Tokens that are signed with none of these keys are refused from now on.",
+      "Its agents stay. From now on, tokens that none of these public keys verifies are refused.",
     );
   },
 });

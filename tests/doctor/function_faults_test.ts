@@ -131,13 +131,13 @@ Deno.test("the doctor of functions with one fault after the other → each alone
       });
     assertOnly(await findWith(newer), {
       check: "PSK keys",
-      message: /^1 PSKs or more are encrypted under the key \w+, which PSK_ENCRYPTION_KEYS does /,
-      remedy: /^Add the key to PSK_ENCRYPTION_KEYS again, last; /,
+      message: /^1 PSKs or more are encrypted with the encryption key \w+, which PSK_ENCRYPTION_/,
+      remedy: /^Add this encryption key at the end of PSK_ENCRYPTION_KEYS; /,
     });
     assertOnly(await findWith(`${newer},${before}`), {
       check: "PSK keys",
       level: "note",
-      message: /^1 PSKs or more are encrypted under the older key \w+\.$/,
+      message: /^1 PSKs or more are encrypted with the older encryption key \w+\.$/,
       remedy: /^Encrypt them again, .* npx -y deno@[\d.]+ task psk:reencrypt$/,
     });
   });

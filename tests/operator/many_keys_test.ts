@@ -82,7 +82,7 @@ Deno.test("agent:create --file that is refused midway → the keys before it sta
     assert.deepEqual(parseRows<Made>(output).map(({ agent_id }) => agent_id), [first]);
     assert.equal(
       JSON.parse(errors).error.message,
-      `1 of 3 keys were made, and shown above. Line 2 (${full}) was refused: limit_exceeded (limit: agent_keys, maximum: 100). Mend it, and run this again with the lines from 2 on.`,
+      `1 of 3 agent keys were made, and shown above. Line 2 (${full}) was refused: limit_exceeded (limit: agent_keys, maximum: 100). Correct it, and run this again with the lines from 2 on.`,
     );
     assert.deepEqual(
       [await liveKeysOf(first), await liveKeysOf(full), await liveKeysOf(last)],
@@ -110,7 +110,10 @@ Deno.test("agent:create --file without a database that answers → says that not
       environment: { SUPABASE_URL: "http://127.0.0.1:9", SUPABASE_SECRET_KEY: "sb_secret_x" },
     });
     assert.deepEqual([code, output], [1, ""]);
-    assert.match(errors, /^0 of 1 keys were made, and shown above\. Then: .* does not answer/);
+    assert.match(
+      errors,
+      /^0 of 1 agent keys were made, and shown above\. Then: .* does not answer/,
+    );
     assert.match(errors, /deno task events --type key\.created/);
   } finally {
     await rm(file);

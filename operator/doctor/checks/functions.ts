@@ -77,7 +77,7 @@ function findRefusal({ name, health, whoami }: FunctionFacts): Finding | null {
     return fault(
       name,
       "The function does not accept SUPABASE_SECRET_KEY as the operator's.",
-      `A function learns of a new key when it is deployed. ${LOCALLY}`,
+      `A function gets a new secret key only when it is deployed. ${LOCALLY}`,
       DEPLOY,
     );
   }

@@ -51,7 +51,7 @@ export async function readMetrics(
     ),
     gauge(
       "agent_mesh_psks",
-      "PSKs on record, by the id of the key that encrypts them.",
+      "PSKs on record, by the id of the encryption key that encrypts them.",
       stored.psks.map(({ encryption_key_id, count }) => ({
         labels: { encryption_key_id },
         value: count,

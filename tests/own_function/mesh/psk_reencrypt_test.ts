@@ -73,8 +73,14 @@ meshTest(
       `${newEncryptionKey()},${await stackEncryptionKeys()}`,
     );
     assert.equal(code, 1);
-    assert.match(output, /^Nothing was changed: the newest key of the functions is [0-9a-f]{16}, /);
-    assert.match(output, /First set PSK_ENCRYPTION_KEYS .* Then run .* Drop the old keys only/);
+    assert.match(
+      output,
+      /^Nothing was changed: the newest encryption key of the functions is [0-9a-f]{16}, /,
+    );
+    assert.match(
+      output,
+      /First set PSK_ENCRYPTION_KEYS .* Then run .* Remove the old encryption keys only/,
+    );
     assert.deepEqual(await encryptedPsks(), before);
     assert.deepEqual(await configOf(alice), config);
   },
@@ -90,7 +96,7 @@ meshTest(
     await using deployment = await startDeployment(`${stackKeys},${newKey}`);
     const { code, output } = await runReencrypt(`${newKey},${stackKeys}`, deployment.proxy.url);
     assert.equal(code, 1);
-    assert.match(output, /^Nothing was changed: the newest key of the functions is /);
+    assert.match(output, /^Nothing was changed: the newest encryption key of the functions is /);
     assert.deepEqual(await encryptedPsks(), before);
   },
 );
@@ -132,7 +138,7 @@ meshTest(
       assert.equal(code, 1);
       assert.match(
         output,
-        /^[1-9][0-9]* PSKs were reencrypted: the newest key of the functions is /,
+        /^[1-9][0-9]* PSKs were reencrypted: the newest encryption key of the functions is /,
       );
     } finally {
       await reencrypt(`${stackKeys},${newKey}`);

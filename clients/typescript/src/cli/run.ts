@@ -121,5 +121,5 @@ function sentenceOf(error: unknown, name: string): string {
 function nextStep({ status, code }: AgentError): string {
   // The message says it; a login here would end the agent key of the other machine.
   if (status !== 401 || code === "superseded") return "";
-  return `\n  Run \`${NAME} login\` with a key that the operator made.`;
+  return `\n  Run \`${NAME} login\` with an agent key that the operator made.`;
 }

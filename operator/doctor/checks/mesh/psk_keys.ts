@@ -28,19 +28,23 @@ export function checkPskKeys({ pskKeys, oldPsks, functions }: Facts): Finding[] 
     if (known.includes(keyId)) {
       findings.push(note(
         "PSK keys",
-        `${count} PSKs or more are encrypted under the older key ${keyId}.`,
-        "Encrypt them again, then drop the key from PSK_ENCRYPTION_KEYS.",
+        `${count} PSKs or more are encrypted with the older encryption key ${keyId}.`,
+        "Encrypt them again, then remove that encryption key from PSK_ENCRYPTION_KEYS.",
         runOwnTask("psk:reencrypt"),
       ));
     } else {
       findings.push(fault(
         "PSK keys",
-        `${count} PSKs or more are encrypted under the key ${keyId}, which PSK_ENCRYPTION_KEYS does not have: /wg_config fails for their agents.`,
-        "Add the key to PSK_ENCRYPTION_KEYS again, last; where it is lost, rotate these PSKs.",
+        `${count} PSKs or more are encrypted with the encryption key ${keyId}, which PSK_ENCRYPTION_KEYS does not have: /wg_config fails for their agents.`,
+        "Add this encryption key at the end of PSK_ENCRYPTION_KEYS; if it is lost, rotate these PSKs.",
       ));
     }
   }
-  return orOk(findings, "PSK keys", `Every PSK is encrypted under the newest key, ${known[0]}.`);
+  return orOk(
+    findings,
+    "PSK keys",
+    `Every PSK is encrypted with the newest encryption key, ${known[0]}.`,
+  );
 }
 
 /** How many of the PSKs that `list_psks_to_reencrypt` gave are under which key. */

@@ -32,7 +32,7 @@ export function createOperation(platform: Platform): Operation {
   return defineOperation({
     summary: "Create an enrolment: which proofs give an agent key, and to which agents.",
     description: "An enrolment never changes, except that `enrolment_id` and `jwks` together " +
-      "replace the keys of a trust that has `jwks`.",
+      "replace the public keys of a trust that has `jwks`.",
     tag: "Enrolment",
     callers: "the operator",
     effect: "adds",
@@ -55,7 +55,7 @@ export function createOperation(platform: Platform): Operation {
     },
     response: sentEnrolment.extend({
       enrolment_key: enrolmentKey.optional()
-        .meta({ description: "Of kind key, and shown once." }),
+        .meta({ description: "The enrolment key, shown once. Only if `kind` is `key`." }),
     }),
     errors: [],
     async handle({ input, caller }) {
@@ -109,7 +109,7 @@ async function issuesOfTrust(input: PutEnrolment, platform: Platform): Promise<I
     required.push({ path: "agent_id", message: "Give either agent_id or agent_template." });
   }
   if (input.uses_left != null) {
-    required.push({ path: "uses_left", message: "Belongs to kind key." });
+    required.push({ path: "uses_left", message: "Only an enrolment of kind `key` has it." });
   }
   if (required.length > 0) return required;
   const [{ checkTrust }, { allowsLoopback }] = await Promise.all([

@@ -27,7 +27,9 @@ export function parseEncryptionKeys(secretText: string): Parsed<EncryptionKeys> 
   const keys = decoded.flatMap((bytes) => bytes === null ? [] : [new EncryptionKey(bytes)]);
   const [newest, ...older] = keys;
   if (newest === undefined || keys.length !== decoded.length) {
-    return refused("Must be comma-separated keys, newest first, each the base64 of 32 bytes.");
+    return refused(
+      "Must be comma-separated encryption keys, newest first, each base64 of 32 bytes.",
+    );
   }
   return accepted([newest, ...older]);
 }

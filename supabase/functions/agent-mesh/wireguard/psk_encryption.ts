@@ -22,8 +22,9 @@ export function encryptionKeyIdOf(encrypted: string): string | null {
 }
 
 /**
- * Encrypts a PSK under the newest key, as `v1.<encryption key id>.<base64 of nonce and secretbox>`.
- * The box holds the PSK and, after it, the owner.
+ * Encrypts a PSK with the newest encryption key, as
+ * `v1.<encryption key id>.<base64 of nonce and secretbox>`. The box holds the PSK and, after it,
+ * the owner.
  */
 export function encryptPresharedKey(
   psk: PresharedKey,

@@ -30,7 +30,7 @@ export const join: Verb = defineVerb({
     "key-file": {
       type: "string",
       value: "FILE",
-      help: "keep the WireGuard private key in this file; default: a new key each time",
+      help: "keep the WireGuard private key in this file; default: a new one each time",
       completes: "file",
     },
     "listen-port": {
