@@ -1058,7 +1058,7 @@ create table agents.enrolled_agents (
     foreign key (enrolment_id) references agents.enrolments (enrolment_id)
 );
 comment on table agents.enrolled_agents is
-  'Which agent came by which enrolment. The row outlives the agent''s end, so that it comes back '
+  'Which agent enrolled with which enrolment. The row outlives the agent''s end, so that it comes back '
   'as the same agent and nobody else gets its name.';
 comment on column agents.enrolled_agents.generation is 'How often it has enrolled.';
 comment on column agents.enrolled_agents.due_at is
@@ -13485,7 +13485,7 @@ as $$
 $$;
 comment on function agents.can_take_over(agents.enrolments, text) is
   'Whether an agent of the enrolment holder_id may come by this one: the operator has named the '
-  'agent, and nobody enrols by the other one any more.';
+  'agent, and nobody can enrol with the other one any more.';
 
 create function agents.enrol(
   caller jsonb,
@@ -13553,7 +13553,7 @@ begin
   set revoked_at = enrolled_at, superseded_at = enrolled_at
   where is_repeated and k.key_id = newest.key_id;
   if is_taken_over then
-    -- What came by the other enrolment ends now: its revocation no longer finds this agent.
+    -- What the other enrolment gave ends now: its revocation no longer finds this agent.
     update agents.keys k
     set revoked_at = enrolled_at, superseded_at = enrolled_at
     where k.agent_id = enrol.agent_id
@@ -13748,7 +13748,7 @@ comment on function public.note_first_use(jsonb) is
 
 -- schemas/enrolment/ends.sql
 
--- The ends of what came by an enrolment: an agent leaves, an ephemeral one is gone, an enrolment is
+-- How agents of an enrolment end: an agent leaves, an ephemeral one is gone, an enrolment is
 -- revoked. A transaction ends the peer of one agent, because each locks a part of the mesh.
 
 create function agents.end_keys(caller jsonb, caller_agent text, agent_id text) returns integer
@@ -13887,7 +13887,7 @@ begin
 end
 $$;
 comment on function public.revoke_enrolment(jsonb, text, integer) is
-  'Ends an enrolment, and the keys of up to max_agents agents that came by it: {revoked, agents, '
+  'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
   'keys, to_end: [agent_id], remaining}. Those of to_end have no key left; end_enrolled_agent ends '
   'the rest of them. Repeat both until remaining is 0; it counts up to 10,000 agents. Raises '
   'invalid_request, and forbidden for an agent.';

@@ -79,7 +79,7 @@ create table agents.enrolled_agents (
     foreign key (enrolment_id) references agents.enrolments (enrolment_id)
 );
 comment on table agents.enrolled_agents is
-  'Which agent came by which enrolment. The row outlives the agent''s end, so that it comes back '
+  'Which agent enrolled with which enrolment. The row outlives the agent''s end, so that it comes back '
   'as the same agent and nobody else gets its name.';
 comment on column agents.enrolled_agents.generation is 'How often it has enrolled.';
 comment on column agents.enrolled_agents.due_at is

@@ -1,4 +1,4 @@
--- The ends of what came by an enrolment: an agent leaves, an ephemeral one is gone, an enrolment is
+-- How agents of an enrolment end: an agent leaves, an ephemeral one is gone, an enrolment is
 -- revoked. A transaction ends the peer of one agent, because each locks a part of the mesh.
 
 create function agents.end_keys(caller jsonb, caller_agent text, agent_id text) returns integer
@@ -137,7 +137,7 @@ begin
 end
 $$;
 comment on function public.revoke_enrolment(jsonb, text, integer) is
-  'Ends an enrolment, and the keys of up to max_agents agents that came by it: {revoked, agents, '
+  'Ends an enrolment, and the agent keys of up to max_agents of its agents: {revoked, agents, '
   'keys, to_end: [agent_id], remaining}. Those of to_end have no key left; end_enrolled_agent ends '
   'the rest of them. Repeat both until remaining is 0; it counts up to 10,000 agents. Raises '
   'invalid_request, and forbidden for an agent.';

@@ -48,7 +48,7 @@ as $$
 $$;
 comment on function agents.can_take_over(agents.enrolments, text) is
   'Whether an agent of the enrolment holder_id may come by this one: the operator has named the '
-  'agent, and nobody enrols by the other one any more.';
+  'agent, and nobody can enrol with the other one any more.';
 
 create function agents.enrol(
   caller jsonb,
@@ -116,7 +116,7 @@ begin
   set revoked_at = enrolled_at, superseded_at = enrolled_at
   where is_repeated and k.key_id = newest.key_id;
   if is_taken_over then
-    -- What came by the other enrolment ends now: its revocation no longer finds this agent.
+    -- What the other enrolment gave ends now: its revocation no longer finds this agent.
     update agents.keys k
     set revoked_at = enrolled_at, superseded_at = enrolled_at
     where k.agent_id = enrol.agent_id

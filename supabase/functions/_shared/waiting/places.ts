@@ -1,7 +1,7 @@
 import { ServiceError } from "../errors.ts";
 import type { CallerArgument } from "../request/caller.ts";
 
-/** A key, or an agent's users, that waits more often than that at once loses its oldest wait. */
+/** An agent key, or an agent's users together: with one wait more, the oldest loses its place. */
 const MAX_PLACES_OF_ONE = 32;
 
 /** Random, so that those who were refused together do not come back together. */
@@ -42,7 +42,7 @@ export class Places {
     const place = new OwnPlace({
       keep: () => {
         this.#kept++;
-        // Not before: anybody can make up a key that has no place yet.
+        // Not before: anybody can invent agent keys, each of which would have no place yet.
         while (this.#kept > this.#maximum) oldestOf(this.#mostOfOne()).lose();
       },
       free: (wasKept) => {
