@@ -47,6 +47,32 @@ function httpEcho(): Duplex {
   });
 }
 
+export interface HttpPeer {
+  readonly dial: Dial;
+  readonly received: () => string;
+  readonly close: () => void;
+  readonly isClosed: () => boolean;
+}
+
+/** A peer's HTTP service, for one connection: its first bytes are answered with these. */
+export function httpPeer(answer: string): HttpPeer {
+  let received = "";
+  const connection = new Duplex({
+    read: () => {},
+    write(chunk: Uint8Array, _encoding, done) {
+      if (received === "") this.push(Buffer.from(answer, "latin1"));
+      received += Buffer.from(chunk).toString("latin1");
+      done();
+    },
+  });
+  return {
+    dial: () => Promise.resolve(connection),
+    received: () => received,
+    close: () => void connection.destroy(),
+    isClosed: () => connection.destroyed,
+  };
+}
+
 /** Listens at a free port of this machine while `use` runs. */
 export async function withServer(
   server: Server,

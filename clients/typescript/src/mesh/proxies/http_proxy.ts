@@ -18,6 +18,8 @@ const REFUSALS: Readonly<Record<DialFailure, readonly [status: number, sentence:
   failed: [502, "The connection to the peer failed."],
 };
 
+const UNREADABLE = [502, "The peer's answer is not valid HTTP."] as const;
+
 /** Of a peer that does not answer, the error itself says why, as far as can be known. */
 function refusalOf(error: unknown): readonly [status: number, sentence: string] {
   const failure = failureOf(error);
@@ -42,9 +44,14 @@ const OF_ONE_CONNECTION = [
   "proxy-connection",
   "te",
   "trailer",
-  "transfer-encoding",
   "upgrade",
 ];
+
+/**
+ * Headers that say where a body ends. Requests keep them, whatever `connection` names: without
+ * them, Node's client does not mark the end of a GET, DELETE or OPTIONS request's body.
+ */
+const FRAMING = ["content-length", "transfer-encoding"];
 
 interface Options {
   readonly dial: Dial;
@@ -123,6 +130,9 @@ async function forward(
   } catch (error) {
     return refuse(response, refusalOf(error));
   }
+  connection.on("error", () => {});
+  if (gone.signal.aborted) connection.destroy();
+  response.once("close", () => connection.destroy());
   const passed = httpRequest({
     method: request.method ?? "GET",
     path: `${url.pathname}${url.search}`,
@@ -133,13 +143,25 @@ async function forward(
     if (response.headersSent) response.destroy();
     else refuse(response, REFUSALS.failed);
   });
-  passed.on("response", (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, passedHeaders(answer));
-    answer.on("error", () => response.destroy());
-    answer.pipe(response);
-  });
-  response.once("close", () => connection.destroy());
+  passed.on("response", (answer) => pass(answer, response));
+  // Nobody asked for another protocol.
+  passed.on("upgrade", () => refuse(response, UNREADABLE));
   request.pipe(passed);
+}
+
+/** Node reads answers that it refuses to write: status 000, control characters in the reason. */
+function pass(answer: IncomingMessage, response: ServerResponse): void {
+  const { statusCode = 0, statusMessage } = answer;
+  // Node frames the body as the client's version of HTTP needs it.
+  const { "transfer-encoding": _, ...headers } = passedHeaders(answer);
+  try {
+    if (statusCode < 200) throw new RangeError("It is not final.");
+    response.writeHead(statusCode, statusMessage, headers);
+  } catch {
+    return refuse(response, UNREADABLE);
+  }
+  answer.on("error", () => response.destroy());
+  answer.pipe(response);
 }
 
 function refuse(
@@ -147,14 +169,17 @@ function refuse(
   [status, sentence]: readonly [status: number, sentence: string],
 ): void {
   if (status === 407) response.setHeader("proxy-authenticate", 'Basic realm="mesh"');
-  response.writeHead(status, { "content-type": "text/plain" }).end(`${sentence}\n`);
+  // The reason replaces the one of an answer that was not written.
+  response.writeHead(status, REASONS[status], { "content-type": "text/plain" });
+  response.end(`${sentence}\n`);
 }
 
 /** As they came, in the order of their names. */
 function passedHeaders({ headers }: IncomingMessage): Record<string, string | string[]> {
   const named = (headers.connection ?? "").toLowerCase().split(",").map((name) => name.trim());
   const entries = Object.entries(headers).filter(([name, value]) =>
-    value !== undefined && !OF_ONE_CONNECTION.includes(name) && !named.includes(name)
+    value !== undefined && !OF_ONE_CONNECTION.includes(name) &&
+    (FRAMING.includes(name) || !named.includes(name))
   );
   return Object.fromEntries(entries) as Record<string, string | string[]>;
 }

@@ -12,6 +12,8 @@ export function splice(one: Duplex, other: Duplex): void {
     from.on("close", () => {
       if (!from.readableEnded || from.errored) to.destroy();
     });
+    // Without an event: it has happened already.
+    if (from.destroyed) to.destroy();
     from.pipe(to);
   }
 }
