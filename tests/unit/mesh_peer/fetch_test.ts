@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { meshFetch } from "../../../clients/typescript/src/mesh/http/fetch.ts";
 
@@ -28,6 +29,21 @@ async function withMesh(
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }
+}
+
+/** A peer that answers the end of a request with these bytes. */
+function peerThatSays(answer: string) {
+  let received = "";
+  const connection = new Duplex({
+    read: () => {},
+    write(chunk: Uint8Array, _encoding, done) {
+      received += new TextDecoder().decode(chunk);
+      const isWhole = /^GET/.test(received) || received.endsWith("0\r\n\r\n");
+      if (isWhole) this.push(answer, "latin1");
+      done();
+    },
+  });
+  return { connection, dial: () => Promise.resolve(connection), received: () => received };
 }
 
 async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -122,4 +138,29 @@ Deno.test("fetch() that turns in circles, of another protocol, or aborted → an
       /Before/,
     );
   });
+});
+
+Deno.test("fetch() of an answer that is not valid HTTP → an error, and the connection is closed", async () => {
+  const answers = [
+    "HTTP/1.1 000 x\r\n\r\n",
+    "HTTP/1.1 999 x\r\ncontent-length: 0\r\n\r\n",
+    "HTTP/1.1 200 a\x01b\r\ncontent-length: 0\r\n\r\n",
+    "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
+    "HTTP/1.1 302 Found\r\nlocation: http://[\r\n\r\n",
+  ];
+  for (const answer of answers) {
+    const { connection, dial } = peerThatSays(answer);
+    await assert.rejects(meshFetch(dial, "http://builder/"), Error, answer);
+    assert.ok(connection.destroyed, answer);
+  }
+});
+
+Deno.test("fetch() with DELETE and a stream as body → the body is sent in chunks", async () => {
+  const { dial, received } = peerThatSays("HTTP/1.1 204 Done\r\n\r\n");
+  const body = new Blob(["one"]).stream();
+  await meshFetch(dial, "http://builder/", {
+    ...{ method: "DELETE", body, duplex: "half" } as RequestInit,
+  });
+  assert.match(received(), /^transfer-encoding: chunked\r$/im);
+  assert.match(received(), /\r\n\r\n3\r\none\r\n0\r\n\r\n$/);
 });

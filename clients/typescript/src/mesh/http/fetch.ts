@@ -36,12 +36,16 @@ export async function meshFetch(
   for (let redirects = 0; true; redirects++) {
     signal.throwIfAborted();
     const message = await send(sent, { modules, connect, signal });
-    const next = redirect === "manual" ? null : nextRequest(sent, message);
-    if (next === null) return responseOf(message, { modules, sent, redirects });
-    message.destroy();
-    if (redirect === "error") throw new TypeError("The answer is a redirect.");
-    if (redirects === 20) throw new TypeError("There are more than 20 redirects.");
-    sent = next;
+    let response: Response | null = null;
+    try {
+      const next = redirect === "manual" ? null : nextRequest(sent, message);
+      if (next === null) return response = responseOf(message, { modules, sent, redirects });
+      if (redirect === "error") throw new TypeError("The answer is a redirect.");
+      if (redirects === 20) throw new TypeError("There are more than 20 redirects.");
+      sent = next;
+    } finally {
+      if (response === null) message.destroy();
+    }
   }
 }
 
@@ -73,7 +77,6 @@ async function send(
   const socket = isSecure
     ? modules.tls.connect({ socket: connection, servername: host })
     : connection;
-  const bytes = body instanceof Uint8Array ? body : null;
   return await new Promise((resolve, reject) => {
     const request = modules.http.request({
       method,
@@ -82,14 +85,18 @@ async function send(
         host: url.host,
         accept: "*/*",
         ...Object.fromEntries(headers),
-        ...(bytes !== null && { "content-length": String(bytes.length) }),
+        ...framingOf(body),
       },
       createConnection: () => socket,
       signal,
     });
     request.on("response", resolve);
+    request.on("upgrade", () => {
+      socket.destroy();
+      reject(new TypeError("The answer changes the protocol."));
+    });
     request.on("error", (error) => reject(signal.aborted ? signal.reason : error));
-    if (body === null || bytes !== null) request.end(bytes);
+    if (!(body instanceof ReadableStream)) request.end(body);
     else {
       modules.stream.pipeline(
         modules.stream.Readable.fromWeb(body as never),
@@ -98,6 +105,14 @@ async function send(
       );
     }
   });
+}
+
+/** Of a stream, too: Node's client does not add it to every method's request. */
+function framingOf(body: Sent["body"]): Record<string, string> {
+  if (body === null) return {};
+  return body instanceof Uint8Array
+    ? { "content-length": String(body.length) }
+    : { "transfer-encoding": "chunked" };
 }
 
 const WITHOUT_BODY: readonly number[] = [101, 204, 205, 304];
