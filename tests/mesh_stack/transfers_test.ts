@@ -51,7 +51,7 @@ Deno.test("1,000 connections, each an echo, again and again → all answered, an
   };
   const round = () => Promise.all(Array.from({ length: 1000 }, (_, index) => echo(index)));
   await round();
-  assert.equal(pair.client.connections, 0);
+  assert.equal(pair.client.connections.length, 0);
   await round();
   const before = pair.server.memoryBytes;
   await round();

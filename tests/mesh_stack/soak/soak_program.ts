@@ -28,7 +28,7 @@ function report(): void {
   const { left, right } = ends;
   const lwipBytes = left.stack.memoryBytes + right.stack.memoryBytes;
   samples.push({ minutes: (performance.now() - begun) / 60_000, rss, heapUsed, lwipBytes });
-  const open = left.stack.connections;
+  const open = left.stack.connections.length;
   const lost = left.link.dropped + right.link.dropped;
   console.log(JSON.stringify({ ...samples.at(-1), ...work.counts, open, lost }));
 }

@@ -12,6 +12,10 @@ const RULES = {
   addresses: [ME.ipv4, ME.ipv6],
   peers: [{ addresses: [PLANNER.ipv4, PLANNER.ipv6], inbound: [8080], outbound: [443] }],
 };
+const MANY_PORTS = {
+  ...RULES,
+  peers: RULES.peers.map((peer) => ({ ...peer, outbound: [443, 1000, 1001] })),
+};
 
 for (const family of ["ipv4", "ipv6"] as const) {
   const fromPlanner = { from: PLANNER[family], to: ME[family] };
@@ -85,6 +89,64 @@ for (const family of ["ipv4", "ipv6"] as const) {
     );
     filter.update({ ...RULES, peers: [] });
     assert.equal(filter.allows(tcpPacket(fromPlanner, syn(8080))), false);
+  });
+
+  Deno.test(`${family}: 20,000 connections, one of them open → the open one stays, the closed ones are forgotten`, () => {
+    let time = 0;
+    const idle = { remoteAddress: PLANNER[family], remotePort: 443, localPort: 50000 };
+    const filter = new PacketFilter(MANY_PORTS, { connections: () => [idle], now: () => time });
+    const begin = (fromPort: number, toPort: number) =>
+      assert.ok(filter.sends(tcpPacket(toPlanner, { fromPort, toPort, flags: SYN })));
+    const isKept = (remotePort: number, localPort: number) =>
+      filter.allowsConnection({ ...idle, remotePort, localPort });
+    begin(50000, 443);
+    for (let toPort = 1000; toPort < 1002; toPort++) {
+      for (let fromPort = 1; fromPort <= 10_000; fromPort++) {
+        time += 500;
+        begin(fromPort, toPort);
+      }
+    }
+    filter.update(MANY_PORTS);
+    assert.ok(filter.allowsConnection(idle));
+    const answer = { fromPort: 443, toPort: 50000, flags: ACK | PSH };
+    assert.equal(filter.allows(tcpPacket(fromPlanner, answer)), true);
+    // The newest may still wait for the other side's end.
+    assert.ok(isKept(1001, 10_000));
+    let kept = 0;
+    for (let toPort = 1000; toPort < 1002; toPort++) {
+      for (let fromPort = 1; fromPort <= 10_000; fromPort++) {
+        if (isKept(toPort, fromPort)) kept += 1;
+      }
+    }
+    assert.ok(kept <= 8192, `${kept} are kept`);
+  });
+
+  Deno.test(`${family}: more open connections than flows are kept → all stay`, () => {
+    const open = Array.from({ length: 16_384 }, (_, index) => ({
+      remoteAddress: PLANNER[family],
+      remotePort: 443,
+      localPort: 49_152 + index,
+    }));
+    const filter = new PacketFilter(RULES, { connections: () => open });
+    for (const { localPort } of open) {
+      filter.sends(tcpPacket(toPlanner, { fromPort: localPort, toPort: 443, flags: SYN }));
+    }
+    assert.ok(open.every((connection) => filter.allowsConnection(connection)));
+  });
+
+  Deno.test(`${family}: a day of silence → an answer is let in if the connection is open, not if it has closed`, () => {
+    let time = 0;
+    const open = { remoteAddress: PLANNER[family], remotePort: 443, localPort: 50000 };
+    const connections = [open];
+    const filter = new PacketFilter(RULES, { connections: () => connections, now: () => time });
+    filter.sends(tcpPacket(toPlanner, { fromPort: 50000, toPort: 443, flags: SYN }));
+    const answer = tcpPacket(fromPlanner, { fromPort: 443, toPort: 50000, flags: ACK });
+    time += 24 * 3600_000;
+    assert.equal(filter.allows(answer), true);
+    connections.pop();
+    assert.equal(filter.allows(answer), true);
+    time += 24 * 3600_000;
+    assert.equal(filter.allows(answer), false);
   });
 
   Deno.test(`${family}: any single damaged byte, any truncation, a byte too many → no packet`, () => {

@@ -51,7 +51,9 @@ class LocalEngine implements Engine {
   readonly #paths: Paths;
   readonly #hooks: EngineHooks;
   #tunnel!: Tunnel;
-  #filter = new PacketFilter({ addresses: [], peers: [] });
+  #filter = new PacketFilter({ addresses: [], peers: [] }, {
+    connections: () => this.#stack?.connections ?? [],
+  });
   /** Null until the first configuration tells the addresses. */
   #stack: IpStack | null = null;
   #addresses: readonly string[] = [];

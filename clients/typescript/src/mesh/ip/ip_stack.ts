@@ -55,9 +55,9 @@ export class IpStack {
     return stack;
   }
 
-  /** How many connections there are. */
-  get connections(): number {
-    return this.#connections.size;
+  /** Those that are open: an application has not closed them, nor have both sides ended. */
+  get connections(): readonly ConnectionFacts[] {
+    return this.#connections.all();
   }
 
   /** The memory of lwIP, in bytes. It never shrinks. */

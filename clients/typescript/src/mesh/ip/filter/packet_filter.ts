@@ -30,11 +30,18 @@ interface Flow {
   readonly at: number;
 }
 
-/** How long the filter remembers a connection without packets, in milliseconds. */
-const IDLE_MS = 3 * 3600_000;
+/** How long a closed connection may be silent before its answers are dropped, in milliseconds. */
+const CLOSED_MS = 5 * 60_000;
 
-/** The most connections that are remembered. The one that was idle longest is forgotten first. */
-const MOST_FLOWS = 8192;
+/** From so many flows on, those of closed connections are forgotten. */
+const MANY_FLOWS = 8192;
+
+export interface FilterOptions {
+  /** The open connections of the stack. */
+  readonly connections?: () => readonly ConnectionFacts[];
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+}
 
 /**
  * Decides what comes in, before the stack sees it: new connections that a rule allows, answers to
@@ -46,9 +53,16 @@ export class PacketFilter {
   #peers: ReadonlyMap<string, Ports> = new Map();
   /** The connections that this side began, the one that was idle longest first. */
   #flows = new Map<string, Flow>();
-  #now: () => number;
+  /** So many flows are kept before the closed ones are looked for. */
+  #most = MANY_FLOWS;
+  readonly #connections: () => readonly ConnectionFacts[];
+  readonly #now: () => number;
 
-  constructor(rules: FilterRules, now: () => number = () => performance.now()) {
+  constructor(
+    rules: FilterRules,
+    { connections = () => [], now = () => performance.now() }: FilterOptions = {},
+  ) {
+    this.#connections = connections;
     this.#now = now;
     this.update(rules);
   }
@@ -94,7 +108,8 @@ export class PacketFilter {
       packet.destinationPort,
     );
     const flow = this.#flows.get(key);
-    if (flow === undefined || this.#now() - flow.at > IDLE_MS) return false;
+    if (flow === undefined) return false;
+    if (this.#now() - flow.at > CLOSED_MS && !this.#openFlows().has(key)) return false;
     this.#remember(key, flow);
     return true;
   }
@@ -118,17 +133,31 @@ export class PacketFilter {
   #remember(key: string, { remote, remotePort }: Omit<Flow, "at">): void {
     this.#flows.delete(key);
     this.#flows.set(key, { remote, remotePort, at: this.#now() });
-    if (this.#flows.size <= MOST_FLOWS) return;
-    const [oldest] = this.#flows.keys();
-    this.#flows.delete(oldest!);
+    if (this.#flows.size > this.#most) this.#forgetClosed();
+  }
+
+  /**
+   * Those that were idle longest go first, until half of the room is free. Flows of open
+   * connections stay: there are no more of them than the stack has local ports.
+   */
+  #forgetClosed(): void {
+    const open = this.#openFlows();
+    for (const key of this.#flows.keys()) {
+      if (this.#flows.size <= MANY_FLOWS / 2) break;
+      if (!open.has(key)) this.#flows.delete(key);
+    }
+    this.#most = Math.max(MANY_FLOWS, 2 * this.#flows.size);
+  }
+
+  #openFlows(): ReadonlySet<string> {
+    return new Set(this.#connections().map(keyOfConnection));
   }
 
   /** Whether the rules still allow a connection of the stack. */
   allowsConnection(connection: ConnectionFacts): boolean {
     const remote = keyOf(connection.remoteAddress);
-    const { remotePort, localPort } = connection;
-    return this.#flows.has(keyOfFlow(remote, remotePort, localPort)) ||
-      this.#peers.get(remote)?.inbound.has(localPort) === true;
+    return this.#flows.has(keyOfConnection(connection)) ||
+      this.#peers.get(remote)?.inbound.has(connection.localPort) === true;
   }
 }
 
@@ -138,6 +167,10 @@ function keyOfFlow(
   localPort: number,
 ): string {
   return `${remote} ${remotePort} ${localPort}`;
+}
+
+function keyOfConnection({ remoteAddress, remotePort, localPort }: ConnectionFacts): string {
+  return keyOfFlow(keyOf(remoteAddress), remotePort, localPort);
 }
 
 function keyOf(address: string): string {
