@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import type { ByteStream } from "../../../clients/typescript/src/mesh/byte_stream.ts";
 import { TcpError } from "../../../clients/typescript/src/mesh/ip/tcp_error.ts";
-import { WINDOW_BYTES } from "../../../clients/typescript/src/mesh/streams/port_messages.ts";
+import {
+  CHUNK_BYTES,
+  WINDOW_BYTES,
+} from "../../../clients/typescript/src/mesh/streams/port_messages.ts";
+import { MeshConn } from "../../../clients/typescript/src/mesh/sockets/conn.ts";
 import { PortStream } from "../../../clients/typescript/src/mesh/streams/port_stream.ts";
 import { servePort } from "../../../clients/typescript/src/mesh/streams/serve_port.ts";
 
@@ -61,11 +65,19 @@ class FakeConnection implements ByteStream {
   }
 }
 
-function connected(): { readonly near: PortStream; readonly far: FakeConnection } {
+function connected() {
   const { port1, port2 } = new MessageChannel();
+  const closed = new Set<MessagePort>();
+  for (const port of [port1, port2]) {
+    const close = port.close.bind(port);
+    port.close = () => {
+      closed.add(port);
+      close();
+    };
+  }
   const far = new FakeConnection();
   servePort(port2, far);
-  return { near: new PortStream(port1), far };
+  return { near: new PortStream(port1), far, areClosed: () => closed.size === 2 };
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -79,7 +91,7 @@ function digest(chunks: readonly Uint8Array[]): string {
 }
 
 Deno.test("bytes in both directions, then both ends → every byte, then null, then the connection is closed", async () => {
-  const { near, far } = connected();
+  const { near, far, areClosed } = connected();
   const chunks = Array.from(
     { length: 30 },
     (_, index) => new Uint8Array(randomBytes(index * 4001)),
@@ -95,8 +107,53 @@ Deno.test("bytes in both directions, then both ends → every byte, then null, t
   assert.equal(digest(await reading), digest(chunks));
   await until(() => far.calls.includes("close"));
   assert.equal(digest(far.written), digest(chunks));
+  await until(areClosed);
   assert.deepEqual(far.calls, ["end", "close"]);
   near.close();
+  assert.deepEqual(far.calls, ["end", "close"]);
+});
+
+Deno.test("a service that pipes a connection to itself → every byte back, then both ports are closed", async () => {
+  const { near, far, areClosed } = connected();
+  const ends = { address: "10.213.0.2", port: 443 };
+  const conn = new MeshConn(near, { local: ends, remote: ends });
+  const chunks = Array.from(
+    { length: 30 },
+    (_, index) => new Uint8Array(randomBytes(30_001 + index)),
+  );
+  far.push(...chunks, null);
+  await conn.readable.pipeTo(conn.writable);
+  await until(areClosed);
+  assert.equal(digest(far.written), digest(chunks));
+  assert.deepEqual(far.calls, ["end", "close"]);
+});
+
+Deno.test("both directions have ended, but bytes wait to be read or written → the ports stay open until then", async () => {
+  const reader = connected();
+  reader.far.push(new Uint8Array([1]), null);
+  await reader.near.end();
+  await until(() => reader.far.calls.includes("close"));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(!reader.areClosed());
+  assert.deepEqual(await reader.near.read(), new Uint8Array([1]));
+  assert.equal(await reader.near.read(), null);
+  await until(reader.areClosed);
+
+  const writer = connected();
+  writer.far.hold();
+  const writing = writer.near.write(new Uint8Array(WINDOW_BYTES));
+  writer.far.push(null);
+  assert.equal(await writer.near.read(), null);
+  await writer.near.end();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(!writer.areClosed());
+  writer.far.flow();
+  while (writer.far.written.length < WINDOW_BYTES / CHUNK_BYTES) {
+    writer.far.flow();
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await writing;
+  await until(writer.areClosed);
 });
 
 Deno.test("a part of a larger buffer → its own bytes alone; the caller may change it afterwards", async () => {
@@ -145,20 +202,20 @@ Deno.test("a network that takes nothing → writes wait; when it goes on, they d
 });
 
 Deno.test("a connection that breaks → reads and writes of the other thread fail with its code", async () => {
-  const { near, far } = connected();
+  const { near, far, areClosed } = connected();
   const reading = near.read();
   far.push(new TcpError("ECONNRESET"));
   await assert.rejects(reading, { name: "TcpError", code: "ECONNRESET" });
   await assert.rejects(near.write(new Uint8Array(1)), { code: "ECONNRESET" });
   await assert.rejects(near.read(), { code: "ECONNRESET" });
-  near.close();
+  await until(areClosed);
 });
 
 Deno.test("abort() and close() → in the other thread; close() after what was written", async () => {
   const first = connected();
   first.near.abort();
   await assert.rejects(first.near.read(), { code: "ECONNABORTED" });
-  await until(() => first.far.calls.length > 0);
+  await until(first.areClosed);
   assert.deepEqual(first.far.calls, ["abort"]);
 
   const second = connected();

@@ -8,6 +8,7 @@ export type PortMessage =
   | { readonly is: "end" }
   /** No more bytes: both directions have ended, or broke. */
   | { readonly is: "failed"; readonly error: SentError }
+  /** The last message of a thread that has read everything, or that closes or has lost it. */
   | { readonly is: "close" }
   | { readonly is: "abort" };
 

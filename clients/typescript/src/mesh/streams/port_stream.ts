@@ -19,6 +19,7 @@ export class PortStream implements ByteStream {
   #underWay = 0;
   #hasEnded = false;
   #hasRemoteEnded = false;
+  #isFinished = false;
   #error: Error | null = null;
 
   constructor(port: MessagePort) {
@@ -30,6 +31,7 @@ export class PortStream implements ByteStream {
     return new Promise((resolve, reject) => {
       this.#reads.push({ resolve, reject });
       this.#deliver();
+      this.#finishIfOver();
     });
   }
 
@@ -49,6 +51,7 @@ export class PortStream implements ByteStream {
     if (this.#error !== null) throw this.#error;
     this.#hasEnded = true;
     send(this.#port, { is: "end" });
+    this.#finishIfOver();
   }
 
   close(): void {
@@ -60,9 +63,7 @@ export class PortStream implements ByteStream {
   }
 
   #leave(is: "close" | "abort"): void {
-    if (this.#error !== null) return;
-    send(this.#port, { is });
-    this.#fail(new TcpError("ECONNABORTED"));
+    if (this.#error === null) this.#fail(new TcpError("ECONNABORTED"), is);
   }
 
   #requireWritable(): void {
@@ -86,6 +87,7 @@ export class PortStream implements ByteStream {
       }
     }
     this.#deliver();
+    this.#finishIfOver();
   }
 
   #deliver(): void {
@@ -100,11 +102,24 @@ export class PortStream implements ByteStream {
     }
   }
 
-  #fail(error: Error): void {
+  /** Under Deno, a port that nobody closes is kept for ever, even if its other end is closed. */
+  #finishIfOver(): void {
+    const isRead = this.#hasRemoteEnded && this.#received.length === 0;
+    if (isRead && this.#hasEnded && this.#writes.length === 0) this.#finish("close");
+  }
+
+  #finish(is: "close" | "abort"): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    send(this.#port, { is });
+    this.#port.close();
+  }
+
+  #fail(error: Error, is: "close" | "abort" = "close"): void {
     this.#error = error;
     this.#received.clear();
     for (const { reject } of this.#writes.splice(0)) reject(error);
     this.#deliver();
-    this.#port.close();
+    this.#finish(is);
   }
 }

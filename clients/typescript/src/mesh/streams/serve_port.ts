@@ -18,6 +18,7 @@ class ServedStream {
   #hasEnded = false;
   #hasRemoteEnded = false;
   #isOver = false;
+  #isClosed = false;
   /** Writes and the end follow each other in their order. */
   #written: Promise<void> = Promise.resolve();
 
@@ -49,20 +50,23 @@ class ServedStream {
   }
 
   take(message: PortMessage): void {
+    // The other thread's last message, after a failure, too.
+    if (message.is === "close" || message.is === "abort") return this.#leave(message.is);
     if (this.#isOver) return;
     if (message.is === "consumed") {
       this.#underWay -= message.length;
       this.#wake();
     } else if (message.is === "bytes") this.#write(message.bytes);
     else if (message.is === "end") this.#end();
-    else if (message.is === "abort") {
-      this.#stream.abort();
-      this.#stop();
-    } else if (message.is === "close") {
-      // After what was written before it.
-      void this.#written.finally(() => this.#stream.close());
-      this.#stop();
-    }
+  }
+
+  #leave(is: "close" | "abort"): void {
+    if (is === "abort") this.#stream.abort();
+    // After what was written before it.
+    else void this.#written.finally(() => this.#close());
+    this.#isOver = true;
+    this.#wake();
+    this.#port.close();
   }
 
   #write(bytes: Uint8Array): void {
@@ -84,22 +88,22 @@ class ServedStream {
     this.#written = this.#written.then(step).catch((error) => this.#fail(error));
   }
 
-  /** The port stays open: the other thread may not have read everything. It closes the port. */
+  /** The port stays open until the other thread has read everything, and says `close`. */
   #finishIfOver(): void {
-    if (this.#hasEnded && this.#hasRemoteEnded) this.#stream.close();
+    if (this.#hasEnded && this.#hasRemoteEnded) this.#close();
+  }
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stream.close();
   }
 
   #fail(error: unknown): void {
     if (this.#isOver) return;
+    // The other thread answers it with `close`.
     send(this.#port, { is: "failed", error: toSentError(error) });
-    // The other thread closes the port when it has this message.
     this.#isOver = true;
     this.#wake();
-  }
-
-  #stop(): void {
-    this.#isOver = true;
-    this.#wake();
-    this.#port.close();
   }
 }

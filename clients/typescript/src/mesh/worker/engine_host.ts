@@ -84,6 +84,9 @@ export class EngineHost {
     this.#attempts.set(attempt, controller);
     try {
       servePort(stream, await engine.connect({ ...to, signal: controller.signal }));
+    } catch (error) {
+      stream.close();
+      throw error;
     } finally {
       this.#attempts.delete(attempt);
     }
