@@ -11,11 +11,12 @@ const HOUR = 60 * MINUTE;
 
 function connected() {
   const world = new World();
-  const { left, right } = pairOf(world);
+  const presharedKey = newKey();
+  const { left, right } = pairOf(world, presharedKey);
   left.sendTo(right);
   world.settle();
   right.takeTexts();
-  return { world, left, right };
+  return { world, left, right, presharedKey };
 }
 
 /** One packet each way every second; how many of them are lost. */
@@ -141,6 +142,45 @@ Deno.test("a machine that sleeps for hours → one handshake later its packets a
   right.sendTo(left, "good morning");
   world.settle();
   assert.deepEqual(left.takeTexts(), ["good morning"]);
+});
+
+Deno.test("a sleep until all duties are late, whose keys are to be forgotten → one initiation, and its answer counts", () => {
+  for (const isUnderWay of [false, true]) {
+    const { world, left, right, presharedKey } = connected();
+    left.tunnel.setPeers([right.asPeer({ presharedKey, persistentKeepaliveSeconds: 25 })]);
+    world.advance(MINUTE);
+    if (isUnderWay) {
+      world.passes = () => false;
+      world.advance(10 * MINUTE);
+      world.passes = () => true;
+    }
+    world.sleep(5 * HOUR);
+    const [count, handshakeAt] = [initiations(world), left.handshakeAt()];
+    world.advance(SECOND);
+    assert.equal(initiations(world) - count, 1);
+    assert.ok(left.handshakeAt()! > handshakeAt! + 5 * HOUR, `${isUnderWay}`);
+    right.sendTo(left, "good morning");
+    world.settle();
+    assert.deepEqual(left.takeTexts(), ["good morning"]);
+    assert.equal(initiations(world) - count, 1);
+  }
+});
+
+Deno.test("a packet after such a sleep, before the late duties → the answer to its initiation counts", () => {
+  const { world, left, right } = connected();
+  world.sleep(5 * HOUR);
+  // Until the late duties are done, nothing arrives.
+  world.passes = () => false;
+  const count = world.sent.length;
+  left.sendTo(right, "after the night");
+  world.advance(SECOND);
+  world.passes = () => true;
+  const underWay = world.sent.slice(count).filter(({ from }) => from === left.endpoint);
+  assert.deepEqual(underWay.map(({ bytes }) => bytes[0]), [1]);
+  const [initiation] = underWay;
+  right.tunnel.receiveDatagram(initiation!.bytes, initiation!.from);
+  world.settle();
+  assert.deepEqual(right.takeTexts(), ["after the night"]);
 });
 
 Deno.test("a restart with the same key, of either side → the other's packets arrive again", () => {

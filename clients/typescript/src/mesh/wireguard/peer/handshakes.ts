@@ -55,7 +55,7 @@ export class PeerHandshakes {
     const { surroundings, timestamps } = this.#context;
     const now = surroundings.now();
     if (!isUrgent && now - this.#begunAt < REKEY_TIMEOUT) return null;
-    this.forgetPending();
+    this.#forgetPending();
     const localIndex = this.#indices.claim();
     const begun = PendingHandshake.begin(this.#pair, {
       localIndex,
@@ -148,7 +148,12 @@ export class PeerHandshakes {
     return this.#jar.take(reply, this.#context.surroundings.now());
   }
 
-  forgetPending(): void {
+  /** One that began less than REKEY_TIMEOUT ago may still be answered. */
+  forgetUnanswered(): void {
+    if (this.#context.surroundings.now() - this.#begunAt >= REKEY_TIMEOUT) this.#forgetPending();
+  }
+
+  #forgetPending(): void {
     if (this.#pending === null) return;
     this.#indices.release(this.#pending.localIndex);
     this.#pending.destroy();
@@ -156,7 +161,7 @@ export class PeerHandshakes {
   }
 
   destroy(): void {
-    this.forgetPending();
+    this.#forgetPending();
     this.#presharedKey.fill(0);
     this.#pair.sharedSecret.fill(0);
   }

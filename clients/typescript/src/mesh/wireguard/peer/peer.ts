@@ -220,6 +220,6 @@ export class Peer {
 
   #forgetKeys(): void {
     this.#keypairs.clear();
-    this.handshakes.forgetPending();
+    this.handshakes.forgetUnanswered();
   }
 }

@@ -91,16 +91,17 @@ export class PeerTimers {
     else this.#deadlines.set("keepalive", this.#now + KEEPALIVE_TIMEOUT);
   }
 
+  /**
+   * After a sleep, all may be due at once. The retransmission comes first: after another duty's
+   * initiation, it would be a second one, whose predecessor's answer is lost.
+   */
   run(): void {
-    for (const duty of this.#deadlines.takeDue(this.#now)) {
-      if (duty === "retransmit") this.#retransmit();
-      if (duty === "keepalive") this.#keepalive();
-      if (duty === "newHandshake") {
-        this.#actions.beginHandshake({ isRetry: false });
-      }
-      if (duty === "persistentKeepalive") this.#actions.sendKeepalive();
-      if (duty === "forgetKeys") this.#actions.forgetKeys();
-    }
+    const due = new Set(this.#deadlines.takeDue(this.#now));
+    if (due.has("forgetKeys")) this.#actions.forgetKeys();
+    if (due.has("retransmit")) this.#retransmit();
+    if (due.has("newHandshake")) this.#actions.beginHandshake({ isRetry: false });
+    if (due.has("keepalive")) this.#keepalive();
+    if (due.has("persistentKeepalive")) this.#actions.sendKeepalive();
   }
 
   earliest(): number {
