@@ -11,13 +11,7 @@ import {
   type ReceivedStun,
   writeStun,
 } from "../stun/message.ts";
-import {
-  type Channel,
-  Channels,
-  isChannelData,
-  readChannelData,
-  writeChannelData,
-} from "./channels.ts";
+import { Channels, isChannelData, readChannelData, writeChannelData } from "./channels.ts";
 import { CredentialedRequests, type OwnAttributes } from "./credentialed_requests.ts";
 import { Permissions } from "./permissions.ts";
 import type { TurnTransport } from "./transport.ts";
@@ -50,10 +44,6 @@ const REFRESH_SENDS = 4;
 /** For 15.5 s. */
 const ALLOCATE_SENDS = 5;
 
-/** So many datagrams to one place are worth a channel. */
-const WORTH_A_CHANNEL = 4;
-const MOST_COUNTED = 1000;
-
 /** How long the relay has to confirm that an allocation is given back. */
 const FAREWELL = 1000;
 
@@ -63,8 +53,7 @@ export class Allocation implements DatagramSocket {
   readonly #options: AllocationOptions;
   readonly #requests: CredentialedRequests;
   readonly #permissions: Permissions;
-  readonly #channels = new Channels();
-  readonly #sentTo = new Map<string, number>();
+  readonly #channels: Channels;
   readonly #timers = new Set<() => void>();
   #relayed: Address | null = null;
   #isClosed = false;
@@ -76,6 +65,10 @@ export class Allocation implements DatagramSocket {
     this.#permissions = new Permissions({
       ask: (address) => this.#createPermission(address),
       onGranted: (datagram, to) => this.#sendByIndication(datagram, to),
+      now: () => options.surroundings.now(),
+    });
+    this.#channels = new Channels({
+      bind: (number, peer) => this.#bind(number, peer),
       now: () => options.surroundings.now(),
     });
   }
@@ -115,15 +108,14 @@ export class Allocation implements DatagramSocket {
 
   send(datagram: Uint8Array, to: Address): void {
     if (this.#isClosed || !this.#isOfRelayedFamily(to)) return;
-    const channel = this.#channels.to(to);
-    if (channel?.isBound) {
-      channel.usedAt = this.#now;
-      this.#options.transport.sendData(writeChannelData(datagram, channel.number));
-    } else if (this.#permissions.includes(to.address)) this.#sendByIndication(datagram, to);
-    else {
+    if (!this.#permissions.includes(to.address)) {
       void this.#permissions.add(to.address);
       this.#permissions.hold(datagram, to);
+      return;
     }
+    const number = this.#channels.numberOf(to);
+    if (number === null) this.#sendByIndication(datagram, to);
+    else this.#options.transport.sendData(writeChannelData(datagram, number));
   }
 
   /** What came from the server. */
@@ -138,10 +130,6 @@ export class Allocation implements DatagramSocket {
     if (this.#isClosed) return;
     void this.#giveBack();
     this.#stop();
-  }
-
-  get #now(): number {
-    return this.#options.surroundings.now();
   }
 
   #isOfRelayedFamily({ address }: Address): boolean {
@@ -164,37 +152,21 @@ export class Allocation implements DatagramSocket {
     ]);
     const { send: method } = METHOD;
     transport.sendData(writeStun({ method, kind: CLASS.indication, transaction, attributes }));
-    this.#count(to);
+    this.#channels.count(to);
   }
 
-  #count(to: Address): void {
-    const key = `${to.address} ${to.port}`;
-    const count = (this.#sentTo.get(key) ?? 0) + 1;
-    if (this.#sentTo.size >= MOST_COUNTED) this.#sentTo.clear();
-    this.#sentTo.set(key, count);
-    if (count < WORTH_A_CHANNEL) return;
-    this.#sentTo.delete(key);
-    const channel = this.#channels.add({ address: to.address, port: to.port }, this.#now);
-    if (channel !== null) void this.#bind(channel);
-  }
-
-  /** Makes a channel, or renews it. */
-  async #bind(channel: Channel): Promise<void> {
-    const { number, peer } = channel;
+  async #bind(number: number, peer: Address): Promise<boolean | null> {
     const answer = await this.#request(METHOD.channelBind, (transaction) => [
       [ATTRIBUTE.channelNumber, Uint8Array.of(number >> 8, number & 0xff, 0, 0)],
       [ATTRIBUTE.xorPeerAddress, writeAddress(peer, transaction)],
     ]);
-    if (answer?.kind === CLASS.success) channel.isBound = true;
-    else this.#channels.remove(channel);
+    return answer && answer.kind === CLASS.success;
   }
 
   #receiveChannelData(message: Uint8Array): void {
     const data = readChannelData(message);
-    const channel = data && this.#channels.byNumber(data.number);
-    if (!data || !channel) return;
-    channel.usedAt = this.#now;
-    this.#deliver(data.datagram, channel.peer);
+    const peer = data && this.#channels.peerOf(data.number);
+    if (data && peer) this.#deliver(data.datagram, peer);
   }
 
   #receiveData({ attributes, transaction }: ReceivedStun): void {
@@ -213,7 +185,8 @@ export class Allocation implements DatagramSocket {
 
   #renew(): void {
     this.#permissions.renew();
-    for (const channel of this.#channels.takeUsed(this.#now)) void this.#bind(channel);
+    // A channel is a permission, too.
+    this.#channels.renew((address) => this.#permissions.includes(address));
   }
 
   async #refresh(seconds: number): Promise<void> {

@@ -1,53 +1,140 @@
 import type { Address } from "../stun/address.ts";
 
-/** RFC 8656, 12. A number is not used again: its first meaning may still be under way. */
+/** RFC 8656, 12. */
 const FIRST_CHANNEL = 0x4000;
-const LAST_CHANNEL = 0x4fff;
+const CHANNELS = 0x1000;
 
-/** A channel lasts 10 minutes, and one that carries nothing for so long is not renewed. */
+/** In milliseconds. A relay keeps a channel for so long after the last request for it. */
+const LIFETIME = 600_000;
+
+/** How long before that nothing is sent by it any more: requests and datagrams take their time. */
+const MARGIN = 15_000;
+
+/** How long a number rests before it may mean another peer. */
+const REST = 300_000;
+
+/** A channel that carries nothing for so long is not renewed. */
 const IDLE = 300_000;
 
-export interface Channel {
+/** How long a refusal counts. */
+const REFUSED_FOR = 30_000;
+
+/** So many datagrams to one place are worth a channel. */
+const WORTH_A_CHANNEL = 4;
+const MOST_COUNTED = 1000;
+
+interface Channel {
   readonly number: number;
   readonly peer: Address;
-  isBound: boolean;
+  isAsking: boolean;
+  askedAt: number;
+  /** Until when datagrams are sent by it. */
+  usableUntil: number;
   usedAt: number;
 }
 
-/** Short names for those that datagrams are exchanged with: 4 bytes a datagram, and not 36. */
+/**
+ * Short names for those that datagrams are exchanged with: 4 bytes a datagram, and not 36. A number
+ * and its peer belong together for as long as the relay may think so: it refuses another number for
+ * that peer until then, and what it receives from the peer arrives under this one.
+ */
 export class Channels {
+  readonly #bind: (number: number, peer: Address) => Promise<boolean | null>;
+  readonly #now: () => number;
   readonly #byPeer = new Map<string, Channel>();
   readonly #byNumber = new Map<number, Channel>();
-  #next = FIRST_CHANNEL;
+  readonly #sentTo = new Map<string, number>();
+  #next = 0;
 
-  /** Null if the peer has one, or if all numbers are used up: there is another way to send. */
-  add(peer: Address, now: number): Channel | null {
-    if (this.#byPeer.has(keyOf(peer)) || this.#next > LAST_CHANNEL) return null;
-    const channel: Channel = { number: this.#next++, peer, isBound: false, usedAt: now };
-    this.#byPeer.set(keyOf(peer), channel);
+  constructor({ bind, now }: {
+    /** Asks the relay. Resolves to whether it agrees; null if it does not answer. */
+    readonly bind: (number: number, peer: Address) => Promise<boolean | null>;
+    readonly now: () => number;
+  }) {
+    this.#bind = bind;
+    this.#now = now;
+  }
+
+  /** The number by which to send to the peer; null if there is none. */
+  numberOf(peer: Address): number | null {
+    const channel = this.#byPeer.get(keyOf(peer));
+    if (channel === undefined || this.#now() >= channel.usableUntil) return null;
+    channel.usedAt = this.#now();
+    return channel.number;
+  }
+
+  /** Who has sent what arrived by the number; null for a number that means nobody. */
+  peerOf(number: number): Address | null {
+    const channel = this.#byNumber.get(number);
+    if (channel === undefined) return null;
+    channel.usedAt = this.#now();
+    return channel.peer;
+  }
+
+  /** A datagram was sent to the peer in another way. After a few, a channel is made. */
+  count(peer: Address): void {
+    const key = keyOf(peer);
+    const count = (this.#sentTo.get(key) ?? 0) + 1;
+    if (this.#sentTo.size >= MOST_COUNTED) this.#sentTo.clear();
+    this.#sentTo.set(key, count);
+    if (count < WORTH_A_CHANNEL) return;
+    this.#sentTo.delete(key);
+    const channel = this.#byPeer.get(key) ?? this.#add(peer);
+    if (channel === null || this.#now() - channel.askedAt < REFUSED_FOR) return;
+    channel.usedAt = this.#now();
+    void this.#request(channel);
+  }
+
+  /** Is called every few minutes. Renews those that were used, of peers that are `wanted`. */
+  renew(wanted: (address: string) => boolean): void {
+    this.#forgetEnded();
+    for (const channel of this.#byPeer.values()) {
+      const isUsed = this.#now() - channel.usedAt < IDLE;
+      if (isUsed && wanted(channel.peer.address)) void this.#request(channel);
+    }
+  }
+
+  /** Null if all numbers are in use, or rest: there is another way to send. */
+  #add({ address, port }: Address): Channel | null {
+    if (this.#byNumber.size === CHANNELS) this.#forgetEnded();
+    if (this.#byNumber.size === CHANNELS) return null;
+    const channel: Channel = {
+      number: this.#freeNumber(),
+      peer: { address, port },
+      isAsking: false,
+      askedAt: -Infinity,
+      usableUntil: -Infinity,
+      usedAt: this.#now(),
+    };
+    this.#byPeer.set(keyOf(channel.peer), channel);
     this.#byNumber.set(channel.number, channel);
     return channel;
   }
 
-  to(peer: Address): Channel | undefined {
-    return this.#byPeer.get(keyOf(peer));
+  #freeNumber(): number {
+    while (this.#byNumber.has(FIRST_CHANNEL + this.#next % CHANNELS)) this.#next += 1;
+    return FIRST_CHANNEL + this.#next++ % CHANNELS;
   }
 
-  byNumber(number: number): Channel | undefined {
-    return this.#byNumber.get(number);
-  }
-
-  remove({ number, peer }: Channel): void {
-    this.#byPeer.delete(keyOf(peer));
-    this.#byNumber.delete(number);
-  }
-
-  /** Those to renew; the others are forgotten. */
-  takeUsed(now: number): Channel[] {
-    for (const channel of [...this.#byPeer.values()]) {
-      if (now - channel.usedAt >= IDLE) this.remove(channel);
+  #forgetEnded(): void {
+    for (const [number, { peer, isAsking, askedAt }] of this.#byNumber) {
+      if (isAsking || this.#now() - askedAt < LIFETIME + REST) continue;
+      this.#byPeer.delete(keyOf(peer));
+      this.#byNumber.delete(number);
     }
-    return [...this.#byPeer.values()];
+  }
+
+  /** Makes a channel, or renews it. */
+  async #request(channel: Channel): Promise<void> {
+    if (channel.isAsking) return;
+    channel.isAsking = true;
+    const begunAt = channel.askedAt = this.#now();
+    const isBound = await this.#bind(channel.number, channel.peer);
+    // It may have been the last repetition that arrived.
+    channel.askedAt = this.#now();
+    channel.isAsking = false;
+    if (isBound) channel.usableUntil = begunAt + LIFETIME - MARGIN;
+    else if (isBound === false) channel.usableUntil = -Infinity;
   }
 }
 
