@@ -25,8 +25,8 @@ Deno.test("askAgain() between two waits → another wait, and the following goes
   const follower = new Follower(connection, {
     apply: () => Promise.resolve(),
     paths: () => [],
-    onEvent: () => {},
-    onRestore: () => Promise.resolve(),
+    register: () => Promise.resolve(),
+    onEvents: () => Promise.resolve(),
   }, over.signal);
   await follower.start();
   const ended = follower.run().then(() => null, (error) => error);

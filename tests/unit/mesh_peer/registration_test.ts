@@ -50,19 +50,3 @@ Deno.test("a refusal for another reason → thrown, after one request", async ()
   await assert.rejects(registration.register(["192.0.2.1:5"]), error);
   assert.equal(requests, 1);
 });
-
-Deno.test("isOfAnother() → another key, or endpoints that this process never registered", async () => {
-  const { registration } = service();
-  await registration.register(["192.0.2.1:5"]);
-  await registration.register([]);
-  for (
-    const [event, isOfAnother] of [
-      [{ pubkey: "my-key", endpoint: "192.0.2.1:5" }, false],
-      [{ pubkey: "my-key", endpoint: null }, false],
-      [{ pubkey: "my-key" }, false],
-      [{}, false],
-      [{ pubkey: "my-key", endpoint: "192.0.2.9:5" }, true],
-      [{ pubkey: "other-key", endpoint: "192.0.2.1:5" }, true],
-    ] as const
-  ) assert.equal(registration.isOfAnother(event), isOfAnother, JSON.stringify(event));
-});

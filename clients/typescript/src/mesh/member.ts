@@ -28,6 +28,7 @@ export interface From extends RemotePort {
   readonly name: string;
 }
 
+const REGISTRATIONS: readonly string[] = ["peer.registered", "peer.updated"];
 /** How often it is looked whether another way is used, in milliseconds. */
 const PATHS_MS = 5000;
 /** How often endpoints are registered again that the service was not told of, likewise. */
@@ -59,8 +60,8 @@ export class Member {
     this.#follower = new Follower(options.connection, {
       apply: (configuration) => this.#apply(configuration),
       paths: () => this.#paths(),
-      onEvent: (event) => this.#onEvent(event),
-      onRestore: () => this.#registrar.startOver(),
+      register: () => this.#registrar.startOver(),
+      onEvents: (events) => this.#onEvents(events),
     }, this.#over.signal);
   }
 
@@ -150,7 +151,6 @@ export class Member {
       onRegistered: (self) => this.#self = self,
       signal: this.#over.signal,
     });
-    await this.#registrar.register();
     await this.#follower.start();
     this.#over.signal.throwIfAborted();
     this.#follower.run().catch((error) => this.#finish(asEnd(error)));
@@ -177,9 +177,11 @@ export class Member {
     this.#options.onChange();
   }
 
-  #onEvent(event: MeshEvent): void {
-    const isOwn = event.agent_id === this.#self.agent_id && event.type.startsWith("peer.");
-    if (!isOwn || !this.#registrar.isOfAnother(event)) return;
+  async #onEvents(events: readonly MeshEvent[]): Promise<void> {
+    const isRegistered = events.some(({ type, agent_id }) =>
+      agent_id === this.#self.agent_id && REGISTRATIONS.includes(type)
+    );
+    if (!isRegistered || await this.#registrar.isNewest()) return;
     throw new MeshError(
       "superseded",
       `Another process has joined as ${this.#self.agent_id}. An agent has one place in the mesh.`,

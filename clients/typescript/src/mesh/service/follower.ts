@@ -11,10 +11,10 @@ export interface FollowerHooks {
   /** From now on, this configuration holds. */
   readonly apply: (configuration: MeshConfiguration) => Promise<void>;
   readonly paths: () => readonly SentPath[];
-  /** An event, of the agent or of another one. Throws what ends the following. */
-  readonly onEvent: (event: MeshEvent) => void;
-  /** The service was restored: what it knows of this agent may be older. */
-  readonly onRestore: () => Promise<void>;
+  /** Tells the service where this agent is: at the start, and after the service was restored. */
+  readonly register: () => Promise<void>;
+  /** Of the agent or of others. Rejects with what ends the following. */
+  readonly onEvents: (events: readonly MeshEvent[]) => Promise<void>;
 }
 
 /** After these, the agent has no place in the mesh any more. */
@@ -53,9 +53,12 @@ export class Follower {
     this.#signal = signal;
   }
 
-  /** Applies the present configuration. Nothing that happens after this is missed by `run`. */
+  /** Registers, and applies the present configuration. `run` misses nothing that happens since. */
   async start(): Promise<void> {
-    this.#position = (await this.#post<Events>("/events", { limit: 1 })).latest;
+    // First: another process may register this agent right after this one.
+    const { latest } = await this.#post<Events>("/events", { limit: 1 });
+    await this.#hooks.register();
+    this.#position = latest;
     await this.refresh();
   }
 
@@ -99,10 +102,7 @@ export class Follower {
   }
 
   async #wait(): Promise<void> {
-    if (this.#position === undefined) {
-      await this.#hooks.onRestore();
-      await this.start();
-    }
+    if (this.#position === undefined) await this.start();
     this.#held = new AbortController();
     const held = this.#held.signal;
     const sentAt = performance.now();
@@ -130,7 +130,7 @@ export class Follower {
     let page: Events;
     do {
       page = await this.#post<Events>("/events", { after: this.#position, limit: 1000 });
-      for (const event of page.events) this.#hooks.onEvent(event);
+      await this.#hooks.onEvents(page.events);
       this.#position = page.latest;
     } while (page.more);
   }

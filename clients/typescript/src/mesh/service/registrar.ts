@@ -1,4 +1,4 @@
-import type { MeshEvent, Peer } from "../../contract/types.ts";
+import type { Peer } from "../../contract/types.ts";
 import type { Registration } from "./registration.ts";
 
 export interface RegistrarOptions {
@@ -41,9 +41,11 @@ export class Registrar {
     return this.register();
   }
 
-  /** Whether the event tells of a registration by another process. */
-  isOfAnother(event: MeshEvent): boolean {
-    return this.#registration.isOfAnother(event);
+  /** Whether no other process has registered this agent after this one. */
+  async isNewest(): Promise<boolean> {
+    // One that is under way may be the newest.
+    while (this.#underWay > 0) await this.#last.catch(() => {});
+    return await this.#registration.isNewest({ signal: this.#options.signal });
   }
 
   /** Once more if they change meanwhile. */

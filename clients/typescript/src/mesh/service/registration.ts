@@ -1,13 +1,14 @@
-import type { Peer } from "../../contract/types.ts";
+import type { Netmap, Peer } from "../../contract/types.ts";
 import { AgentError } from "../../errors/agent_error.ts";
 import type { Connection } from "../../http/connection.ts";
 
-/** What this process has registered, so that it knows registrations of another one. */
+/** What this process has registered, so that it knows a later registration by another one. */
 export class Registration {
   readonly #connection: Connection;
   readonly #publicKey: string;
-  /** The first endpoint of each registration of this process. */
-  readonly #first = new Set<string | null>();
+  #answer: Peer | null = null;
+  /** The endpoints of registrations that may have arrived, although no answer came since. */
+  readonly #unanswered = new Set<string>();
 
   constructor(connection: Connection, publicKey: string) {
     this.#connection = connection;
@@ -19,19 +20,17 @@ export class Registration {
     endpoints: readonly string[],
     options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Peer> {
-    const { agentId } = this.#connection;
     const body = {
-      ...(agentId !== undefined && { agent_id: agentId }),
+      ...this.#self(),
       pubkey: this.#publicKey,
       endpoint: endpoints[0] ?? null,
       ...(endpoints.length > 0 && { endpoints }),
     };
     try {
-      // Before the answer: the event may be read before it arrives.
-      this.#first.add(endpoints[0] ?? null);
-      const peer = await this.#connection.post<Peer>("/peer/register", body, options);
-      this.#first.add(peer.endpoint);
-      return peer;
+      this.#unanswered.add(endpoints.join(" "));
+      this.#answer = await this.#connection.post<Peer>("/peer/register", body, options);
+      this.#unanswered.clear();
+      return this.#answer;
     } catch (error) {
       const accepted = withoutRefused(endpoints, error);
       if (accepted === null) throw error;
@@ -39,10 +38,21 @@ export class Registration {
     }
   }
 
-  /** Whether an event of this agent's registration is about another process. */
-  isOfAnother(event: { readonly pubkey?: string; readonly endpoint?: string | null }): boolean {
-    if (event.pubkey !== undefined && event.pubkey !== this.#publicKey) return true;
-    return event.pubkey !== undefined && !this.#first.has(event.endpoint ?? null);
+  /**
+   * Whether the service knows this agent by the newest registration of this process. A copy of
+   * this process has the same key: it is told by what it has registered since, and when.
+   */
+  async isNewest(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<boolean> {
+    const { peers } = await this.#connection.post<Netmap>("/netmap", this.#self(), options);
+    const own = peers.find(({ self }) => self);
+    if (own?.pubkey !== this.#publicKey) return false;
+    return own.updated_at === this.#answer?.updated_at ||
+      this.#unanswered.has(own.endpoints.join(" "));
+  }
+
+  #self(): { readonly agent_id?: string } {
+    const { agentId } = this.#connection;
+    return agentId === undefined ? {} : { agent_id: agentId };
   }
 }
 
