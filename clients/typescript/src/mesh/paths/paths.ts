@@ -29,7 +29,8 @@
 import { openUdpSocket, type UdpSocket } from "../wireguard/sockets/udp_socket.ts";
 import type { Endpoint, MayMove } from "../wireguard/tunnel.ts";
 import type { PathPeer, PathsOptions, PathTunnel } from "./options.ts";
-import { candidatesOf, type Whereabouts } from "./peers/candidates.ts";
+import { BlockedUdp } from "./peers/blocked_udp.ts";
+import { addressesToPermit, candidatesOf, type Whereabouts } from "./peers/candidates.ts";
 import { Improver } from "./peers/improver.ts";
 import { DIRECT, Ranks } from "./peers/ranks.ts";
 import { type PathReport, reportOf } from "./peers/reports.ts";
@@ -59,6 +60,7 @@ export class Paths {
   readonly #names: Names;
   readonly #reflections: Reflections;
   readonly #relays: RelayKeeper;
+  readonly #blockedUdp: BlockedUdp;
   readonly #improver: Improver;
   readonly #network: NetworkWatch;
   #gathered: Promise<unknown> = Promise.resolve();
@@ -97,6 +99,11 @@ export class Paths {
       onChange: () => this.#onRelays(),
       onServers: (answer) => this.#setServers(answer?.ice_servers ?? []),
     });
+    this.#blockedUdp = new BlockedUdp({
+      // Without a relay there is no other hope.
+      isBlocked: () => this.#reflections.isBlocked && this.hasRelay,
+      now: () => surroundings.now(),
+    });
     this.#improver = new Improver({
       surroundings,
       ranks: this.#ranks,
@@ -128,8 +135,8 @@ export class Paths {
   /** Sends nothing, and throws nothing, where there is no way. */
   readonly send = (datagram: Uint8Array, to: Endpoint): void => {
     if (this.#isClosed) return;
-    if (to.via === DIRECT) this.#socket!.send(datagram, to);
-    else this.#relays.find(to.via)?.send(datagram, to);
+    if (to.via !== DIRECT) this.#relays.find(to.via)?.send(datagram, to);
+    else if (this.#blockedUdp.maySend(to)) this.#socket!.send(datagram, to);
   };
 
   get mayMove(): MayMove {
@@ -209,6 +216,7 @@ export class Paths {
 
   #receive(datagram: Uint8Array, from: Endpoint): void {
     if (this.#isClosed || this.#reflections.take(datagram, from)) return;
+    this.#blockedUdp.heard(from);
     this.#tunnel?.receiveDatagram(datagram, from);
   }
 
@@ -220,20 +228,11 @@ export class Paths {
       endpoints: this.candidates(peer),
     }));
     // First: a relay drops what comes back from where it was not told to expect something.
-    this.#relays.permitOnly(this.#addressesToPermit(peers));
+    this.#relays.permitOnly(addressesToPermit(peers, this.#tunnel.stats()));
     this.#tunnel.setPeers(peers);
     this.#improver.setCandidates(
       new Map(peers.map(({ publicKey, endpoints }) => [publicKey, endpoints])),
     );
-  }
-
-  #addressesToPermit(peers: readonly { readonly endpoints: readonly Endpoint[] }[]): string[] {
-    const used = this.#tunnel!.stats().flatMap(({ endpoint }) =>
-      endpoint === null ? [] : [endpoint]
-    );
-    const all = [...peers.flatMap(({ endpoints }) => endpoints), ...used]
-      .filter(({ via }) => via !== DIRECT);
-    return [...new Set(all.map(({ address }) => address))];
   }
 
   #onRelays(): void {

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../../wireguard/tunnel.ts";
+import type { Endpoint, PeerStats } from "../../wireguard/tunnel.ts";
 import { kindOf, parseEndpoint } from "../places/address_kinds.ts";
 import type { Place } from "../places/own_endpoints.ts";
 import type { Names } from "../places/names.ts";
@@ -52,6 +52,17 @@ export function candidatesOf(
       : []),
   ]);
   return ways.sort((one, other) => ranks.rankOf(one) - ranks.rankOf(other));
+}
+
+/** Whom a relay has to let through: all to whom this side sends by it. */
+export function addressesToPermit(
+  peers: readonly { readonly endpoints: readonly Endpoint[] }[],
+  stats: readonly Pick<PeerStats, "endpoint">[],
+): string[] {
+  const used = stats.flatMap(({ endpoint }) => endpoint === null ? [] : [endpoint]);
+  const all = [...peers.flatMap(({ endpoints }) => endpoints), ...used]
+    .filter(({ via }) => via !== DIRECT);
+  return [...new Set(all.map(({ address }) => address))];
 }
 
 /** A relay on the internet cannot reach a private network, and should not be asked to. */

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { BlockedUdp } from "../../../clients/typescript/src/mesh/paths/peers/blocked_udp.ts";
+
+const PLACE = { address: "198.51.100.7", port: 51820 };
+const NEIGHBOUR = { address: "192.168.77.9", port: 51820 };
+
+/** How many datagrams go out to the place, if one is sent each second. */
+function scene() {
+  const state = { isBlocked: true, now: 0 };
+  const udp = new BlockedUdp({ isBlocked: () => state.isBlocked, now: () => state.now });
+  const sentIn = (seconds: number, place = PLACE) => {
+    let sent = 0;
+    for (let second = 0; second < seconds; second++) {
+      if (udp.maySend(place)) sent += 1;
+      state.now += 1000;
+    }
+    return sent;
+  };
+  return { state, udp, sentIn };
+}
+
+Deno.test("UDP is blocked → each place is tried for 15 s, and then not any more", () => {
+  const { sentIn } = scene();
+  assert.equal(sentIn(3600), 15);
+  assert.equal(sentIn(3600, { ...PLACE, port: 1 }), 15);
+  assert.equal(sentIn(3600), 0);
+});
+
+Deno.test("another network, or one that does not block UDP → everything is tried", () => {
+  const { state, sentIn } = scene();
+  sentIn(3600);
+  state.isBlocked = false;
+  assert.equal(sentIn(60), 60);
+  state.isBlocked = true;
+  assert.equal(sentIn(60), 15);
+});
+
+Deno.test("UDP is blocked on the way out → a neighbour that answers is sent to, as long as it does", () => {
+  const { udp, sentIn } = scene();
+  assert.equal(sentIn(1, NEIGHBOUR), 1);
+  for (let minute = 0; minute < 10; minute++) {
+    udp.heard(NEIGHBOUR);
+    assert.equal(sentIn(60, NEIGHBOUR), 60);
+  }
+  udp.heard(NEIGHBOUR);
+  assert.equal(sentIn(3600, NEIGHBOUR), 180);
+  udp.heard(NEIGHBOUR);
+  assert.equal(sentIn(60, NEIGHBOUR), 60);
+});
