@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Forwarder } from "../../../clients/typescript/src/mesh/forwarding/forwarder.ts";
 import type { UdpOptions } from "../../../clients/typescript/src/mesh/wireguard/sockets/udp_socket.ts";
 import type { Endpoint } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
-import { message } from "./messages.ts";
+import { message, OWN_KEY, unsigned } from "./messages.ts";
 
 const KERNEL = 51820;
 const DIRECT: Endpoint = { address: "192.0.2.1", port: 1000, via: "udp" };
@@ -17,7 +17,7 @@ async function forwarding(...publicKeys: string[]) {
   const closed: number[] = [];
   const timers = new Set<() => void>();
   const forwarder = new Forwarder({
-    publicKey: "own=",
+    publicKey: OWN_KEY,
     surroundings: {
       now: () => 0,
       unixTime: () => 0,
@@ -136,6 +136,29 @@ Deno.test("a flood of initiations from one address → a few reach the kernel; o
   assert.equal(toKernel.length, 5);
   forwarder.receiveDatagram(message(1, 5000), other);
   assert.equal(toKernel.length, 6);
+});
+
+Deno.test("a flood by somebody behind the peer's address who does not know this host's key → dropped; the peer's initiations are passed on", async () => {
+  const { forwarder, toKernel } = await forwarding("a=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
+  const stranger = { ...DIRECT, port: 2000 };
+  for (let index = 0; index < 1000; index++) {
+    forwarder.receiveDatagram(unsigned(1, index), stranger);
+  }
+  assert.deepEqual(toKernel, []);
+  forwarder.receiveDatagram(message(1, 5000), DIRECT);
+  assert.deepEqual(toKernel, [{ port: forwarder.portOf("a="), datagram: message(1, 5000) }]);
+});
+
+Deno.test("the kernel is given another key → initiations to that one count, and to the old one do not", async () => {
+  const { forwarder, toKernel } = await forwarding("a=");
+  forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT] }]);
+  forwarder.publicKey = "other";
+  forwarder.receiveDatagram(message(1, 1), DIRECT);
+  assert.deepEqual(toKernel, []);
+  forwarder.publicKey = OWN_KEY;
+  forwarder.receiveDatagram(message(1, 1), DIRECT);
+  assert.equal(toKernel.length, 1);
 });
 
 Deno.test("an initiation from another port of a peer's address → answered there, then claimed by the peer", async () => {

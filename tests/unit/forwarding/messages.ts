@@ -1,7 +1,20 @@
+import { Buffer } from "node:buffer";
+import { CookieJar } from "../../../clients/typescript/src/mesh/wireguard/handshake/cookies.ts";
+
+/** Of the host to which initiations are sent. */
+export const OWN_KEY = "own=";
+
 const LENGTHS: Readonly<Record<number, number>> = { 1: 148, 2: 92, 3: 64, 4: 48, 5: 148 };
 
-/** A message of WireGuard, as much of it as is not encrypted. */
+/** A message of WireGuard, as much of it as is not encrypted, and with its first MAC. */
 export function message(type: number, ...indices: number[]): Uint8Array {
+  const datagram = unsigned(type, ...indices);
+  if (type === 1) new CookieJar(Buffer.from(OWN_KEY, "base64")).stamp(datagram, 0);
+  return datagram;
+}
+
+/** What anybody can send who does not know the host's public key. */
+export function unsigned(type: number, ...indices: number[]): Uint8Array {
   const datagram = new Uint8Array(LENGTHS[type]!);
   const view = new DataView(datagram.buffer);
   view.setUint32(0, type, true);

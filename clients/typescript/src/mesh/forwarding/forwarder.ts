@@ -3,7 +3,9 @@
  * cannot tell from whom a datagram is. It goes by the indices of sessions, which are not encrypted.
  * For Paths it takes the place of a tunnel.
  */
+import { Buffer } from "node:buffer";
 import type { UdpOptions, UdpSocket } from "../wireguard/sockets/udp_socket.ts";
+import { CookieBaker } from "../wireguard/handshake/cookies.ts";
 import { Load } from "../wireguard/handshake/load.ts";
 import { type Endpoint, isSameEndpoint, type Surroundings } from "../wireguard/surroundings.ts";
 import type { PathTunnel } from "../paths/paths.ts";
@@ -34,7 +36,8 @@ export interface ForwarderOptions {
 const MOST_ANSWERS = 8;
 
 export class Forwarder implements PathTunnel {
-  readonly publicKey: string;
+  /** The kernel may be given another one. */
+  publicKey: string;
   readonly #options: ForwarderOptions;
   readonly #ports = new Map<string, Port>();
   /** For initiations of peers whose place is not known. */
@@ -111,7 +114,7 @@ export class Forwarder implements PathTunnel {
     return this.#ports.get(publicKey)?.socket?.port ?? null;
   }
 
-  /** Which port it is, of those that this has opened: the guests' is nobody's own. */
+  /** Of those that this has opened, the guests' port is nobody's own. */
   isGuests(port: number): boolean {
     return this.#guests.socket?.port === port;
   }
@@ -194,9 +197,12 @@ export class Forwarder implements PathTunnel {
     // From the address of a peer without a port, nothing is wanted: it has a better way.
     const isHere = ({ way, ways }: Port) =>
       way?.address === from.address || ways.some(({ address }) => address === from.address);
-    if (!ports.some(isHere)) return;
+    const { surroundings } = this.#options;
+    const macs = new CookieBaker(Buffer.from(this.publicKey, "base64"), surroundings);
+    // Others behind a peer's address do not know this host's key, and use up none of its limit.
+    if (!ports.some(isHere) || !macs.hasRightMac1(datagram)) return;
     // The kernel's own limit is one per address, and all that comes from here has the same.
-    if (!this.#load.admits(from.address, this.#options.surroundings.now())) return;
+    if (!this.#load.admits(from.address, surroundings.now())) return;
     const owners = ports.filter(({ ways }) =>
       ways.some(({ address, port }) => address === from.address && port === from.port)
     );

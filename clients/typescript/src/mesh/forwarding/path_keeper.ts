@@ -99,6 +99,7 @@ export class PathKeeper {
   async #keep(state: KernelState, now: number): Promise<void> {
     if (this.#open !== null) {
       this.#open.forwarder.kernelPort = state.listenPort;
+      this.#open.forwarder.publicKey = state.publicKey;
       await this.#keepPorts(state);
     }
     // A port that is not of this process is that of one that was killed.
