@@ -4,7 +4,10 @@ import {
   attemptsOf,
   firstOf,
 } from "../../../clients/typescript/src/mesh/paths/relays/attempts.ts";
-import { parseServerUrl } from "../../../clients/typescript/src/mesh/paths/relays/ice_servers.ts";
+import {
+  parseServerUrl,
+  type Transport,
+} from "../../../clients/typescript/src/mesh/paths/relays/ice_servers.ts";
 import { RelayKeeper } from "../../../clients/typescript/src/mesh/paths/relays/relay_keeper.ts";
 import type { Allocation } from "../../../clients/typescript/src/mesh/paths/turn/allocation.ts";
 import { World } from "../tunnel/simulation.ts";
@@ -67,15 +70,15 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-Deno.test("firstOf() → a head start for the better ways; what succeeds later is discarded", async () => {
+Deno.test("firstOf() → a head start for the better ways; what succeeds later is told", async () => {
   const world = new World();
   const attempts = attemptsOf(SERVERS, () => null);
   const begun = new Map<string, (result: string) => void>();
-  const discarded: string[] = [];
+  const late: string[] = [];
   const first = firstOf(attempts, {
     surroundings: world.surroundings,
-    open: ({ transport }) => new Promise((resolve) => begun.set(transport, resolve)),
-    discard: (result: string) => void discarded.push(result),
+    open: ({ transport }) => new Promise<string>((resolve) => begun.set(transport, resolve)),
+    onLate: ({ result }, first) => void late.push(`${result} after ${first.result}`),
   });
   assert.deepEqual([...begun.keys()], ["udp"]);
   world.advance(800);
@@ -84,7 +87,7 @@ Deno.test("firstOf() → a head start for the better ways; what succeeds later i
   assert.equal((await first).result, "by TCP");
   begun.get("udp")!("by UDP");
   await settle();
-  assert.deepEqual(discarded, ["by UDP"]);
+  assert.deepEqual(late, ["by UDP after by TCP"]);
   world.advance(10_000);
   assert.deepEqual([...begun.keys()], ["udp", "tcp"]);
 });
@@ -98,7 +101,7 @@ Deno.test("firstOf() when all fail → the last error, at once; without any atte
       begun.push(transport);
       return Promise.reject(new Error(`no ${transport}`));
     },
-    discard: () => {},
+    onLate: () => {},
   };
   await assert.rejects(firstOf(attemptsOf(SERVERS, () => null), options), /no tls/);
   assert.deepEqual(begun, ["udp", "tcp", "tls"]);
@@ -109,7 +112,14 @@ Deno.test("firstOf() when all fail → the last error, at once; without any atte
 function keep() {
   const world = new World();
   const log: string[] = [];
-  const state = { isUp: true, hasRelay: true, works: ["udp", "tcp", "tls"], isUdpBlocked: false };
+  const state = {
+    isUp: true,
+    hasRelay: true,
+    works: ["udp", "tcp", "tls"],
+    isUdpBlocked: false,
+    /** Milliseconds that each takes. */
+    delays: {} as Partial<Record<Transport, number>>,
+  };
   const ends = new Map<string, () => void>();
   let asked = 0;
   const keeper = new RelayKeeper({
@@ -129,7 +139,10 @@ function keep() {
       const relayed = { address: "198.51.100.1", port: 50000 };
       const permitOnly = () => Promise.resolve();
       const close = () => void log.push(`close ${via}`);
-      return Promise.resolve({ via, relayed, permitOnly, close } as unknown as Allocation);
+      const allocation = { via, relayed, permitOnly, close } as unknown as Allocation;
+      const delay = state.delays[transport];
+      if (delay === undefined) return Promise.resolve(allocation);
+      return new Promise((resolve) => world.surroundings.after(delay, () => resolve(allocation)));
     },
     onChange: () => {},
     onServers: () => {},
@@ -141,7 +154,7 @@ function keep() {
       await settle();
     }
   };
-  return { keeper, log, state, ends, vias, advance, asked: () => asked };
+  return { keeper, log, state, ends, vias, advance, world, asked: () => asked };
 }
 
 Deno.test("an hour of credentials → before they expire, a second allocation; the first stays for a while", async () => {
@@ -212,4 +225,46 @@ Deno.test("close() while an allocation is made → it is closed, too", async () 
   keeper.close();
   await starting;
   assert.deepEqual([vias(), log.at(-1)], [[], "close relay-1"]);
+});
+
+Deno.test("UDP answers after TCP → it takes over, and the relay by TCP stays for a while", async () => {
+  const { keeper, state, vias, advance, world, asked } = keep();
+  state.delays = { udp: 2000 };
+  const started = keeper.start();
+  await settle();
+  world.advance(1000);
+  await started;
+  assert.deepEqual([vias(), keeper.worksByUdp], [["relay-2"], false]);
+  world.advance(1000);
+  await settle();
+  assert.deepEqual([vias(), keeper.worksByUdp], [["relay-1", "relay-2"], true]);
+  await advance(4);
+  assert.deepEqual([vias(), asked()], [["relay-1"], 1]);
+  state.delays = {};
+  await advance(47);
+  assert.deepEqual([vias(), asked()], [["relay-3", "relay-1"], 2]);
+});
+
+Deno.test("TCP answers after UDP, or UDP after the relay by TCP has ended → closed", async () => {
+  const slow = keep();
+  slow.state.delays = { udp: 1000, tcp: 1000 };
+  const started = slow.keeper.start();
+  await settle();
+  slow.world.advance(1000);
+  await started;
+  slow.world.advance(1000);
+  await settle();
+  assert.deepEqual([slow.vias(), slow.log.at(-1)], [["relay-1"], "close relay-2"]);
+  const lost = keep();
+  lost.state.delays = { udp: 2000 };
+  const begun = lost.keeper.start();
+  await settle();
+  lost.world.advance(1000);
+  await begun;
+  lost.state.delays = { udp: 5000 };
+  lost.ends.get("relay-2")!();
+  await settle();
+  lost.world.advance(1000);
+  await settle();
+  assert.ok(lost.log.includes("close relay-1"), lost.log.join());
 });

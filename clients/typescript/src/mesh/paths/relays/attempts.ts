@@ -12,6 +12,12 @@ export interface Attempt {
   readonly credential: string;
 }
 
+/** An attempt that succeeded. */
+export interface Opened<Result> {
+  readonly result: Result;
+  readonly attempt: Attempt;
+}
+
 const ORDER: readonly Transport[] = ["udp", "tcp", "tls"];
 
 /** How long a better way has before the next one is tried as well. */
@@ -40,30 +46,32 @@ export function nameOf({ transport, host, port, proxy }: Attempt): string {
 
 /**
  * Begins one attempt after another, without waiting for those before to fail, and resolves to the
- * first that succeeds; `discard` gets what succeeds later. Rejects with the last error if all fail.
+ * first that succeeds; `onLate` gets what succeeds later. Rejects with the last error if all fail.
  */
 export function firstOf<Result>(
   attempts: readonly Attempt[],
-  { open, discard, surroundings }: {
+  { open, onLate, surroundings }: {
     readonly open: (attempt: Attempt) => Promise<Result>;
-    readonly discard: (result: Result) => void;
+    readonly onLate: (late: Opened<Result>, first: Opened<Result>) => void;
     readonly surroundings: Surroundings;
   },
-): Promise<{ readonly result: Result; readonly attempt: Attempt }> {
+): Promise<Opened<Result>> {
   return new Promise((resolve, reject) => {
-    let [begun, failed, isSettled] = [0, 0, false];
+    let [begun, failed] = [0, 0];
+    let first: Opened<Result> | null = null;
     let stopWaiting = () => {};
     const begin = (): void => {
       stopWaiting();
       const attempt = attempts[begun];
-      if (isSettled || attempt === undefined) return;
+      if (first !== null || attempt === undefined) return;
       begun += 1;
       stopWaiting = surroundings.after(HEAD_START, begin);
       open(attempt).then((result) => {
-        if (isSettled) return discard(result);
-        isSettled = true;
+        const opened = { result, attempt };
+        if (first !== null) return onLate(opened, first);
+        first = opened;
         stopWaiting();
-        resolve({ result, attempt });
+        resolve(opened);
       }, (error) => {
         failed += 1;
         if (failed === attempts.length) {

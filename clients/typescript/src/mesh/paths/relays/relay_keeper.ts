@@ -1,6 +1,6 @@
 import type { Surroundings } from "../../wireguard/surroundings.ts";
 import type { Allocation } from "../turn/allocation.ts";
-import { type Attempt, attemptsOf, firstOf, nameOf } from "./attempts.ts";
+import { type Attempt, attemptsOf, firstOf, nameOf, type Opened } from "./attempts.ts";
 import type { RelayAnswer, Transport } from "./ice_servers.ts";
 
 /** In milliseconds: between attempts that fail, and until it is asked again for a relay. */
@@ -97,7 +97,7 @@ export class RelayKeeper {
 
   async #run(round: number): Promise<void> {
     this.#stopTimer();
-    const opened = await this.#open().then((allocation) => ({ allocation }), () => null);
+    const opened = await this.#open(round).then((allocation) => ({ allocation }), () => null);
     if (this.#isClosed || round !== this.#round) return opened?.allocation?.close();
     if (opened === null) {
       this.#again(round, this.#pause);
@@ -118,7 +118,7 @@ export class RelayKeeper {
   }
 
   /** Null if there is no relay. */
-  async #open(): Promise<Allocation | null> {
+  async #open(round: number): Promise<Allocation | null> {
     const { proxyFor, surroundings } = this.#options;
     const answer = await this.#freshAnswer();
     if (answer === null) return null;
@@ -127,19 +127,29 @@ export class RelayKeeper {
       this.#options.isUdpBlocked() && nameOf(attempt) === this.#preferred;
     attempts.sort((one, other) => Number(isPreferred(other)) - Number(isPreferred(one)));
     try {
-      const { result, attempt } = await firstOf(attempts, {
+      const first = await firstOf(attempts, {
         surroundings,
         open: (attempt) => this.#openBy(attempt),
-        discard: (allocation) => allocation.close(),
+        onLate: (late, { result, attempt }) => {
+          const isBetter = attempts.indexOf(late.attempt) < attempts.indexOf(attempt);
+          if (isBetter && round === this.#round && result === this.#allocations[0]) {
+            this.#note(late);
+            this.#replaceBy(late.result);
+          } else late.result.close();
+        },
       });
-      this.#preferred = nameOf(attempt);
-      this.#transport = attempt.transport;
-      return result;
+      this.#note(first);
+      return first.result;
     } catch (error) {
       // It may be the credentials.
       this.#answer = null;
       throw error;
     }
+  }
+
+  #note({ attempt }: Opened<Allocation>): void {
+    this.#preferred = nameOf(attempt);
+    this.#transport = attempt.transport;
   }
 
   #openBy(attempt: Attempt): Promise<Allocation> {
