@@ -3,7 +3,7 @@
 # waits for news. To be sourced, after configuration.sh: that defines functions and changes nothing.
 #
 # The caller sets MESH_URL, AGENT_ID, AGENT_KEY_FILE, POLL_SECONDS, LOOK_SECONDS and the directory
-# WORK, and defines `log`, `listen_port`, `look_after_host` and `is_as_told`.
+# WORK, and defines `log`, `listen_port`, `look_after_host`, `is_as_told` and what paths.sh does.
 
 # The longest that the service keeps a request waiting.
 readonly LONGEST_WAIT_SECONDS=140
@@ -157,13 +157,15 @@ has_wait() {
 
 # How often the service has to hear of this agent: /wait counts until its time is over.
 interval_seconds() {
+  local seconds=$heartbeat_seconds longest=
   if [[ -n $POLL_SECONDS ]]; then
-    echo "$POLL_SECONDS"
+    seconds=$POLL_SECONDS
   elif has_wait && ((fruitless_waits < 3)); then
-    echo "$LONGEST_WAIT_SECONDS"
-  else
-    echo "$heartbeat_seconds"
+    seconds=$LONGEST_WAIT_SECONDS
   fi
+  [[ -z $takes_paths ]] || ((path_reports < 2 || failures > 0)) || longest=$(report_seconds)
+  [[ -z $longest ]] || ((seconds <= longest)) || seconds=$longest
+  echo "$seconds"
 }
 
 # How long a heartbeat may wait for news: a little less than the interval, so that the next

@@ -1,6 +1,7 @@
 # Finds with which peers a tunnel works, and by which way, from what WireGuard knows of them.
 #
 #   wg show <interface> dump | awk -v now=<unix time> -v folder=<folder> -v has_endpoint=<yes or ""> \
+#     -v told_at=<unix time of the last report> -v next_path=<its place after that> \
 #     -f paths.awk part=state <folder>/paths part=forwarded <file of agentfiles mesh path> \
 #     part=registered <configuration> part=dump -
 #
@@ -14,7 +15,9 @@
 #   silent     the public keys of those that have a session, and do not answer
 #   turns      a line for each peer with which the tunnel began or ceased to work
 #   news       the same for people, and where a peer has gone
-#   report     a list for the service, as JSON: first those with which the tunnel does not work
+#   report     a list for the service, as JSON: first those with which the tunnel has turned since
+#              the last report, then the others, in their turn
+#   turn       the place where the next report goes on, and how many reports name all peers
 
 BEGIN {
   FS = OFS = "\t"
@@ -27,7 +30,10 @@ BEGIN {
   patience_seconds = 20
   # What the service takes.
   most_reported = 64
-  split("paths.new asked silent turns news report", files, " ")
+  # So many places of a report are for those that have turned. The others go round.
+  most_turned = 32
+  count = added = 0
+  split("paths.new asked silent turns news report turn", files, " ")
   for (i in files) printf "" >(folder "/" files[i])
 }
 
@@ -73,15 +79,20 @@ part == "registered" {
 
 END {
   printf "[" >(folder "/report")
-  for (i = 1; i <= broken_count && i <= most_reported; i++) add(broken[i])
-  for (i = 1; i <= working_count && broken_count + i <= most_reported; i++) add(working[i])
+  for (i = 0; i < count && added < most_turned; i++) if (turned_at[i] >= told_at) add(i)
+  for (i = 0; i < count && added < most_reported; i++) add((next_path + i) % count)
   print "]" >(folder "/report")
+  print (count ? (next_path + i) % count : 0) " " int((count + most_reported - 1) / most_reported) >(folder "/turn")
 }
 
-function add(entry) { printf "%s%s", (added++ ? ", " : ""), entry >(folder "/report") }
+function add(i) {
+  if (i in is_added) return
+  is_added[i]
+  printf "%s%s", (added++ ? ", " : ""), entries[i] >(folder "/report")
+}
 
 # Says what has changed for the peer `key`, and puts it into the report.
-function tell(works_now, at, handshake,    who, via, entry, is_forwarded) {
+function tell(works_now, at, handshake,    who, via, is_forwarded) {
   who = name[key] == "" ? key : name[key]
   # A port of this host: a program here forwards what is sent there, and may have said to where.
   is_forwarded = at ~ /^(127\.|\[::1\])/
@@ -104,11 +115,10 @@ function tell(works_now, at, handshake,    who, via, entry, is_forwarded) {
     turn("no", who ": no connection; " why(at, handshake, is_forwarded))
 
   if (name[key] == "") return
-  entry = "{\"agent_id\": \"" name[key] "\", \"handshake_age_seconds\": " \
+  turned_at[count] = since[key]
+  entries[count++] = "{\"agent_id\": \"" name[key] "\", \"handshake_age_seconds\": " \
     (handshake > 0 ? (now > handshake ? now - handshake : 0) : "null") \
     ", \"endpoint\": " (is_reachable(at) ? "\"" at "\"" : "null") ", \"via\": \"" via "\"}"
-  if (works_now) working[++working_count] = entry
-  else broken[++broken_count] = entry
 }
 
 function turn(state, text) {

@@ -3,8 +3,12 @@
 
 # Whether the tunnel has begun or ceased to work with a peer since the service was told of it.
 paths_have_turned=
-# When it was told.
+# When it was told, by the shell's seconds and in Unix time.
 paths_told_at=0
+paths_told_since=0
+# A report names up to 64 peers: where the next one goes on, and how many name all.
+next_path=0
+path_reports=1
 # At most so often it is told at once: some paths come and go.
 readonly PATH_NEWS_SECONDS=30
 
@@ -16,7 +20,8 @@ watch_paths() {
   ! has_paths || forwarded=$PATH_FILE
   touch "$WORK/paths"
   wg show "$INTERFACE" dump | awk -v now="$(date +%s)" -v folder="$WORK" \
-    -v has_endpoint="${own_endpoint:+yes}" -f "$AGENT_FOLDER/host/paths.awk" \
+    -v has_endpoint="${own_endpoint:+yes}" -v told_at="$paths_told_since" \
+    -v next_path="$next_path" -f "$AGENT_FOLDER/host/paths.awk" \
     part=state "$WORK/paths" part=forwarded "$forwarded" \
     part=registered "$CONFIG" part=dump - || return
   mv "$WORK/paths.new" "$WORK/paths" || return
@@ -34,12 +39,22 @@ is_path_news_due() {
 
 note_paths_told() {
   paths_told_at=$SECONDS
+  paths_told_since=$(date +%s)
   paths_have_turned=
+  [[ ! -s $WORK/turn ]] || read -r next_path path_reports <"$WORK/turn"
+}
+
+# How often to report, if more than one report names all peers: all within two heartbeats, because
+# what is said of a path counts for three. More often than every 5 seconds would be too much.
+report_seconds() {
+  local seconds=$((2 * heartbeat_seconds / path_reports))
+  echo "$((seconds < 5 ? 5 : seconds))"
 }
 
 # What is known of the peers ends with their tunnel.
 forget_paths() {
-  rm -f "$WORK/paths" "$WORK/report" "$WORK/silent"
+  rm -f "$WORK/paths" "$WORK/report" "$WORK/silent" "$WORK/turn"
+  path_reports=1
 }
 
 # ask_peers: sends a packet to each peer whose public key is read. No rule lets it in there, but

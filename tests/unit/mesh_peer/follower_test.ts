@@ -1,22 +1,32 @@
 import assert from "node:assert/strict";
+import type { SentPath } from "../../../clients/typescript/src/contract/types.ts";
 import type { Connection } from "../../../clients/typescript/src/http/connection.ts";
 import { Follower } from "../../../clients/typescript/src/mesh/service/follower.ts";
 
+interface Wait {
+  readonly paths: readonly SentPath[];
+  readonly wait_seconds: number;
+}
+
 /** A service by which nothing happens, and which answers waits at once. */
 function impatientService() {
-  let waits = 0;
-  const post = (path: string) => {
+  const waits: Wait[] = [];
+  const post = (path: string, body: Wait) => {
     if (path === "/events") return Promise.resolve({ events: [], latest: "1", more: false });
     if (path === "/wg_config") return Promise.resolve({ config_version: 1 });
-    waits++;
-    return Promise.resolve({ config_version: 1, events: { changed: false, latest: "1" } });
+    waits.push(body);
+    return Promise.resolve({
+      config_version: 1,
+      events: { changed: false, latest: "1" },
+      heartbeat_interval_seconds: 15,
+    });
   };
   const connection = {
     post,
     waitLength: { seconds: 140, isTooLong: () => false },
     signalOf: ({ signal }: { signal?: AbortSignal }) => signal,
   };
-  return { connection: connection as unknown as Connection, waits: () => waits };
+  return { connection: connection as unknown as Connection, waits };
 }
 
 Deno.test("askAgain() between two waits → another wait, and the following goes on", async () => {
@@ -35,9 +45,38 @@ Deno.test("askAgain() between two waits → another wait, and the following goes
   for (let asked = 1; asked <= 3; asked++) {
     assert.equal(await soon(50), "running");
     // It rests for more than a second otherwise.
-    assert.equal(waits(), asked);
+    assert.equal(waits.length, asked);
     follower.askAgain();
   }
   over.abort(new Error("Over."));
   assert.equal((await ended).message, "Over.");
+});
+
+Deno.test("130 neighbours → each request names 64, the next one others, and waits for less long", async () => {
+  const { connection, waits } = impatientService();
+  const over = new AbortController();
+  const follower = new Follower(connection, {
+    apply: () => Promise.resolve(),
+    paths: () =>
+      Array.from({ length: 130 }, (_, index) => ({
+        agent_id: `peer-${index}`,
+        handshake_age_seconds: null,
+        endpoint: null,
+        via: "none",
+      })),
+    register: () => Promise.resolve(),
+    onEvents: () => Promise.resolve(),
+  }, over.signal);
+  await follower.start();
+  const ended = follower.run().then(() => null, (error) => error);
+  for (let asked = 1; asked <= 3; asked++) {
+    while (waits.length < asked) await new Promise((resolve) => setTimeout(resolve, 5));
+    follower.askAgain();
+  }
+  over.abort(new Error("Over."));
+  assert.equal((await ended).message, "Over.");
+  const named = waits.slice(0, 3).flatMap(({ paths }) => paths.map(({ agent_id }) => agent_id));
+  assert.equal(new Set(named).size, 130);
+  // Before the service has said how often it wants to hear of an agent: half a minute.
+  assert.deepEqual(waits.slice(0, 3).map(({ wait_seconds }) => wait_seconds), [20, 10, 10]);
 });

@@ -25,18 +25,21 @@ export function startsOver(error: unknown, options: FollowOptions): boolean {
   return true;
 }
 
-/** POSTs to an operation that waits, for as long as requests of this connection can. */
+/**
+ * POSTs to an operation that waits, for as long as requests of this connection can, and for no more
+ * than `longestWait` seconds.
+ */
 export async function postAndWait<Answer>(
   connection: Connection,
   path: string,
   body: object,
-  options: CallOptions,
+  { longestWait = Infinity, ...options }: CallOptions & { readonly longestWait?: number },
 ): Promise<Answer> {
   const { waitLength } = connection;
   const post = () =>
     connection.post<Answer>(
       path,
-      { ...body, wait_seconds: waitLength.seconds },
+      { ...body, wait_seconds: Math.min(waitLength.seconds, longestWait) },
       options,
     );
   try {

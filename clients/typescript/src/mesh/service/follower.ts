@@ -3,6 +3,7 @@ import { postAndWait, restAfterWait } from "../../follow/waiting.ts";
 import { AgentError } from "../../errors/agent_error.ts";
 import type { Connection } from "../../http/connection.ts";
 import { pause } from "../../http/retries.ts";
+import { NamedPaths } from "./named_paths.ts";
 
 type News = MeshAnswer<"/wait">;
 type Events = MeshAnswer<"/events">;
@@ -30,14 +31,16 @@ const PAUSE_MS = 5000;
 
 const LEAST_MS = 1000;
 
-/** As many as /wait takes. */
-const MOST_PATHS = 64;
+/** What is said of a path counts for three heartbeats. Each is named again before that. */
+const HEARTBEATS_BETWEEN_REPORTS = 2;
 
 /** Keeps an agent's configuration up to date. Sends its heartbeats. */
 export class Follower {
   readonly #connection: Connection;
   readonly #hooks: FollowerHooks;
   readonly #signal: AbortSignal;
+  readonly #named = new NamedPaths();
+  #heartbeatSeconds = 30;
   #version: number | undefined;
   /** Of the events that were read. Undefined before `start`, and after a restore. */
   #position: string | undefined;
@@ -111,13 +114,17 @@ export class Follower {
       if (held.aborted && !this.#signal.aborted) return null;
       throw error;
     };
+    const paths = this.#hooks.paths();
+    const seconds = HEARTBEATS_BETWEEN_REPORTS * this.#heartbeatSeconds;
+    const longestWait = this.#named.longestWait(paths.length, seconds);
     const news = await postAndWait<News>(this.#connection, "/wait", {
       ...this.#self(),
       config_version: this.#version,
       events_after: this.#position,
-      paths: this.#hooks.paths().slice(0, MOST_PATHS),
-    }, { signal }).catch(unlessHeld);
+      paths: this.#named.next(paths),
+    }, { signal, longestWait }).catch(unlessHeld);
     if (news === null) return;
+    this.#heartbeatSeconds = news.heartbeat_interval_seconds;
     const isNew = news.config_version !== this.#version;
     const hasEvents = news.events?.changed === true;
     if (hasEvents) await this.#readEvents();
