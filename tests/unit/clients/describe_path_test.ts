@@ -186,6 +186,39 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    what: "both are seen by STUN at other ports than their own, without a relay",
+    planner: broken({ endpoints: ["203.0.113.7:31001", "192.168.1.7:51820"] }),
+    builder: broken({ endpoints: ["198.51.100.7:42001", "10.0.0.7:40001", "[fd12::7]:40001"] }),
+    relayIsSet: false,
+    expected: [
+      "broken",
+      null,
+      "does not work since 2026-01-31 09:45 UTC: both are behind NAT, and no relay is set",
+    ],
+  },
+  {
+    what: "both have relayed addresses, and one a name, too",
+    planner: broken({ endpoints: ["198.51.100.1:50001", "192.168.1.7:51820"] }),
+    builder: broken({ endpoints: ["198.51.100.1:50002", "builder.example:1", "10.0.0.7:40001"] }),
+    relayIsSet: true,
+    expected: [
+      "broken",
+      null,
+      "does not work since 2026-01-31 09:45 UTC: no answer by UDP from builder at builder.example:1",
+    ],
+  },
+  {
+    what: "one is seen by STUN, the other has a public address at which two ports are known",
+    planner: broken({ endpoints: ["198.51.100.7:42001", "10.0.0.7:40001"] }),
+    builder: broken({ endpoints: ["203.0.113.7:51820", "203.0.113.7:4000", "10.0.0.7:4000"] }),
+    relayIsSet: false,
+    expected: [
+      "broken",
+      null,
+      "does not work since 2026-01-31 09:45 UTC: no answer by UDP from builder at 203.0.113.7:51820, 203.0.113.7:4000",
+    ],
+  },
+  {
     what: "one has endpoints",
     planner: broken(),
     builder: broken({ endpoints: ["203.0.113.7:51820", "[2001:db8::7]:51820"] }),

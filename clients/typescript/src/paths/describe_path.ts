@@ -115,7 +115,7 @@ export function reasonOf(
   if (late.length === 2) return "both run old configurations";
   const places = sides.map(({ agent_id, endpoints }) => ({
     agent_id,
-    endpoints: endpoints.filter(isOutside),
+    endpoints: outsideOf(endpoints),
   }));
   const reachable = places.filter(({ endpoints }) => endpoints.length > 0);
   if (reachable.length === 0) {
@@ -136,10 +136,29 @@ export function reasonOf(
   return "no answer by UDP";
 }
 
-/** Whether hosts of other networks may reach it: a name, or an address that is not private. */
-function isOutside(endpoint: string): boolean {
-  const parsed = parseEndpoint(endpoint);
-  return parsed === null || kindOf(parsed.host) !== "private";
+/**
+ * Where hosts of other networks may reach it: names, and addresses that are not private. A host
+ * with a private address may also have told where a STUN server or a relay sees it. That is so if a
+ * router has given it another port; if it has kept the port, it may be a second network.
+ */
+function outsideOf(endpoints: readonly string[]): string[] {
+  const places = endpoints.map((endpoint) => ({ endpoint, parsed: parseEndpoint(endpoint) }));
+  const isPrivate = (host: string) => kindOf(host) === "private";
+  const ports = places.flatMap(({ parsed }) =>
+    parsed !== null && isPrivate(parsed.host) && isIpv4(parsed.host) ? [parsed.port] : []
+  );
+  const kept = new Set(
+    places.flatMap(({ parsed }) => parsed && ports.includes(parsed.port) ? [parsed.host] : []),
+  );
+  return places.filter(({ parsed }) => {
+    if (parsed === null) return true;
+    if (isPrivate(parsed.host)) return false;
+    return ports.length === 0 || !isIpv4(parsed.host) || kept.has(parsed.host);
+  }).map(({ endpoint }) => endpoint);
+}
+
+function isIpv4(host: string): boolean {
+  return /^[0-9.]+$/.test(host);
 }
 
 /** The family that all endpoints have; null: both, or a name, whose address only hosts look up. */
