@@ -157,14 +157,16 @@ has_wait() {
 
 # How often the service has to hear of this agent: /wait counts until its time is over.
 interval_seconds() {
-  local seconds=$heartbeat_seconds longest=
+  local seconds=$heartbeat_seconds
   if [[ -n $POLL_SECONDS ]]; then
     seconds=$POLL_SECONDS
   elif has_wait && ((fruitless_waits < 3)); then
     seconds=$LONGEST_WAIT_SECONDS
   fi
-  [[ -z $takes_paths ]] || ((path_reports < 2 || failures > 0)) || longest=$(report_seconds)
-  [[ -z $longest ]] || ((seconds <= longest)) || seconds=$longest
+  # One report does not name all peers. Each request costs, so not more often than this.
+  if [[ -n $takes_paths ]] && ((path_reports > 1 && failures == 0 && seconds > heartbeat_seconds)); then
+    seconds=$heartbeat_seconds
+  fi
   echo "$seconds"
 }
 

@@ -6,7 +6,7 @@ paths_have_turned=
 # When it was told, by the shell's seconds and in Unix time.
 paths_told_at=0
 paths_told_since=0
-# A report names up to 64 peers: where the next one goes on, and how many name all.
+# A report names up to 64 peers: where the next one goes on, and how many reports name all.
 next_path=0
 path_reports=1
 # At most so often it is told at once: some paths come and go.
@@ -42,13 +42,6 @@ note_paths_told() {
   paths_told_since=$(date +%s)
   paths_have_turned=
   [[ ! -s $WORK/turn ]] || read -r next_path path_reports <"$WORK/turn"
-}
-
-# How often to report, if more than one report names all peers: all within two heartbeats, because
-# what is said of a path counts for three. More often than every 5 seconds would be too much.
-report_seconds() {
-  local seconds=$((2 * heartbeat_seconds / path_reports))
-  echo "$((seconds < 5 ? 5 : seconds))"
 }
 
 # What is known of the peers ends with their tunnel.

@@ -78,5 +78,5 @@ Deno.test("130 neighbours → each request names 64, the next one others, and wa
   const named = waits.slice(0, 3).flatMap(({ paths }) => paths.map(({ agent_id }) => agent_id));
   assert.equal(new Set(named).size, 130);
   // Before the service has said how often it wants to hear of an agent: half a minute.
-  assert.deepEqual(waits.slice(0, 3).map(({ wait_seconds }) => wait_seconds), [20, 10, 10]);
+  assert.deepEqual(waits.slice(0, 3).map(({ wait_seconds }) => wait_seconds), [30, 15, 15]);
 });

@@ -31,9 +31,6 @@ const PAUSE_MS = 5000;
 
 const LEAST_MS = 1000;
 
-/** What is said of a path counts for three heartbeats. Each is named again before that. */
-const HEARTBEATS_BETWEEN_REPORTS = 2;
-
 /** Keeps an agent's configuration up to date. Sends its heartbeats. */
 export class Follower {
   readonly #connection: Connection;
@@ -115,8 +112,7 @@ export class Follower {
       throw error;
     };
     const paths = this.#hooks.paths();
-    const seconds = HEARTBEATS_BETWEEN_REPORTS * this.#heartbeatSeconds;
-    const longestWait = this.#named.longestWait(paths.length, seconds);
+    const longestWait = this.#named.longestWait(paths.length, this.#heartbeatSeconds);
     const news = await postAndWait<News>(this.#connection, "/wait", {
       ...this.#self(),
       config_version: this.#version,

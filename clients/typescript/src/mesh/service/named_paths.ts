@@ -6,9 +6,6 @@ const MOST_PATHS = 64;
 /** So many places are for paths that have changed. The others go round. */
 const MOST_CHANGED = 32;
 
-/** In seconds: requests that name the same paths come at most this often. */
-const SHORTEST_WAIT = 5;
-
 /** Chooses which paths a request names, so that each is named in its turn. */
 export class NamedPaths {
   /** By agent: when it was named last, counted in requests, and what was said. */
@@ -28,10 +25,12 @@ export class NamedPaths {
     return chosen;
   }
 
-  /** How long a request may wait if each path is to be named once in `seconds`. */
-  longestWait(paths: number, seconds: number): number {
-    const requests = Math.ceil(paths / MOST_PATHS);
-    return requests < 2 ? Infinity : Math.max(SHORTEST_WAIT, Math.floor(seconds / requests));
+  /**
+   * For how many seconds a request may wait: with more paths than it names, no longer than from one
+   * heartbeat to the next. Not for less, whatever their number: each request costs.
+   */
+  longestWait(paths: number, heartbeatSeconds: number): number {
+    return paths > MOST_PATHS ? heartbeatSeconds : Infinity;
   }
 
   #ageOf({ agent_id }: SentPath): number {
