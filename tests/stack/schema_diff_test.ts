@@ -5,8 +5,8 @@ import { PROJECT } from "../../local/command/project.ts";
 import { openStateDirectory } from "./stack_process.ts";
 
 /** What a copy of the project needs for `deno task schema:diff`. */
-const PARTS = ["deno.json", "dev", "local", "supabase/config.toml", "supabase/migrations"]
-  .concat("supabase/schemas");
+const PARTS = ["deno.json", "clients/typescript/src/cli", "dev", "local", "supabase/config.toml"]
+  .concat("supabase/migrations", "supabase/schemas");
 
 /** The lines that `deno task schema:diff` prints in a copy of the project that `change` changes. */
 async function schemaDiff(change: (supabase: string) => Promise<void>) {
@@ -41,17 +41,17 @@ Deno.test("deno task schema:diff of a column more in supabase/schemas → one li
 
 Deno.test("deno task schema:diff of a function that a migration makes again without its privileges → says so in words, with the statements, in ten lines at most", async () => {
   const { code, lines } = await schemaDiff(async (supabase) => {
-    const schema = await readFile(join(supabase, "schemas/agents/callers.sql"), "utf8");
-    const [definition] = /^create function public\.describe_caller\(.*?^(?:\$\$|end);$/ms
+    const schema = await readFile(join(supabase, "schemas/enrolment/ends.sql"), "utf8");
+    const [definition] = /^create function public\.leave\(.*?^(?:\$\$|end);$/ms
       .exec(schema)!;
     await writeFile(
-      join(supabase, "migrations/30000101000000_describe_caller.sql"),
-      `drop function public.describe_caller;\n${definition}\n`,
+      join(supabase, "migrations/30000101000000_leave.sql"),
+      `drop function public.leave;\n${definition}\n`,
     );
   });
   assert.ok(lines.length <= 10, lines.join("\n"));
   const said = lines.join("\n");
-  assert.match(said, /^function public\.describe_caller\(.*\):$/m);
+  assert.match(said, /^function public\.leave\(.*\):$/m);
   assert.match(said, /The migrations let .*\banon\b.* execute it: revoke execute on function /);
   assert.match(said, /without its lock_timeout: alter function .* set lock_timeout to /);
   assert.match(lines.at(-1)!, / says: 1 difference\.$/);
