@@ -32,10 +32,11 @@ Deno.test("the costs in docs/cost.md → what its formulas give", async () => {
   );
   assert.deepEqual(
     await rowsOf(/^agents and logs$/),
-    costs.map(({ agents, logGigabytes, logDollars }) => [
+    costs.map(({ agents, logGigabytes, logDollars, dollars: today }) => [
       inThousands(agents),
       gigabytes(logGigabytes),
       dollars(logDollars),
+      dollars(today + logDollars),
     ]),
   );
 });
@@ -56,6 +57,12 @@ Deno.test("the ways to wait in docs/cost.md → what a thousand agents cost by e
   );
 });
 
-Deno.test("a thousand agents that use both functions → at most 40 dollars a month beyond the plan", () => {
-  assert.ok(costOf(1000).dollars <= 40);
+Deno.test("a thousand agents that use both functions → at most 40 dollars a month beyond the plan, as charged today; with logs more, and the page says so", async () => {
+  const cost = costOf(1000);
+  const [today, withLogs] = [cost.dollars, cost.dollars + cost.logDollars];
+  assert.ok(today <= 40);
+  assert.ok(withLogs > 40, "else the page says too much");
+  const { text } = (await readPages()).find(({ file }) => file === "docs/cost.md")!;
+  assert.ok(text.includes(`What the platform charges today meets it: ${dollars(today)} dollars.`));
+  assert.ok(text.includes(`the sum is ${dollars(withLogs)} dollars, and exceeds it.`));
 });
