@@ -43,6 +43,9 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
     await exercise.ask(`${MESH}/peer/register`, { agent_id, pubkey: pubkey.toString("base64") });
   }
   await ruleAt(22);
+  const withdrawn = await exercise.ask(`${FILES}/enrolment/put`, { kind: "key", uses_left: null });
+  const enrol = (agent_name: string) =>
+    exercise.post(`${FILES}/enroll`, { enrolment_key: withdrawn.enrolment_key, agent_name });
   await put("kept.txt", "kept");
   const lost = await put("lost.txt", "lost");
   const backupTime = new Date().toISOString();
@@ -69,6 +72,8 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
     expires_at: new Date(Date.now() + 3_600_000).toISOString(),
   });
   await exercise.ask("/rest/v1/rpc/revoke_agent_key", { key_id: leaked.key_id });
+  const { enrolment_id } = withdrawn;
+  await exercise.ask(`${FILES}/enrolment/revoke`, { enrolment_id });
   const positions = {
     [`${FILES}/inbox`]: (await exercise.ask(`${FILES}/inbox`, {}, builder.key)).latest,
     [`${FILES}/events`]: (await exercise.ask(`${FILES}/events`, {}, builder.key)).latest,
@@ -79,7 +84,8 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
 
   await exercise.restore();
 
-  // The hazard: the leaked key lives, and two texts get one version.
+  // The hazard: the leaked key and the enrolment live, and two texts get one version.
+  assert.equal((await enrol("uninvited")).status, 200);
   assert.equal((await exercise.post(`${FILES}/list`, {}, leaked.key)).status, 200);
   assert.notEqual(await heartbeatOfAlpha(before.config_version), before.config_version);
   const doctor = await documentedBlock("docs/backup.md, After a restore, 2");
@@ -104,9 +110,15 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   assert.match(told, /^Epoch [0-9a-f]{12} has begun: /m);
   assert.match(told, /^look at: \S+ \/acl\/put by operator: from_agent beta, to_agent alpha$/m);
   assert.match(told, new RegExp(`^look at: \\S+ /grant by .*artifact_id ${lost.artifact_id}`, "m"));
+  assert.match(
+    told,
+    new RegExp(`^look at: \\S+ /enrolment/revoke by operator: enrolment_id ${enrolment_id}$`, "m"),
+  );
   assert.match(told, new RegExp(`^revoked again: ${leaked.key_id} of planner, `, "m"));
+  assert.match(told, new RegExp(`^revoked again: enrolment ${enrolment_id}, `, "m"));
   assert.match(told, new RegExp(`^live, unless .*: ${builder.key_id} of builder, `, "m"));
 
+  assert.equal((await enrol("uninvited-too")).status, 401);
   const after = await configurationOfAlpha();
   assert.ok(after.config_version > Math.max(before.config_version, hazard.config_version));
   assert.equal(await heartbeatOfAlpha(before.config_version), after.config_version);
