@@ -55,12 +55,13 @@ Deno.test("a handshake from before the first look → as old as the wall clock s
 
 Deno.test("the wall clock is set while a peer works, or is silent → it makes no difference", () => {
   for (const ahead of [-3_600_000, 3_600_000]) {
-    const { look, lookFor, works, isBroken } = watching();
+    const { watch, look, lookFor, works, isBroken } = watching();
+    assert.equal(watch.handshakeAt("a="), null);
     look({ lastHandshakeAt: NOON, receivedBytes: 92 });
     for (let bytes = 100; bytes < 160; bytes++) {
       lookFor(2000, { lastHandshakeAt: NOON, receivedBytes: bytes }, ahead);
     }
-    assert.equal(works(), true);
+    assert.deepEqual([works(), watch.handshakeAt("a=")], [true, 0]);
     lookFor(90_000, { lastHandshakeAt: NOON, receivedBytes: 160 }, ahead);
     assert.deepEqual([works(), isBroken()], [false, true]);
   }

@@ -26,14 +26,12 @@ function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
     relays: () => state.relays,
     isUdpBlocked: () => state.isUdpBlocked,
   });
-  const began = world.surroundings.unixTime();
   /** A handshake has just ended, unless the test says when one did. */
-  const lastHandshakeAt = () =>
-    state.handshakeAt === null ? world.surroundings.unixTime() : began + state.handshakeAt;
+  const handshakeAge = () => state.handshakeAt === null ? 0 : world.now - state.handshakeAt;
   const stats = (): PeerStats[] => [{
     publicKey: "M",
     endpoint: state.endpoint,
-    lastHandshakeAt: state.endpoint && lastHandshakeAt(),
+    handshakeAge: state.endpoint && handshakeAge(),
     receivedBytes: 0,
     sentBytes: 0,
     unansweredFor: state.unansweredSince === null ? null : world.now - state.unansweredSince * 1000,
@@ -51,7 +49,7 @@ function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
       world.advance(1000);
     }
   }
-  return { improver, tunnel, state, tried, run };
+  return { world, improver, tunnel, state, tried, run };
 }
 
 Deno.test("a peer by a relay → direct ways are tried at once, and then less and less often", () => {
@@ -167,4 +165,16 @@ Deno.test("a direct peer that answers again → nothing more is tried, until it 
   state.unansweredSince = 105;
   run(6);
   assert.deepEqual(tried.slice(1), [{ second: 109, ways: ["udp"] }]);
+});
+
+Deno.test("the wall clock is set back by an hour → the same tries at the same times", () => {
+  for (const endpoint of [RELAYED, null]) {
+    const [still, changed] = [improve({ endpoint }), improve({ endpoint })];
+    still.run(100);
+    changed.run(3);
+    changed.world.setClock(-3_600_000);
+    changed.run(97);
+    assert.ok(still.tried.length > 1);
+    assert.deepEqual(changed.tried, still.tried);
+  }
 });

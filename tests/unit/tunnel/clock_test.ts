@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { Ranks } from "../../../clients/typescript/src/mesh/paths/peers/ranks.ts";
+import { reportOf } from "../../../clients/typescript/src/mesh/paths/peers/reports.ts";
+import { newKey, pairOf, World } from "./simulation.ts";
 import {
   isLater,
   Timestamps,
@@ -43,4 +46,37 @@ Deno.test("systemSurroundings().after() → runs the action, unless it is called
   await new Promise<void>((resolve) => after(1, resolve));
   assert.deepEqual(ran, []);
   assert.equal(randomBytes(32).length, 32);
+});
+
+const [SECOND, HOUR] = [1000, 3_600_000];
+
+/** Two hosts in a session, with keepalives. */
+function connected() {
+  const world = new World();
+  const presharedKey = newKey();
+  const { left, right } = pairOf(world, presharedKey);
+  left.tunnel.setPeers([right.asPeer({ presharedKey, persistentKeepaliveSeconds: 25 })]);
+  world.advance(10 * SECOND);
+  const report = () => reportOf(left.tunnel.stats()[0]!, new Ranks());
+  assert.equal(report().via, "direct");
+  return { world, report };
+}
+
+Deno.test("the clock is set back, and the peer dies → none when its session is over, and the true age", () => {
+  const { world, report } = connected();
+  world.setClock(-HOUR);
+  world.passes = () => false;
+  const { handshakeAgeSeconds: before } = report();
+  world.advance(60 * SECOND);
+  assert.deepEqual([report().via, report().handshakeAgeSeconds], ["direct", before! + 60]);
+  world.advance(120 * SECOND);
+  assert.deepEqual([report().via, report().handshakeAgeSeconds], ["none", before! + 180]);
+});
+
+Deno.test("the clock is set forward by an hour → the peer is up again one handshake later, at once", () => {
+  const { world, report } = connected();
+  world.setClock(HOUR);
+  world.advance(SECOND);
+  assert.equal(report().via, "direct");
+  assert.ok(report().handshakeAgeSeconds! <= 1);
 });

@@ -251,7 +251,10 @@ Deno.test("stats() → the handshake, the endpoint, and as many bytes as were se
   const [stats] = right.tunnel.stats();
   assert.deepEqual(stats!.endpoint, left.endpoint);
   assert.equal(stats!.publicKey, left.publicKey);
-  assert.equal(stats!.lastHandshakeAt, world.surroundings.unixTime());
+  assert.equal(stats!.handshakeAge, 0);
+  world.setClock(-HOUR);
+  world.advance(MINUTE);
+  assert.equal(right.tunnel.stats()[0]!.handshakeAge, MINUTE);
   const [bytes] = left.tunnel.stats().map(({ sentBytes }) => sentBytes);
   assert.equal(stats!.receivedBytes, bytes);
 });

@@ -33,10 +33,11 @@ export class World {
   readonly #hosts = new Map<string, SimulatedHost>();
   readonly #timers = new Set<Timer>();
   readonly #underWay: Datagram[] = [];
+  #clockOffset = 0;
 
   readonly surroundings: Surroundings = {
     now: () => this.now,
-    unixTime: () => START + this.now,
+    unixTime: () => START + this.now + this.#clockOffset,
     randomBytes: (length) => randomBytes(length),
     after: (milliseconds, action) => {
       const timer = { at: this.now + milliseconds, action };
@@ -83,6 +84,12 @@ export class World {
   /** Time passes, and nobody notices: every timer is late. */
   sleep(milliseconds: number): void {
     this.now += milliseconds;
+  }
+
+  /** Somebody sets the wall clock. Forward, it is a sleep to `sleepProofClock`. */
+  setClock(by: number): void {
+    if (by > 0) this.sleep(by);
+    else this.#clockOffset += by;
   }
 
   #nextTimer(end: number): Timer | undefined {
@@ -143,7 +150,8 @@ export class SimulatedHost {
   }
 
   handshakeAt(): number | null {
-    return this.tunnel.stats()[0]?.lastHandshakeAt ?? null;
+    const age = this.tunnel.stats()[0]?.handshakeAge ?? null;
+    return age === null ? null : this.#world.now - age;
   }
 
   #newTunnel(): Tunnel {

@@ -141,17 +141,18 @@ export class Forwarder implements PathTunnel {
     }
   }
 
-  /** As the kernel knows it, in milliseconds since 1970. */
+  /** In milliseconds of the clock of the surroundings. */
   setHandshake(publicKey: string, at: number | null): void {
     const port = this.#ports.get(publicKey);
-    if (port !== undefined) port.lastHandshakeAt = at;
+    if (port !== undefined) port.handshakeAt = at;
   }
 
   stats(): PeerStats[] {
+    const now = this.#options.surroundings.now();
     return [...this.#ports].map(([publicKey, port]) => ({
       publicKey,
       endpoint: port.way,
-      lastHandshakeAt: port.lastHandshakeAt,
+      handshakeAge: port.handshakeAt === null ? null : now - port.handshakeAt,
       // Only the kernel knows, and it begins another handshake by itself.
       unansweredFor: null,
       receivedBytes: port.receivedBytes,

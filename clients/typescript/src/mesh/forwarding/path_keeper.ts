@@ -125,9 +125,9 @@ export class PathKeeper {
   async #keepPorts({ peers }: KernelState): Promise<void> {
     const { forwarder } = this.#open!;
     const guests = peers.filter(({ endpoint }) => forwarder.isGuests(portOn(endpoint)));
-    for (const { publicKey, endpoint, lastHandshakeAt } of peers) {
+    for (const { publicKey, endpoint } of peers) {
       const port = forwarder.portOf(publicKey);
-      forwarder.setHandshake(publicKey, lastHandshakeAt);
+      forwarder.setHandshake(publicKey, this.#watch.handshakeAt(publicKey));
       if (port === null || endpoint === `${LOOPBACK}${port}`) continue;
       // It has called from there, and the kernel has answered: a direct way works again.
       if (!isLoopback(endpoint) && endpoint !== null && this.#watch.works(publicKey)) {

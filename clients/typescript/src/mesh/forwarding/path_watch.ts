@@ -86,6 +86,12 @@ export class PathWatch {
     }
   }
 
+  /** When the newest handshake was, by the clock that goes on. */
+  handshakeAt(publicKey: string): number | null {
+    const { handshake = null, handshakeAt = null } = this.#seen.get(publicKey) ?? {};
+    return handshake === null ? null : handshakeAt;
+  }
+
   works(publicKey: string): boolean {
     return this.#seen.get(publicKey)?.brokenSince === null;
   }

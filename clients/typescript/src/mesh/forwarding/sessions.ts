@@ -8,7 +8,8 @@ export interface Port {
   ways: readonly Endpoint[];
   /** In use. */
   way: Endpoint | null;
-  lastHandshakeAt: number | null;
+  /** By the clock of the surroundings; null: there was none. */
+  handshakeAt: number | null;
   receivedBytes: number;
   sentBytes: number;
 }
@@ -37,7 +38,7 @@ export function newPort(): Port {
     socket: null,
     ways: [],
     way: null,
-    lastHandshakeAt: null,
+    handshakeAt: null,
     receivedBytes: 0,
     sentBytes: 0,
   };

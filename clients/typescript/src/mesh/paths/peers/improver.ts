@@ -92,7 +92,7 @@ export class Improver {
   restart(tunnel: TriedTunnel): void {
     for (const state of this.#states.values()) {
       state.situation = "";
-      state.inDoubtSince = this.#surroundings.unixTime();
+      state.inDoubtSince = this.#surroundings.now();
     }
     this.run(tunnel);
   }
@@ -104,7 +104,7 @@ export class Improver {
   ): boolean {
     const { endpoint, publicKey, unansweredFor } = stats;
     if (unansweredFor === null) state.triesInSilence = 0;
-    if (unansweredFor === null || endpoint === null || !isUp(stats, this.#surroundings)) {
+    if (unansweredFor === null || endpoint === null || !isUp(stats)) {
       return false;
     }
     const turn = tunnel.publicKey < publicKey ? 0 : SECOND_TURN / 2;
@@ -140,10 +140,10 @@ export class Improver {
       readonly ways: readonly Endpoint[];
     },
   ): void {
-    const now = this.#surroundings.unixTime();
+    const now = this.#surroundings.now();
     const isFirst = tunnel.publicKey < stats.publicKey;
     const turn = isFirst ? 0 : SECOND_TURN;
-    const isDown = !isUp(stats, this.#surroundings);
+    const isDown = !isUp(stats);
     const isUrgent = !isDown && (isFirst || !this.#isInUse(stats, state));
     const situation = isDown ? "down" : nameOf([stats.endpoint!]);
     if (situation !== state.situation) {
@@ -151,7 +151,7 @@ export class Improver {
       state.tries = 0;
       // A peer that is down has just been sent an initiation, for it is new, or by its keepalive.
       if (isDown) state.nextAt = now + WAITS_WHILE_DOWN[0]!;
-      else state.nextAt = isUrgent ? now : nextSlot(now + turn / 2, WAITS_WHILE_UP[0]!, turn);
+      else state.nextAt = isUrgent ? now : this.#nextSlot(turn / 2, WAITS_WHILE_UP[0]!, turn);
     }
     if (now < state.nextAt) return;
     tunnel.tryEndpoints(stats.publicKey, ways);
@@ -159,26 +159,28 @@ export class Improver {
     if (isDown) state.nextAt = now + (WAITS_WHILE_DOWN[state.tries] ?? Infinity);
     else {
       const wait = WAITS_WHILE_UP[Math.min(state.tries, WAITS_WHILE_UP.length) - 1]!;
-      state.nextAt = nextSlot(now + wait / 2, wait, turn);
+      state.nextAt = this.#nextSlot(wait / 2, wait, turn);
     }
   }
 
   /** Whether the peer answered on its way, in this network. */
   #isInUse(stats: PeerStats, { inDoubtSince }: State): boolean {
-    return isUp(stats, this.#surroundings) && stats.lastHandshakeAt! > inDoubtSince;
+    return isUp(stats) && this.#surroundings.now() - stats.handshakeAge! > inDoubtSince;
+  }
+
+  /**
+   * The first slot of `wait` milliseconds, when `least` have passed. Both sides have the same slots,
+   * if their wall clocks agree: a router lets a datagram in where one has gone out just before.
+   */
+  #nextSlot(least: number, wait: number, turn: number): number {
+    const at = this.#surroundings.unixTime() + least;
+    const slot = Math.ceil((at - turn) / wait) * wait + turn;
+    return this.#surroundings.now() + least + slot - at;
   }
 
   #isLost({ via }: Endpoint): boolean {
     return via !== DIRECT && !this.#relays().includes(via);
   }
-}
-
-/**
- * The first slot of `wait` milliseconds from `at` on. Both sides have the same slots, if their
- * clocks agree: a router lets a datagram in where one has gone out just before.
- */
-function nextSlot(at: number, wait: number, turn: number): number {
-  return Math.ceil((at - turn) / wait) * wait + turn;
 }
 
 function nameOf(endpoints: readonly Endpoint[]): string {

@@ -30,7 +30,7 @@ export class Peer {
   readonly #queue = new PacketQueue();
   readonly #where: Whereabouts;
   #hasAskedInLastMinute = false;
-  #lastHandshakeAt: number | null = null;
+  #handshakeAt: number | null = null;
 
   constructor(
     context: PeerContext,
@@ -146,7 +146,8 @@ export class Peer {
 
   stats(): PeerStats {
     const { unansweredFor } = this.timers;
-    return { ...this.#where.stats(), lastHandshakeAt: this.#lastHandshakeAt, unansweredFor };
+    const handshakeAge = this.#handshakeAt === null ? null : this.#now - this.#handshakeAt;
+    return { ...this.#where.stats(), handshakeAge, unansweredFor };
   }
 
   destroy(): void {
@@ -185,7 +186,7 @@ export class Peer {
   #completeHandshake(): void {
     this.timers.handshakeComplete();
     this.#hasAskedInLastMinute = false;
-    this.#lastHandshakeAt = this.#context.surroundings.unixTime();
+    this.#handshakeAt = this.#now;
   }
 
   /** Who only receives would otherwise notice the end of a session by losing packets. */

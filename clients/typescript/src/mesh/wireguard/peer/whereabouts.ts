@@ -7,8 +7,8 @@ export interface PeerStats {
   readonly publicKey: string;
   /** Where the peer was last heard from; null if it was not. */
   readonly endpoint: Endpoint | null;
-  /** Milliseconds since 1970. */
-  readonly lastHandshakeAt: number | null;
+  /** How many milliseconds ago the newest handshake ended; null: none did. */
+  readonly handshakeAge: number | null;
   /**
    * For how many milliseconds nothing came back for packets that were sent; null: it did. A peer
    * that has nothing to say is silent for 10 s.
@@ -81,7 +81,7 @@ export class Whereabouts {
     }
   }
 
-  stats(): Omit<PeerStats, "lastHandshakeAt" | "unansweredFor"> {
+  stats(): Omit<PeerStats, "handshakeAge" | "unansweredFor"> {
     return {
       publicKey: this.#publicKey,
       endpoint: this.#endpoint,
