@@ -3,13 +3,13 @@
  * what everybody sees then. Followers live through it.
  */
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentFiles } from "../../../clients/typescript/src/index.ts";
 import { stateFiles } from "../../../local/state/state_files.ts";
 import { documentedBlock } from "../../docs/blocks/documentation.ts";
 import { followByCommandLine, followInPython, followInTypeScript } from "./followers.ts";
+import { arrangeLostChanges, assertThere, registerPeer } from "./lost_changes.ts";
 import { RestorableStack } from "./restorable_stack.ts";
 
 const MESH = "/functions/v1/agent-mesh";
@@ -37,17 +37,14 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   const heartbeatOfAlpha = async (config_version: number): Promise<number> =>
     (await exercise.ask(`${MESH}/peer/heartbeat`, { agent_id: "alpha", config_version }))
       .config_version;
-  for (const agent_id of ["alpha", "beta"]) {
-    const pubkey = createHash("sha256").update(randomBytes(32)).digest();
-    pubkey[31]! &= 127;
-    await exercise.ask(`${MESH}/peer/register`, { agent_id, pubkey: pubkey.toString("base64") });
-  }
+  for (const agent_id of ["alpha", "beta"]) await registerPeer(exercise, agent_id);
   await ruleAt(22);
   const withdrawn = await exercise.ask(`${FILES}/enrolment/put`, { kind: "key", uses_left: null });
   const enrol = (agent_name: string) =>
     exercise.post(`${FILES}/enroll`, { enrolment_key: withdrawn.enrolment_key, agent_name });
   await put("kept.txt", "kept");
   const lost = await put("lost.txt", "lost");
+  const changes = await arrangeLostChanges(exercise, planner.key);
   const backupTime = new Date().toISOString();
   await exercise.backUp();
 
@@ -61,6 +58,8 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   await ruleAt(80);
   const before = await configurationOfAlpha();
   await heartbeatOfAlpha(before.config_version);
+  for (const { make } of changes) await make();
+  await assertThere(changes, true);
   await put("forgotten.txt", "forgotten");
   const followers = [inTypeScript, inPython.follower, downloading.follower];
   await Promise.all(followers.map((one) => one.until("forgotten.txt")));
@@ -85,6 +84,7 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
   await exercise.restore();
 
   // The hazard: the leaked key and the enrolment live, and two texts get one version.
+  await assertThere(changes, false);
   assert.equal((await enrol("uninvited")).status, 200);
   assert.equal((await exercise.post(`${FILES}/list`, {}, leaked.key)).status, 200);
   assert.notEqual(await heartbeatOfAlpha(before.config_version), before.config_version);
@@ -114,6 +114,12 @@ Deno.test("docs/backup.md → nothing of a restore is silent, and followers live
     told,
     new RegExp(`^look at: \\S+ /enrolment/revoke by operator: enrolment_id ${enrolment_id}$`, "m"),
   );
+  for (const change of changes) {
+    assert.match(told, new RegExp(`^look at: \\S+ ${change.told}`, "m"));
+    // Whoever did it repeats what still matters.
+    await change.make();
+  }
+  await assertThere(changes, true);
   assert.match(told, new RegExp(`^revoked again: ${leaked.key_id} of planner, `, "m"));
   assert.match(told, new RegExp(`^revoked again: enrolment ${enrolment_id}, `, "m"));
   assert.match(told, new RegExp(`^live, unless .*: ${builder.key_id} of builder, `, "m"));
