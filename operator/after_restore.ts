@@ -37,7 +37,7 @@ async function listLostRequests(requests: readonly LostRequest[], output: Output
     const asked = error === null ? path : `${path}, or was refused (${error})`;
     await output.value(
       { step: "lost_request", ...request },
-      () => `look at: ${time} ${asked} by ${by}: ${named}`,
+      () => `look at: ${time} ${asked} by ${by}${named === "" ? "" : `: ${named}`}`,
     );
   }
 }

@@ -137,7 +137,8 @@ Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, wh
       return made!["made"].key_id;
     };
     const [inUse, leaked] = [await keyOf("planner"), await keyOf("planner")];
-    const request = { path: "/grant", status: 200, caller: "agent", agent_id: "planner" };
+    const asked = { path: "/grant", status: 200, caller: "agent", agent_id: "planner" };
+    const request = { ...asked, ids: { to_agent: "builder" } };
     const printed = await pastedInto(
       own,
       await documentedBlock("docs/runbook.md, Restore a backup, 1"),
@@ -150,7 +151,7 @@ Deno.test("docs/runbook.md, Restore a backup → another epoch, what is lost, wh
       },
     );
     assert.match(printed, /^Epoch [0-9a-f]{12} has begun: /m);
-    assert.match(printed, /^look at: \S+ \/grant by planner: /m);
+    assert.match(printed, /^look at: \S+ \/grant by planner: to_agent builder$/m);
     assert.match(printed, new RegExp(`^revoked again: ${leaked} of planner, `, "m"));
     assert.match(printed, new RegExp(`^live, unless it was revoked.*: ${inUse} of planner, `, "m"));
     assert.match(printed, /^fsck found 0 faults\./m);
