@@ -3,7 +3,11 @@ import { readFile } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { IpStack } from "../../../clients/typescript/src/mesh/ip/ip_stack.ts";
 import { systemSurroundings } from "../../../clients/typescript/src/mesh/wireguard/system_surroundings.ts";
-import { type Endpoint, Tunnel } from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
+import {
+  type Endpoint,
+  type Surroundings,
+  Tunnel,
+} from "../../../clients/typescript/src/mesh/wireguard/tunnel.ts";
 import { LinkDirection, type LinkOptions } from "../emulated_link.ts";
 
 export interface End {
@@ -20,13 +24,22 @@ export interface Ends {
   close(): void;
 }
 
-export async function connectEnds(lwip: string, options: LinkOptions): Promise<Ends> {
+interface EndOptions extends LinkOptions {
+  readonly surroundings?: Surroundings;
+}
+
+/** `lwip`: its file. */
+export async function connectEnds(lwip: string | URL, options: EndOptions): Promise<Ends> {
   const wasm = await WebAssembly.compile(new Uint8Array(await readFile(lwip)));
   const seed = options.seed ?? 1;
   const left = await open(1, wasm, { ...options, seed });
   const right = await open(2, wasm, { ...options, seed: seed + 1 });
-  introduce(left, right);
-  introduce(right, left);
+  for (const [end, other] of [[left, right], [right, left]] as const) {
+    other.link.receiver = {
+      input: (datagram) => end.tunnel.receiveDatagram(datagram, endpointOf(other)),
+    };
+    setPeer(end, { other, presharedKey: null });
+  }
   const ends = [left, right];
   return {
     left,
@@ -45,24 +58,29 @@ function endpointOf({ address }: End): Endpoint {
   return { address: address.replace("10.", "192."), port: 51820, via: "udp" };
 }
 
-function introduce(end: End, other: End): void {
-  other.link.receiver = {
-    input: (datagram) => end.tunnel.receiveDatagram(datagram, endpointOf(other)),
-  };
+/** The only peer of an end. Its sessions go on if it is the same. */
+export function setPeer(
+  end: End,
+  { other, presharedKey }: { readonly other: End; readonly presharedKey: string | null },
+): void {
   end.tunnel.setPeers([{
     publicKey: other.tunnel.publicKey,
-    presharedKey: null,
+    presharedKey,
     allowedIps: [`${other.address}/32`],
     endpoints: [endpointOf(other)],
   }]);
 }
 
-async function open(number: number, wasm: WebAssembly.Module, options: LinkOptions): Promise<End> {
+async function open(
+  number: number,
+  wasm: WebAssembly.Module,
+  { surroundings = systemSurroundings(), ...options }: EndOptions,
+): Promise<End> {
   const address = `10.0.2.${number}`;
   const link = new LinkDirection(options);
   const tunnel = new Tunnel({
     privateKey: new Uint8Array(randomBytes(32)),
-    surroundings: systemSurroundings(),
+    surroundings,
     send: (datagram) => link.send([datagram]),
     onPacket: (packet) => stack.input(packet),
   });
