@@ -60,7 +60,7 @@ for (const runtime of ["deno", "node"] as const) {
 }
 
 tunnelTest(
-  "a port scan of a sandbox by a visible host → no answer of any kind but from the allowed port; ping is answered",
+  "a port scan of a sandbox by a visible host, by TCP and UDP → no answer of any kind but from the allowed TCP port; ping is answered",
   async () => {
     await using mesh = await Mesh.create();
     const { builder, sandbox } = await joinedPair(mesh);
@@ -75,6 +75,17 @@ tunnelTest(
       assert.equal(await scan(builder, sandbox.ipv4, port), "silent", `port ${port}`);
       assert.equal(await scan(builder, sandbox.ipv6, port), "silent", `port ${port} by IPv6`);
     }
+    // The scan of a port that is closed, and not dropped, shows what an answer looks like.
+    assert.match(await scanUdp(builder, builder.ipv4, 8080), /Connection refused/);
+    const before = await receivedPackets(builder);
+    const ports = [1, 53, 443, 8080, 8081, 51_820, 65_535];
+    const answers = await Promise.all(
+      [sandbox.ipv4, sandbox.ipv6].flatMap((address) =>
+        ports.map((port) => scanUdp(builder, address, port))
+      ),
+    );
+    assert.deepEqual(new Set(answers), new Set(["silent"]));
+    assert.equal(await receivedPackets(builder), before);
     const { accepted } = await sandbox.tell<{ accepted: string[] }>({ do: "accepted" });
     assert.ok(accepted.length > 0);
   },
@@ -86,6 +97,21 @@ async function scan({ host }: Member, address: string, port: number): Promise<st
   const { success, errors } = await host.runAnyhow(["socat", "-u", "/dev/null", target]);
   if (success) return "open";
   return /timed out/i.test(errors) ? "silent" : errors;
+}
+
+/** What comes back for a datagram: bytes, an error by ICMP, or nothing for a second. */
+async function scanUdp({ host }: Member, address: string, port: number): Promise<string> {
+  const target = socatAddress({ proto: "udp", address, port });
+  const { output, errors } = await host.runAnyhow(["socat", "-t1", "-T1", "-", target], {
+    input: "hello",
+  });
+  return output + errors || "silent";
+}
+
+/** How many packets have come out of its tunnel. Keepalives are none. */
+async function receivedPackets({ host, interfaceName }: Member): Promise<number> {
+  const shown = await host.run(["ip", "-s", "-j", "link", "show", "dev", interfaceName]);
+  return JSON.parse(shown)[0].stats64.rx.packets;
 }
 
 for (const who of ["sandbox", "builder"] as const) {

@@ -82,7 +82,7 @@ tunnelTest(
 );
 
 tunnelTest(
-  "a PSK that is rotated twice during a transfer → every byte arrives, and the new PSK carries a new session",
+  "a PSK that is rotated twice during a transfer → its session goes on to the end, and a new process begins one by the newest PSK",
   async () => {
     await using mesh = await Mesh.create();
     const planner = await Sandbox.join(mesh, { name: "planner" });
@@ -107,6 +107,41 @@ tunnelTest(
     await again.sends(to, 1000);
   },
 );
+
+for (const runtime of ["deno", "node"] as const) {
+  tunnelTest(
+    `a restart under ${runtime} with the key in a file → the same public key, and connections in both directions`,
+    async () => {
+      await using mesh = await Mesh.create();
+      const planner = await Sandbox.join(mesh, { name: "planner", runtime, keepsKey: true });
+      const builder = await Sandbox.join(mesh, { name: "builder" });
+      for (const [from, to] of [[planner, builder], [builder, planner]] as const) {
+        await to.tell({ do: "listen", port: 443 });
+        await allow({ from, to, port: 443 });
+        await from.sends({ host: to.name, port: 443 }, 1000);
+      }
+      const before = await publicKeySeenBy(builder);
+      const again = await planner.restart(mesh);
+      await again.tell({ do: "listen", port: 443 });
+      for (const [from, to] of [[builder, again], [again, builder]] as const) {
+        await from.sends({ host: to.name, port: 443 }, 1000);
+      }
+      assert.equal(await publicKeySeenBy(builder), before);
+      const { mode } = await Deno.stat(planner.keyFile);
+      assert.equal(mode! & 0o777, 0o600);
+    },
+  );
+}
+
+/** Of its only peer, as the service tells it. */
+async function publicKeySeenBy({ agent }: Sandbox): Promise<string> {
+  const { peers } = await succeed<{ peers: { public_key: string }[] }>(
+    "/agent-mesh/wg_config",
+    { as: agent, body: { format: "json" } },
+  );
+  assert.equal(peers.length, 1);
+  return peers[0]!.public_key;
+}
 
 tunnelTest(
   "a second process of the same agent → it has the peers; the first is told that it is superseded, and can do nothing more",

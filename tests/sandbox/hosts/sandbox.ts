@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { type Agent, createAgent, succeed } from "../../conformance/client.ts";
+import { run } from "../../wireguard/hosts/command.ts";
 import type { Host } from "../../wireguard/hosts/host.ts";
 import type { Member, Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
 import { SERVICE_ORIGIN, ServiceDoor } from "../../wireguard/hosts/service_door.ts";
@@ -14,6 +15,8 @@ export const HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e7304336293
 interface Setup {
   readonly runtime: Runtime;
   readonly environment: Readonly<Record<string, string>>;
+  /** Where its private key is kept. Without it, each process has a key of its own. */
+  readonly keyFile?: string | undefined;
 }
 
 /** An application in a sandbox that joins the mesh: a process without rights on its own host. */
@@ -41,37 +44,42 @@ export class Sandbox implements AsyncDisposable {
   /** A new agent on a new host, which has joined. It ends with `mesh`. */
   static async join(
     mesh: Mesh,
-    { name, runtime = "deno", behindNat = false }: {
+    { name, runtime = "deno", behindNat = false, keepsKey = false }: {
       readonly name: string;
       readonly runtime?: Runtime;
       readonly behindNat?: boolean;
+      readonly keepsKey?: boolean;
     },
   ): Promise<Sandbox> {
     const { internet } = mesh;
     const host = behindNat ? await internet.addHostBehindNat(name) : await internet.addHost(name);
     mesh.attach(await ServiceDoor.open(host));
-    return await Sandbox.start(mesh, { host, agent: await createAgent(name), runtime });
+    const keyFile = keepsKey ? `${await ownFolder(host)}/key` : undefined;
+    return await Sandbox.start(mesh, { host, agent: await createAgent(name), runtime, keyFile });
   }
 
   /** One more process, of an agent and on a host that may have one. */
   static async start(
     mesh: Mesh,
-    { host, agent, runtime, environment = {} }: {
-      readonly host: Host;
-      readonly agent: Agent;
-      readonly runtime: Runtime;
-      readonly environment?: Readonly<Record<string, string>>;
-    },
+    { host, agent, runtime, environment = {}, keyFile }:
+      & { readonly host: Host; readonly agent: Agent }
+      & Pick<Setup, "runtime" | "keyFile">
+      & Partial<Setup>,
   ): Promise<Sandbox> {
-    const setup = { runtime, environment };
+    const setup = { runtime, environment, keyFile };
     const command = await programCommand(runtime);
     const sandbox = mesh.attach(new Sandbox(host, agent, setup, command));
     sandbox.#self = await sandbox.tell<Joined>({
       do: "join",
       url: SERVICE_ORIGIN,
       key: agent.key,
+      ...(keyFile !== undefined && { keyFile }),
     });
     return sandbox;
+  }
+
+  get keyFile(): string {
+    return this.setup.keyFile!;
   }
 
   get name(): string {
@@ -124,7 +132,7 @@ export class Sandbox implements AsyncDisposable {
     assert.equal(received.slice(0, 64), sent);
   }
 
-  /** Another process in the place of this one, with another key. */
+  /** Another process in the place of this one; with another key, unless that is in a file. */
   async restart(mesh: Mesh): Promise<Sandbox> {
     await this.tell({ do: "close" });
     const { host, agent, setup } = this;
@@ -153,6 +161,15 @@ export class Sandbox implements AsyncDisposable {
       body: { agent_id: this.agent.id },
     });
   }
+}
+
+/** A folder on a host that its program may write to. It is removed with the host. */
+async function ownFolder({ directory }: Host): Promise<string> {
+  const folder = `${directory}/sandbox`;
+  await Deno.mkdir(folder);
+  await run(["chmod", "711", directory]);
+  await run(["chown", "65534:65534", folder]);
+  return folder;
 }
 
 interface OfAgent {
