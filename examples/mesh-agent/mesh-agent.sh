@@ -151,14 +151,16 @@ pause() {
 
 # How many milliseconds to pause after a round that failed: ever longer, up to the service's own
 # interval, so that a service that is back is noticed soon. It may ask for more, but not for more
-# than that either: nobody would learn of a rule meanwhile.
+# than that either, whatever is added so that agents do not fall into step: nobody would learn of a
+# rule meanwhile.
 milliseconds_to_back_off() {
-  local seconds=$((failures < 9 ? 2 ** failures : heartbeat_seconds)) longest asked
+  local milliseconds seconds=$((failures < 9 ? 2 ** failures : heartbeat_seconds)) longest asked
   longest=$(($(interval_seconds) < heartbeat_seconds ? $(interval_seconds) : heartbeat_seconds))
   ((seconds <= longest)) || seconds=$longest
   asked=$(retry_after)
-  ((asked <= heartbeat_seconds)) || asked=$heartbeat_seconds
-  echo "$((asked > seconds ? asked * (1000 + RANDOM % 101) : seconds * (900 + RANDOM % 101)))"
+  milliseconds=$((asked > seconds ? asked * (1000 + RANDOM % 101) : seconds * (900 + RANDOM % 101)))
+  longest=$((heartbeat_seconds * 1000))
+  echo "$((milliseconds < longest ? milliseconds : longest))"
 }
 
 stay() {
