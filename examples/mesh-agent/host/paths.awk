@@ -26,8 +26,9 @@ BEGIN {
   quiet_seconds = 15
   # Passive keepalives come after 10 s, and what is asked is looked for every 10 s.
   answer_seconds = 12
-  # A tunnel that has just come up is not one that does not work.
-  patience_seconds = 20
+  # A tunnel that has just come up is not one that does not work. `agentfiles mesh path` takes less
+  # to find a way. The second look, after 10 s, tells.
+  patience_seconds = 9
   # What the service takes.
   most_reported = 64
   # So many places of a report are for those that have turned. The others go round.

@@ -26,9 +26,11 @@ Deno.test("a peer without a handshake, with one, and without traffic → broken,
   const { look, lookFor, works, isBroken } = watching();
   look({});
   assert.deepEqual([works(), isBroken()], [false, false]);
-  lookFor(8000, {});
+  lookFor(2000, {});
+  assert.equal(isBroken(), false);
+  lookFor(2000, {});
   assert.equal(isBroken(), true);
-  const heard = { lastHandshakeAt: NOON + 8000, receivedBytes: 92 };
+  const heard = { lastHandshakeAt: NOON + 4000, receivedBytes: 92 };
   look(heard);
   assert.deepEqual([works(), isBroken()], [true, false]);
   // Two keepalives did not arrive.
@@ -104,7 +106,7 @@ Deno.test("the tunnel restarts → the peer that was forwarded soon counts as br
   look("AB", "a");
   look("", "a");
   assert.equal(look("ab"), "");
-  for (let looks = 0; looks < 3; looks++) assert.equal(look("ab"), "a");
+  assert.equal(look("ab"), "a");
   assert.equal(look("ab"), "ab");
 });
 

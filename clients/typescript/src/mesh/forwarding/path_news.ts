@@ -1,7 +1,10 @@
 import type { ForwardedPeer } from "./path_file.ts";
 
-/** In milliseconds: so long after a way is wanted, it is said that there is none. */
-const SAY_NONE = 20_000;
+/**
+ * In milliseconds: how long a way to a peer is sought until it is said that there is none. Punching
+ * takes up to 5 s: the kernel repeats a handshake so often. A relay may have to be opened first.
+ */
+const SAY_NONE = { withoutRelay: 6000, withRelay: 20_000 };
 
 export interface PathNews {
   /** The peer's name. */
@@ -45,7 +48,8 @@ export class PathTeller {
     const via = report?.via ?? "none";
     const since = this.#wantedSince.get(publicKey) ?? now;
     this.want(publicKey, since);
-    if (via === "none" && now - since < SAY_NONE) return;
+    const patience = hasRelay ? SAY_NONE.withRelay : SAY_NONE.withoutRelay;
+    if (via === "none" && now - since < patience) return;
     if (via !== "none") this.isReached(publicKey);
     const endpoint = via === "none" ? null : report?.outer ?? null;
     const reason = via === "none" ? whyNone(report !== undefined, hasRelay) : null;

@@ -1,7 +1,11 @@
 import type { KernelPeer } from "./kernel.ts";
 
-/** In milliseconds. A tunnel that has just come up is not one that does not work. */
-const PATIENCE = 8000;
+/**
+ * In milliseconds. A tunnel that has just come up is not one that does not work. The agent has a
+ * handshake sent at once and another after a second. The kernel sends the next one after 5 seconds
+ * more, and that one is to go by the ways that are found.
+ */
+const PATIENCE = 3000;
 /** One that had no other way a moment ago: time for the first handshake. */
 const SHORT_PATIENCE = 1500;
 /** WireGuard's own: an older session is used no more. */
