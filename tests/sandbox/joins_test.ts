@@ -4,7 +4,7 @@ import type { Site } from "../paths/hosts/sites.ts";
 import { eventually } from "../wireguard/hosts/command.ts";
 import { tunnelTest } from "../wireguard/hosts/requirements.ts";
 import type { Runtime } from "./hosts/programs.ts";
-import { allow } from "./hosts/sandbox.ts";
+import { allow, type Sandbox } from "./hosts/sandbox.ts";
 import { SitesMesh } from "./hosts/sites_mesh.ts";
 
 interface Pair {
@@ -49,40 +49,63 @@ tunnelTest(
 
 const NO_WAY = "both are behind NAT, and no relay is set";
 
+/** Without a relay. */
+const APART: readonly (readonly [Site, Site])[] = [
+  ["symmetric", "symmetric"],
+  ["UDP blocked", "port-restricted"],
+  ["HTTP proxy alone", "symmetric"],
+];
+
 tunnelTest(
-  "two sandboxes behind symmetric routers, without a relay → both say why they cannot meet: peers(), and mesh status",
+  "two sandboxes behind symmetric routers, where UDP is blocked, or behind a proxy, without a relay → both say why they cannot meet: peers(), and mesh status",
   async () => {
     await using sites = await SitesMesh.create({ hasRelay: false });
     await using stack = new AsyncDisposableStack();
-    const [left, right] = await Promise.all([
-      sites.join("left", { site: "symmetric" }),
-      sites.join("right", { site: "symmetric", runtime: "deno" }),
-    ]);
-    const began = performance.now();
-    await allow({ from: left, to: right, port: 443 });
-    const seconds = await Promise.all(
-      [[left, right] as const, [right, left] as const].map(async ([one, other]) => {
-        const desk = stack.use(new Desk(await Deno.makeTempDir(), one.agent));
-        await eventually(`${one.name} knows of ${other.name}`, {
-          condition: async () => (await one.peers()).length > 0,
-        });
-        const { path, reason } = await one.peer(other);
-        assert.deepEqual([path, reason], ["none", NO_WAY]);
-        const inPeers = performance.now() - began;
-        await eventually("the status says so, too", {
-          condition: async () =>
-            (await desk.run(["mesh", "status"])).output.includes(`: ${NO_WAY}`),
-        });
-        const inStatus = performance.now() - began;
-        return [inPeers, inStatus].map((ms) => `${(ms / 1000).toFixed(1)} s`).join(" and ");
-      }),
+    const joined = await Promise.all(
+      APART.map((pair, number) =>
+        Promise.all(
+          pair.map((site, side) =>
+            sites.join(`${side === 0 ? "left" : "right"}${number}`, {
+              site,
+              runtime: side === 0 ? "node" : "deno",
+            })
+          ),
+        )
+      ),
     );
-    console.log(`in peers() and in mesh status after ${seconds.join("; ")}`);
-    const refused = await left.ask({ do: "hold", host: right.name, port: 443 });
-    assert.deepEqual(
-      [refused.error?.code, refused.error?.message],
-      ["ETIMEDOUT", `The peer does not answer: ${NO_WAY}.`],
-    );
-    assert.equal((await left.peer(right)).reason, NO_WAY);
+    for (const [number, [left, right]] of joined.entries()) {
+      await assertApart([left!, right!], { names: APART[number]!.join(" - "), stack });
+    }
   },
 );
+
+async function assertApart(
+  [left, right]: readonly [Sandbox, Sandbox],
+  { names, stack }: { readonly names: string; readonly stack: AsyncDisposableStack },
+): Promise<void> {
+  const began = performance.now();
+  await allow({ from: left, to: right, port: 443 });
+  const seconds = await Promise.all(
+    [[left, right] as const, [right, left] as const].map(async ([one, other]) => {
+      const desk = stack.use(new Desk(await Deno.makeTempDir(), one.agent));
+      await eventually(`${one.name} knows of ${other.name}`, {
+        condition: async () => (await one.peers()).length > 0,
+      });
+      const { path, reason } = await one.peer(other);
+      assert.deepEqual([path, reason], ["none", NO_WAY]);
+      const inPeers = performance.now() - began;
+      await eventually("the status says so, too", {
+        condition: async () => (await desk.run(["mesh", "status"])).output.includes(`: ${NO_WAY}`),
+      });
+      const inStatus = performance.now() - began;
+      return [inPeers, inStatus].map((ms) => `${(ms / 1000).toFixed(1)} s`).join(" and ");
+    }),
+  );
+  console.log(`${names}: in peers() and in mesh status after ${seconds.join("; ")}`);
+  const refused = await left.ask({ do: "hold", host: right.name, port: 443 });
+  assert.deepEqual(
+    [refused.error?.code, refused.error?.message],
+    ["ETIMEDOUT", `The peer does not answer: ${NO_WAY}.`],
+  );
+  assert.equal((await left.peer(right)).reason, NO_WAY);
+}
