@@ -109,7 +109,11 @@ export class PacketFilter {
     );
     const flow = this.#flows.get(key);
     if (flow === undefined) return false;
-    if (this.#now() - flow.at > CLOSED_MS && !this.#openFlows().has(key)) return false;
+    if (this.#now() - flow.at > CLOSED_MS && !this.#openFlows().has(key)) {
+      // So that a peer that goes on sending does not have it looked up each time.
+      this.#flows.delete(key);
+      return false;
+    }
     this.#remember(key, flow);
     return true;
   }

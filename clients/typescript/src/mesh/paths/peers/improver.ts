@@ -169,8 +169,9 @@ export class Improver {
   }
 
   /**
-   * The first slot of `wait` milliseconds, when `least` have passed. Both sides have the same slots,
-   * if their wall clocks agree: a router lets a datagram in where one has gone out just before.
+   * The first slot of `wait` milliseconds, when `least` have passed. Both sides have the same
+   * slots if their wall clocks agree: a router lets a datagram in where one has gone out just
+   * before.
    */
   #nextSlot(least: number, wait: number, turn: number): number {
     const at = this.#surroundings.unixTime() + least;
