@@ -1,4 +1,5 @@
 import type postgres from "postgres";
+import { namesOfSchemas, readSchemaFiles } from "../../../local/postgres/schema_files.ts";
 import { urlOf } from "../connection.ts";
 import { CALLS } from "./calls.ts";
 import type { PlannedCall } from "./planned_call.ts";
@@ -24,8 +25,11 @@ const BOUNDED = new Set([
   "mesh.settings",
 ]);
 
+const OWN_SCHEMAS = namesOfSchemas(await readSchemaFiles());
+
 function grows(table: string): boolean {
-  return /^(?:agents|artifacts|mesh)\.|^storage\.objects$/.test(table) && !BOUNDED.has(table);
+  const isOwn = OWN_SCHEMAS.includes(table.split(".")[0]!);
+  return (isOwn || table === "storage.objects") && !BOUNDED.has(table);
 }
 
 /**

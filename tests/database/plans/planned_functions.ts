@@ -33,7 +33,10 @@ export async function functionsPlannedByCalls(sql: postgres.Sql): Promise<string
         and l.lanname = 'sql'
         -- It refuses aggregates, and conditions have no order.
         and case when p.prokind = 'f' then
-          pg_get_functiondef(p.oid) ~* '(from|join|into|update)\\s+(agents|artifacts|mesh|storage)\\.'
+          pg_get_functiondef(p.oid) ~* format(
+            '(from|join|into|update)\\s+(%s)\\.',
+            array_to_string(agents.own_schemas() || '{storage}', '|')
+          )
         end
       order by 1`);
     return rows.map(({ name }) => name);
