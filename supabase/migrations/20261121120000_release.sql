@@ -13898,37 +13898,38 @@ stable
 security invoker
 set search_path = ''
 as $$
-  with enrolled as (
-    select a.agent_id::text as agent_id, a.ended_at
+  select json_build_object(
+    'agents', count(*) filter (where e.ended_at is null),
+    'keys', coalesce(sum(c.keys) filter (where e.ended_at is null), 0),
+    'peers', coalesce(sum(c.peers), 0),
+    'grants', coalesce(sum(c.grants), 0)
+  )
+  from (
+    select a.agent_id, a.ended_at
     from agents.enrolled_agents a
     where a.enrolment_id = count_enrolled.enrolment_id
     order by a.enrolment_id, a.ended_at, a.agent_id
     limit count_enrolled.max_entries
-  )
-  select json_build_object(
-    'agents', (select count(*) from enrolled e where e.ended_at is null),
-    'keys', (
-      select count(*)
-      from enrolled e
-      join agents.keys k on k.agent_id = e.agent_id
-      where e.ended_at is null and k.revoked_at is null
-    ),
-    'peers', (select count(*) from enrolled e join mesh.peers p on p.agent_id = e.agent_id),
-    'grants', (
-      select count(*)
-      from (
-        select
-        from enrolled e
-        join artifacts.grants g on g.from_agent = e.agent_id
-        where g.live_until > now()
-        limit count_enrolled.max_entries
-      ) g
-    )
-  )
+  ) e
+  -- Few looks into an index for each agent, where a join might read whole tables.
+  cross join lateral (
+    select
+      (select count(*) from agents.keys k where k.agent_id = e.agent_id and k.revoked_at is null) as keys,
+      (select count(*) from mesh.peers p where p.agent_id = e.agent_id) as peers,
+      (
+        select count(*)
+        from (
+          select from artifacts.grants g
+          where g.from_agent = e.agent_id and g.live_until > now()
+          order by g.from_agent, g.live_until
+          limit 100
+        ) g
+      ) as grants
+  ) c
 $$;
 comment on function public.count_enrolled(text, integer) is
   'What revoke_enrolment and end_enrolled_agent would end of the agents that came by an enrolment: '
-  '{agents, keys, peers, grants}. It counts up to max_entries agents, and as many grants.';
+  '{agents, keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
 
 create function agents.end_grants_given(agent_id text, max_entries integer) returns integer
 language plpgsql
