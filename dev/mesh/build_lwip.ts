@@ -23,12 +23,15 @@ export const PACKAGES = "clang-14 lld-14 wasi-libc libclang-rt-14-dev-wasm32 dpk
 const PROGRAMS = ["clang-14", "wasm-ld-14", "dpkg-source", "patch"];
 
 /** What of lwIP is compiled: IP in both versions and TCP, for one interface. */
-const SOURCES = [
+export const SOURCES: readonly string[] = [
   ...["def", "inet_chksum", "init", "ip", "mem", "memp", "netif", "pbuf"],
   ...["tcp", "tcp_in", "tcp_out", "timeouts"],
   ...["ipv4/icmp", "ipv4/ip4", "ipv4/ip4_addr"],
   ...["ipv6/icmp6", "ipv6/ip6", "ipv6/ip6_addr", "ipv6/nd6"],
 ].map((name) => `src/core/${name}.c`);
+
+export const OWN_SOURCES: readonly string[] = ["glue", "outbox", "congestion"]
+  .map((name) => `own/${name}.c`);
 
 const FLAGS = [
   "--target=wasm32-wasi",
@@ -53,12 +56,8 @@ export async function buildLwip({ isNew }: { readonly isNew: boolean }): Promise
   await requirePrograms();
   const folder = await mkdtemp(join(tmpdir(), "agent-mesh-lwip-"));
   try {
-    const source = await extractSource(folder, LWIP);
-    await normalizeLines(source);
-    await cp(OWN, join(source, "own"), { recursive: true });
-    await run("patch", ["-s", "-p0", "-i", "own/lwip.patch"], source);
-    const own = ["glue", "outbox", "congestion"].map((name) => `own/${name}.c`);
-    await run("clang-14", [...FLAGS, ...own, ...SOURCES, "-o", "lwip.wasm"], source);
+    const source = await prepareLwip(folder);
+    await run("clang-14", [...FLAGS, ...OWN_SOURCES, ...SOURCES, "-o", "lwip.wasm"], source);
     const bytes = await readFile(join(source, "lwip.wasm"));
     await compareDigest(bytes, isNew);
     await mkdir(TARGET, { recursive: true });
@@ -80,6 +79,15 @@ export async function requireLwip(): Promise<void> {
     `The TCP/IP stack of the sandbox peer has not been built. On Debian 12, install ${PACKAGES}, ` +
       "and run `deno task mesh:build`.",
   );
+}
+
+/** Extracts lwIP to a folder, and puts what is ours into it. Resolves to where it is compiled. */
+export async function prepareLwip(folder: string): Promise<string> {
+  const source = await extractSource(folder, LWIP);
+  await normalizeLines(source);
+  await cp(OWN, join(source, "own"), { recursive: true });
+  await run("patch", ["-s", "-p0", "-i", "own/lwip.patch"], source);
+  return source;
 }
 
 async function requirePrograms(): Promise<void> {

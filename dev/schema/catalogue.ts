@@ -39,7 +39,7 @@ export async function readCatalogue(
   const rows = await sql<{ name: string; definition: string }[]>`
     with own_schemas as (
       select n.* from pg_namespace n
-      where n.nspname <> all (${OTHER_SCHEMAS}::text[]) and n.nspname !~ '^pg_'
+      where n.nspname not in ${sql(OTHER_SCHEMAS)} and n.nspname !~ '^pg_'
     ), relations as (
       select c.* from pg_class c join own_schemas n on n.oid = c.relnamespace
     ), functions as (

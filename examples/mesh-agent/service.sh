@@ -164,8 +164,8 @@ interval_seconds() {
     seconds=$LONGEST_WAIT_SECONDS
   fi
   # One report does not name all peers. Each request costs, so not more often than this.
-  if [[ -n $takes_paths ]] && ((path_reports > 1 && failures == 0 && seconds > heartbeat_seconds)); then
-    seconds=$heartbeat_seconds
+  if [[ -n $takes_paths ]] && ! is_one_report_enough; then
+    ((failures > 0 || seconds < heartbeat_seconds)) || seconds=$heartbeat_seconds
   fi
   echo "$seconds"
 }

@@ -44,6 +44,11 @@ note_paths_told() {
   [[ ! -s $WORK/turn ]] || read -r next_path path_reports <"$WORK/turn"
 }
 
+# Whether one report names all peers.
+is_one_report_enough() {
+  ((path_reports < 2))
+}
+
 # What is known of the peers ends with their tunnel.
 forget_paths() {
   rm -f "$WORK/paths" "$WORK/report" "$WORK/silent" "$WORK/turn"

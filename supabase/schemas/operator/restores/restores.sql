@@ -10,8 +10,6 @@ declare
   begun agents.epochs;
   newest_transaction xid8;
 begin
-  -- Waits for whoever writes rows with the numbers of before.
-  lock table agents.events, agents.agent_tags, artifacts.grants in share row exclusive mode;
   -- Before the epoch is read: a peer that registers meanwhile would begin at the old number.
   lock table mesh.config_versions in exclusive mode;
   newest_transaction := greatest(
