@@ -58,7 +58,7 @@ for (const runtime of ["deno", "node"] as const) {
       assert.equal(await kernel.pings(SANDBOX, "-s", "1200"), true);
       const { stats } = await sandbox.state();
       assert.deepEqual(stats[0]?.endpoint, kernel.endpoint);
-      assert.notEqual(stats[0]?.handshakeAge, null);
+      assert.notEqual(stats[0]?.handshakeAt, null);
     },
   );
 
@@ -110,7 +110,7 @@ tunnelTest(
     );
     assert.equal(await sandbox.ping(kernel.inner), 0);
     assert.equal(await kernel.pings(SANDBOX), false);
-    assert.equal((await sandbox.state()).stats[0]?.handshakeAge, null);
+    assert.equal((await sandbox.state()).stats[0]?.handshakeAt, null);
     await sandbox.setPeers(kernel.asPeer({ presharedKey }));
     await kernel.untilPings(SANDBOX);
   },

@@ -19,7 +19,7 @@ async function forwarding(...publicKeys: string[]) {
   const forwarder = new Forwarder({
     publicKey: OWN_KEY,
     surroundings: {
-      now: () => 100,
+      now: () => 0,
       unixTime: () => 0,
       randomBytes: (length) => new Uint8Array(length),
       after(_, action) {
@@ -214,10 +214,4 @@ Deno.test("peers that are not reached directly → a datagram to their direct wa
   forwarder.setPeers([{ publicKey: "a=", endpoints: [DIRECT, RELAYED] }]);
   forwarder.punch();
   assert.deepEqual(take(), [[new Uint8Array(1), DIRECT]]);
-});
-
-Deno.test("setHandshake() → its age, by a clock that nobody sets", async () => {
-  const { forwarder } = await forwarding("a=", "b=");
-  forwarder.setHandshake("a=", 40);
-  assert.deepEqual(forwarder.stats().map(({ handshakeAge }) => handshakeAge), [60, null]);
 });

@@ -27,11 +27,11 @@ function improve({ own = "A", endpoint = RELAYED as Endpoint | null } = {}) {
     isUdpBlocked: () => state.isUdpBlocked,
   });
   /** A handshake has just ended, unless the test says when one did. */
-  const handshakeAge = () => state.handshakeAt === null ? 0 : world.now - state.handshakeAt;
+  const handshakeAt = () => state.handshakeAt ?? world.now;
   const stats = (): PeerStats[] => [{
     publicKey: "M",
     endpoint: state.endpoint,
-    handshakeAge: state.endpoint && handshakeAge(),
+    handshakeAt: state.endpoint && handshakeAt(),
     receivedBytes: 0,
     sentBytes: 0,
     unansweredFor: state.unansweredSince === null ? null : world.now - state.unansweredSince * 1000,

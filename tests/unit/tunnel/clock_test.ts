@@ -57,7 +57,8 @@ function connected() {
   const { left, right } = pairOf(world, presharedKey);
   left.tunnel.setPeers([right.asPeer({ presharedKey, persistentKeepaliveSeconds: 25 })]);
   world.advance(10 * SECOND);
-  const report = () => reportOf(left.tunnel.stats()[0]!, new Ranks());
+  const report = () =>
+    reportOf(left.tunnel.stats()[0]!, { surroundings: world.surroundings, ranks: new Ranks() });
   assert.equal(report().via, "direct");
   return { world, report };
 }

@@ -150,8 +150,7 @@ export class SimulatedHost {
   }
 
   handshakeAt(): number | null {
-    const age = this.tunnel.stats()[0]?.handshakeAge ?? null;
-    return age === null ? null : this.#world.now - age;
+    return this.tunnel.stats()[0]?.handshakeAt ?? null;
   }
 
   #newTunnel(): Tunnel {

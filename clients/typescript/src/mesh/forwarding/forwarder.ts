@@ -148,11 +148,10 @@ export class Forwarder implements PathTunnel {
   }
 
   stats(): PeerStats[] {
-    const now = this.#options.surroundings.now();
     return [...this.#ports].map(([publicKey, port]) => ({
       publicKey,
       endpoint: port.way,
-      handshakeAge: port.handshakeAt === null ? null : now - port.handshakeAt,
+      handshakeAt: port.handshakeAt,
       // Only the kernel knows, and it begins another handshake by itself.
       unansweredFor: null,
       receivedBytes: port.receivedBytes,

@@ -194,8 +194,9 @@ export class Paths {
 
   /** How each peer is reached now. */
   reports(): PathReport[] {
+    const { surroundings } = this.#options;
     const stats = this.#tunnel?.stats() ?? [];
-    return stats.map((one) => reportOf(one, this.#ranks));
+    return stats.map((one) => reportOf(one, { surroundings, ranks: this.#ranks }));
   }
 
   close(): void {

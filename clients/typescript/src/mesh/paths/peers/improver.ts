@@ -104,7 +104,7 @@ export class Improver {
   ): boolean {
     const { endpoint, publicKey, unansweredFor } = stats;
     if (unansweredFor === null) state.triesInSilence = 0;
-    if (unansweredFor === null || endpoint === null || !isUp(stats)) {
+    if (unansweredFor === null || endpoint === null || !isUp(stats, this.#surroundings)) {
       return false;
     }
     const turn = tunnel.publicKey < publicKey ? 0 : SECOND_TURN / 2;
@@ -143,7 +143,7 @@ export class Improver {
     const now = this.#surroundings.now();
     const isFirst = tunnel.publicKey < stats.publicKey;
     const turn = isFirst ? 0 : SECOND_TURN;
-    const isDown = !isUp(stats);
+    const isDown = !isUp(stats, this.#surroundings);
     const isUrgent = !isDown && (isFirst || !this.#isInUse(stats, state));
     const situation = isDown ? "down" : nameOf([stats.endpoint!]);
     if (situation !== state.situation) {
@@ -165,7 +165,7 @@ export class Improver {
 
   /** Whether the peer answered on its way, in this network. */
   #isInUse(stats: PeerStats, { inDoubtSince }: State): boolean {
-    return isUp(stats) && this.#surroundings.now() - stats.handshakeAge! > inDoubtSince;
+    return isUp(stats, this.#surroundings) && stats.handshakeAt! > inDoubtSince;
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { PeerStats } from "../../wireguard/tunnel.ts";
+import type { PeerStats, Surroundings } from "../../wireguard/tunnel.ts";
 import { formatEndpoint } from "../places/address_kinds.ts";
 import type { Ranks } from "./ranks.ts";
 
@@ -15,17 +15,21 @@ export interface PathReport {
 const SESSION = 180_000;
 
 /** Whether a peer was heard from, in a session that is still used. */
-export function isUp({ endpoint, handshakeAge }: PeerStats): boolean {
-  return endpoint !== null && handshakeAge !== null && handshakeAge < SESSION;
+export function isUp({ endpoint, handshakeAt }: PeerStats, surroundings: Surroundings): boolean {
+  return endpoint !== null && handshakeAt !== null && surroundings.now() - handshakeAt < SESSION;
 }
 
-export function reportOf(stats: PeerStats, ranks: Ranks): PathReport {
-  const { publicKey, endpoint, handshakeAge } = stats;
+export function reportOf(
+  stats: PeerStats,
+  { surroundings, ranks }: { readonly surroundings: Surroundings; readonly ranks: Ranks },
+): PathReport {
+  const { publicKey, endpoint, handshakeAt } = stats;
   const kind = endpoint !== null && ranks.rankOf(endpoint) === 0 ? "direct" : "relay";
+  const age = handshakeAt === null ? null : surroundings.now() - handshakeAt;
   return {
     publicKey,
-    via: isUp(stats) ? kind : "none",
+    via: isUp(stats, surroundings) ? kind : "none",
     endpoint: endpoint && formatEndpoint(endpoint),
-    handshakeAgeSeconds: handshakeAge === null ? null : Math.floor(handshakeAge / 1000),
+    handshakeAgeSeconds: age === null ? null : Math.floor(age / 1000),
   };
 }

@@ -146,8 +146,7 @@ export class Peer {
 
   stats(): PeerStats {
     const { unansweredFor } = this.timers;
-    const handshakeAge = this.#handshakeAt === null ? null : this.#now - this.#handshakeAt;
-    return { ...this.#where.stats(), handshakeAge, unansweredFor };
+    return { ...this.#where.stats(), handshakeAt: this.#handshakeAt, unansweredFor };
   }
 
   destroy(): void {

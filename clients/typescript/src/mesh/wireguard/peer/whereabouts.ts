@@ -7,8 +7,8 @@ export interface PeerStats {
   readonly publicKey: string;
   /** Where the peer was last heard from; null if it was not. */
   readonly endpoint: Endpoint | null;
-  /** How many milliseconds ago the newest handshake ended; null: none did. */
-  readonly handshakeAge: number | null;
+  /** When the newest handshake ended, by the clock of the surroundings; null: none did. */
+  readonly handshakeAt: number | null;
   /**
    * For how many milliseconds nothing came back for packets that were sent; null: it did. A peer
    * that has nothing to say is silent for 10 s.
@@ -81,7 +81,7 @@ export class Whereabouts {
     }
   }
 
-  stats(): Omit<PeerStats, "handshakeAge" | "unansweredFor"> {
+  stats(): Omit<PeerStats, "handshakeAt" | "unansweredFor"> {
     return {
       publicKey: this.#publicKey,
       endpoint: this.#endpoint,
