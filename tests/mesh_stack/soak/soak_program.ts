@@ -1,8 +1,11 @@
 /**
- * One soak, under Node or Deno: `<file of lwIP> <seed> minutes|transfers <number>`. Prints a line
- * of JSON now and then: see Report. Exits with 1 if anything was wrong.
+ * One soak, under Node or Deno: `<file of lwIP> <seed> minutes|transfers <number> [ignore-memory]`.
+ * Prints a line of JSON now and then, and one at the end. Exits with 1 if anything was wrong, or if
+ * it cannot be told whether the memory is flat.
  */
 import process from "node:process";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { connectEnds } from "./ends.ts";
 import { isFlat, type Sample } from "./memory.ts";
 import { Work } from "./work.ts";
@@ -11,7 +14,7 @@ const CONNECTIONS = 1000;
 const AT_ONCE = 48;
 const REPORT_MS = 30_000;
 
-const [lwip = "", seed = "1", mode = "minutes", number = "15"] = process.argv.slice(2);
+const [lwip = "", seed = "1", mode = "minutes", number = "20", ignored] = process.argv.slice(2);
 const target = Number(number);
 const link = mode === "minutes"
   ? { delayMs: 1, loss: 0.002, reordering: 0.01, duplication: 0.002 }
@@ -21,9 +24,12 @@ const work = new Work(ends);
 const begun = performance.now();
 const samples: Sample[] = [];
 
+// Without it, the heap is as large as the garbage that happens to lie in it.
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
 function report(): void {
-  const { gc } = globalThis as { gc?: () => void };
-  gc?.();
+  collectGarbage();
   const { rss, heapUsed } = process.memoryUsage();
   const { left, right } = ends;
   const lwipBytes = left.stack.memoryBytes + right.stack.memoryBytes;
@@ -37,6 +43,8 @@ async function converseFor(minutes: number): Promise<void> {
   const running = Array.from({ length: CONNECTIONS }, (_, index) => work.converse(index));
   await new Promise((resolve) => setTimeout(resolve, minutes * 60_000));
   report();
+  // While the connections end, the memory is not that of all of them.
+  clearInterval(timer);
   work.isStopped = true;
   await Promise.all(running);
 }
@@ -59,4 +67,4 @@ const isWhole = counts.wrong === 0 && counts.failed === 0 && counts.right > 0 &&
 const flat = isFlat(samples);
 console.log(JSON.stringify({ isWhole, isFlat: flat, ...counts }));
 ends.close();
-process.exit(isWhole && flat !== false ? 0 : 1);
+process.exit(isWhole && (flat === true || ignored === "ignore-memory") ? 0 : 1);
