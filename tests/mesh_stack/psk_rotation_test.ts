@@ -39,7 +39,7 @@ function countPackets(from: End, to: End): { sent: number; received: number } {
 
 const pause = (milliseconds: number) => new Promise((go) => setTimeout(go, milliseconds));
 
-const handshakeAge = ({ tunnel }: End) => tunnel.stats()[0]!.handshakeAge!;
+const handshakeAt = ({ tunnel }: End) => tunnel.stats()[0]!.handshakeAt!;
 
 Deno.test("a PSK that changes twice during a transfer, between sessions that replace each other → every packet and every byte arrives", async () => {
   const surroundings = fastSurroundings();
@@ -64,7 +64,7 @@ Deno.test("a PSK that changes twice during a transfer, between sessions that rep
   /** Resolves when a handshake has ended that began after now. */
   async function untilNextSession(): Promise<void> {
     const begun = surroundings.now();
-    const isNew = (end: End) => handshakeAge(end) < surroundings.now() - begun;
+    const isNew = (end: End) => handshakeAt(end) > begun;
     while (!isNew(left) || !isNew(right)) {
       assert.ok(surroundings.now() - begun < 600_000, "No session has begun.");
       await pause(10);

@@ -16,6 +16,7 @@ import {
   RUNTIMES,
   type StreamFigure,
 } from "./streams.ts";
+import { measureWaits } from "./waits.ts";
 
 export async function benchSandbox(
   { quick, figures, say }: {
@@ -26,6 +27,17 @@ export async function benchSandbox(
 ): Promise<void> {
   const congestion = await readFile("/proc/sys/net/ipv4/tcp_congestion_control", "utf8");
   say(`The kernel's congestion control is ${congestion.trim()}.`);
+  const waits = await measureWaits({ turns: quick ? 1 : 5 });
+  for (const figure of waits) figures.save("sandbox wait", figure);
+  say(table(
+    ["wait", "longest", "limit", ""],
+    waits.map(({ what, seconds, limit }) => [
+      what,
+      `${seconds.toFixed(1)} s`,
+      `${limit} s`,
+      verdict(seconds <= limit),
+    ]),
+  ));
   const effort = quick ? { turns: 1, seconds: 4 } : { turns: 5, seconds: 6 };
   const streams: StreamFigure[] = [];
   const echos: EchoFigure[] = [];

@@ -54,7 +54,7 @@ export class PathHost {
 
   static async join(
     mesh: Mesh,
-    { name, site, folder, stunServer, authority }: {
+    { name, site, folder, stunServer, authority, pollSeconds }: {
       readonly name: string;
       readonly site: Site;
       /** Of the command line. */
@@ -62,13 +62,16 @@ export class PathHost {
       readonly stunServer?: string;
       /** PEM: who has signed the relay's certificate. */
       readonly authority: string;
+      /** As of ReferenceAgent. */
+      readonly pollSeconds?: number | null;
     },
   ): Promise<PathHost> {
     const { host, proxy } = await addSite(mesh.internet, name, site);
     const authorityFile = `${host.directory}/authority.pem`;
     await Deno.writeTextFile(authorityFile, authority);
     const member = await mesh.join(name, { at: host });
-    const meshAgent = await ReferenceAgent.start(member, { mesh });
+    const poll = pollSeconds === undefined ? {} : { pollSeconds };
+    const meshAgent = await ReferenceAgent.start(member, { mesh, ...poll });
     return new PathHost(member, meshAgent, await unitCommand(), {
       ...await agentSettings(member),
       CONFIG_DIR: host.directory,

@@ -1,0 +1,181 @@
+/** How long somebody waits for the mesh: from a rule, or its end, until it has its effect. */
+import { rm } from "node:fs/promises";
+import { removePostgresHome } from "../../../local/postgres/home.ts";
+import { THROW_AWAY } from "../../../local/stack/options.ts";
+import { stackEnvironment, startStack } from "../../../local/stack/stack.ts";
+import type { PathHost } from "../../paths/hosts/kernel_path.ts";
+import type { Site } from "../../paths/hosts/sites.ts";
+import type { Sandbox } from "../../sandbox/hosts/sandbox.ts";
+import type { Mesh } from "../../wireguard/hosts/mesh_of_hosts.ts";
+
+/** In seconds. */
+const [FIRST_BYTE, FIRST_BYTE_BY_TLS, NO_WAY, REVOKED] = [5, 8, 15, 3];
+
+export interface WaitFigure {
+  readonly what: string;
+  /** The longest of all turns. */
+  readonly seconds: number;
+  readonly limit: number;
+}
+
+type Pair = readonly [Site, Site];
+
+/** Each with how long the first byte may take. */
+const JOINED: readonly (readonly [...Pair, limit: number])[] = [
+  ["port-restricted", "port-restricted", FIRST_BYTE],
+  ["symmetric", "symmetric", FIRST_BYTE],
+  ["UDP blocked", "none", FIRST_BYTE],
+  ["HTTP proxy alone", "none", FIRST_BYTE_BY_TLS],
+];
+
+const APART: readonly Pair[] = [
+  ["symmetric", "symmetric"],
+  ["UDP blocked", "port-restricted"],
+  ["HTTP proxy alone", "symmetric"],
+];
+
+/** In a stack of its own. */
+export async function measureWaits({ turns }: { readonly turns: number }): Promise<WaitFigure[]> {
+  const stateDir = await Deno.makeTempDir({ prefix: "agent-mesh-bench-" });
+  await Deno.chmod(stateDir, 0o711);
+  const stack = await startStack({ ...THROW_AWAY, stateDir });
+  try {
+    const environment = { ...stackEnvironment(stack), STATE_DIR: stateDir };
+    for (const [name, value] of Object.entries(environment)) Deno.env.set(name, value);
+    const { SitesMesh } = await import("../../sandbox/hosts/sites_mesh.ts");
+    const figures: WaitFigure[] = [];
+    for (const hasRelay of [true, false]) {
+      await using sites = await SitesMesh.create({ hasRelay });
+      if (!hasRelay) figures.push(await measureKernelNoWay(sites.mesh));
+      const join = async ([left, right]: Pair, number: number) =>
+        [
+          await sites.join(`l${number}`, { site: left }),
+          await sites.join(`r${number}`, { site: right }),
+        ] as const;
+      if (!hasRelay) {
+        for (const [number, pair] of APART.entries()) {
+          figures.push(await measureNoWay(pair, { join: () => join(pair, number), turns }));
+        }
+        continue;
+      }
+      for (const [number, [left, right, limit]] of JOINED.entries()) {
+        const pair = await join([left, right], number);
+        figures.push(...await measurePair(`${left} - ${right}`, { pair, limit, turns }));
+      }
+    }
+    return figures;
+  } finally {
+    await stack.stop();
+    await removePostgresHome(stateDir);
+    await rm(stateDir, { recursive: true, force: true });
+  }
+}
+
+async function measurePair(
+  names: string,
+  { pair: [left, right], limit, turns }: {
+    readonly pair: readonly [Sandbox, Sandbox];
+    readonly limit: number;
+    readonly turns: number;
+  },
+): Promise<WaitFigure[]> {
+  const { allow, revokeAs } = await import("../../sandbox/hosts/sandbox.ts");
+  await right.tell({ do: "listen", port: 443 });
+  const rule = { from: left, to: right, port: 443 };
+  const [first, revoked]: [number[], number[]] = [[], []];
+  for (let turn = 0; turn < 2 * turns; turn++) {
+    first.push(
+      await secondsOf(async () => {
+        await allow(rule);
+        await left.secondsUntilAnswered(right, 443);
+      }),
+    );
+    await left.tell({ do: "hold", host: right.name, port: 443 });
+    // Either side revokes, in turns. Both have to notice.
+    const { agent } = turn % 2 === 0 ? left : right;
+    revoked.push(
+      await secondsOf(async () => {
+        await revokeAs(agent, rule);
+        await left.tell({ do: "outcome" });
+        await Promise.all([left, right].map((side) => until(async () => !(await side.peers())[0])));
+      }),
+    );
+  }
+  return [
+    { what: `${names}: rule → first byte`, seconds: Math.max(...first), limit },
+    { what: `${names}: revoked → reset`, seconds: Math.max(...revoked), limit: REVOKED },
+  ];
+}
+
+async function measureNoWay(
+  [left, right]: Pair,
+  { join, turns }: {
+    readonly join: () => Promise<readonly [Sandbox, Sandbox]>;
+    readonly turns: number;
+  },
+): Promise<WaitFigure> {
+  const { allow, revokeAs } = await import("../../sandbox/hosts/sandbox.ts");
+  const pair = await join();
+  const rule = { from: pair[0], to: pair[1], port: 443 };
+  const all: number[] = [];
+  for (let turn = 0; turn < turns; turn++) {
+    all.push(
+      await secondsOf(async () => {
+        await allow(rule);
+        await Promise.all(
+          pair.map((side) => until(async () => (await side.peers())[0]?.reason != null)),
+        );
+      }),
+    );
+    await revokeAs(pair[0].agent, rule);
+    await Promise.all(pair.map((side) => until(async () => !(await side.peers())[0])));
+  }
+  return {
+    what: `${left} - ${right}, no relay: rule → both say why`,
+    seconds: Math.max(...all),
+    limit: NO_WAY,
+  };
+}
+
+/** Two kernel hosts with the reference agent and `agentfiles mesh path`, which both log it. */
+async function measureKernelNoWay(mesh: Mesh): Promise<WaitFigure> {
+  const { allow } = await import("../../sandbox/hosts/sandbox.ts");
+  const { installed, PathHost } = await import("../../paths/hosts/kernel_path.ts");
+  await using command = await installed();
+  const options = { folder: command.folder, authority: "", site: "symmetric" } as const;
+  const hosts = [
+    await PathHost.join(mesh, { ...options, name: "kernel-l", pollSeconds: null }),
+    await PathHost.join(mesh, { ...options, name: "kernel-r", pollSeconds: null }),
+  ];
+  for (const host of hosts) host.start();
+  // Until they wait for news, and `mesh path` looks.
+  await new Promise((resolve) => setTimeout(resolve, 10_000));
+  const [{ member: from }, { member: to }] = hosts as [PathHost, PathHost];
+  const seconds = await secondsOf(async () => {
+    await allow({ from, to, port: 443 });
+    await Promise.all(hosts.flatMap((host) => [
+      until(async () => /: no path; /.test(await host.readLog())),
+      until(async () => /: no connection; /.test(await host.meshAgent.readLog())),
+    ]));
+  });
+  for (const host of hosts) await host.stop("SIGTERM");
+  return {
+    what: "two kernel hosts, symmetric, no relay: rule → both say why",
+    seconds,
+    limit: NO_WAY,
+  };
+}
+
+async function secondsOf(action: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await action();
+  return (performance.now() - began) / 1000;
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 60_000;
+  while (!await condition()) {
+    if (performance.now() > deadline) throw new Error("Nothing happens for a minute.");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
