@@ -132,10 +132,12 @@ const MUTATIONS: readonly Mutation[] = [
     const at = below(random, Math.min(packet.length - 1, 78));
     viewOf(packet).setUint16(at, edge(random, 16));
   }),
-  // Sequence and acknowledgement numbers, near what they were and far away.
+  // Sequence and acknowledgement numbers, near what they were and far away. The stack's window has
+  // 2 MiB: a segment may lie across its end.
   changeTcp((view, at, random) => {
     const place = at + oneOf(random, [4, 8]);
-    const far = oneOf(random, [1, 2, 1240, 65535, 2 ** 21, 2 ** 31 - 1, 2 ** 31]);
+    const acrossEnd = 2 ** 21 - below(random, 1240);
+    const far = oneOf(random, [1, 2, 1240, 65535, acrossEnd, 2 ** 21, 2 ** 31 - 1, 2 ** 31]);
     view.setUint32(place, view.getUint32(place) + (random() < 0.5 ? far : -far));
   }),
   changeTcp((view, at, random) => view.setUint8(at + 13, below(random, random() < 0.8 ? 64 : 256))),

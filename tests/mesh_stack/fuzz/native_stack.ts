@@ -1,0 +1,64 @@
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { OWN_SOURCES, prepareLwip, SOURCES } from "../../../dev/mesh/build_lwip.ts";
+import { run } from "../../wireguard/hosts/command.ts";
+
+const REPLAY = fileURLToPath(new URL("./replay.c", import.meta.url));
+
+const FLAGS = [
+  ...["-std=gnu99", "-O1", "-g", "-w", "-Iown", "-Isrc/include"],
+  // A finding ends the program. lwIP shifts a byte into the sign of an int, which every compiler
+  // that it supports takes as meant.
+  ...["-fsanitize=address,undefined", "-fno-sanitize=shift", "-fno-sanitize-recover=all"],
+  "--coverage",
+];
+
+export interface Line {
+  readonly number: number;
+  readonly text: string;
+  readonly ran: boolean;
+}
+
+/**
+ * lwIP with our glue, compiled for this machine: with sanitizers, which find what WebAssembly's
+ * sandbox would hide, and with a count of the lines that ran.
+ */
+export class NativeStack implements AsyncDisposable {
+  private constructor(readonly folder: string, readonly source: string) {}
+
+  static async compile(): Promise<NativeStack> {
+    const folder = await mkdtemp(join(tmpdir(), "agent-mesh-native-"));
+    const source = await prepareLwip(folder);
+    await copyFile(REPLAY, join(source, "own/replay.c"));
+    const files = [...OWN_SOURCES, "own/replay.c", ...SOURCES];
+    await run(["sh", "-c", `cd ${source} && gcc ${[...FLAGS, ...files].join(" ")} -o replay`]);
+    return new NativeStack(folder, source);
+  }
+
+  /** Does again what a recording has. Rejects with what a sanitizer found. Returns the calls. */
+  async replay(recording: string): Promise<number> {
+    // What is still open at the end of a recording is not given back.
+    const options = ["ASAN_OPTIONS=detect_leaks=0", "UBSAN_OPTIONS=print_stacktrace=1"];
+    return Number(await run(["env", ...options, join(this.source, "replay"), recording]));
+  }
+
+  /** The lines of a source file that have code, after all that was replayed. */
+  async lines(file: string): Promise<Line[]> {
+    const name = file.split("/").at(-1)!;
+    const counts = `replay-${name.replace(/\.c$/, "")}.gcda`;
+    const report = await run([
+      ...["sh", "-c", `cd ${this.source} && gcov --stdout ${counts}`],
+    ]);
+    return report.split("\n").flatMap((row) => {
+      const [, count, number, text] = /^ *([^:]+): *(\d+):(.*)$/.exec(row) ?? [];
+      if (count === undefined || count === "-" || number === "0") return [];
+      return [{ number: Number(number), text: text!, ran: !/^[#=]/.test(count) }];
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
