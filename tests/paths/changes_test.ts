@@ -148,12 +148,12 @@ tunnelTest(
     await right.tell({ do: "setPeers", peers });
     await left.untilJoined(right);
     let last = -1;
-    await eventually("no datagram for 60 s", {
+    await eventually("no datagram for 30 s", {
       condition: async () => {
         const count = await right.at.countBlocked();
         if (count === last) return true;
         last = count;
-        await new Promise((resolve) => setTimeout(resolve, 60_000));
+        await new Promise((resolve) => setTimeout(resolve, 30_000));
         return false;
       },
     });
