@@ -22,8 +22,7 @@ export const LEAST_MINUTES = WARM_UP_MINUTES + LEAST_SAMPLES / 2;
  * By what the median of the second half may exceed that of the first. In an hour without a leak,
  * it was at most 1.007 for lwIP, whose memory never shrinks, and 1.04 for the whole process, as
  * allocators keep what is freed. The heap, after a forced collection, moved by 2 % in a minute.
- * Memory that grows evenly by 4 %, 6 % and 10 %
- * after the warm-up is beyond.
+ * Memory that grows evenly by 4 %, 6 % and 10 % after the warm-up is beyond.
  */
 const MOST_GROWTH: Readonly<Record<Exclude<keyof Sample, "minutes">, number>> = {
   lwipBytes: 1.02,
