@@ -66,7 +66,7 @@ await runTask({
       throw new UsageError(
         `This erases ${
           inCounts(mentions)
-        }, for ever. Nothing was changed: pass --confirm ${agentId}.`,
+        } permanently. Nothing was changed: pass --confirm ${agentId}.`,
       );
     }
     const receipt = await eraseAgent(agentId!);

@@ -23,8 +23,8 @@ export async function revokeKey({ key_id }: LiveKey): Promise<void> {
 }
 
 /**
- * The enrolments by which agents can enrol, and those of a list that only time has ended: agents
- * that came by them live. Throws CommandError.
+ * The enrolments with which agents can enrol, and those of a list that have merely expired: their
+ * agents go on. Throws CommandError.
  */
 export async function* liveEnrolments(
   revoked: ReadonlySet<string>,
@@ -36,7 +36,7 @@ export async function* liveEnrolments(
 }
 
 /**
- * Ends an enrolment, and the keys, peers and rules of every agent that came by it, as
+ * Ends an enrolment, and the keys, peers and rules of all its agents, as
  * /enrolment/revoke does: the functions need not run yet. Throws CommandError.
  */
 export async function revokeEnrolment({ enrolment_id }: Enrolment): Promise<void> {

@@ -11089,7 +11089,7 @@ language sql
 stable
 return enrolment.revoked_at is not null or coalesce(enrolment.expires_at <= now(), false);
 comment on function agents.has_ended(agents.enrolments) is
-  'Whether nobody enrols by it any more, for ever.';
+  'Whether nobody can ever enrol with it again.';
 
 create function agents.proofs_name(enrolment agents.enrolments, name text) returns boolean
 language sql
@@ -13926,7 +13926,7 @@ as $$
   ) c
 $$;
 comment on function public.count_enrolled(text, integer) is
-  'What revoke_enrolment and end_enrolled_agent would end of the agents that came by an enrolment: '
+  'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: '
   '{agents, keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
 
 create function agents.end_grants_given(agent_id text, max_entries integer) returns integer

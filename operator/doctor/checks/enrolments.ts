@@ -3,7 +3,7 @@ import { type Finding, note, ok } from "../findings/finding.ts";
 import { runOwnTask } from "../findings/remedies.ts";
 import { endOf, type Enrolment } from "../../enrolment/enrolment.ts";
 
-/** Which keys anybody who finds one can use for ever. */
+/** Which enrolment keys stay usable for good by anyone who finds them. */
 export function checkEnrolments({ enrolments: { status, body }, inspection }: Facts): Finding[] {
   // An older deployment has none; another check says so.
   if (status !== 200) return [];

@@ -178,7 +178,7 @@ as $$
   ) c
 $$;
 comment on function public.count_enrolled(text, integer) is
-  'What revoke_enrolment and end_enrolled_agent would end of the agents that came by an enrolment: '
+  'What revoke_enrolment and end_enrolled_agent would end of the agents of an enrolment: '
   '{agents, keys, peers, grants}. It counts up to max_entries agents, and up to 100 grants of each.';
 
 create function agents.end_grants_given(agent_id text, max_entries integer) returns integer

@@ -12,7 +12,7 @@ language sql
 stable
 return enrolment.revoked_at is not null or coalesce(enrolment.expires_at <= now(), false);
 comment on function agents.has_ended(agents.enrolments) is
-  'Whether nobody enrols by it any more, for ever.';
+  'Whether nobody can ever enrol with it again.';
 
 create function agents.proofs_name(enrolment agents.enrolments, name text) returns boolean
 language sql
