@@ -154,12 +154,22 @@ comment on function agents.present_epoch() is 'The epoch that positions carry to
 
 create function agents.present_transaction() returns xid8
 language plpgsql
-volatile
+stable
 set search_path = ''
 as $$
+declare
+  -- Local to the transaction: one that writes many events reads the offset once.
+  known constant text := current_setting('agents.present_transaction', true);
 begin
-  -- xid8 has no arithmetic.
-  return (select (pg_current_xact_id()::text::bigint + e.transaction_offset)::text::xid8 from agents.epochs e);
+  if known <> '' then
+    return known::xid8;
+  end if;
+  return set_config(
+    'agents.present_transaction',
+    -- xid8 has no arithmetic.
+    (select (pg_current_xact_id()::text::bigint + e.transaction_offset)::text from agents.epochs e),
+    true
+  )::xid8;
 end
 $$;
 comment on function agents.present_transaction() is
@@ -333,14 +343,12 @@ create function agents.refuse_removal_of_events() returns trigger
 language plpgsql
 set search_path = ''
 as $$
-declare
-  this_transaction constant xid8 := agents.present_transaction();
 begin
   if not exists (
       select
       from agents.events e
       where e.subject_agent_id is null
-        and e.transaction_id = this_transaction
+        and e.transaction_id = agents.present_transaction()
         and e.action = 'events.forgotten'
         and (e.details -> 'removed', e.details -> 'first_event_id', e.details -> 'last_event_id') = (
           select to_jsonb(count(*)), to_jsonb(min(r.event_id)), to_jsonb(max(r.event_id)) from removed r
@@ -10933,7 +10941,6 @@ set search_path = ''
 as $$
 declare
   changed agents.events[] := array(select n from new_rows n);
-  this_transaction constant xid8 := agents.present_transaction();
   names text[];
   pseudonyms text[];
 begin
@@ -10968,7 +10975,7 @@ begin
       select
       from agents.events e
       where e.subject_agent_id = pseudonyms[1]
-        and e.transaction_id = this_transaction
+        and e.transaction_id = agents.present_transaction()
         and e.action = 'agent.erased'
         and e.details ->> 'digest' = agents.digest_of_events(changed)
         and (e.details ->> 'altered')::bigint = cardinality(changed)

@@ -47,12 +47,22 @@ comment on function agents.present_epoch() is 'The epoch that positions carry to
 
 create function agents.present_transaction() returns xid8
 language plpgsql
-volatile
+stable
 set search_path = ''
 as $$
+declare
+  -- Local to the transaction: one that writes many events reads the offset once.
+  known constant text := current_setting('agents.present_transaction', true);
 begin
-  -- xid8 has no arithmetic.
-  return (select (pg_current_xact_id()::text::bigint + e.transaction_offset)::text::xid8 from agents.epochs e);
+  if known <> '' then
+    return known::xid8;
+  end if;
+  return set_config(
+    'agents.present_transaction',
+    -- xid8 has no arithmetic.
+    (select (pg_current_xact_id()::text::bigint + e.transaction_offset)::text from agents.epochs e),
+    true
+  )::xid8;
 end
 $$;
 comment on function agents.present_transaction() is

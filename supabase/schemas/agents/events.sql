@@ -87,14 +87,12 @@ create function agents.refuse_removal_of_events() returns trigger
 language plpgsql
 set search_path = ''
 as $$
-declare
-  this_transaction constant xid8 := agents.present_transaction();
 begin
   if not exists (
       select
       from agents.events e
       where e.subject_agent_id is null
-        and e.transaction_id = this_transaction
+        and e.transaction_id = agents.present_transaction()
         and e.action = 'events.forgotten'
         and (e.details -> 'removed', e.details -> 'first_event_id', e.details -> 'last_event_id') = (
           select to_jsonb(count(*)), to_jsonb(min(r.event_id)), to_jsonb(max(r.event_id)) from removed r

@@ -91,7 +91,8 @@ export const MAINTENANCE_CALLS: readonly PlannedCall[] = [
   }),
   call("end_idle_agent", { caller: OPERATOR, agent_id: "enrolled-1" }),
   call("settle_changes", { caller: OPERATOR, max_entries: 1000 }, {
-    bounds: { rows: 3000, pages: 20_000 },
+    // Three for each, and the row of the epoch, once for the transaction.
+    bounds: { rows: 3001, pages: 20_000 },
   }),
   call("settle_reads", { caller: OPERATOR, max_entries: 1000 }, {
     bounds: { rows: 6_000, pages: 40_000 },

@@ -68,7 +68,6 @@ set search_path = ''
 as $$
 declare
   changed agents.events[] := array(select n from new_rows n);
-  this_transaction constant xid8 := agents.present_transaction();
   names text[];
   pseudonyms text[];
 begin
@@ -103,7 +102,7 @@ begin
       select
       from agents.events e
       where e.subject_agent_id = pseudonyms[1]
-        and e.transaction_id = this_transaction
+        and e.transaction_id = agents.present_transaction()
         and e.action = 'agent.erased'
         and e.details ->> 'digest' = agents.digest_of_events(changed)
         and (e.details ->> 'altered')::bigint = cardinality(changed)
