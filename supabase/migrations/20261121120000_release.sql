@@ -375,9 +375,15 @@ language plpgsql
 stable
 set search_path = ''
 as $$
+declare
+  known constant text := current_setting('agents.acting_key', true);
 begin
   if acting_key.caller ->> 'kind' <> 'agent' or acting_key.caller ->> 'key_hash' is null then
     return acting_key.caller ->> 'key_id';
+  end if;
+  -- What authenticate has found. A change holds locks when it writes its event.
+  if split_part(known, ' ', 1) = acting_key.caller ->> 'key_hash' then
+    return split_part(known, ' ', 2);
   end if;
   return (select k.key_id from agents.keys k where k.key_hash = acting_key.caller ->> 'key_hash');
 end
@@ -1174,6 +1180,8 @@ begin
           || case when is_first_use then ' first' else '' end || '"}]',
         true
       );
+      -- For acting_key, in this transaction.
+      perform set_config('agents.acting_key', (caller ->> 'key_hash') || ' ' || caller_key, true);
     end if;
   end if;
 

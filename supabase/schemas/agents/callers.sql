@@ -40,6 +40,8 @@ begin
           || case when is_first_use then ' first' else '' end || '"}]',
         true
       );
+      -- For acting_key, in this transaction.
+      perform set_config('agents.acting_key', (caller ->> 'key_hash') || ' ' || caller_key, true);
     end if;
   end if;
 
