@@ -28,7 +28,8 @@ export async function columnsWith(text: string): Promise<string[]> {
       join pg_class c on c.oid = a.attrelid
       join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = any (agents.own_schemas() || '{storage,public}')
-        and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`;
+        and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+      order by a.attrelid, a.attnum`;
     assert.ok(columns.length > 150, String(columns.length));
     const found: string[] = [];
     for (const { table, column } of columns) {
