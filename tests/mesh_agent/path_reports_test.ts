@@ -70,7 +70,7 @@ class Reporter implements AsyncDisposable {
 }
 
 for (const count of [0, 1, 64, 65, 130, 200]) {
-  Deno.test(`${count} neighbours, most of which are away → each is named in its turn, again and again`, async () => {
+  Deno.test(`${count} neighbours, most of them away → every one is reported, in turn`, async () => {
     await using agent = await Reporter.start(
       Array.from({ length: count }, (_, index) => index % 3 === 0),
     );

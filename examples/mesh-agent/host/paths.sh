@@ -6,7 +6,8 @@ paths_have_turned=
 # When it was told, by the shell's seconds and in Unix time.
 paths_told_at=0
 paths_told_since=0
-# A report names up to 64 peers: where the next one goes on, and how many reports name all.
+# A report names up to 64 peers: the place where the next report continues, and the number of
+# reports that it takes to name all of them.
 next_path=0
 path_reports=1
 # At most so often it is told at once: some paths come and go.

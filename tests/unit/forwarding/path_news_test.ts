@@ -56,6 +56,6 @@ Deno.test("a relay, and no way → said after 20 s", async () => {
   ]);
 });
 
-Deno.test("a way is punched within 5 s → it is never said that there is none", async () => {
+Deno.test("hole punching succeeds within 5 s → no report that no path works", async () => {
   assert.deepEqual(await newsOf({ hasRelay: false, foundAt: 5, until: 60 }), ["6 s: direct"]);
 });

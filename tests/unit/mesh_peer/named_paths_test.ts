@@ -35,7 +35,7 @@ for (const count of [0, 1, 64, 65, 130, 200]) {
   });
 }
 
-Deno.test("a path that changes, with 200 neighbours of which 100 never work → in the next request", () => {
+Deno.test("a path changes, with 200 neighbours, 100 of them unreachable → it is in the next request", () => {
   const named = new NamedPaths();
   const paths = [...pathsOf(100, "none"), ...pathsOf(200).slice(100)];
   for (let request = 0; request < 4; request++) named.next(paths);

@@ -42,7 +42,7 @@ export class Places {
     const place = new OwnPlace({
       keep: () => {
         this.#kept++;
-        // Not before: anybody can invent agent keys, each of which would have no place yet.
+        // Only after authentication: invented agent keys must not displace callers that wait.
         while (this.#kept > this.#maximum) oldestOf(this.#mostOfOne()).lose();
       },
       free: (wasKept) => {

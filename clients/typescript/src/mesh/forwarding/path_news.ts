@@ -1,8 +1,8 @@
 import type { ForwardedPeer } from "./path_file.ts";
 
 /**
- * In milliseconds: how long a way to a peer is sought until it is said that there is none. Punching
- * takes up to 5 s: the kernel repeats a handshake so often. A relay may have to be opened first.
+ * In milliseconds: how long to look for a path before reporting that none works. Hole punching
+ * takes up to 5 s, because the kernel repeats a handshake every 5 s. Opening a relay takes longer.
  */
 const SAY_NONE = { withoutRelay: 6000, withRelay: 20_000 };
 

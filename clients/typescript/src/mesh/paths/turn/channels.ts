@@ -55,7 +55,7 @@ export class Channels {
     this.#now = now;
   }
 
-  /** The number by which to send to the peer; null if there is none. */
+  /** The channel number to send to the peer with; null if no channel is usable. */
   numberOf(peer: Address): number | null {
     const channel = this.#byPeer.get(keyOf(peer));
     if (channel === undefined || this.#now() >= channel.usableUntil) return null;
