@@ -184,10 +184,12 @@ stay() {
   done
 }
 
-# A second signal must not end this half-way.
+# A second signal must not end this half-way. What was found at the start may have hooks of somebody
+# else until it is adopted, and taking the tunnel down runs them.
 leave() {
   trap '' TERM INT
   trap - EXIT
+  [[ -n $is_adopted ]] || adopt_configuration
   # Before its directory goes: a request may be about to write there.
   # shellcheck disable=SC2046,SC2086 # one argument for each process
   kill $requesting $(jobs -pr) 2>/dev/null || true
@@ -227,9 +229,9 @@ if [[ ${1:-} == rotate ]]; then
   rotate "$own_endpoint"
   exit
 fi
-adopt_configuration
-is_up || remove_names
 
+# Before the configuration is touched: whoever sees that it was must be able to end the agent.
+is_adopted=
 trap leave EXIT
 # bash 5.2 may run a trap while it reads a command substitution, and takes it for a part of that:
 # without a ")" at its end, the signal is lost, or ends the shell with 2. Where bash does not, the
@@ -237,6 +239,10 @@ trap leave EXIT
 on_signal=$'trap "" TERM INT; exit 0\n)'
 # shellcheck disable=SC2064 # it does not change
 trap "$on_signal" TERM INT
+
+adopt_configuration
+is_adopted=true
+is_up || remove_names
 
 [[ -s $PRIVATE_KEY ]] || wg genkey >"$PRIVATE_KEY"
 

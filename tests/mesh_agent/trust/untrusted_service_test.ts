@@ -99,6 +99,40 @@ tunnelTest(
 );
 
 tunnelTest(
+  "SIGTERM while the agent takes over such a configuration → none of its hooks is run, and the tunnel is down",
+  async () => {
+    await using mesh = await Mesh.create();
+    const { bob } = await joinWithAgents(mesh);
+    const { directory } = bob.host;
+    await bob.meshAgent.stop("SIGKILL");
+    const served = (await servedConfiguration(bob))
+      .replaceAll(/^(PostUp|PostDown) = .*$/gm, `$1 = touch ${directory}/was-run`);
+    await Deno.writeTextFile(`${directory}/${bob.interfaceName}.conf`, served);
+    const programs = await linkProgramsBut("awk", directory);
+    await Deno.writeTextFile(
+      `${programs}/awk`,
+      `#!/bin/sh
+touch ${directory}/reached
+until [ -e ${directory}/proceed ]; do sleep 0.01; done
+exec /usr/bin/awk "$@"
+`,
+      { mode: 0o755 },
+    );
+    bob.meshAgent.restart({ environment: { PATH: programs } });
+    await eventually("the agent takes it over", {
+      condition: () => exists(`${directory}/reached`),
+    });
+
+    const code = bob.meshAgent.stop("SIGTERM");
+    await Deno.writeTextFile(`${directory}/proceed`, "");
+
+    assert.equal(await code, 0);
+    assert.equal(await hasInterface(bob), false);
+    assert.equal(await exists(`${directory}/was-run`), false);
+  },
+);
+
+tunnelTest(
   "/wait: the version that runs, in another spelling → it says so and fetches nothing",
   async () => {
     await using mesh = await Mesh.create();
