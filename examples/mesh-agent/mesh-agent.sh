@@ -184,8 +184,8 @@ stay() {
   done
 }
 
-# A second signal must not end this half-way. What was found at the start may have hooks of somebody
-# else until it is adopted, and taking the tunnel down runs them.
+# A second signal must not end this half-way. Until the configuration that was found at the start
+# is adopted, it may contain foreign hooks, and taking the tunnel down would run them.
 leave() {
   trap '' TERM INT
   trap - EXIT
@@ -230,7 +230,7 @@ if [[ ${1:-} == rotate ]]; then
   exit
 fi
 
-# Before the configuration is touched: whoever sees that it was must be able to end the agent.
+# From here on a signal stops the agent cleanly, also while it adopts the configuration.
 is_adopted=
 trap leave EXIT
 # bash 5.2 may run a trap while it reads a command substitution, and takes it for a part of that:
