@@ -50,3 +50,33 @@ Deno.test("a refusal for another reason → thrown, after one request", async ()
   await assert.rejects(registration.register(["192.0.2.1:5"]), error);
   assert.equal(requests, 1);
 });
+
+Deno.test("isNewest: the registration that /netmap shows was this process's own when it was read → true, although a later one was answered before it", async () => {
+  let registered = { updated_at: "", pubkey: "my-key", self: true, endpoints: [] as string[] };
+  const held: (() => void)[] = [];
+  let clock = 0;
+  const post = async (path: string, { endpoints = [] }: { endpoints?: string[] }) => {
+    if (path === "/netmap") {
+      const peers = [registered];
+      await new Promise<void>((resolve) => held.push(resolve));
+      return { peers };
+    }
+    return registered = { ...registered, endpoints, updated_at: `at ${++clock}` };
+  };
+  const registration = new Registration({ post } as unknown as Connection, "my-key");
+  await registration.register(["192.0.2.1:5"]);
+
+  /** Answers /netmap from now on, also what was asked before. */
+  const answered = async (asked: Promise<boolean>) => {
+    const releasing = setInterval(() => held.pop()?.());
+    return await asked.finally(() => clearInterval(releasing));
+  };
+
+  const asked = registration.isNewest();
+  await registration.register(["192.0.2.1:5", "192.0.2.2:5"]);
+  assert.equal(await answered(asked), true);
+  assert.equal(await answered(registration.isNewest()), true);
+
+  registered = { ...registered, updated_at: "by a copy of this process" };
+  assert.equal(await answered(registration.isNewest()), false);
+});

@@ -43,11 +43,16 @@ export class Registration {
    * this process has the same key: it is told by what it has registered since, and when.
    */
   async isNewest(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<boolean> {
-    const { peers } = await this.#connection.post<Netmap>("/netmap", this.#self(), options);
-    const own = peers.find(({ self }) => self);
-    if (own?.pubkey !== this.#publicKey) return false;
-    return own.updated_at === this.#answer?.updated_at ||
-      this.#unanswered.has(own.endpoints.join(" "));
+    while (true) {
+      const before = this.#answer;
+      const { peers } = await this.#connection.post<Netmap>("/netmap", this.#self(), options);
+      // A registration was answered meanwhile: /netmap may have been read before it.
+      if (this.#answer !== before) continue;
+      const own = peers.find(({ self }) => self);
+      if (own?.pubkey !== this.#publicKey) return false;
+      return own.updated_at === before?.updated_at ||
+        this.#unanswered.has(own.endpoints.join(" "));
+    }
   }
 
   #self(): { readonly agent_id?: string } {
