@@ -1845,308 +1845,7 @@ comment on function public.list_artifacts(jsonb, text, text, integer, text) is
   'last_key is not null, the next page begins after it. A page may be short or empty before the '
   'last. Raises forbidden, invalid_request.';
 
--- schemas/artifacts/storage/bucket.sql
-
--- The bucket in Storage, and which rows of Storage are its objects. No other file reads Storage's
--- tables.
-
-create function artifacts.bucket() returns text
-language sql
-immutable
-return 'agent-artifacts';
-comment on function artifacts.bucket() is 'The bucket that holds every artifact''s bytes.';
-
--- The private bucket. Its size limit is the project's own (Settings, Storage).
-insert into storage.buckets (id, name, public)
-values (artifacts.bucket(), artifacts.bucket(), false)
-on conflict (id) do update set public = false;
-
--- Newer releases of Storage can keep versions of an object. Then a name has several rows: at most
--- one that is current, older ones with archived_at, and after a DELETE one that only marks that the
--- object is gone. Older releases do not have these columns, so they are read from the row as JSON,
--- after the index has found it. A column that Storage adds later is in that JSON, too.
-create view artifacts.current_objects with (security_invoker = true) as
-select o.id, o.name, o.version, o.created_at, o.metadata
-from storage.objects o
-where o.bucket_id = artifacts.bucket()
-  and to_jsonb(o) ->> 'archived_at' is null
-  and to_jsonb(o) ->> 'is_delete_marker' is distinct from 'true';
-comment on view artifacts.current_objects is
-  'The objects in the bucket: one row per name. Neither an older version nor a delete marker is an '
-  'object. Works with and without Storage''s columns for versions.';
-
-create function artifacts.storage_keeps_versions() returns boolean
-language sql
-stable
-set search_path = ''
-as $$
-  select exists (
-    select from pg_catalog.pg_attribute a
-    where a.attrelid = 'storage.objects'::regclass
-      and a.attname in ('archived_at', 'is_delete_marker')
-      and not a.attisdropped
-  )
-$$;
-comment on function artifacts.storage_keeps_versions() is
-  'Whether this release of Storage can have rows that are not current objects.';
-
-create function artifacts.current_names(after text, up_to text, max_entries integer)
-returns table (name text)
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  if artifacts.storage_keeps_versions() then
-    return query
-    select o.name collate "C"
-    from artifacts.current_objects o
-    where o.name collate "C" > current_names.after and o.name collate "C" < current_names.up_to
-    order by o.name collate "C"
-    limit current_names.max_entries;
-  else
-    -- Every row is an object. Its name is in the index, so no row is read.
-    return query
-    select o.name collate "C"
-    from storage.objects o
-    where o.bucket_id = artifacts.bucket()
-      and o.name collate "C" > current_names.after
-      and o.name collate "C" < current_names.up_to
-    order by o.name collate "C"
-    limit current_names.max_entries;
-  end if;
-end
-$$;
-comment on function artifacts.current_names(text, text, integer) is
-  'The names of the first max_entries rows of current_objects between two names, in byte order.';
-
-create function artifacts.versioning_status() returns text
-language sql
-stable
-set search_path = ''
-as $$
-  select coalesce(to_jsonb(b) ->> 'versioning_status', 'DISABLED')
-  from storage.buckets b
-  where b.id = artifacts.bucket()
-$$;
-comment on function artifacts.versioning_status() is
-  'Whether Storage keeps versions of the objects in the bucket: DISABLED, ENABLED or SUSPENDED. '
-  'Null: the bucket is missing.';
-
-create function artifacts.require_bucket() returns void
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  status constant text := artifacts.versioning_status();
-begin
-  if status is null then
-    raise sqlstate 'PT503' using
-      message = 'misconfigured',
-      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
-  elsif status <> 'DISABLED' then
-    raise sqlstate 'PT503' using
-      message = 'misconfigured',
-      hint = 'The bucket ' || artifacts.bucket() || ' keeps versions, so deleted bytes would stay. '
-        || 'Run deno task doctor, which says how to turn that off.';
-  end if;
-end
-$$;
-comment on function artifacts.require_bucket() is
-  'Raises misconfigured if the bucket is missing, or if it keeps versions.';
-
-create function public.check_bucket() returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-begin
-  perform artifacts.require_bucket();
-  return json_build_object('status', 'ok');
-end
-$$;
-comment on function public.check_bucket() is
-  'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. Raises '
-  'misconfigured.';
-
--- schemas/artifacts/storage/objects.sql
-
--- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
--- allowed. A user's `key` is never part of a path.
-
-create function artifacts.incoming_path(artifact_id text) returns text
-language sql
-immutable
-return 'incoming/' || artifact_id;
-comment on function artifacts.incoming_path(text) is
-  'Where the upload URL of an artifact puts its bytes.';
-
-create function artifacts.sealed_folder(artifact_id text) returns text
-language sql
-immutable
-return 'sealed/' || artifact_id || '/';
-comment on function artifacts.sealed_folder(text) is
-  'The common prefix of an artifact''s sealed paths.';
-
-create function artifacts.sealed_path(artifact_id text, attempt integer) returns text
-language sql
-immutable
-return artifacts.sealed_folder(artifact_id) || attempt::text;
-comment on function artifacts.sealed_path(text, integer) is
-  'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for this '
-  'path.';
-
-create function artifacts.end_of_folder(folder text) returns text
-language sql
-immutable
--- '0' is the character after '/'.
-return left(folder, -1) || '0';
-comment on function artifacts.end_of_folder(text) is
-  'The first name in byte order after all names in a folder, whose name ends in "/".';
-
-create function artifacts.object_at(path text) returns table (id uuid, version text, size bigint)
-language sql
-stable
-begin atomic
-  select o.id, o.version, (o.metadata ->> 'size')::bigint
-  from artifacts.current_objects o
-  where o.name = object_at.path
-  limit 1;
-end;
-comment on function artifacts.object_at(text) is
-  'The object at a path of the bucket, if any: its Storage id, its version, and its size in '
-  'bytes, which may be null.';
-
-create function artifacts.has_object(path text) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return exists (
-    select from artifacts.current_objects o where o.name = has_object.path
-  );
-end
-$$;
-comment on function artifacts.has_object(text) is
-  'Whether an object exists at a path of the bucket.';
-
-create function artifacts.has_objects(artifact_id text) returns boolean
-language sql
-stable
-set search_path = ''
-as $$
-  select artifacts.has_object(artifacts.incoming_path(has_objects.artifact_id))
-    or exists (
-      select from artifacts.current_objects o
-      where o.name collate "C" > artifacts.sealed_folder(has_objects.artifact_id)
-        and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(has_objects.artifact_id))
-    )
-$$;
-comment on function artifacts.has_objects(text) is
-  'Whether the bucket has any object of this artifact.';
-
-create function artifacts.newest_sealed_attempt(artifact artifacts.artifacts) returns integer
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  -- Only the attempts since the last verdict can be there, so these are few. Each is one look into
-  -- the unique index.
-  return (
-    select attempt
-    from generate_series(
-      (newest_sealed_attempt.artifact).commit_attempts,
-      (newest_sealed_attempt.artifact).rejected_attempts + 1,
-      -1
-    ) as attempt
-    where artifacts.has_object(
-      artifacts.sealed_path((newest_sealed_attempt.artifact).artifact_id, attempt)
-    )
-    order by attempt desc
-    limit 1
-  );
-end
-$$;
-comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
-  'The attempt that crashed and left a sealed object that can still be used, or null.';
-
--- Which of the bucket's objects are live, as far as the rows tell. Only this decides it; the sweep
--- and fsck ask.
-
-create function artifacts.judge_objects(after text, up_to text, max_entries integer)
-returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
-language sql
-stable
-set search_path = ''
-as $$
-  with named as materialized (
-    -- Of nearly all objects the name is enough.
-    select o.name
-    from artifacts.current_names(
-      judge_objects.after, judge_objects.up_to, judge_objects.max_entries
-    ) o
-  ), placed as materialized (
-    select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
-      a.state = 'pending' and a.ended_at is null as is_pending,
-      held.is_content,
-      -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
-      -- database beside a newer bucket.
-      case
-        when n.name = artifacts.incoming_path(a.artifact_id) then 0
-        else (
-          select attempt
-          from generate_series(1, a.commit_attempts) as attempt
-          where n.name = artifacts.sealed_path(a.artifact_id, attempt)
-        )
-      end as attempt
-    from named n
-    -- One look into the index per object, however many artifacts there are.
-    left join lateral (
-      select i.ended_at is null
-        and n.name = artifacts.sealed_path(i.artifact_id, i.sealed_attempt) as is_content
-      from artifacts.artifacts i
-      where i.artifact_id = split_part(n.name, '/', 2)
-      limit 1
-    ) held on true
-    -- For nearly all objects, no row is read.
-    left join lateral (
-      select i.*
-      from artifacts.artifacts i
-      where held.is_content is not true and i.artifact_id = split_part(n.name, '/', 2)
-      limit 1
-    ) a on true
-  )
-  select p.name,
-    case
-      when p.is_content then 'live'
-      when p.attempt is null then 'unknown'
-      when p.committed_at is not null or p.ended_at is not null then 'dead'
-      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
-      -- does, when it ends the artifact.
-      when p.attempt between 1 and p.rejected_attempts then 'dead'
-      else 'live'
-    end,
-    coalesce(p.is_pending, false),
-    case
-      when p.is_content is not true then (
-        select o.created_at
-        from artifacts.current_objects o
-        where o.name = p.name
-        limit 1
-      )
-    end
-  from placed p
-$$;
-comment on function artifacts.judge_objects(text, text, integer) is
-  'The first max_entries objects between two names, in byte order. standing: "live"; "dead" (its '
-  'row says so, permanently); or "unknown" (it has no row). is_pending: a later commit may still '
-  'use the path. stored_at is null for the content of an artifact.';
-
--- schemas/artifacts/grants/grants.sql
+-- schemas/artifacts/grants.sql
 
 -- Grants: access of one agent, of every agent with a tag, or of anyone with the token, to one
 -- artifact, until the grant expires or is revoked.
@@ -2242,159 +1941,6 @@ end;
 comment on function artifacts.live_grants(text, timestamptz) is
   'The few grants of an artifact that are live after a given time. That time must be a variable: '
   'clock_timestamp() is volatile, so PostgreSQL does not use an index for it.';
-
--- schemas/artifacts/grants/grant_downloads.sql
-
--- How often grants were used, and how often they may be used.
-
-create table artifacts.grant_downloads (
-  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
-  max_downloads integer,
-  downloads bigint not null default 0,
-
-  constraint max_downloads_is_1_to_1000 check (max_downloads between 1 and 1000),
-  constraint downloads_are_not_negative check (downloads >= 0),
-  constraint no_more_downloads_than_allowed check (downloads <= max_downloads)
-)
--- A download that is counted changes no column that is in an index, and finds room on its page.
-with (fillfactor = 50);
-comment on table artifacts.grant_downloads is
-  'One row per grant with a download limit, created with the grant, and one per other grant whose '
-  'token was used, created by the sweep.';
-comment on column artifacts.grant_downloads.max_downloads is 'Null: any number.';
-comment on column artifacts.grant_downloads.downloads is
-  'With max_downloads: all downloads, each counted by the transaction that allows it. Without: '
-  'downloads with the token that agents.reads no longer counts.';
-
-create function artifacts.is_limited(grant_id text) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return exists (
-    select
-    from artifacts.grant_downloads d
-    where d.grant_id = is_limited.grant_id and d.max_downloads is not null
-  );
-end
-$$;
-comment on function artifacts.is_limited(text) is
-  'Whether a grant has a download limit, so that each download must be counted. This never '
-  'changes.';
-
-create function artifacts.count_download(grant_id text) returns boolean
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  -- A concurrent download waits for the row, and then checks again how many are left.
-  update artifacts.grant_downloads d
-  set downloads = d.downloads + 1
-  where d.grant_id = count_download.grant_id and d.downloads < d.max_downloads;
-  return found;
-end
-$$;
-comment on function artifacts.count_download(text) is
-  'Counts a download of a grant with a limit; false: the limit is reached.';
-
-create function artifacts.use_grant(
-  artifact_id text,
-  agent_id text,
-  instant timestamptz,
-  out ends_at timestamptz,
-  out counted_grant_id text
-)
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  candidate record;
-begin
-  for candidate in
-    select g.grant_id, g.live_until, d.max_downloads is not null as is_limited,
-      d.downloads >= d.max_downloads as is_used_up
-    from artifacts.live_grants(use_grant.artifact_id, use_grant.instant) g
-    left join lateral (
-      select d.max_downloads, d.downloads
-      from artifacts.grant_downloads d
-      where d.grant_id = g.grant_id
-      limit 1
-    ) d on true
-    where g.grantee = use_grant.agent_id
-      -- Where a grant is to a tag, and only there, the tags of the agent are read: now, under the
-      -- lock of its access, which a change of its tags waits for.
-      or g.to_tag is not null and g.to_tag in (
-        select t.tag from agents.agent_tags t where t.agent_id = use_grant.agent_id
-      )
-    -- First what costs nothing, and the longest of it; then what ends first. In one order for
-    -- everybody: a grant whose last download somebody else took stays locked.
-    order by is_limited, case when d.max_downloads is null then g.live_until end desc,
-      g.live_until, g.grant_id collate "C"
-  loop
-    continue when candidate.is_used_up;
-    if not candidate.is_limited or artifacts.count_download(candidate.grant_id) then
-      use_grant.ends_at := candidate.live_until;
-      use_grant.counted_grant_id := case when candidate.is_limited then candidate.grant_id end;
-      return;
-    end if;
-  end loop;
-
-  if not found then
-    raise sqlstate 'PT404' using message = 'artifact_not_found';
-  end if;
-  raise sqlstate 'PT410' using message = 'grant_used_up';
-end
-$$;
-comment on function artifacts.use_grant(text, text, timestamptz) is
-  'Chooses a grant of an artifact to an agent, or to a tag of it, that is live after a given time. '
-  'Returns when that access ends and, if the grant has a download limit, the grant, with one more download counted. '
-  'Raises artifact_not_found if there is no such grant, grant_used_up if none allows another '
-  'download.';
-
-create function artifacts.settle_downloads(grant_id text, downloads bigint) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  -- All of these were already counted. A process that counts one now holds the row, and may wait
-  -- for this one.
-  if artifacts.is_limited(settle_downloads.grant_id) then
-    return;
-  end if;
-  insert into artifacts.grant_downloads as d (grant_id, downloads)
-  select g.grant_id, settle_downloads.downloads
-  from artifacts.grants g
-  where g.grant_id = settle_downloads.grant_id
-  -- It may be forgotten meanwhile.
-  for key share
-  on conflict on constraint grant_downloads_pkey do update
-  set downloads = d.downloads + excluded.downloads;
-end
-$$;
-comment on function artifacts.settle_downloads(text, bigint) is
-  'Stores how often the token of a grant without a limit was used: what agents.reads has counted '
-  'and is about to delete.';
-
-create function public.return_download(grant_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-  update artifacts.grant_downloads d
-  set downloads = d.downloads - 1
-  where d.grant_id = return_download.grant_id and d.max_downloads is not null and d.downloads > 0;
-  return json_build_object('returned', found);
-end
-$$;
-comment on function public.return_download(text) is
-  'Takes back the count of a download whose answer could not be given. Needs no authentication: '
-  'the download was allowed, and nobody else can call this.';
 
 -- schemas/artifacts/totals.sql
 
@@ -2714,218 +2260,6 @@ comment on function public.record_usage(jsonb, jsonb) is
   'refused ones. activity: see add_activity. Returns {callers: {<key_hash>: {agent_id, key_id}}} for entries with is_unknown '
   'true whose key was created here.';
 
--- schemas/artifacts/grants/granting.sql
-
--- Giving access, and taking it away.
-
-create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  -- Above max_ended, every so many grants of the agent it is looked whether there are too many:
-  -- that reads max_ended entries of an index. Twice as many go, so that it catches up.
-  look_every constant integer := 100;
-  grants_on_record bigint;
-  looked_at timestamptz := clock_timestamp();
-  -- Very many may end at one instant.
-  kept_until timestamptz;
-  kept_id text;
-begin
-  select t.grants into grants_on_record
-  from artifacts.totals t
-  where t.agent_id = forget_surplus_grants.from_agent;
-  if grants_on_record <= forget_surplus_grants.max_ended
-    or (grants_on_record - forget_surplus_grants.max_ended) % look_every <> 0
-  then
-    return;
-  end if;
-
-  select g.live_until, g.grant_id into kept_until, kept_id
-  from artifacts.grants g
-  where g.from_agent = forget_surplus_grants.from_agent and g.live_until <= looked_at
-  order by g.from_agent desc, g.live_until desc, g.grant_id desc
-  offset forget_surplus_grants.max_ended - 1
-  limit 1;
-
-  delete from artifacts.grants g
-  where g.grant_id = any (array(
-    select e.grant_id
-    from artifacts.grants e
-    where e.from_agent = forget_surplus_grants.from_agent
-      and (e.live_until, e.grant_id) < (kept_until, kept_id)
-    order by e.from_agent, e.live_until, e.grant_id
-    limit 2 * look_every
-    -- The sweep may be at work on them, or another grant of the agent.
-    for update skip locked
-  ));
-end
-$$;
-comment on function artifacts.forget_surplus_grants(text, integer) is
-  'Call this after each new grant of an agent. If more than max_ended of its ended grants are '
-  'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
-  'name any number of others.';
-
-create function public.grant_artifact(
-  caller jsonb,
-  artifact_id text,
-  to_agent text,
-  expires_at timestamptz,
-  grant_id text,
-  token_hash text,
-  max_live_grants integer,
-  max_ended_grants integer default 10000,
-  max_downloads integer default null,
-  to_tag text default null
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  artifact artifacts.artifacts;
-  granted artifacts.grants;
-  checked_at timestamptz;
-begin
-  caller_agent := agents.admit(grant_artifact.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
-  perform artifacts.refuse_ended(artifact);
-  if artifact.state = 'pending' then
-    raise sqlstate 'PT409' using message = 'artifact_not_committed';
-  end if;
-  checked_at := clock_timestamp();
-  if grant_artifact.expires_at <= checked_at then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
-  end if;
-
-  -- Exact, because the artifact is locked.
-  if (
-    select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
-  ) >= grant_artifact.max_live_grants then
-    raise sqlstate 'PT409' using
-      message = 'limit_exceeded',
-      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
-  end if;
-
-  insert into artifacts.grants (
-    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at
-  )
-  values (
-    grant_artifact.grant_id,
-    artifact.artifact_id,
-    artifact.agent_id,
-    grant_artifact.to_agent,
-    grant_artifact.to_tag,
-    grant_artifact.token_hash,
-    grant_artifact.expires_at
-  )
-  returning * into granted;
-  if grant_artifact.max_downloads is not null then
-    insert into artifacts.grant_downloads (grant_id, max_downloads)
-    values (granted.grant_id, grant_artifact.max_downloads);
-  end if;
-  perform artifacts.forget_surplus_grants(granted.from_agent, grant_artifact.max_ended_grants);
-
-  perform agents.record_event(
-    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
-    jsonb_strip_nulls(jsonb_build_object(
-      'artifact_id', granted.artifact_id,
-      'key', artifact.key,
-      'expires_at', agents.iso_timestamp(granted.expires_at),
-      'max_downloads', grant_artifact.max_downloads
-    )) || artifacts.tag_of_grant(granted),
-    granted.from_agent
-  );
-  return jsonb_build_object(
-    'grant_id', granted.grant_id,
-    'artifact_id', granted.artifact_id,
-    'to_agent', granted.to_agent,
-    'expires_at', agents.iso_timestamp(granted.expires_at)
-  ) || artifacts.tag_of_grant(granted);
-end
-$$;
-comment on function public.grant_artifact(
-  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
-) is
-  'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
-  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the owner''s ended grants, the newest '
-  'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
-  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
-
-create function public.revoke_grants(
-  caller jsonb,
-  artifact_id text,
-  to_agent text,
-  grant_id text,
-  to_tag text default null
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  wanted_grantee constant text := artifacts.grantee(revoke_grants.to_agent, revoke_grants.to_tag);
-  caller_agent text;
-  artifact artifacts.artifacts;
-  checked_at timestamptz;
-  live_ids text[];
-  file_name text;
-  revoked artifacts.grants;
-  revoked_ids text[] := array[]::text[];
-begin
-  caller_agent := agents.admit(revoke_grants.caller);
-  if revoke_grants.grant_id is not null then
-    -- Whatever else the request names must be that grant's own.
-    select array[g.grant_id], a.key into live_ids, file_name
-    from artifacts.grants g
-    join artifacts.artifacts a on a.artifact_id = g.artifact_id
-    where g.grant_id = revoke_grants.grant_id
-      and (caller_agent is null or g.from_agent = caller_agent)
-      and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
-      and (wanted_grantee is null or g.grantee = wanted_grantee);
-    if not found then
-      raise sqlstate 'PT404' using message = 'grant_not_found';
-    end if;
-  else
-    -- Under the lock, a grant that is being written now either waits or is seen.
-    artifact := artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
-    file_name := artifact.key;
-    checked_at := clock_timestamp();
-    live_ids := array(
-      select g.grant_id
-      from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
-      where g.grantee = wanted_grantee
-    );
-  end if;
-
-  for revoked in
-    update artifacts.grants g
-    set revoked_at = clock_timestamp()
-    where g.grant_id = any (live_ids) and g.revoked_at is null and g.expires_at > clock_timestamp()
-    returning g.*
-  loop
-    perform agents.record_event(
-      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
-      jsonb_build_object('artifact_id', revoked.artifact_id, 'key', file_name)
-        || artifacts.tag_of_grant(revoked),
-      revoked.from_agent
-    );
-    revoked_ids := revoked_ids || revoked.grant_id;
-  end loop;
-
-  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
-end
-$$;
-comment on function public.revoke_grants(jsonb, text, text, text, text) is
-  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. Idempotent. '
-  'Raises grant_not_found or artifact_not_found.';
-
 -- schemas/artifacts/agent_limits.sql
 
 -- Limits of single agents, in the place of the project's.
@@ -3121,6 +2455,307 @@ $$;
 comment on function public.discard_registration(jsonb, text) is
   'Takes back a registration whose answer could not be given. Needs no authentication: the '
   'registration was authenticated, and nobody else knows its id.';
+
+-- schemas/artifacts/storage/bucket.sql
+
+-- The bucket in Storage, and which rows of Storage are its objects. No other file reads Storage's
+-- tables.
+
+create function artifacts.bucket() returns text
+language sql
+immutable
+return 'agent-artifacts';
+comment on function artifacts.bucket() is 'The bucket that holds every artifact''s bytes.';
+
+-- The private bucket. Its size limit is the project's own (Settings, Storage).
+insert into storage.buckets (id, name, public)
+values (artifacts.bucket(), artifacts.bucket(), false)
+on conflict (id) do update set public = false;
+
+-- Newer releases of Storage can keep versions of an object. Then a name has several rows: at most
+-- one that is current, older ones with archived_at, and after a DELETE one that only marks that the
+-- object is gone. Older releases do not have these columns, so they are read from the row as JSON,
+-- after the index has found it. A column that Storage adds later is in that JSON, too.
+create view artifacts.current_objects with (security_invoker = true) as
+select o.id, o.name, o.version, o.created_at, o.metadata
+from storage.objects o
+where o.bucket_id = artifacts.bucket()
+  and to_jsonb(o) ->> 'archived_at' is null
+  and to_jsonb(o) ->> 'is_delete_marker' is distinct from 'true';
+comment on view artifacts.current_objects is
+  'The objects in the bucket: one row per name. Neither an older version nor a delete marker is an '
+  'object. Works with and without Storage''s columns for versions.';
+
+create function artifacts.storage_keeps_versions() returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select exists (
+    select from pg_catalog.pg_attribute a
+    where a.attrelid = 'storage.objects'::regclass
+      and a.attname in ('archived_at', 'is_delete_marker')
+      and not a.attisdropped
+  )
+$$;
+comment on function artifacts.storage_keeps_versions() is
+  'Whether this release of Storage can have rows that are not current objects.';
+
+create function artifacts.current_names(after text, up_to text, max_entries integer)
+returns table (name text)
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if artifacts.storage_keeps_versions() then
+    return query
+    select o.name collate "C"
+    from artifacts.current_objects o
+    where o.name collate "C" > current_names.after and o.name collate "C" < current_names.up_to
+    order by o.name collate "C"
+    limit current_names.max_entries;
+  else
+    -- Every row is an object. Its name is in the index, so no row is read.
+    return query
+    select o.name collate "C"
+    from storage.objects o
+    where o.bucket_id = artifacts.bucket()
+      and o.name collate "C" > current_names.after
+      and o.name collate "C" < current_names.up_to
+    order by o.name collate "C"
+    limit current_names.max_entries;
+  end if;
+end
+$$;
+comment on function artifacts.current_names(text, text, integer) is
+  'The names of the first max_entries rows of current_objects between two names, in byte order.';
+
+create function artifacts.versioning_status() returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(to_jsonb(b) ->> 'versioning_status', 'DISABLED')
+  from storage.buckets b
+  where b.id = artifacts.bucket()
+$$;
+comment on function artifacts.versioning_status() is
+  'Whether Storage keeps versions of the objects in the bucket: DISABLED, ENABLED or SUSPENDED. '
+  'Null: the bucket is missing.';
+
+create function artifacts.require_bucket() returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  status constant text := artifacts.versioning_status();
+begin
+  if status is null then
+    raise sqlstate 'PT503' using
+      message = 'misconfigured',
+      hint = 'The project has no bucket ' || artifacts.bucket() || '. Make a private bucket of this name.';
+  elsif status <> 'DISABLED' then
+    raise sqlstate 'PT503' using
+      message = 'misconfigured',
+      hint = 'The bucket ' || artifacts.bucket() || ' keeps versions, so deleted bytes would stay. '
+        || 'Run deno task doctor, which says how to turn that off.';
+  end if;
+end
+$$;
+comment on function artifacts.require_bucket() is
+  'Raises misconfigured if the bucket is missing, or if it keeps versions.';
+
+create function public.check_bucket() returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+  perform artifacts.require_bucket();
+  return json_build_object('status', 'ok');
+end
+$$;
+comment on function public.check_bucket() is
+  'Answers if the bucket is there and keeps no versions. /health of agent-artifacts calls it. Raises '
+  'misconfigured.';
+
+-- schemas/artifacts/storage/objects.sql
+
+-- The artifacts' objects in Storage: their paths, which are live, and which bytes exceed what is
+-- allowed. A user's `key` is never part of a path.
+
+create function artifacts.incoming_path(artifact_id text) returns text
+language sql
+immutable
+return 'incoming/' || artifact_id;
+comment on function artifacts.incoming_path(text) is
+  'Where the upload URL of an artifact puts its bytes.';
+
+create function artifacts.sealed_folder(artifact_id text) returns text
+language sql
+immutable
+return 'sealed/' || artifact_id || '/';
+comment on function artifacts.sealed_folder(text) is
+  'The common prefix of an artifact''s sealed paths.';
+
+create function artifacts.sealed_path(artifact_id text, attempt integer) returns text
+language sql
+immutable
+return artifacts.sealed_folder(artifact_id) || attempt::text;
+comment on function artifacts.sealed_path(text, integer) is
+  'Where an attempt to commit puts the bytes out of reach: no upload URL is ever signed for this '
+  'path.';
+
+create function artifacts.end_of_folder(folder text) returns text
+language sql
+immutable
+-- '0' is the character after '/'.
+return left(folder, -1) || '0';
+comment on function artifacts.end_of_folder(text) is
+  'The first name in byte order after all names in a folder, whose name ends in "/".';
+
+create function artifacts.object_at(path text) returns table (id uuid, version text, size bigint)
+language sql
+stable
+begin atomic
+  select o.id, o.version, (o.metadata ->> 'size')::bigint
+  from artifacts.current_objects o
+  where o.name = object_at.path
+  limit 1;
+end;
+comment on function artifacts.object_at(text) is
+  'The object at a path of the bucket, if any: its Storage id, its version, and its size in '
+  'bytes, which may be null.';
+
+create function artifacts.has_object(path text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from artifacts.current_objects o where o.name = has_object.path
+  );
+end
+$$;
+comment on function artifacts.has_object(text) is
+  'Whether an object exists at a path of the bucket.';
+
+create function artifacts.has_objects(artifact_id text) returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select artifacts.has_object(artifacts.incoming_path(has_objects.artifact_id))
+    or exists (
+      select from artifacts.current_objects o
+      where o.name collate "C" > artifacts.sealed_folder(has_objects.artifact_id)
+        and o.name collate "C" < artifacts.end_of_folder(artifacts.sealed_folder(has_objects.artifact_id))
+    )
+$$;
+comment on function artifacts.has_objects(text) is
+  'Whether the bucket has any object of this artifact.';
+
+create function artifacts.newest_sealed_attempt(artifact artifacts.artifacts) returns integer
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Only the attempts since the last verdict can be there, so these are few. Each is one look into
+  -- the unique index.
+  return (
+    select attempt
+    from generate_series(
+      (newest_sealed_attempt.artifact).commit_attempts,
+      (newest_sealed_attempt.artifact).rejected_attempts + 1,
+      -1
+    ) as attempt
+    where artifacts.has_object(
+      artifacts.sealed_path((newest_sealed_attempt.artifact).artifact_id, attempt)
+    )
+    order by attempt desc
+    limit 1
+  );
+end
+$$;
+comment on function artifacts.newest_sealed_attempt(artifacts.artifacts) is
+  'The attempt that crashed and left a sealed object that can still be used, or null.';
+
+-- Which of the bucket's objects are live, as far as the rows tell. Only this decides it; the sweep
+-- and fsck ask.
+
+create function artifacts.judge_objects(after text, up_to text, max_entries integer)
+returns table (object_name text, standing text, is_pending boolean, stored_at timestamptz)
+language sql
+stable
+set search_path = ''
+as $$
+  with named as materialized (
+    -- Of nearly all objects the name is enough.
+    select o.name
+    from artifacts.current_names(
+      judge_objects.after, judge_objects.up_to, judge_objects.max_entries
+    ) o
+  ), placed as materialized (
+    select n.name, a.committed_at, a.ended_at, a.rejected_attempts,
+      a.state = 'pending' and a.ended_at is null as is_pending,
+      held.is_content,
+      -- 0: the upload itself. Null: a path that the row has not come to, as after a restore of the
+      -- database beside a newer bucket.
+      case
+        when n.name = artifacts.incoming_path(a.artifact_id) then 0
+        else (
+          select attempt
+          from generate_series(1, a.commit_attempts) as attempt
+          where n.name = artifacts.sealed_path(a.artifact_id, attempt)
+        )
+      end as attempt
+    from named n
+    -- One look into the index per object, however many artifacts there are.
+    left join lateral (
+      select i.ended_at is null
+        and n.name = artifacts.sealed_path(i.artifact_id, i.sealed_attempt) as is_content
+      from artifacts.artifacts i
+      where i.artifact_id = split_part(n.name, '/', 2)
+      limit 1
+    ) held on true
+    -- For nearly all objects, no row is read.
+    left join lateral (
+      select i.*
+      from artifacts.artifacts i
+      where held.is_content is not true and i.artifact_id = split_part(n.name, '/', 2)
+      limit 1
+    ) a on true
+  )
+  select p.name,
+    case
+      when p.is_content then 'live'
+      when p.attempt is null then 'unknown'
+      when p.committed_at is not null or p.ended_at is not null then 'dead'
+      -- A commit may be at work on the rest. Not even a delete makes that dead: only the sweep
+      -- does, when it ends the artifact.
+      when p.attempt between 1 and p.rejected_attempts then 'dead'
+      else 'live'
+    end,
+    coalesce(p.is_pending, false),
+    case
+      when p.is_content is not true then (
+        select o.created_at
+        from artifacts.current_objects o
+        where o.name = p.name
+        limit 1
+      )
+    end
+  from placed p
+$$;
+comment on function artifacts.judge_objects(text, text, integer) is
+  'The first max_entries objects between two names, in byte order. standing: "live"; "dead" (its '
+  'row says so, permanently); or "unknown" (it has no row). is_pending: a later commit may still '
+  'use the path. stored_at is null for the content of an artifact.';
 
 -- schemas/artifacts/verification/verifications.sql
 
@@ -3523,11 +3158,224 @@ comment on function public.finish_commit(jsonb, text, uuid, text, bigint, text) 
   'remove the object at that path. Raises commit_in_progress if the lease was lost: then nothing '
   'may be removed; unauthenticated if the caller''s access ended during the verification.';
 
--- schemas/artifacts/deletion.sql
+-- schemas/artifacts/grants/grant_downloads.sql
 
--- An owner deletes an artifact.
+-- How often grants were used, and how often they may be used.
 
-create function public.delete_artifact(caller jsonb, artifact_id text) returns json
+create table artifacts.grant_downloads (
+  grant_id text collate "C" primary key references artifacts.grants (grant_id) on delete cascade,
+  max_downloads integer,
+  downloads bigint not null default 0,
+
+  constraint max_downloads_is_1_to_1000 check (max_downloads between 1 and 1000),
+  constraint downloads_are_not_negative check (downloads >= 0),
+  constraint no_more_downloads_than_allowed check (downloads <= max_downloads)
+)
+-- A download that is counted changes no column that is in an index, and finds room on its page.
+with (fillfactor = 50);
+comment on table artifacts.grant_downloads is
+  'One row per grant with a download limit, created with the grant, and one per other grant whose '
+  'token was used, created by the sweep.';
+comment on column artifacts.grant_downloads.max_downloads is 'Null: any number.';
+comment on column artifacts.grant_downloads.downloads is
+  'With max_downloads: all downloads, each counted by the transaction that allows it. Without: '
+  'downloads with the token that agents.reads no longer counts.';
+
+create function artifacts.is_limited(grant_id text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select
+    from artifacts.grant_downloads d
+    where d.grant_id = is_limited.grant_id and d.max_downloads is not null
+  );
+end
+$$;
+comment on function artifacts.is_limited(text) is
+  'Whether a grant has a download limit, so that each download must be counted. This never '
+  'changes.';
+
+create function artifacts.count_download(grant_id text) returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- A concurrent download waits for the row, and then checks again how many are left.
+  update artifacts.grant_downloads d
+  set downloads = d.downloads + 1
+  where d.grant_id = count_download.grant_id and d.downloads < d.max_downloads;
+  return found;
+end
+$$;
+comment on function artifacts.count_download(text) is
+  'Counts a download of a grant with a limit; false: the limit is reached.';
+
+create function artifacts.use_grant(
+  artifact_id text,
+  agent_id text,
+  instant timestamptz,
+  out ends_at timestamptz,
+  out counted_grant_id text
+)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  candidate record;
+begin
+  for candidate in
+    select g.grant_id, g.live_until, d.max_downloads is not null as is_limited,
+      d.downloads >= d.max_downloads as is_used_up
+    from artifacts.live_grants(use_grant.artifact_id, use_grant.instant) g
+    left join lateral (
+      select d.max_downloads, d.downloads
+      from artifacts.grant_downloads d
+      where d.grant_id = g.grant_id
+      limit 1
+    ) d on true
+    where g.grantee = use_grant.agent_id
+      -- Where a grant is to a tag, and only there, the tags of the agent are read: now, under the
+      -- lock of its access, which a change of its tags waits for.
+      or g.to_tag is not null and g.to_tag in (
+        select t.tag from agents.agent_tags t where t.agent_id = use_grant.agent_id
+      )
+    -- First what costs nothing, and the longest of it; then what ends first. In one order for
+    -- everybody: a grant whose last download somebody else took stays locked.
+    order by is_limited, case when d.max_downloads is null then g.live_until end desc,
+      g.live_until, g.grant_id collate "C"
+  loop
+    continue when candidate.is_used_up;
+    if not candidate.is_limited or artifacts.count_download(candidate.grant_id) then
+      use_grant.ends_at := candidate.live_until;
+      use_grant.counted_grant_id := case when candidate.is_limited then candidate.grant_id end;
+      return;
+    end if;
+  end loop;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'artifact_not_found';
+  end if;
+  raise sqlstate 'PT410' using message = 'grant_used_up';
+end
+$$;
+comment on function artifacts.use_grant(text, text, timestamptz) is
+  'Chooses a grant of an artifact to an agent, or to a tag of it, that is live after a given time. '
+  'Returns when that access ends and, if the grant has a download limit, the grant, with one more download counted. '
+  'Raises artifact_not_found if there is no such grant, grant_used_up if none allows another '
+  'download.';
+
+create function artifacts.settle_downloads(grant_id text, downloads bigint) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- All of these were already counted. A process that counts one now holds the row, and may wait
+  -- for this one.
+  if artifacts.is_limited(settle_downloads.grant_id) then
+    return;
+  end if;
+  insert into artifacts.grant_downloads as d (grant_id, downloads)
+  select g.grant_id, settle_downloads.downloads
+  from artifacts.grants g
+  where g.grant_id = settle_downloads.grant_id
+  -- It may be forgotten meanwhile.
+  for key share
+  on conflict on constraint grant_downloads_pkey do update
+  set downloads = d.downloads + excluded.downloads;
+end
+$$;
+comment on function artifacts.settle_downloads(text, bigint) is
+  'Stores how often the token of a grant without a limit was used: what agents.reads has counted '
+  'and is about to delete.';
+
+create function public.return_download(grant_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+  update artifacts.grant_downloads d
+  set downloads = d.downloads - 1
+  where d.grant_id = return_download.grant_id and d.max_downloads is not null and d.downloads > 0;
+  return json_build_object('returned', found);
+end
+$$;
+comment on function public.return_download(text) is
+  'Takes back the count of a download whose answer could not be given. Needs no authentication: '
+  'the download was allowed, and nobody else can call this.';
+
+-- schemas/artifacts/grants/granting.sql
+
+-- Giving access, and taking it away.
+
+create function artifacts.forget_surplus_grants(from_agent text, max_ended integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Above max_ended, every so many grants of the agent it is looked whether there are too many:
+  -- that reads max_ended entries of an index. Twice as many go, so that it catches up.
+  look_every constant integer := 100;
+  grants_on_record bigint;
+  looked_at timestamptz := clock_timestamp();
+  -- Very many may end at one instant.
+  kept_until timestamptz;
+  kept_id text;
+begin
+  select t.grants into grants_on_record
+  from artifacts.totals t
+  where t.agent_id = forget_surplus_grants.from_agent;
+  if grants_on_record <= forget_surplus_grants.max_ended
+    or (grants_on_record - forget_surplus_grants.max_ended) % look_every <> 0
+  then
+    return;
+  end if;
+
+  select g.live_until, g.grant_id into kept_until, kept_id
+  from artifacts.grants g
+  where g.from_agent = forget_surplus_grants.from_agent and g.live_until <= looked_at
+  order by g.from_agent desc, g.live_until desc, g.grant_id desc
+  offset forget_surplus_grants.max_ended - 1
+  limit 1;
+
+  delete from artifacts.grants g
+  where g.grant_id = any (array(
+    select e.grant_id
+    from artifacts.grants e
+    where e.from_agent = forget_surplus_grants.from_agent
+      and (e.live_until, e.grant_id) < (kept_until, kept_id)
+    order by e.from_agent, e.live_until, e.grant_id
+    limit 2 * look_every
+    -- The sweep may be at work on them, or another grant of the agent.
+    for update skip locked
+  ));
+end
+$$;
+comment on function artifacts.forget_surplus_grants(text, integer) is
+  'Call this after each new grant of an agent. If more than max_ended of its ended grants are '
+  'stored, it deletes some that ended first. The limit is per granter, not per pair: an agent may '
+  'name any number of others.';
+
+create function public.grant_artifact(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  expires_at timestamptz,
+  grant_id text,
+  token_hash text,
+  max_live_grants integer,
+  max_ended_grants integer default 10000,
+  max_downloads integer default null,
+  to_tag text default null
+) returns json
 language plpgsql
 volatile
 security invoker
@@ -3536,32 +3384,144 @@ as $$
 declare
   caller_agent text;
   artifact artifacts.artifacts;
+  granted artifacts.grants;
+  checked_at timestamptz;
 begin
-  caller_agent := agents.admit(delete_artifact.caller);
-  artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
-  if artifact.state = 'deleted' then
-    -- A caller that lost the first answer and repeats the delete gets it now.
-    return artifacts.artifact_json(artifact);
-  end if;
+  caller_agent := agents.admit(grant_artifact.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, grant_artifact.artifact_id);
   perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+  checked_at := clock_timestamp();
+  if grant_artifact.expires_at <= checked_at then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "expires_at", "message": "Must lie in the future."}]}';
+  end if;
 
-  -- Grants end because their artifact has; the bytes are removed by the sweep.
-  update artifacts.artifacts a
-  set state = 'deleted', deleted_at = clock_timestamp()
-  where a.artifact_id = artifact.artifact_id
-  returning a.* into artifact;
-  -- A commit under way loses its lease, and so its verdict.
-  delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
+  -- Exact, because the artifact is locked.
+  if (
+    select count(*) from artifacts.live_grants(artifact.artifact_id, checked_at)
+  ) >= grant_artifact.max_live_grants then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'live_grants', 'maximum', grant_artifact.max_live_grants);
+  end if;
+
+  insert into artifacts.grants (
+    grant_id, artifact_id, from_agent, to_agent, to_tag, token_hash, expires_at
+  )
+  values (
+    grant_artifact.grant_id,
+    artifact.artifact_id,
+    artifact.agent_id,
+    grant_artifact.to_agent,
+    grant_artifact.to_tag,
+    grant_artifact.token_hash,
+    grant_artifact.expires_at
+  )
+  returning * into granted;
+  if grant_artifact.max_downloads is not null then
+    insert into artifacts.grant_downloads (grant_id, max_downloads)
+    values (granted.grant_id, grant_artifact.max_downloads);
+  end if;
+  perform artifacts.forget_surplus_grants(granted.from_agent, grant_artifact.max_ended_grants);
 
   perform agents.record_event(
-    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id,
-    jsonb_build_object('key', artifact.key)
+    grant_artifact.caller, caller_agent, 'grant.created', granted.to_agent, granted.grant_id,
+    jsonb_strip_nulls(jsonb_build_object(
+      'artifact_id', granted.artifact_id,
+      'key', artifact.key,
+      'expires_at', agents.iso_timestamp(granted.expires_at),
+      'max_downloads', grant_artifact.max_downloads
+    )) || artifacts.tag_of_grant(granted),
+    granted.from_agent
   );
-  return artifacts.artifact_json(artifact);
+  return jsonb_build_object(
+    'grant_id', granted.grant_id,
+    'artifact_id', granted.artifact_id,
+    'to_agent', granted.to_agent,
+    'expires_at', agents.iso_timestamp(granted.expires_at)
+  ) || artifacts.tag_of_grant(granted);
 end
 $$;
-comment on function public.delete_artifact(jsonb, text) is
-  'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
+comment on function public.grant_artifact(
+  jsonb, text, text, timestamptz, text, text, integer, integer, integer, text
+) is
+  'Gives an agent, or every agent with a tag (both null: anyone with the token), access to an '
+  'artifact until expires_at, for max_downloads downloads together (null: any number). Of the owner''s ended grants, the newest '
+  'max_ended_grants stay stored, and about a hundred more. Raises artifact_not_found, '
+  'artifact_expired, artifact_not_committed, invalid_request, limit_exceeded.';
+
+create function public.revoke_grants(
+  caller jsonb,
+  artifact_id text,
+  to_agent text,
+  grant_id text,
+  to_tag text default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  wanted_grantee constant text := artifacts.grantee(revoke_grants.to_agent, revoke_grants.to_tag);
+  caller_agent text;
+  artifact artifacts.artifacts;
+  checked_at timestamptz;
+  live_ids text[];
+  file_name text;
+  revoked artifacts.grants;
+  revoked_ids text[] := array[]::text[];
+begin
+  caller_agent := agents.admit(revoke_grants.caller);
+  if revoke_grants.grant_id is not null then
+    -- Whatever else the request names must be that grant's own.
+    select array[g.grant_id], a.key into live_ids, file_name
+    from artifacts.grants g
+    join artifacts.artifacts a on a.artifact_id = g.artifact_id
+    where g.grant_id = revoke_grants.grant_id
+      and (caller_agent is null or g.from_agent = caller_agent)
+      and g.artifact_id = coalesce(revoke_grants.artifact_id, g.artifact_id)
+      and (wanted_grantee is null or g.grantee = wanted_grantee);
+    if not found then
+      raise sqlstate 'PT404' using message = 'grant_not_found';
+    end if;
+  else
+    -- Under the lock, a grant that is being written now either waits or is seen.
+    artifact := artifacts.lock_owned_artifact(caller_agent, revoke_grants.artifact_id);
+    file_name := artifact.key;
+    checked_at := clock_timestamp();
+    live_ids := array(
+      select g.grant_id
+      from artifacts.live_grants(revoke_grants.artifact_id, checked_at) g
+      where g.grantee = wanted_grantee
+    );
+  end if;
+
+  for revoked in
+    update artifacts.grants g
+    set revoked_at = clock_timestamp()
+    where g.grant_id = any (live_ids) and g.revoked_at is null and g.expires_at > clock_timestamp()
+    returning g.*
+  loop
+    perform agents.record_event(
+      revoke_grants.caller, caller_agent, 'grant.revoked', revoked.to_agent, revoked.grant_id,
+      jsonb_build_object('artifact_id', revoked.artifact_id, 'key', file_name)
+        || artifacts.tag_of_grant(revoked),
+      revoked.from_agent
+    );
+    revoked_ids := revoked_ids || revoked.grant_id;
+  end loop;
+
+  return json_build_object('revoked', cardinality(revoked_ids), 'grant_ids', to_json(revoked_ids));
+end
+$$;
+comment on function public.revoke_grants(jsonb, text, text, text, text) is
+  'Revokes one grant by its id, or every live grant of an artifact to an agent or to a tag. Idempotent. '
+  'Raises grant_not_found or artifact_not_found.';
 
 -- schemas/artifacts/grants/blocked_senders.sql
 
@@ -4244,221 +4204,6 @@ comment on function public.list_grants(jsonb, text, text, text, integer, text, t
   'artifact, to one agent or to one tag. A page may be short or empty before the last. Raises forbidden, '
   'invalid_request.';
 
--- schemas/artifacts/downloads.sql
-
--- Reading artifacts: returns what a download URL is made from to everyone who may have one.
-
-create function artifacts.download_json(
-  artifact artifacts.artifacts,
-  ends_at timestamptz,
-  window_seconds integer,
-  counted_grant_id text
-) returns json
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return json_build_object(
-    'artifact_id', artifact.artifact_id,
-    'key', artifact.key,
-    'mime', artifact.mime,
-    'size', artifact.size_bytes,
-    'sha256', artifact.sha256,
-    'counted_grant_id', counted_grant_id,
-    'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
-    'window_seconds', greatest(
-      1,
-      least(
-        window_seconds::numeric,
-        floor(extract(epoch from least(ends_at, artifact.expires_at) - clock_timestamp()))
-      )
-    )::integer
-  );
-end
-$$;
-comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer, text) is
-  'What a download URL is made from. Its window is the shortest of the requested one, the time to '
-  'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id '
-  'is the grant that now has one download less (null: none), for return_download.';
-
-create function artifacts.granted_by_token(token_hash text) returns artifacts.grants
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  granted artifacts.grants;
-begin
-  select g.* into granted from artifacts.grants g where g.token_hash = granted_by_token.token_hash;
-  if not found then
-    raise sqlstate 'PT404' using message = 'grant_not_found';
-  end if;
-  if granted.expires_at <= clock_timestamp() then
-    raise sqlstate 'PT410' using message = 'grant_expired';
-  end if;
-  if granted.revoked_at is not null then
-    raise sqlstate 'PT410' using message = 'grant_revoked';
-  end if;
-  return granted;
-end
-$$;
-comment on function artifacts.granted_by_token(text) is
-  'The live grant of a token. Raises grant_not_found, grant_expired, grant_revoked.';
-
-create function artifacts.granted_artifact(artifact_id text) returns artifacts.artifacts
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  artifact artifacts.artifacts;
-begin
-  select a.* into artifact from artifacts.artifacts a where a.artifact_id = granted_artifact.artifact_id;
-  if not found then
-    -- Its tombstone went after the grant was looked at, and the grant with it.
-    raise sqlstate 'PT410' using message = 'artifact_expired';
-  end if;
-  perform artifacts.refuse_ended(artifact);
-  perform artifacts.refuse_lost(artifact);
-  return artifact;
-end
-$$;
-comment on function artifacts.granted_artifact(text) is
-  'The artifact of a grant, if it has not ended. Raises artifact_expired, artifact_lost.';
-
-create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  redeemed artifacts.grants := artifacts.granted_by_token(redeem_grant_token.token_hash);
-  artifact artifacts.artifacts := artifacts.granted_artifact(redeemed.artifact_id);
-  is_counted boolean := artifacts.is_limited(redeemed.grant_id);
-begin
-  if is_counted and not artifacts.count_download(redeemed.grant_id) then
-    raise sqlstate 'PT410' using message = 'grant_used_up';
-  end if;
-
-  perform agents.record_read(
-    redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
-    jsonb_build_object('artifact_id', redeemed.artifact_id, 'key', artifact.key), redeemed.from_agent
-  );
-  return artifacts.download_json(
-    artifact, redeemed.expires_at, redeem_grant_token.window_seconds,
-    case when is_counted then redeemed.grant_id end
-  );
-end
-$$;
-comment on function public.redeem_grant_token(jsonb, text, integer) is
-  'What the holder of a grant token may download. If the grant has a download limit, the download '
-  'is counted. caller is {"kind": "grant_token", "request_id"}. Raises grant_not_found, '
-  'grant_expired, grant_revoked, artifact_expired, artifact_lost, grant_used_up.';
-
-create function public.check_grant_token(token_hash text) returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  checked artifacts.grants := artifacts.granted_by_token(check_grant_token.token_hash);
-  artifact artifacts.artifacts := artifacts.granted_artifact(checked.artifact_id);
-  downloads_left bigint;
-begin
-  select d.max_downloads - d.downloads into downloads_left
-  from artifacts.grant_downloads d
-  where d.grant_id = checked.grant_id;
-  if downloads_left <= 0 then
-    raise sqlstate 'PT410' using message = 'grant_used_up';
-  end if;
-  return json_build_object(
-    'key', artifact.key,
-    'size', artifact.size_bytes,
-    'from_agent', checked.from_agent,
-    'expires_at', agents.iso_timestamp(least(checked.expires_at, artifact.expires_at)),
-    'downloads_left', downloads_left
-  );
-end
-$$;
-comment on function public.check_grant_token(text) is
-  'What redeem_grant_token would give access to, from whom, until when and for how many downloads '
-  '(null: any number). Raises the same errors. Counts nothing.';
-
-create function public.open_artifact(
-  caller jsonb,
-  artifact_id text,
-  window_seconds integer,
-  key text default null,
-  agent_id text default null,
-  max_size bigint default null
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  artifact artifacts.artifacts;
-  opened_at timestamptz := clock_timestamp();
-  grant_ends_at timestamptz;
-  counted_grant_id text;
-begin
-  caller_agent := agents.admit(open_artifact.caller);
-  if open_artifact.key is null then
-    select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
-  else
-    artifact := artifacts.current_artifact(
-      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key
-    );
-  end if;
-  if artifact.artifact_id is null then
-    raise sqlstate 'PT404' using message = 'artifact_not_found';
-  end if;
-
-  if caller_agent <> artifact.agent_id then
-    -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
-    if artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
-      raise sqlstate 'PT404' using message = 'artifact_not_found';
-    end if;
-    select u.ends_at, u.counted_grant_id into grant_ends_at, counted_grant_id
-    from artifacts.use_grant(artifact.artifact_id, caller_agent, opened_at) u;
-  end if;
-
-  perform artifacts.refuse_ended(artifact);
-  if artifact.state = 'pending' then
-    raise sqlstate 'PT409' using message = 'artifact_not_committed';
-  end if;
-  -- From here on, a refusal takes the count back, with the rest of the transaction.
-  perform artifacts.refuse_lost(artifact);
-  if artifact.size_bytes > open_artifact.max_size then
-    raise sqlstate 'PT409' using
-      message = 'limit_exceeded',
-      detail = json_build_object(
-        'limit', 'max_size', 'maximum', open_artifact.max_size, 'size', artifact.size_bytes
-      ),
-      hint = format('The artifact has %s bytes, which is more than max_size.', artifact.size_bytes);
-  end if;
-
-  perform agents.record_read(
-    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id,
-    jsonb_build_object('key', artifact.key)
-  );
-  return artifacts.download_json(
-    artifact, grant_ends_at, open_artifact.window_seconds, counted_grant_id
-  );
-end
-$$;
-comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
-  'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
-  'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
-  'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
-  'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
-  'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';
-
 -- schemas/artifacts/retention/sweep_schedule.sql
 
 -- When the sweep runs. The database can schedule it if the project has pg_cron, pg_net and two
@@ -4852,114 +4597,6 @@ comment on function public.forget_ended(jsonb, integer) is
   'Deletes tombstones that are 30 days old, of artifacts (with their grants) and of grants. '
   'Returns {remaining}, which counts at most a few thousand. Raises forbidden for an agent.';
 
--- schemas/artifacts/metrics.sql
-
--- What GET /metrics of agent-artifacts returns. It reads counters that are updated with every
--- change, and the ends of indexes, so it takes the same time for a million artifacts as for one.
-
-create function artifacts.sweep_backlog()
-returns table (kind text, count bigint, waits_since timestamptz)
-language sql
-stable
-set search_path = ''
-as $$
-  -- An hour after their ends, when a sweep that runs has done with them.
-  (
-    select 'to_end', count(*), min(o.over_at)
-    from (
-      select coalesce(a.deleted_at, a.expires_at) as over_at
-      from artifacts.artifacts a
-      where a.ended_at is null
-        and a.state <> 'pending'
-        and coalesce(a.deleted_at, a.expires_at) < now() - interval '1 hour'
-      order by coalesce(a.deleted_at, a.expires_at)
-      limit 1000
-    ) o
-  )
-  union all
-  (
-    select 'to_empty', count(*), min(e.ended_at)
-    from (
-      select a.ended_at
-      from artifacts.artifacts a
-      where a.ended_at is not null and a.removed_at is null
-      order by a.ended_at
-      limit 1000
-    ) e
-  )
-  union all
-  (
-    select 'to_forget', count(*), min(t.ended_at) + interval '30 days'
-    from (
-      select a.ended_at
-      from artifacts.artifacts a
-      where a.removed_at is not null and a.ended_at < now() - interval '30 days'
-      order by a.ended_at
-      limit 1000
-    ) t
-  )
-$$;
-comment on function artifacts.sweep_backlog() is
-  'What is left for the sweep, counted up to a thousand of each kind: artifacts to end, ended '
-  'artifacts whose bytes must be removed, tombstones to delete.';
-
-create function public.read_artifacts_metrics(caller jsonb) returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  answer json;
-begin
-  perform agents.authenticate_operator(read_artifacts_metrics.caller);
-
-  select json_build_object(
-    'artifacts', json_build_object(
-      'pending', held.pending, 'committed', held.committed, 'superseded', held.superseded
-    ),
-    'bytes', json_build_object(
-      'pending', held.pending_bytes,
-      'committed', held.committed_bytes,
-      'superseded', held.superseded_bytes
-    ),
-    'surplus_bytes', held.surplus_bytes,
-    'grants', held.grants,
-    'backlog', backlog.counts,
-    'backlog_since', extract(epoch from backlog.waits_since),
-    'swept_at', (select extract(epoch from s.swept_at) from artifacts.sweeps s),
-    'activity', agents.activity_of('agent-artifacts'),
-    'keys_expiring', agents.count_expiring('7 days'),
-    'database_bytes', pg_database_size(current_database()),
-    'last_event_id', (select max(e.event_id) from agents.events e),
-    'oldest_event_at', (
-      select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
-    )
-  ) into answer
-  from (
-    select
-      coalesce(sum(p.pending), 0) as pending,
-      coalesce(sum(p.committed), 0) as committed,
-      coalesce(sum(p.superseded), 0) as superseded,
-      coalesce(sum(p.pending_bytes), 0) as pending_bytes,
-      coalesce(sum(p.committed_bytes), 0) as committed_bytes,
-      coalesce(sum(p.superseded_bytes), 0) as superseded_bytes,
-      coalesce(sum(p.grants), 0) as grants,
-      coalesce(sum(p.surplus_bytes), 0) as surplus_bytes
-    from artifacts.project_totals p
-  ) held
-  cross join (
-    select json_object_agg(b.kind, b.count) as counts, min(b.waits_since) as waits_since
-    from artifacts.sweep_backlog() b
-  ) backlog;
-  return answer;
-end
-$$;
-comment on function public.read_artifacts_metrics(jsonb) is
-  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
-  'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, oldest_event_at}; times are seconds since 1970, or '
-  'null. Raises unauthenticated, forbidden.';
-
 -- schemas/artifacts/retention/dead_objects.sql
 
 -- What the sweep must remove from the bucket: objects of ended artifacts, other dead objects, and
@@ -5336,7 +4973,7 @@ comment on function public.record_surplus_uploads(jsonb) is
   'removed, and clears excess that was not seen again for an hour. Returns {looked_at: how many '
   'artifacts}. Raises forbidden for an agent.';
 
--- schemas/artifacts/storage/consistency.sql
+-- schemas/artifacts/fsck/consistency.sql
 
 -- What `deno task fsck` shows: contradictions between the rows and the bucket. Only restoring one
 -- without the other, or editing the bucket by hand, can cause them. What the sweep has not removed
@@ -5506,7 +5143,7 @@ comment on function public.list_wrong_totals(text[]) is
   '[{agent_id, kept | null, counted}]. It reads all of their rows. Use it for agents whose sum '
   'over pages seems wrong: changes between pages are counted twice or not at all.';
 
--- schemas/artifacts/storage/lost_bytes.sql
+-- schemas/artifacts/fsck/lost_bytes.sql
 
 -- Artifacts whose bytes Storage has lost. `deno task fsck --bytes` asks Storage, because rows of
 -- storage.objects do not tell: they stay when the bytes behind them go.
@@ -5716,6 +5353,369 @@ end
 $$;
 comment on function public.repair_project_totals() is
   'Sets the totals of the project to the sum over all agents. Returns {}.';
+
+-- schemas/artifacts/deletion.sql
+
+-- An owner deletes an artifact.
+
+create function public.delete_artifact(caller jsonb, artifact_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  artifact artifacts.artifacts;
+begin
+  caller_agent := agents.admit(delete_artifact.caller);
+  artifact := artifacts.lock_owned_artifact(caller_agent, delete_artifact.artifact_id);
+  if artifact.state = 'deleted' then
+    -- A caller that lost the first answer and repeats the delete gets it now.
+    return artifacts.artifact_json(artifact);
+  end if;
+  perform artifacts.refuse_ended(artifact);
+
+  -- Grants end because their artifact has; the bytes are removed by the sweep.
+  update artifacts.artifacts a
+  set state = 'deleted', deleted_at = clock_timestamp()
+  where a.artifact_id = artifact.artifact_id
+  returning a.* into artifact;
+  -- A commit under way loses its lease, and so its verdict.
+  delete from artifacts.verifications v where v.artifact_id = artifact.artifact_id;
+
+  perform agents.record_event(
+    delete_artifact.caller, caller_agent, 'artifact.deleted', artifact.agent_id, artifact.artifact_id,
+    jsonb_build_object('key', artifact.key)
+  );
+  return artifacts.artifact_json(artifact);
+end
+$$;
+comment on function public.delete_artifact(jsonb, text) is
+  'Ends an artifact and its grants. Idempotent. Raises artifact_not_found, artifact_expired.';
+
+-- schemas/artifacts/downloads.sql
+
+-- Reading artifacts: returns what a download URL is made from to everyone who may have one.
+
+create function artifacts.download_json(
+  artifact artifacts.artifacts,
+  ends_at timestamptz,
+  window_seconds integer,
+  counted_grant_id text
+) returns json
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return json_build_object(
+    'artifact_id', artifact.artifact_id,
+    'key', artifact.key,
+    'mime', artifact.mime,
+    'size', artifact.size_bytes,
+    'sha256', artifact.sha256,
+    'counted_grant_id', counted_grant_id,
+    'sealed_path', artifacts.sealed_path(artifact.artifact_id, artifact.sealed_attempt),
+    'window_seconds', greatest(
+      1,
+      least(
+        window_seconds::numeric,
+        floor(extract(epoch from least(ends_at, artifact.expires_at) - clock_timestamp()))
+      )
+    )::integer
+  );
+end
+$$;
+comment on function artifacts.download_json(artifacts.artifacts, timestamptz, integer, text) is
+  'What a download URL is made from. Its window is the shortest of the requested one, the time to '
+  'ends_at (null: none) and the time to the artifact''s end, at least 1 second. counted_grant_id '
+  'is the grant that now has one download less (null: none), for return_download.';
+
+create function artifacts.granted_by_token(token_hash text) returns artifacts.grants
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  granted artifacts.grants;
+begin
+  select g.* into granted from artifacts.grants g where g.token_hash = granted_by_token.token_hash;
+  if not found then
+    raise sqlstate 'PT404' using message = 'grant_not_found';
+  end if;
+  if granted.expires_at <= clock_timestamp() then
+    raise sqlstate 'PT410' using message = 'grant_expired';
+  end if;
+  if granted.revoked_at is not null then
+    raise sqlstate 'PT410' using message = 'grant_revoked';
+  end if;
+  return granted;
+end
+$$;
+comment on function artifacts.granted_by_token(text) is
+  'The live grant of a token. Raises grant_not_found, grant_expired, grant_revoked.';
+
+create function artifacts.granted_artifact(artifact_id text) returns artifacts.artifacts
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  artifact artifacts.artifacts;
+begin
+  select a.* into artifact from artifacts.artifacts a where a.artifact_id = granted_artifact.artifact_id;
+  if not found then
+    -- Its tombstone went after the grant was looked at, and the grant with it.
+    raise sqlstate 'PT410' using message = 'artifact_expired';
+  end if;
+  perform artifacts.refuse_ended(artifact);
+  perform artifacts.refuse_lost(artifact);
+  return artifact;
+end
+$$;
+comment on function artifacts.granted_artifact(text) is
+  'The artifact of a grant, if it has not ended. Raises artifact_expired, artifact_lost.';
+
+create function public.redeem_grant_token(caller jsonb, token_hash text, window_seconds integer) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  redeemed artifacts.grants := artifacts.granted_by_token(redeem_grant_token.token_hash);
+  artifact artifacts.artifacts := artifacts.granted_artifact(redeemed.artifact_id);
+  is_counted boolean := artifacts.is_limited(redeemed.grant_id);
+begin
+  if is_counted and not artifacts.count_download(redeemed.grant_id) then
+    raise sqlstate 'PT410' using message = 'grant_used_up';
+  end if;
+
+  perform agents.record_read(
+    redeem_grant_token.caller, null, 'artifact.fetched', redeemed.to_agent, redeemed.grant_id,
+    jsonb_build_object('artifact_id', redeemed.artifact_id, 'key', artifact.key), redeemed.from_agent
+  );
+  return artifacts.download_json(
+    artifact, redeemed.expires_at, redeem_grant_token.window_seconds,
+    case when is_counted then redeemed.grant_id end
+  );
+end
+$$;
+comment on function public.redeem_grant_token(jsonb, text, integer) is
+  'What the holder of a grant token may download. If the grant has a download limit, the download '
+  'is counted. caller is {"kind": "grant_token", "request_id"}. Raises grant_not_found, '
+  'grant_expired, grant_revoked, artifact_expired, artifact_lost, grant_used_up.';
+
+create function public.check_grant_token(token_hash text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  checked artifacts.grants := artifacts.granted_by_token(check_grant_token.token_hash);
+  artifact artifacts.artifacts := artifacts.granted_artifact(checked.artifact_id);
+  downloads_left bigint;
+begin
+  select d.max_downloads - d.downloads into downloads_left
+  from artifacts.grant_downloads d
+  where d.grant_id = checked.grant_id;
+  if downloads_left <= 0 then
+    raise sqlstate 'PT410' using message = 'grant_used_up';
+  end if;
+  return json_build_object(
+    'key', artifact.key,
+    'size', artifact.size_bytes,
+    'from_agent', checked.from_agent,
+    'expires_at', agents.iso_timestamp(least(checked.expires_at, artifact.expires_at)),
+    'downloads_left', downloads_left
+  );
+end
+$$;
+comment on function public.check_grant_token(text) is
+  'What redeem_grant_token would give access to, from whom, until when and for how many downloads '
+  '(null: any number). Raises the same errors. Counts nothing.';
+
+create function public.open_artifact(
+  caller jsonb,
+  artifact_id text,
+  window_seconds integer,
+  key text default null,
+  agent_id text default null,
+  max_size bigint default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  artifact artifacts.artifacts;
+  opened_at timestamptz := clock_timestamp();
+  grant_ends_at timestamptz;
+  counted_grant_id text;
+begin
+  caller_agent := agents.admit(open_artifact.caller);
+  if open_artifact.key is null then
+    select a.* into artifact from artifacts.artifacts a where a.artifact_id = open_artifact.artifact_id;
+  else
+    artifact := artifacts.current_artifact(
+      coalesce(open_artifact.agent_id, agents.require_self(caller_agent, null)), open_artifact.key
+    );
+  end if;
+  if artifact.artifact_id is null then
+    raise sqlstate 'PT404' using message = 'artifact_not_found';
+  end if;
+
+  if caller_agent <> artifact.agent_id then
+    -- A grant ends with its artifact. What a grantee may not read any more is not there for it.
+    if artifact.state = 'deleted' or artifact.expires_at <= clock_timestamp() then
+      raise sqlstate 'PT404' using message = 'artifact_not_found';
+    end if;
+    select u.ends_at, u.counted_grant_id into grant_ends_at, counted_grant_id
+    from artifacts.use_grant(artifact.artifact_id, caller_agent, opened_at) u;
+  end if;
+
+  perform artifacts.refuse_ended(artifact);
+  if artifact.state = 'pending' then
+    raise sqlstate 'PT409' using message = 'artifact_not_committed';
+  end if;
+  -- From here on, a refusal takes the count back, with the rest of the transaction.
+  perform artifacts.refuse_lost(artifact);
+  if artifact.size_bytes > open_artifact.max_size then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'max_size', 'maximum', open_artifact.max_size, 'size', artifact.size_bytes
+      ),
+      hint = format('The artifact has %s bytes, which is more than max_size.', artifact.size_bytes);
+  end if;
+
+  perform agents.record_read(
+    open_artifact.caller, caller_agent, 'artifact.opened', artifact.agent_id, artifact.artifact_id,
+    jsonb_build_object('key', artifact.key)
+  );
+  return artifacts.download_json(
+    artifact, grant_ends_at, open_artifact.window_seconds, counted_grant_id
+  );
+end
+$$;
+comment on function public.open_artifact(jsonb, text, integer, text, text, bigint) is
+  'What the owner, an agent with a live grant, or the operator may download: an artifact, or the '
+  'current one of a `key` of agent_id (null: the caller). If the grant has a download limit, the '
+  'download is counted. An artifact of more than max_size bytes (null: any size) is refused and '
+  'not counted. Raises artifact_not_found, artifact_expired, artifact_lost, '
+  'artifact_not_committed, limit_exceeded, grant_used_up, invalid_request.';
+
+-- schemas/artifacts/metrics.sql
+
+-- What GET /metrics of agent-artifacts returns. It reads counters that are updated with every
+-- change, and the ends of indexes, so it takes the same time for a million artifacts as for one.
+
+create function artifacts.sweep_backlog()
+returns table (kind text, count bigint, waits_since timestamptz)
+language sql
+stable
+set search_path = ''
+as $$
+  -- An hour after their ends, when a sweep that runs has done with them.
+  (
+    select 'to_end', count(*), min(o.over_at)
+    from (
+      select coalesce(a.deleted_at, a.expires_at) as over_at
+      from artifacts.artifacts a
+      where a.ended_at is null
+        and a.state <> 'pending'
+        and coalesce(a.deleted_at, a.expires_at) < now() - interval '1 hour'
+      order by coalesce(a.deleted_at, a.expires_at)
+      limit 1000
+    ) o
+  )
+  union all
+  (
+    select 'to_empty', count(*), min(e.ended_at)
+    from (
+      select a.ended_at
+      from artifacts.artifacts a
+      where a.ended_at is not null and a.removed_at is null
+      order by a.ended_at
+      limit 1000
+    ) e
+  )
+  union all
+  (
+    select 'to_forget', count(*), min(t.ended_at) + interval '30 days'
+    from (
+      select a.ended_at
+      from artifacts.artifacts a
+      where a.removed_at is not null and a.ended_at < now() - interval '30 days'
+      order by a.ended_at
+      limit 1000
+    ) t
+  )
+$$;
+comment on function artifacts.sweep_backlog() is
+  'What is left for the sweep, counted up to a thousand of each kind: artifacts to end, ended '
+  'artifacts whose bytes must be removed, tombstones to delete.';
+
+create function public.read_artifacts_metrics(caller jsonb) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  answer json;
+begin
+  perform agents.authenticate_operator(read_artifacts_metrics.caller);
+
+  select json_build_object(
+    'artifacts', json_build_object(
+      'pending', held.pending, 'committed', held.committed, 'superseded', held.superseded
+    ),
+    'bytes', json_build_object(
+      'pending', held.pending_bytes,
+      'committed', held.committed_bytes,
+      'superseded', held.superseded_bytes
+    ),
+    'surplus_bytes', held.surplus_bytes,
+    'grants', held.grants,
+    'backlog', backlog.counts,
+    'backlog_since', extract(epoch from backlog.waits_since),
+    'swept_at', (select extract(epoch from s.swept_at) from artifacts.sweeps s),
+    'activity', agents.activity_of('agent-artifacts'),
+    'keys_expiring', agents.count_expiring('7 days'),
+    'database_bytes', pg_database_size(current_database()),
+    'last_event_id', (select max(e.event_id) from agents.events e),
+    'oldest_event_at', (
+      select extract(epoch from e.occurred_at) from agents.events e order by e.event_id limit 1
+    )
+  ) into answer
+  from (
+    select
+      coalesce(sum(p.pending), 0) as pending,
+      coalesce(sum(p.committed), 0) as committed,
+      coalesce(sum(p.superseded), 0) as superseded,
+      coalesce(sum(p.pending_bytes), 0) as pending_bytes,
+      coalesce(sum(p.committed_bytes), 0) as committed_bytes,
+      coalesce(sum(p.superseded_bytes), 0) as superseded_bytes,
+      coalesce(sum(p.grants), 0) as grants,
+      coalesce(sum(p.surplus_bytes), 0) as surplus_bytes
+    from artifacts.project_totals p
+  ) held
+  cross join (
+    select json_object_agg(b.kind, b.count) as counts, min(b.waits_since) as waits_since
+    from artifacts.sweep_backlog() b
+  ) backlog;
+  return answer;
+end
+$$;
+comment on function public.read_artifacts_metrics(jsonb) is
+  'What agent-artifacts returns at /metrics: {artifacts, bytes, surplus_bytes, grants, backlog, '
+  'backlog_since, swept_at, activity, keys_expiring, database_bytes, last_event_id, oldest_event_at}; times are seconds since 1970, or '
+  'null. Raises unauthenticated, forbidden.';
 
 -- schemas/mesh/networks.sql
 
@@ -6139,7 +6139,7 @@ comment on function mesh.record_sight(jsonb, text, text, text, text[]) is
   'Appends to agents.events that an agent and each of the others now see each other '
   '(peer.appeared), or no longer do (peer.vanished). One event is for both agents.';
 
--- schemas/mesh/rules/rules.sql
+-- schemas/mesh/rules.sql
 
 -- Access rules: who may reach whom. On the wire they are called acls.
 
@@ -6309,221 +6309,6 @@ return json_build_object(
   'waiting_for', waiting_for
 );
 comment on function mesh.put_rule_json(mesh.rules, boolean, text) is 'The answer of /acl/put.';
-
--- schemas/mesh/rules/declined_requests.sql
-
--- Requests that the other side declined: it revoked them without having agreed. For a day after
--- that, the agent that asked may ask again, but it has no effect.
-
-create table mesh.declined_requests (
-  from_agent agents.agent_id not null,
-  to_agent agents.agent_id not null,
-  proto text collate "C" not null,
-  port integer not null,
-  declined_by agents.agent_id not null,
-  declined_at timestamptz not null default clock_timestamp(),
-
-  constraint a_request_is_declined_once primary key (from_agent, to_agent, proto, port),
-  constraint a_side_of_the_rule_declines check (declined_by in (from_agent, to_agent))
-);
-comment on table mesh.declined_requests is
-  'One row per rule whose request was declined in the last day. Separate from rules because it '
-  'outlives them: the agent that asked cannot clear it with /peer/remove. Older rows have no '
-  'effect, and are deleted when somebody declines another request.';
-
-create index declined_requests_by_age on mesh.declined_requests (declined_at);
-
-create function mesh.is_declined(rule mesh.rules, caller_agent text) returns boolean
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return exists (
-    select from mesh.declined_requests d
-    where d.from_agent = (is_declined.rule).from_agent
-      and d.to_agent = (is_declined.rule).to_agent
-      and d.proto = (is_declined.rule).proto
-      and d.port = (is_declined.rule).port
-      and d.declined_by <> is_declined.caller_agent
-      and d.declined_at > clock_timestamp() - interval '1 day'
-  );
-end
-$$;
-comment on function mesh.is_declined(mesh.rules, text) is
-  'Whether the other side has declined this rule to the caller within a day. Never true for the '
-  'operator, or for the agent that declined it.';
-
-create function mesh.count_declined(requester text, decliner text) returns bigint
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return (
-    select count(*)
-    from (
-      select d.declined_by, d.declined_at
-      from mesh.declined_requests d
-      where d.from_agent = count_declined.requester and d.to_agent = count_declined.decliner
-      union all
-      select d.declined_by, d.declined_at
-      from mesh.declined_requests d
-      where d.from_agent = count_declined.decliner and d.to_agent = count_declined.requester
-    ) of_the_two
-    where declined_by = count_declined.decliner and declined_at > clock_timestamp() - interval '1 day'
-  );
-end
-$$;
-comment on function mesh.count_declined(text, text) is
-  'How many requests from one agent another agent has declined within a day.';
-
-create function mesh.decline_request(rule mesh.rules, decliner text) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  insert into mesh.declined_requests as d (from_agent, to_agent, proto, port, declined_by)
-  values (
-    (decline_request.rule).from_agent, (decline_request.rule).to_agent,
-    (decline_request.rule).proto, (decline_request.rule).port,
-    decline_request.decliner
-  )
-  on conflict on constraint a_request_is_declined_once do update
-  set declined_by = excluded.declined_by, declined_at = excluded.declined_at;
-
-  -- More than come in, so that there are never more than a day's.
-  delete from mesh.declined_requests d
-  using (
-    select o.from_agent, o.to_agent, o.proto, o.port
-    from mesh.declined_requests o
-    where o.declined_at < now() - interval '1 day'
-    order by o.declined_at
-    limit 10
-    for update skip locked
-  ) old
-  where (d.from_agent, d.to_agent, d.proto, d.port)
-    = (old.from_agent, old.to_agent, old.proto, old.port);
-end
-$$;
-comment on function mesh.decline_request(mesh.rules, text) is
-  'Records that an agent has declined this request, and deletes some rows that are more than a '
-  'day old.';
-
-create function mesh.forget_declined(rule mesh.rules) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  delete from mesh.declined_requests d
-  where d.from_agent = (forget_declined.rule).from_agent
-    and d.to_agent = (forget_declined.rule).to_agent
-    and d.proto = (forget_declined.rule).proto
-    and d.port = (forget_declined.rule).port;
-end
-$$;
-comment on function mesh.forget_declined(mesh.rules) is
-  'Clears the record that a request was declined: the agent that declined it has put the rule, or '
-  'the operator has.';
-
--- schemas/mesh/rules/rule_limits.sql
-
--- How many rules and requests an agent may have.
-
-create function mesh.count_requests(requester text, target text) returns bigint
-language plpgsql
-stable
-set search_path = ''
-as $$
-begin
-  return (
-      select count(*)
-      from mesh.rules r
-      where not r.active
-        and r.from_agent = count_requests.requester
-        and r.to_agent = count_requests.target
-        and r.from_agreed_at is not null
-    ) + (
-      select count(*)
-      from mesh.rules r
-      where not r.active
-        and r.from_agent = count_requests.target
-        and r.to_agent = count_requests.requester
-        and r.to_agreed_at is not null
-    ) + mesh.count_declined(count_requests.requester, count_requests.target);
-end
-$$;
-comment on function mesh.count_requests(text, text) is
-  'How many requests from one agent wait for another, or were declined by it within a day.';
-
-create function mesh.refuse_beyond_limits(
-  rule mesh.rules,
-  caller_agent text,
-  max_rules integer,
-  max_requests integer,
-  max_requests_per_target integer
-) returns void
-language plpgsql
-stable
-set search_path = ''
-as $$
-declare
-  target text collate "C";
-begin
-  if (refuse_beyond_limits.rule).active then
-    if exists (
-      select
-      from unnest(array[
-        (refuse_beyond_limits.rule).from_agent, (refuse_beyond_limits.rule).to_agent
-      ]) as named (agent_id)
-      where (
-          select count(*) from mesh.rules r where r.active and r.from_agent = named.agent_id
-        ) + (
-          select count(*) from mesh.rules r where r.active and r.to_agent = named.agent_id
-        ) > refuse_beyond_limits.max_rules
-    ) then
-      raise sqlstate 'PT409' using
-        message = 'limit_exceeded',
-        detail = json_build_object('limit', 'rules', 'maximum', refuse_beyond_limits.max_rules);
-    end if;
-    return;
-  end if;
-
-  -- Only what the caller itself has asked for counts. So nobody can use up another agent's limit.
-  if (
-    select count(*)
-    from mesh.rules r
-    where not r.active
-      and (
-        (r.from_agent = refuse_beyond_limits.caller_agent and r.from_agreed_at is not null)
-        or (r.to_agent = refuse_beyond_limits.caller_agent and r.to_agreed_at is not null)
-      )
-  ) > refuse_beyond_limits.max_requests then
-    raise sqlstate 'PT409' using
-      message = 'limit_exceeded',
-      detail = json_build_object('limit', 'requests', 'maximum', refuse_beyond_limits.max_requests);
-  end if;
-
-  -- What waits for one agent fills its map. It is counted by who asks, never in sum: a limit of the
-  -- sum would let one agent keep all others from asking.
-  target := mesh.waiting_for(refuse_beyond_limits.rule);
-  if mesh.count_requests(refuse_beyond_limits.caller_agent, target)
-    > refuse_beyond_limits.max_requests_per_target
-  then
-    raise sqlstate 'PT409' using
-      message = 'limit_exceeded',
-      detail = json_build_object(
-        'limit', 'requests_per_target', 'maximum', refuse_beyond_limits.max_requests_per_target
-      );
-  end if;
-end
-$$;
-comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer, integer) is
-  'Raises limit_exceeded if the rule that was just put is one too many. An active rule counts for '
-  'both of its agents. A request counts for the agent that made it, and for its target among the '
-  'requests from that agent.';
 
 -- schemas/mesh/pairs.sql
 
@@ -6978,328 +6763,133 @@ comment on function mesh.raise_config_versions(text[]) is
   'Records that the configurations of these agents have changed. Call it under '
   'lock_config_versions.';
 
--- schemas/mesh/paths/path_reports.sql
+-- schemas/mesh/registrations.sql
 
--- What hosts report of their paths: whether each neighbour answers, and by which way.
---
--- A report names up to 64 neighbours. When it came is in mesh.liveness, which every heartbeat
--- writes in any case. A row here is written only if its path has changed, or is no longer named: a
--- mesh in which nothing happens writes nothing here. A host with more neighbours names others in
--- its next report, and what it said before is valid for the online window.
---
--- Locks: rows here come after pairs and before liveness. A report never waits for a lock except for
--- another report of the same agent: a pair that is locked is left out, until the next report.
+-- Registering peers, for the first time or again with other values.
 
-create table mesh.path_reports (
-  agent_id agents.agent_id not null,
-  other_agent agents.agent_id not null,
-  low_agent agents.agent_id not null generated always as (least(agent_id, other_agent)) stored,
-  high_agent agents.agent_id not null generated always as (greatest(agent_id, other_agent)) stored,
-  via text collate "C" not null,
-  endpoint mesh.endpoint,
-  handshake_at timestamptz,
-  since timestamptz not null,
-  left_out_at timestamptz,
-  confirmed_at timestamptz not null,
-
-  constraint a_side_reports_a_path_once primary key (agent_id, other_agent),
-  constraint a_path_is_of_a_pair foreign key (low_agent, high_agent)
-    references mesh.pairs (low_agent, high_agent) on delete cascade,
-  constraint via_is_a_way check (via in ('direct', 'relay', 'none'))
-)
--- Room for a new version of each row beside the old one: what changes often is in no index.
-with (fillfactor = 50);
-
-comment on table mesh.path_reports is
-  'What each host last reported of its path to a neighbour. Valid at a time of mesh.time_of_report, '
-  'and only while the two share an active rule.';
-comment on column mesh.path_reports.agent_id is 'The agent whose host reports.';
-comment on column mesh.path_reports.other_agent is 'The neighbour that the path leads to.';
-comment on column mesh.path_reports.via is 'direct, relay or none.';
-comment on column mesh.path_reports.endpoint is
-  'Where the host sees the neighbour: the outer address of its packets. Null: unknown, or of no use '
-  'to other hosts.';
-comment on column mesh.path_reports.handshake_at is
-  'When their last handshake was, within 15 seconds; null: never.';
-comment on column mesh.path_reports.since is
-  'Since when the path works by this way, or does not work, as far as reports say.';
-comment on column mesh.path_reports.left_out_at is
-  'When the last report came that named this path, if the newest one does not; null: it does.';
-comment on column mesh.path_reports.confirmed_at is
-  'When the path was last reported, within a day: by this the sweep finds what is old.';
-
--- What others report of an agent.
-create index path_reports_by_other_agent on mesh.path_reports (other_agent);
--- For pairs that are deleted.
-create index path_reports_by_pair on mesh.path_reports (low_agent, high_agent);
-create index path_reports_by_confirmation on mesh.path_reports (confirmed_at);
-
-create function mesh.way_at(via text, handshake_at timestamptz, reported_at timestamptz) returns text
-language sql
-stable
-return case
-  -- WireGuard renews a session that is used after 120 seconds, and ends it after 180.
-  when way_at.handshake_at >= way_at.reported_at - interval '180 seconds' then way_at.via
-  else 'none'
-end;
-comment on function mesh.way_at(text, timestamptz, timestamptz) is
-  'By which way a path worked when it was reported: direct or relay; none: it did not work.';
-
-create function mesh.paths_hold(liveness mesh.liveness, online_seconds integer) returns boolean
-language sql
-stable
-return coalesce(
-  (paths_hold.liveness).paths_reported_at > now() - make_interval(secs => paths_hold.online_seconds)
-    -- Or the request that brought them still waits.
-    or (paths_hold.liveness).paths_reported_at = (paths_hold.liveness).last_seen
-      and (paths_hold.liveness).waits_until > now() - make_interval(secs => paths_hold.online_seconds),
-  false
-);
-comment on function mesh.paths_hold(mesh.liveness, integer) is
-  'Whether what a host last reported of its paths is still valid.';
-
-create function mesh.time_of_report(
-  left_out_at timestamptz, liveness mesh.liveness, online_seconds integer
-) returns timestamptz
-language sql
-stable
-return case
-  when time_of_report.left_out_at is null then case
-    when mesh.paths_hold(time_of_report.liveness, time_of_report.online_seconds)
-      then (time_of_report.liveness).paths_reported_at
-  end
-  when time_of_report.left_out_at > now() - make_interval(secs => time_of_report.online_seconds)
-    then time_of_report.left_out_at
-end;
-comment on function mesh.time_of_report(timestamptz, mesh.liveness, integer) is
-  'When a host, of that liveness, last reported a path; null: not recently.';
-
-create function mesh.note_paths(agent_id text, paths jsonb) returns timestamptz
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  reported_at constant timestamptz := clock_timestamp();
-  -- Null before the first report.
-  last_reported_at constant timestamptz := (
-    select l.paths_reported_at from mesh.liveness l where l.agent_id = note_paths.agent_id
-  );
-  neighbours constant text[] := array(
-    select p.agent_id
-    from jsonb_to_recordset(note_paths.paths) as p (agent_id text)
-    where mesh.see_each_other(note_paths.agent_id, p.agent_id)
-  );
-  left_out tid[];
-begin
-  -- By their places, which nobody changes while they are locked.
-  left_out := array(
-    select r.ctid
-    from mesh.path_reports r
-    where r.agent_id = note_paths.agent_id
-      and r.left_out_at is null
-      and r.other_agent <> all (neighbours)
-    for update skip locked
-  );
-  delete from mesh.path_reports r
-  where r.ctid = any (left_out) and not mesh.see_each_other(r.agent_id, r.other_agent);
-  update mesh.path_reports r
-  set left_out_at = coalesce(last_reported_at, reported_at)
-  where r.ctid = any (left_out);
-
-  with reported as (
-    select p.agent_id as other_agent, p.via, p.endpoint, p.endpoint_ip,
-      reported_at - make_interval(secs => p.handshake_age_seconds) as handshake_at,
-      mesh.way_at(
-        p.via, reported_at - make_interval(secs => p.handshake_age_seconds), reported_at
-      ) as way
-    from jsonb_to_recordset(note_paths.paths)
-      as p (agent_id text, via text, endpoint text, endpoint_ip inet, handshake_age_seconds integer)
-    where p.agent_id = any (neighbours)
-  ), compared as (
-    select n.other_agent, n.via, n.handshake_at,
-      case
-        when n.endpoint = r.endpoint then n.endpoint
-        when not mesh.is_inside_the_mesh(n.endpoint_ip) then n.endpoint
-      end as endpoint,
-      case
-        -- A session without a renewal ends in this time: nobody knows what was in a longer gap.
-        when n.way = r.way and r.told_at > reported_at - interval '180 seconds' then r.since
-        when n.way <> 'none' then n.handshake_at
-        else reported_at
-      end as since,
-      case
-        when r.confirmed_at > reported_at - interval '1 day' then r.confirmed_at
-        else reported_at
-      end as confirmed_at,
-      -- Two reports of one handshake differ by the time on the way and a rounded second.
-      coalesce(
-        abs(extract(epoch from n.handshake_at - r.handshake_at)) < 15,
-        n.handshake_at is null and r.handshake_at is null
-      ) and n.way = r.way and n.via = r.via and r.left_out_at is null as is_same,
-      r.endpoint as last_endpoint,
-      r.since as last_since,
-      r.confirmed_at as last_confirmed_at
-    from reported n
-    left join (
-      select l.*, t.told_at, mesh.way_at(l.via, l.handshake_at, t.told_at) as way
-      from mesh.path_reports l
-      cross join lateral (select coalesce(l.left_out_at, last_reported_at) as told_at) t
-      where l.agent_id = note_paths.agent_id and l.other_agent = any (neighbours)
-    ) r on r.other_agent = n.other_agent
-  ), changed as materialized (
-    select c.*
-    from compared c
-    where c.is_same is not true
-      or (c.endpoint, c.since, c.confirmed_at)
-        is distinct from (c.last_endpoint, c.last_since, c.last_confirmed_at)
-  )
-  insert into mesh.path_reports as r (
-    agent_id, other_agent, via, endpoint, handshake_at, since, confirmed_at
-  )
-  select note_paths.agent_id, c.other_agent, c.via, c.endpoint, c.handshake_at, c.since, c.confirmed_at
-  from changed c
-  -- Also says whether there is a pair: the neighbour may not be registered.
-  cross join lateral (
-    select
-    from mesh.pairs p
-    where p.low_agent = least(c.other_agent collate "C", note_paths.agent_id collate "C")
-      and p.high_agent = greatest(c.other_agent collate "C", note_paths.agent_id collate "C")
-    limit 1
-    for key share skip locked
-  ) p
-  order by c.other_agent
-  on conflict on constraint a_side_reports_a_path_once do update
-  set via = excluded.via,
-      endpoint = excluded.endpoint,
-      handshake_at = excluded.handshake_at,
-      since = excluded.since,
-      left_out_at = null,
-      confirmed_at = excluded.confirmed_at;
-  return reported_at;
-end
-$$;
-comment on function mesh.note_paths(text, jsonb) is
-  'Records what an agent reports of its paths: paths is [{agent_id, via, endpoint | null, '
-  'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
-  'no active rule with it. Returns the time of the report, for the sign of life.';
-
-create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
--- An SQL function that cannot be inlined is planned by every statement that calls it.
+create function mesh.has_another_holder(pubkey text, agent_id text) returns boolean
 language plpgsql
 stable
 set search_path = ''
 as $$
 begin
-  if path_json.reported_at is null or report.agent_id is null then
-    return null;
-  end if;
-  return json_build_object(
-    'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
-    'via', report.via,
-    'since', agents.iso_timestamp(report.since),
-    'handshake_age_seconds', greatest(
-      floor(extract(epoch from path_json.reported_at - report.handshake_at))::integer, 0
-    ),
-    'endpoint', report.endpoint,
-    'reported_at', agents.iso_timestamp(path_json.reported_at)
-  );
-end
-$$;
-comment on function mesh.path_json(mesh.path_reports, timestamptz) is
-  'A path as its side reported it at that time; null without a report or a time.';
-
-create function public.forget_paths(caller jsonb, max_entries integer) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  -- A path that is still reported is confirmed once a day.
-  kept_since constant timestamptz := now() - interval '2 days';
-  remaining integer;
-begin
-  perform agents.authenticate_operator(forget_paths.caller);
-  delete from mesh.path_reports r
-  where r.ctid = any (array(
-    select d.ctid
-    from mesh.path_reports d
-    where d.confirmed_at < kept_since
-    order by d.confirmed_at
-    limit forget_paths.max_entries
-    for update skip locked
-  ));
-  select count(*) into remaining
-  from (
-    select from mesh.path_reports r
-    where r.confirmed_at < kept_since
-    order by r.confirmed_at
-    limit 1000
-  ) later;
-  return json_build_object('remaining', remaining);
-end
-$$;
-comment on function public.forget_paths(jsonb, integer) is
-  'Deletes up to max_entries reports of paths that were not repeated for two days: they name '
-  'addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for an agent.';
-
--- schemas/mesh/heartbeats.sql
-
--- Heartbeats: a peer is online, and runs a configuration version.
-
-create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
-language sql
-immutable
-return (lags.liveness).config_version_applied <> lags.version + lags.rendering_revision;
-comment on function mesh.lags(mesh.liveness, bigint, integer) is
-  'Whether a peer runs another configuration than the current one; null: it never reported one. '
-  'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
-  'the rendering_revision of the functions.';
-
-create function mesh.note_sign_of_life(
-  agent_id text, config_version bigint, wait_seconds integer, paths_reported_at timestamptz
-) returns json
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  seen_at timestamptz;
-begin
-  update mesh.liveness l
-  -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
-  set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
-      paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
-      config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
-      waits_until = case
-        when note_sign_of_life.wait_seconds > 0
-          then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
-      end
-  where l.agent_id = note_sign_of_life.agent_id
-  returning l.last_seen into seen_at;
-  return (
-    select json_build_object(
-      'agent_id', v.agent_id,
-      'last_seen', agents.iso_timestamp(seen_at),
-      'config_version', v.version
+  -- One statement: a peer that is being removed meanwhile is seen either here or there.
+  return exists (
+      select from mesh.peers p
+      where p.pubkey = has_another_holder.pubkey and p.agent_id <> has_another_holder.agent_id
     )
-    from mesh.config_versions v
-    where v.agent_id = note_sign_of_life.agent_id and seen_at is not null
-  );
+    or exists (
+      select from mesh.address_leases l
+      where l.resting_pubkey = has_another_holder.pubkey
+        and l.agent_id <> has_another_holder.agent_id
+        and l.released_at > clock_timestamp() - interval '1 day'
+    );
 end
 $$;
-comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
-  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
-  'for the answer, and when it reported its paths if it did. Returns what record_heartbeat returns, '
-  'or null without a peer.';
+comment on function mesh.has_another_holder(text, text) is
+  'Whether a public key belongs to another agent, or did until its peer was removed within the '
+  'last day. So neighbours, who know the key, cannot keep its agent from coming back with it.';
 
-create function public.record_heartbeat(
+create function mesh.add_peer(
+  agent_id text,
+  pubkey text,
+  endpoint text,
+  further_endpoints text[],
+  listen_port integer,
+  visible_peers text[]
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform mesh.lease_addresses(add_peer.agent_id);
+  insert into mesh.peers (agent_id, pubkey, endpoint, further_endpoints, listen_port)
+  values (
+    add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.further_endpoints, add_peer.listen_port
+  );
+  insert into mesh.liveness (agent_id) values (add_peer.agent_id);
+
+  insert into mesh.pairs (low_agent, high_agent)
+  select least(add_peer.agent_id, v.agent_id collate "C"), greatest(add_peer.agent_id, v.agent_id collate "C")
+  from unnest(add_peer.visible_peers) as v (agent_id);
+
+  -- The agent's own text is new, and every visible peer's has one peer more.
+  perform mesh.raise_config_versions(add_peer.visible_peers || add_peer.agent_id);
+end
+$$;
+comment on function mesh.add_peer(text, text, text, text[], integer, text[]) is
+  'The first registration of an agent, or its first after a removal. Raises network_full.';
+
+create function mesh.update_peer(
+  before mesh.peers,
+  pubkey text,
+  endpoint text,
+  further_endpoints text[],
+  listen_port integer,
+  visible_peers text[]
+) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  after mesh.peers;
+  changed_texts text[] := array[]::text[];
+  own_text_changed boolean;
+begin
+  update mesh.peers p
+  set pubkey = update_peer.pubkey,
+      endpoint = update_peer.endpoint,
+      further_endpoints = update_peer.further_endpoints,
+      listen_port = update_peer.listen_port,
+      updated_at = clock_timestamp()
+  where p.agent_id = (update_peer.before).agent_id
+  returning p.* into after;
+
+  if after.pubkey <> (update_peer.before).pubkey then
+    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all
+    -- pairs get new ones, also those that do not see each other now.
+    perform mesh.lock_pairs(after.agent_id);
+    -- A PSK that is still to be made was given to nobody. If it were replaced too, an agent that
+    -- changes its pubkey again and again could keep its neighbours from ever getting one.
+    with replaced as (
+      update mesh.pairs p
+      set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = clock_timestamp()
+      where (p.low_agent = after.agent_id or p.high_agent = after.agent_id) and p.encrypted_psk is not null
+      returning p.*
+    )
+    select coalesce(bool_or(array[r.low_agent::text, r.high_agent::text] && update_peer.visible_peers), false)
+    into own_text_changed
+    from replaced r;
+    changed_texts := update_peer.visible_peers;
+    -- The agent's own text names its PSKs, not its pubkey.
+    if own_text_changed then
+      changed_texts := changed_texts || after.agent_id::text;
+    end if;
+  end if;
+  if mesh.endpoints_of(after) <> mesh.endpoints_of(update_peer.before) then
+    changed_texts := changed_texts || update_peer.visible_peers;
+  end if;
+  if after.effective_listen_port is distinct from (update_peer.before).effective_listen_port then
+    changed_texts := changed_texts || after.agent_id::text;
+  end if;
+  perform mesh.raise_config_versions(changed_texts);
+end
+$$;
+comment on function mesh.update_peer(mesh.peers, text, text, text[], integer, text[]) is
+  'A later registration, with values that differ from the previous one.';
+
+create function public.register_peer(
   caller jsonb,
   agent_id text,
-  config_version bigint,
-  wait_seconds integer default 0,
-  paths jsonb default null
+  pubkey text,
+  endpoint text,
+  endpoint_ip inet,
+  listen_port integer,
+  online_seconds integer,
+  further_endpoints text[] default '{}',
+  further_endpoint_ips inet[] default '{}'
 ) returns json
 language plpgsql
 volatile
@@ -7307,91 +6897,357 @@ security invoker
 set search_path = ''
 as $$
 declare
-  subject text;
-  paths_reported_at timestamptz;
+  caller_agent text;
+  visible_peers text[];
+  before mesh.peers;
+  action text;
+  violated text;
   answer json;
 begin
-  subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
-  if record_heartbeat.paths is not null then
-    paths_reported_at := mesh.note_paths(subject, record_heartbeat.paths);
-  end if;
-  answer := mesh.note_sign_of_life(
-    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds, paths_reported_at
-  );
-  if answer is null then
-    raise sqlstate 'PT404' using message = 'peer_not_found';
-  end if;
-  return answer;
-end
-$$;
-comment on function public.record_heartbeat(jsonb, text, bigint, integer, jsonb) is
-  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
-  'for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns the version that it should run. Raises forbidden, invalid_request, '
-  'peer_not_found.';
+  caller_agent := agents.admit(register_peer.caller);
+  register_peer.agent_id := agents.require_self(caller_agent, register_peer.agent_id);
+  perform mesh.take_turn(caller_agent);
+  perform mesh.lock_agents(array[register_peer.agent_id]);
+  perform mesh.start_config_versions(array[register_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(register_peer.agent_id);
 
-create function public.read_heartbeat(caller jsonb, agent_id text) returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  subject text := agents.subject_of(read_heartbeat.caller, read_heartbeat.agent_id);
-  answer json;
-begin
-  select json_build_object(
-    'agent_id', l.agent_id,
-    'last_seen', agents.iso_timestamp(l.last_seen),
-    'config_version', v.version
-  ) into answer
-  from mesh.liveness l
-  join mesh.config_versions v on v.agent_id = l.agent_id
-  where l.agent_id = subject;
-
+  select p.* into before from mesh.peers p where p.agent_id = register_peer.agent_id;
   if not found then
-    raise sqlstate 'PT404' using message = 'peer_not_found';
+    -- Before the networks are read: they may be about to change, as long as there is no peer.
+    perform mesh.lock_addresses();
+    action := 'peer.registered';
+  elsif (before.pubkey, before.endpoint::text, before.further_endpoints::text[], before.listen_port)
+    is distinct from (
+      register_peer.pubkey, register_peer.endpoint, register_peer.further_endpoints, register_peer.listen_port
+    )
+  then
+    action := 'peer.updated';
   end if;
-  return answer;
-end
-$$;
-comment on function public.read_heartbeat(jsonb, text) is
-  'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
-  'forbidden, invalid_request, peer_not_found.';
 
--- schemas/mesh/relay.sql
-
--- What a relay calls the agents that use it.
-
-create function public.read_relay_name(caller jsonb, agent_id text) returns json
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text := agents.authenticate(read_relay_name.caller);
-  subject text;
-  relay_name text;
-begin
-  if caller_agent is null and read_relay_name.agent_id is null then
-    return json_build_object('relay_name', 'operator');
+  perform mesh.refuse_endpoints_inside_the_mesh(register_peer.endpoint_ip, register_peer.further_endpoint_ips);
+  -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
+  -- for each other.
+  if mesh.has_another_holder(register_peer.pubkey, register_peer.agent_id) then
+    raise sqlstate 'PT409' using message = 'pubkey_in_use';
   end if;
-  subject := agents.require_self(caller_agent, read_relay_name.agent_id);
-  select host(l.ipv4) into relay_name
+
+  begin
+    if action = 'peer.registered' then
+      perform mesh.add_peer(
+        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint,
+        register_peer.further_endpoints, register_peer.listen_port, visible_peers
+      );
+    elsif action = 'peer.updated' then
+      perform mesh.update_peer(
+        before, register_peer.pubkey, register_peer.endpoint,
+        register_peer.further_endpoints, register_peer.listen_port, visible_peers
+      );
+    end if;
+  exception when unique_violation then
+    get stacked diagnostics violated = constraint_name;
+    if violated <> 'pubkey_is_unique' then
+      raise;
+    end if;
+    -- Another registration with this pubkey, at the same time, came first.
+    raise sqlstate 'PT409' using message = 'pubkey_in_use';
+  end;
+
+  if action is not null then
+    perform agents.record_change(
+      register_peer.caller, caller_agent, action, register_peer.agent_id,
+      jsonb_build_object('pubkey', register_peer.pubkey, 'endpoint', register_peer.endpoint)
+    );
+  end if;
+  if action = 'peer.registered' then
+    perform mesh.record_sight(
+      register_peer.caller, caller_agent, 'peer.appeared', register_peer.agent_id, visible_peers
+    );
+  end if;
+
+  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied', 'path'] into answer
   from mesh.peers p
-  join mesh.address_leases l on l.agent_id = p.agent_id
-  where p.agent_id = subject;
-
-  if not found then
-    raise sqlstate 'PT404' using message = 'peer_not_found';
-  end if;
-  return json_build_object('relay_name', relay_name);
+  join mesh.address_leases a on a.agent_id = p.agent_id
+  join mesh.liveness l on l.agent_id = p.agent_id
+  cross join lateral mesh.map_entry(p, a, l, register_peer.online_seconds, null, null, null) e
+  where p.agent_id = register_peer.agent_id;
+  return answer;
 end
 $$;
-comment on function public.read_relay_name(jsonb, text) is
-  'What a relay and its log call an agent that has a peer: the IPv4 address in the mesh, which the '
-  'operator can look up, and which leads to nobody once the agent was erased. The operator, who '
-  'tries a relay without an agent_id, is called operator. Raises forbidden, peer_not_found.';
+comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
+  'Registers an agent''s peer, or updates it, and returns the peer object. Endpoints are in '
+  'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. Raises forbidden, '
+  'invalid_request, pubkey_in_use, network_full.';
+
+create function public.remove_peer(caller jsonb, agent_id text) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text;
+  visible_peers text[];
+  removed_pubkey text;
+  has_peer boolean;
+  revoked mesh.rules;
+begin
+  caller_agent := agents.admit(remove_peer.caller);
+  remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
+  perform mesh.take_turn(caller_agent);
+  perform mesh.lock_agents(array[remove_peer.agent_id]);
+  visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
+  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
+  has_peer := found;
+
+  for revoked in
+    delete from mesh.rules r
+    where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+      and r.policy_since is null
+    returning r.*
+  loop
+    perform mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', revoked);
+  end loop;
+  -- The policy keeps its rules, without what the agents had agreed to themselves.
+  update mesh.rules r
+  set from_agreed_at = null, to_agreed_at = null
+  where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
+    and r.policy_since is not null
+    and (r.from_agreed_at is not null or r.to_agreed_at is not null);
+  if has_peer then
+    perform mesh.lock_pairs(remove_peer.agent_id);
+    delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
+    delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
+    update mesh.address_leases l
+    set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
+    where l.agent_id = remove_peer.agent_id;
+    perform mesh.raise_config_versions(visible_peers);
+    perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
+    perform mesh.record_sight(
+      remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
+    );
+  end if;
+  return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
+end
+$$;
+comment on function public.remove_peer(jsonb, text) is
+  'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
+  'peer, except for those of the policy. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
+  'invalid_request.';
+
+-- schemas/mesh/rules/declined_requests.sql
+
+-- Requests that the other side declined: it revoked them without having agreed. For a day after
+-- that, the agent that asked may ask again, but it has no effect.
+
+create table mesh.declined_requests (
+  from_agent agents.agent_id not null,
+  to_agent agents.agent_id not null,
+  proto text collate "C" not null,
+  port integer not null,
+  declined_by agents.agent_id not null,
+  declined_at timestamptz not null default clock_timestamp(),
+
+  constraint a_request_is_declined_once primary key (from_agent, to_agent, proto, port),
+  constraint a_side_of_the_rule_declines check (declined_by in (from_agent, to_agent))
+);
+comment on table mesh.declined_requests is
+  'One row per rule whose request was declined in the last day. Separate from rules because it '
+  'outlives them: the agent that asked cannot clear it with /peer/remove. Older rows have no '
+  'effect, and are deleted when somebody declines another request.';
+
+create index declined_requests_by_age on mesh.declined_requests (declined_at);
+
+create function mesh.is_declined(rule mesh.rules, caller_agent text) returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return exists (
+    select from mesh.declined_requests d
+    where d.from_agent = (is_declined.rule).from_agent
+      and d.to_agent = (is_declined.rule).to_agent
+      and d.proto = (is_declined.rule).proto
+      and d.port = (is_declined.rule).port
+      and d.declined_by <> is_declined.caller_agent
+      and d.declined_at > clock_timestamp() - interval '1 day'
+  );
+end
+$$;
+comment on function mesh.is_declined(mesh.rules, text) is
+  'Whether the other side has declined this rule to the caller within a day. Never true for the '
+  'operator, or for the agent that declined it.';
+
+create function mesh.count_declined(requester text, decliner text) returns bigint
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (
+    select count(*)
+    from (
+      select d.declined_by, d.declined_at
+      from mesh.declined_requests d
+      where d.from_agent = count_declined.requester and d.to_agent = count_declined.decliner
+      union all
+      select d.declined_by, d.declined_at
+      from mesh.declined_requests d
+      where d.from_agent = count_declined.decliner and d.to_agent = count_declined.requester
+    ) of_the_two
+    where declined_by = count_declined.decliner and declined_at > clock_timestamp() - interval '1 day'
+  );
+end
+$$;
+comment on function mesh.count_declined(text, text) is
+  'How many requests from one agent another agent has declined within a day.';
+
+create function mesh.decline_request(rule mesh.rules, decliner text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  insert into mesh.declined_requests as d (from_agent, to_agent, proto, port, declined_by)
+  values (
+    (decline_request.rule).from_agent, (decline_request.rule).to_agent,
+    (decline_request.rule).proto, (decline_request.rule).port,
+    decline_request.decliner
+  )
+  on conflict on constraint a_request_is_declined_once do update
+  set declined_by = excluded.declined_by, declined_at = excluded.declined_at;
+
+  -- More than come in, so that there are never more than a day's.
+  delete from mesh.declined_requests d
+  using (
+    select o.from_agent, o.to_agent, o.proto, o.port
+    from mesh.declined_requests o
+    where o.declined_at < now() - interval '1 day'
+    order by o.declined_at
+    limit 10
+    for update skip locked
+  ) old
+  where (d.from_agent, d.to_agent, d.proto, d.port)
+    = (old.from_agent, old.to_agent, old.proto, old.port);
+end
+$$;
+comment on function mesh.decline_request(mesh.rules, text) is
+  'Records that an agent has declined this request, and deletes some rows that are more than a '
+  'day old.';
+
+create function mesh.forget_declined(rule mesh.rules) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from mesh.declined_requests d
+  where d.from_agent = (forget_declined.rule).from_agent
+    and d.to_agent = (forget_declined.rule).to_agent
+    and d.proto = (forget_declined.rule).proto
+    and d.port = (forget_declined.rule).port;
+end
+$$;
+comment on function mesh.forget_declined(mesh.rules) is
+  'Clears the record that a request was declined: the agent that declined it has put the rule, or '
+  'the operator has.';
+
+-- schemas/mesh/rules/rule_limits.sql
+
+-- How many rules and requests an agent may have.
+
+create function mesh.count_requests(requester text, target text) returns bigint
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  return (
+      select count(*)
+      from mesh.rules r
+      where not r.active
+        and r.from_agent = count_requests.requester
+        and r.to_agent = count_requests.target
+        and r.from_agreed_at is not null
+    ) + (
+      select count(*)
+      from mesh.rules r
+      where not r.active
+        and r.from_agent = count_requests.target
+        and r.to_agent = count_requests.requester
+        and r.to_agreed_at is not null
+    ) + mesh.count_declined(count_requests.requester, count_requests.target);
+end
+$$;
+comment on function mesh.count_requests(text, text) is
+  'How many requests from one agent wait for another, or were declined by it within a day.';
+
+create function mesh.refuse_beyond_limits(
+  rule mesh.rules,
+  caller_agent text,
+  max_rules integer,
+  max_requests integer,
+  max_requests_per_target integer
+) returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  target text collate "C";
+begin
+  if (refuse_beyond_limits.rule).active then
+    if exists (
+      select
+      from unnest(array[
+        (refuse_beyond_limits.rule).from_agent, (refuse_beyond_limits.rule).to_agent
+      ]) as named (agent_id)
+      where (
+          select count(*) from mesh.rules r where r.active and r.from_agent = named.agent_id
+        ) + (
+          select count(*) from mesh.rules r where r.active and r.to_agent = named.agent_id
+        ) > refuse_beyond_limits.max_rules
+    ) then
+      raise sqlstate 'PT409' using
+        message = 'limit_exceeded',
+        detail = json_build_object('limit', 'rules', 'maximum', refuse_beyond_limits.max_rules);
+    end if;
+    return;
+  end if;
+
+  -- Only what the caller itself has asked for counts. So nobody can use up another agent's limit.
+  if (
+    select count(*)
+    from mesh.rules r
+    where not r.active
+      and (
+        (r.from_agent = refuse_beyond_limits.caller_agent and r.from_agreed_at is not null)
+        or (r.to_agent = refuse_beyond_limits.caller_agent and r.to_agreed_at is not null)
+      )
+  ) > refuse_beyond_limits.max_requests then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object('limit', 'requests', 'maximum', refuse_beyond_limits.max_requests);
+  end if;
+
+  -- What waits for one agent fills its map. It is counted by who asks, never in sum: a limit of the
+  -- sum would let one agent keep all others from asking.
+  target := mesh.waiting_for(refuse_beyond_limits.rule);
+  if mesh.count_requests(refuse_beyond_limits.caller_agent, target)
+    > refuse_beyond_limits.max_requests_per_target
+  then
+    raise sqlstate 'PT409' using
+      message = 'limit_exceeded',
+      detail = json_build_object(
+        'limit', 'requests_per_target', 'maximum', refuse_beyond_limits.max_requests_per_target
+      );
+  end if;
+end
+$$;
+comment on function mesh.refuse_beyond_limits(mesh.rules, text, integer, integer, integer) is
+  'Raises limit_exceeded if the rule that was just put is one too many. An active rule counts for '
+  'both of its agents. A request counts for the agent that made it, and for its target among the '
+  'requests from that agent.';
 
 -- schemas/mesh/rules/rule_changes.sql
 
@@ -8495,276 +8351,271 @@ comment on function public.apply_policy(jsonb, text, integer) is
   'changed_agents, remaining}. While remaining is not 0, call it again. Idempotent. Raises '
   'policy_changed, invalid_request, limit_exceeded.';
 
--- schemas/mesh/registrations.sql
+-- schemas/mesh/paths/path_reports.sql
 
--- Registering peers, for the first time or again with other values.
+-- What hosts report of their paths: whether each neighbour answers, and by which way.
+--
+-- A report names up to 64 neighbours. When it came is in mesh.liveness, which every heartbeat
+-- writes in any case. A row here is written only if its path has changed, or is no longer named: a
+-- mesh in which nothing happens writes nothing here. A host with more neighbours names others in
+-- its next report, and what it said before is valid for the online window.
+--
+-- Locks: rows here come after pairs and before liveness. A report never waits for a lock except for
+-- another report of the same agent: a pair that is locked is left out, until the next report.
 
-create function mesh.has_another_holder(pubkey text, agent_id text) returns boolean
+create table mesh.path_reports (
+  agent_id agents.agent_id not null,
+  other_agent agents.agent_id not null,
+  low_agent agents.agent_id not null generated always as (least(agent_id, other_agent)) stored,
+  high_agent agents.agent_id not null generated always as (greatest(agent_id, other_agent)) stored,
+  via text collate "C" not null,
+  endpoint mesh.endpoint,
+  handshake_at timestamptz,
+  since timestamptz not null,
+  left_out_at timestamptz,
+  confirmed_at timestamptz not null,
+
+  constraint a_side_reports_a_path_once primary key (agent_id, other_agent),
+  constraint a_path_is_of_a_pair foreign key (low_agent, high_agent)
+    references mesh.pairs (low_agent, high_agent) on delete cascade,
+  constraint via_is_a_way check (via in ('direct', 'relay', 'none'))
+)
+-- Room for a new version of each row beside the old one: what changes often is in no index.
+with (fillfactor = 50);
+
+comment on table mesh.path_reports is
+  'What each host last reported of its path to a neighbour. Valid at a time of mesh.time_of_report, '
+  'and only while the two share an active rule.';
+comment on column mesh.path_reports.agent_id is 'The agent whose host reports.';
+comment on column mesh.path_reports.other_agent is 'The neighbour that the path leads to.';
+comment on column mesh.path_reports.via is 'direct, relay or none.';
+comment on column mesh.path_reports.endpoint is
+  'Where the host sees the neighbour: the outer address of its packets. Null: unknown, or of no use '
+  'to other hosts.';
+comment on column mesh.path_reports.handshake_at is
+  'When their last handshake was, within 15 seconds; null: never.';
+comment on column mesh.path_reports.since is
+  'Since when the path works by this way, or does not work, as far as reports say.';
+comment on column mesh.path_reports.left_out_at is
+  'When the last report came that named this path, if the newest one does not; null: it does.';
+comment on column mesh.path_reports.confirmed_at is
+  'When the path was last reported, within a day: by this the sweep finds what is old.';
+
+-- What others report of an agent.
+create index path_reports_by_other_agent on mesh.path_reports (other_agent);
+-- For pairs that are deleted.
+create index path_reports_by_pair on mesh.path_reports (low_agent, high_agent);
+create index path_reports_by_confirmation on mesh.path_reports (confirmed_at);
+
+create function mesh.way_at(via text, handshake_at timestamptz, reported_at timestamptz) returns text
+language sql
+stable
+return case
+  -- WireGuard renews a session that is used after 120 seconds, and ends it after 180.
+  when way_at.handshake_at >= way_at.reported_at - interval '180 seconds' then way_at.via
+  else 'none'
+end;
+comment on function mesh.way_at(text, timestamptz, timestamptz) is
+  'By which way a path worked when it was reported: direct or relay; none: it did not work.';
+
+create function mesh.paths_hold(liveness mesh.liveness, online_seconds integer) returns boolean
+language sql
+stable
+return coalesce(
+  (paths_hold.liveness).paths_reported_at > now() - make_interval(secs => paths_hold.online_seconds)
+    -- Or the request that brought them still waits.
+    or (paths_hold.liveness).paths_reported_at = (paths_hold.liveness).last_seen
+      and (paths_hold.liveness).waits_until > now() - make_interval(secs => paths_hold.online_seconds),
+  false
+);
+comment on function mesh.paths_hold(mesh.liveness, integer) is
+  'Whether what a host last reported of its paths is still valid.';
+
+create function mesh.time_of_report(
+  left_out_at timestamptz, liveness mesh.liveness, online_seconds integer
+) returns timestamptz
+language sql
+stable
+return case
+  when time_of_report.left_out_at is null then case
+    when mesh.paths_hold(time_of_report.liveness, time_of_report.online_seconds)
+      then (time_of_report.liveness).paths_reported_at
+  end
+  when time_of_report.left_out_at > now() - make_interval(secs => time_of_report.online_seconds)
+    then time_of_report.left_out_at
+end;
+comment on function mesh.time_of_report(timestamptz, mesh.liveness, integer) is
+  'When a host, of that liveness, last reported a path; null: not recently.';
+
+create function mesh.note_paths(agent_id text, paths jsonb) returns timestamptz
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  reported_at constant timestamptz := clock_timestamp();
+  -- Null before the first report.
+  last_reported_at constant timestamptz := (
+    select l.paths_reported_at from mesh.liveness l where l.agent_id = note_paths.agent_id
+  );
+  neighbours constant text[] := array(
+    select p.agent_id
+    from jsonb_to_recordset(note_paths.paths) as p (agent_id text)
+    where mesh.see_each_other(note_paths.agent_id, p.agent_id)
+  );
+  left_out tid[];
+begin
+  -- By their places, which nobody changes while they are locked.
+  left_out := array(
+    select r.ctid
+    from mesh.path_reports r
+    where r.agent_id = note_paths.agent_id
+      and r.left_out_at is null
+      and r.other_agent <> all (neighbours)
+    for update skip locked
+  );
+  delete from mesh.path_reports r
+  where r.ctid = any (left_out) and not mesh.see_each_other(r.agent_id, r.other_agent);
+  update mesh.path_reports r
+  set left_out_at = coalesce(last_reported_at, reported_at)
+  where r.ctid = any (left_out);
+
+  with reported as (
+    select p.agent_id as other_agent, p.via, p.endpoint, p.endpoint_ip,
+      reported_at - make_interval(secs => p.handshake_age_seconds) as handshake_at,
+      mesh.way_at(
+        p.via, reported_at - make_interval(secs => p.handshake_age_seconds), reported_at
+      ) as way
+    from jsonb_to_recordset(note_paths.paths)
+      as p (agent_id text, via text, endpoint text, endpoint_ip inet, handshake_age_seconds integer)
+    where p.agent_id = any (neighbours)
+  ), compared as (
+    select n.other_agent, n.via, n.handshake_at,
+      case
+        when n.endpoint = r.endpoint then n.endpoint
+        when not mesh.is_inside_the_mesh(n.endpoint_ip) then n.endpoint
+      end as endpoint,
+      case
+        -- A session without a renewal ends in this time: nobody knows what was in a longer gap.
+        when n.way = r.way and r.told_at > reported_at - interval '180 seconds' then r.since
+        when n.way <> 'none' then n.handshake_at
+        else reported_at
+      end as since,
+      case
+        when r.confirmed_at > reported_at - interval '1 day' then r.confirmed_at
+        else reported_at
+      end as confirmed_at,
+      -- Two reports of one handshake differ by the time on the way and a rounded second.
+      coalesce(
+        abs(extract(epoch from n.handshake_at - r.handshake_at)) < 15,
+        n.handshake_at is null and r.handshake_at is null
+      ) and n.way = r.way and n.via = r.via and r.left_out_at is null as is_same,
+      r.endpoint as last_endpoint,
+      r.since as last_since,
+      r.confirmed_at as last_confirmed_at
+    from reported n
+    left join (
+      select l.*, t.told_at, mesh.way_at(l.via, l.handshake_at, t.told_at) as way
+      from mesh.path_reports l
+      cross join lateral (select coalesce(l.left_out_at, last_reported_at) as told_at) t
+      where l.agent_id = note_paths.agent_id and l.other_agent = any (neighbours)
+    ) r on r.other_agent = n.other_agent
+  ), changed as materialized (
+    select c.*
+    from compared c
+    where c.is_same is not true
+      or (c.endpoint, c.since, c.confirmed_at)
+        is distinct from (c.last_endpoint, c.last_since, c.last_confirmed_at)
+  )
+  insert into mesh.path_reports as r (
+    agent_id, other_agent, via, endpoint, handshake_at, since, confirmed_at
+  )
+  select note_paths.agent_id, c.other_agent, c.via, c.endpoint, c.handshake_at, c.since, c.confirmed_at
+  from changed c
+  -- Also says whether there is a pair: the neighbour may not be registered.
+  cross join lateral (
+    select
+    from mesh.pairs p
+    where p.low_agent = least(c.other_agent collate "C", note_paths.agent_id collate "C")
+      and p.high_agent = greatest(c.other_agent collate "C", note_paths.agent_id collate "C")
+    limit 1
+    for key share skip locked
+  ) p
+  order by c.other_agent
+  on conflict on constraint a_side_reports_a_path_once do update
+  set via = excluded.via,
+      endpoint = excluded.endpoint,
+      handshake_at = excluded.handshake_at,
+      since = excluded.since,
+      left_out_at = null,
+      confirmed_at = excluded.confirmed_at;
+  return reported_at;
+end
+$$;
+comment on function mesh.note_paths(text, jsonb) is
+  'Records what an agent reports of its paths: paths is [{agent_id, via, endpoint | null, '
+  'endpoint_ip | null, handshake_age_seconds | null}], each agent once. Leaves out whoever shares '
+  'no active rule with it. Returns the time of the report, for the sign of life.';
+
+create function mesh.path_json(report mesh.path_reports, reported_at timestamptz) returns json
+-- An SQL function that cannot be inlined is planned by every statement that calls it.
 language plpgsql
 stable
 set search_path = ''
 as $$
 begin
-  -- One statement: a peer that is being removed meanwhile is seen either here or there.
-  return exists (
-      select from mesh.peers p
-      where p.pubkey = has_another_holder.pubkey and p.agent_id <> has_another_holder.agent_id
-    )
-    or exists (
-      select from mesh.address_leases l
-      where l.resting_pubkey = has_another_holder.pubkey
-        and l.agent_id <> has_another_holder.agent_id
-        and l.released_at > clock_timestamp() - interval '1 day'
-    );
-end
-$$;
-comment on function mesh.has_another_holder(text, text) is
-  'Whether a public key belongs to another agent, or did until its peer was removed within the '
-  'last day. So neighbours, who know the key, cannot keep its agent from coming back with it.';
-
-create function mesh.add_peer(
-  agent_id text,
-  pubkey text,
-  endpoint text,
-  further_endpoints text[],
-  listen_port integer,
-  visible_peers text[]
-) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  perform mesh.lease_addresses(add_peer.agent_id);
-  insert into mesh.peers (agent_id, pubkey, endpoint, further_endpoints, listen_port)
-  values (
-    add_peer.agent_id, add_peer.pubkey, add_peer.endpoint, add_peer.further_endpoints, add_peer.listen_port
+  if path_json.reported_at is null or report.agent_id is null then
+    return null;
+  end if;
+  return json_build_object(
+    'works', mesh.way_at(report.via, report.handshake_at, path_json.reported_at) <> 'none',
+    'via', report.via,
+    'since', agents.iso_timestamp(report.since),
+    'handshake_age_seconds', greatest(
+      floor(extract(epoch from path_json.reported_at - report.handshake_at))::integer, 0
+    ),
+    'endpoint', report.endpoint,
+    'reported_at', agents.iso_timestamp(path_json.reported_at)
   );
-  insert into mesh.liveness (agent_id) values (add_peer.agent_id);
-
-  insert into mesh.pairs (low_agent, high_agent)
-  select least(add_peer.agent_id, v.agent_id collate "C"), greatest(add_peer.agent_id, v.agent_id collate "C")
-  from unnest(add_peer.visible_peers) as v (agent_id);
-
-  -- The agent's own text is new, and every visible peer's has one peer more.
-  perform mesh.raise_config_versions(add_peer.visible_peers || add_peer.agent_id);
 end
 $$;
-comment on function mesh.add_peer(text, text, text, text[], integer, text[]) is
-  'The first registration of an agent, or its first after a removal. Raises network_full.';
+comment on function mesh.path_json(mesh.path_reports, timestamptz) is
+  'A path as its side reported it at that time; null without a report or a time.';
 
-create function mesh.update_peer(
-  before mesh.peers,
-  pubkey text,
-  endpoint text,
-  further_endpoints text[],
-  listen_port integer,
-  visible_peers text[]
-) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  after mesh.peers;
-  changed_texts text[] := array[]::text[];
-  own_text_changed boolean;
-begin
-  update mesh.peers p
-  set pubkey = update_peer.pubkey,
-      endpoint = update_peer.endpoint,
-      further_endpoints = update_peer.further_endpoints,
-      listen_port = update_peer.listen_port,
-      updated_at = clock_timestamp()
-  where p.agent_id = (update_peer.before).agent_id
-  returning p.* into after;
-
-  if after.pubkey <> (update_peer.before).pubkey then
-    -- Somebody may know the old private key, and must not know the PSKs of the new one. So all
-    -- pairs get new ones, also those that do not see each other now.
-    perform mesh.lock_pairs(after.agent_id);
-    -- A PSK that is still to be made was given to nobody. If it were replaced too, an agent that
-    -- changes its pubkey again and again could keep its neighbours from ever getting one.
-    with replaced as (
-      update mesh.pairs p
-      set psk_version = p.psk_version + 1, encrypted_psk = null, rotated_at = clock_timestamp()
-      where (p.low_agent = after.agent_id or p.high_agent = after.agent_id) and p.encrypted_psk is not null
-      returning p.*
-    )
-    select coalesce(bool_or(array[r.low_agent::text, r.high_agent::text] && update_peer.visible_peers), false)
-    into own_text_changed
-    from replaced r;
-    changed_texts := update_peer.visible_peers;
-    -- The agent's own text names its PSKs, not its pubkey.
-    if own_text_changed then
-      changed_texts := changed_texts || after.agent_id::text;
-    end if;
-  end if;
-  if mesh.endpoints_of(after) <> mesh.endpoints_of(update_peer.before) then
-    changed_texts := changed_texts || update_peer.visible_peers;
-  end if;
-  if after.effective_listen_port is distinct from (update_peer.before).effective_listen_port then
-    changed_texts := changed_texts || after.agent_id::text;
-  end if;
-  perform mesh.raise_config_versions(changed_texts);
-end
-$$;
-comment on function mesh.update_peer(mesh.peers, text, text, text[], integer, text[]) is
-  'A later registration, with values that differ from the previous one.';
-
-create function public.register_peer(
-  caller jsonb,
-  agent_id text,
-  pubkey text,
-  endpoint text,
-  endpoint_ip inet,
-  listen_port integer,
-  online_seconds integer,
-  further_endpoints text[] default '{}',
-  further_endpoint_ips inet[] default '{}'
-) returns json
+create function public.forget_paths(caller jsonb, max_entries integer) returns json
 language plpgsql
 volatile
 security invoker
 set search_path = ''
 as $$
 declare
-  caller_agent text;
-  visible_peers text[];
-  before mesh.peers;
-  action text;
-  violated text;
-  answer json;
+  -- A path that is still reported is confirmed once a day.
+  kept_since constant timestamptz := now() - interval '2 days';
+  remaining integer;
 begin
-  caller_agent := agents.admit(register_peer.caller);
-  register_peer.agent_id := agents.require_self(caller_agent, register_peer.agent_id);
-  perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[register_peer.agent_id]);
-  perform mesh.start_config_versions(array[register_peer.agent_id]);
-  visible_peers := mesh.lock_versions_around(register_peer.agent_id);
-
-  select p.* into before from mesh.peers p where p.agent_id = register_peer.agent_id;
-  if not found then
-    -- Before the networks are read: they may be about to change, as long as there is no peer.
-    perform mesh.lock_addresses();
-    action := 'peer.registered';
-  elsif (before.pubkey, before.endpoint::text, before.further_endpoints::text[], before.listen_port)
-    is distinct from (
-      register_peer.pubkey, register_peer.endpoint, register_peer.further_endpoints, register_peer.listen_port
-    )
-  then
-    action := 'peer.updated';
-  end if;
-
-  perform mesh.refuse_endpoints_inside_the_mesh(register_peer.endpoint_ip, register_peer.further_endpoint_ips);
-  -- Asked before anything is written, so that two agents that want each other's pubkey do not wait
-  -- for each other.
-  if mesh.has_another_holder(register_peer.pubkey, register_peer.agent_id) then
-    raise sqlstate 'PT409' using message = 'pubkey_in_use';
-  end if;
-
-  begin
-    if action = 'peer.registered' then
-      perform mesh.add_peer(
-        register_peer.agent_id, register_peer.pubkey, register_peer.endpoint,
-        register_peer.further_endpoints, register_peer.listen_port, visible_peers
-      );
-    elsif action = 'peer.updated' then
-      perform mesh.update_peer(
-        before, register_peer.pubkey, register_peer.endpoint,
-        register_peer.further_endpoints, register_peer.listen_port, visible_peers
-      );
-    end if;
-  exception when unique_violation then
-    get stacked diagnostics violated = constraint_name;
-    if violated <> 'pubkey_is_unique' then
-      raise;
-    end if;
-    -- Another registration with this pubkey, at the same time, came first.
-    raise sqlstate 'PT409' using message = 'pubkey_in_use';
-  end;
-
-  if action is not null then
-    perform agents.record_change(
-      register_peer.caller, caller_agent, action, register_peer.agent_id,
-      jsonb_build_object('pubkey', register_peer.pubkey, 'endpoint', register_peer.endpoint)
-    );
-  end if;
-  if action = 'peer.registered' then
-    perform mesh.record_sight(
-      register_peer.caller, caller_agent, 'peer.appeared', register_peer.agent_id, visible_peers
-    );
-  end if;
-
-  select to_jsonb(e) - array['self', 'psk_version', 'config_version_applied', 'path'] into answer
-  from mesh.peers p
-  join mesh.address_leases a on a.agent_id = p.agent_id
-  join mesh.liveness l on l.agent_id = p.agent_id
-  cross join lateral mesh.map_entry(p, a, l, register_peer.online_seconds, null, null, null) e
-  where p.agent_id = register_peer.agent_id;
-  return answer;
+  perform agents.authenticate_operator(forget_paths.caller);
+  delete from mesh.path_reports r
+  where r.ctid = any (array(
+    select d.ctid
+    from mesh.path_reports d
+    where d.confirmed_at < kept_since
+    order by d.confirmed_at
+    limit forget_paths.max_entries
+    for update skip locked
+  ));
+  select count(*) into remaining
+  from (
+    select from mesh.path_reports r
+    where r.confirmed_at < kept_since
+    order by r.confirmed_at
+    limit 1000
+  ) later;
+  return json_build_object('remaining', remaining);
 end
 $$;
-comment on function public.register_peer(jsonb, text, text, text, inet, integer, integer, text[], inet[]) is
-  'Registers an agent''s peer, or updates it, and returns the peer object. Endpoints are in '
-  'canonical form; endpoint_ip and further_endpoint_ips are their hosts, null for a DNS name. Raises forbidden, '
-  'invalid_request, pubkey_in_use, network_full.';
-
-create function public.remove_peer(caller jsonb, agent_id text) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  caller_agent text;
-  visible_peers text[];
-  removed_pubkey text;
-  has_peer boolean;
-  revoked mesh.rules;
-begin
-  caller_agent := agents.admit(remove_peer.caller);
-  remove_peer.agent_id := agents.require_self(caller_agent, remove_peer.agent_id);
-  perform mesh.take_turn(caller_agent);
-  perform mesh.lock_agents(array[remove_peer.agent_id]);
-  visible_peers := mesh.lock_versions_around(remove_peer.agent_id);
-  select p.pubkey into removed_pubkey from mesh.peers p where p.agent_id = remove_peer.agent_id;
-  has_peer := found;
-
-  for revoked in
-    delete from mesh.rules r
-    where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
-      and r.policy_since is null
-    returning r.*
-  loop
-    perform mesh.record_rule_event(remove_peer.caller, caller_agent, 'rule.revoked', revoked);
-  end loop;
-  -- The policy keeps its rules, without what the agents had agreed to themselves.
-  update mesh.rules r
-  set from_agreed_at = null, to_agreed_at = null
-  where (r.from_agent = remove_peer.agent_id or r.to_agent = remove_peer.agent_id)
-    and r.policy_since is not null
-    and (r.from_agreed_at is not null or r.to_agreed_at is not null);
-  if has_peer then
-    perform mesh.lock_pairs(remove_peer.agent_id);
-    delete from mesh.pairs p where p.low_agent = remove_peer.agent_id or p.high_agent = remove_peer.agent_id;
-    delete from mesh.peers p where p.agent_id = remove_peer.agent_id;
-    update mesh.address_leases l
-    set released_at = clock_timestamp(), resting_pubkey = removed_pubkey
-    where l.agent_id = remove_peer.agent_id;
-    perform mesh.raise_config_versions(visible_peers);
-    perform agents.record_change(remove_peer.caller, caller_agent, 'peer.removed', remove_peer.agent_id);
-    perform mesh.record_sight(
-      remove_peer.caller, caller_agent, 'peer.vanished', remove_peer.agent_id, visible_peers
-    );
-  end if;
-  return json_build_object('agent_id', remove_peer.agent_id, 'removed', has_peer);
-end
-$$;
-comment on function public.remove_peer(jsonb, text) is
-  'Removes an agent''s peer, its PSKs, and every rule that names the agent, even if it has no '
-  'peer, except for those of the policy. Its addresses and its public key are reserved for a time. Idempotent. Raises forbidden, '
-  'invalid_request.';
+comment on function public.forget_paths(jsonb, integer) is
+  'Deletes up to max_entries reports of paths that were not repeated for two days: they name '
+  'addresses. Returns {remaining}, which counts at most a thousand. Raises forbidden for an agent.';
 
 -- schemas/mesh/paths/observed_endpoints.sql
 
@@ -8863,6 +8714,155 @@ $$;
 comment on function mesh.observed_endpoints(text, text[], integer) is
   'Where each of these agents but the viewer was last seen by others, each a reachable neighbour of '
   'it with a direct path that both sides report; no row: by nobody. Without online_seconds, none.';
+
+-- schemas/mesh/paths/relay.sql
+
+-- What a relay calls the agents that use it.
+
+create function public.read_relay_name(caller jsonb, agent_id text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  caller_agent text := agents.authenticate(read_relay_name.caller);
+  subject text;
+  relay_name text;
+begin
+  if caller_agent is null and read_relay_name.agent_id is null then
+    return json_build_object('relay_name', 'operator');
+  end if;
+  subject := agents.require_self(caller_agent, read_relay_name.agent_id);
+  select host(l.ipv4) into relay_name
+  from mesh.peers p
+  join mesh.address_leases l on l.agent_id = p.agent_id
+  where p.agent_id = subject;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return json_build_object('relay_name', relay_name);
+end
+$$;
+comment on function public.read_relay_name(jsonb, text) is
+  'What a relay and its log call an agent that has a peer: the IPv4 address in the mesh, which the '
+  'operator can look up, and which leads to nobody once the agent was erased. The operator, who '
+  'tries a relay without an agent_id, is called operator. Raises forbidden, peer_not_found.';
+
+-- schemas/mesh/heartbeats.sql
+
+-- Heartbeats: a peer is online, and runs a configuration version.
+
+create function mesh.lags(liveness mesh.liveness, version bigint, rendering_revision integer) returns boolean
+language sql
+immutable
+return (lags.liveness).config_version_applied <> lags.version + lags.rendering_revision;
+comment on function mesh.lags(mesh.liveness, bigint, integer) is
+  'Whether a peer runs another configuration than the current one; null: it never reported one. '
+  'version is the one in mesh.config_versions. What hosts receive and report is that version plus '
+  'the rendering_revision of the functions.';
+
+create function mesh.note_sign_of_life(
+  agent_id text, config_version bigint, wait_seconds integer, paths_reported_at timestamptz
+) returns json
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  seen_at timestamptz;
+begin
+  update mesh.liveness l
+  -- The same time, by which mesh.paths_hold knows that the newest heartbeat brought the paths.
+  set last_seen = coalesce(note_sign_of_life.paths_reported_at, clock_timestamp()),
+      paths_reported_at = coalesce(note_sign_of_life.paths_reported_at, l.paths_reported_at),
+      config_version_applied = coalesce(note_sign_of_life.config_version, l.config_version_applied),
+      waits_until = case
+        when note_sign_of_life.wait_seconds > 0
+          then clock_timestamp() + make_interval(secs => note_sign_of_life.wait_seconds)
+      end
+  where l.agent_id = note_sign_of_life.agent_id
+  returning l.last_seen into seen_at;
+  return (
+    select json_build_object(
+      'agent_id', v.agent_id,
+      'last_seen', agents.iso_timestamp(seen_at),
+      'config_version', v.version
+    )
+    from mesh.config_versions v
+    where v.agent_id = note_sign_of_life.agent_id and seen_at is not null
+  );
+end
+$$;
+comment on function mesh.note_sign_of_life(text, bigint, integer, timestamptz) is
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
+  'for the answer, and when it reported its paths if it did. Returns what record_heartbeat returns, '
+  'or null without a peer.';
+
+create function public.record_heartbeat(
+  caller jsonb,
+  agent_id text,
+  config_version bigint,
+  wait_seconds integer default 0,
+  paths jsonb default null
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text;
+  paths_reported_at timestamptz;
+  answer json;
+begin
+  subject := agents.require_self(agents.admit(record_heartbeat.caller), record_heartbeat.agent_id);
+  if record_heartbeat.paths is not null then
+    paths_reported_at := mesh.note_paths(subject, record_heartbeat.paths);
+  end if;
+  answer := mesh.note_sign_of_life(
+    subject, record_heartbeat.config_version, record_heartbeat.wait_seconds, paths_reported_at
+  );
+  if answer is null then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.record_heartbeat(jsonb, text, bigint, integer, jsonb) is
+  'Records that an agent is alive, which configuration it runs if it says so, how long it will wait '
+  'for the answer, and its paths (as mesh.note_paths takes them; null: not reported). Returns the version that it should run. Raises forbidden, invalid_request, '
+  'peer_not_found.';
+
+create function public.read_heartbeat(caller jsonb, agent_id text) returns json
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+  subject text := agents.subject_of(read_heartbeat.caller, read_heartbeat.agent_id);
+  answer json;
+begin
+  select json_build_object(
+    'agent_id', l.agent_id,
+    'last_seen', agents.iso_timestamp(l.last_seen),
+    'config_version', v.version
+  ) into answer
+  from mesh.liveness l
+  join mesh.config_versions v on v.agent_id = l.agent_id
+  where l.agent_id = subject;
+
+  if not found then
+    raise sqlstate 'PT404' using message = 'peer_not_found';
+  end if;
+  return answer;
+end
+$$;
+comment on function public.read_heartbeat(jsonb, text) is
+  'What record_heartbeat returns, read after a wait: a heartbeat counts when it arrives. Raises '
+  'forbidden, invalid_request, peer_not_found.';
 
 -- schemas/mesh/configuration.sql
 
@@ -10877,587 +10877,6 @@ comment on function public.remove_agent(text, boolean, integer) is
   'as many artifacts, so that no agent holds too much for one call: while remaining is true, call '
   'it again. Returns how many of each it ended. Idempotent.';
 
--- schemas/operator/erasures/erased_events.sql
-
--- What an erasure does to the log of events. It replaces a name, and leaves everything else: the
--- events, their order, times and types. Each step writes one event, agent.erased, with a digest of
--- what must not change.
-
-create function agents.is_pseudonym(name text) returns boolean
-language sql
-immutable
-return coalesce(name ~ '^erased-[0-9a-f]{32}$', false);
-comment on function agents.is_pseudonym(text) is
-  'Whether a name stands for an erased agent. It is random: nothing leads back from it.';
-
-create function agents.fixed_part(event agents.events) returns text
-language sql
-stable
-return concat_ws(
-  '|', event.event_id, event.transaction_id, extract(epoch from event.occurred_at), event.actor_kind, event.action
-);
-comment on function agents.fixed_part(agents.events) is 'What no erasure changes of an event.';
-
-create function agents.digest_of_events(events agents.events[]) returns text
-language sql
-stable
-set search_path = ''
-as $$
-  select encode(
-    sha256(convert_to(coalesce(string_agg(agents.fixed_part(e), E'\n' order by e.event_id), ''), 'UTF8')), 'hex'
-  )
-  from unnest(digest_of_events.events) e
-$$;
-comment on function agents.digest_of_events(agents.events[]) is
-  'The SHA-256 of the fixed parts of events, in the order of their numbers.';
-
-create function agents.without_name(event agents.events, name text, pseudonym text) returns jsonb
-language sql
-stable
-set search_path = ''
-as $$
-  select coalesce(
-    jsonb_object_agg(
-      d.key,
-      case
-        -- An agent may be called `tcp`.
-        when d.key in ('to_agent', 'high_agent') and d.value = to_jsonb(name) then to_jsonb(pseudonym)
-        else d.value
-      end
-    ),
-    '{}'
-  )
-  from jsonb_each((without_name.event).details) d
-  where case
-    -- What the agent chose itself goes with it.
-    when d.key in ('key', 'sha256') then strpos(d.value::text, name) = 0 and name <> case
-      when starts_with((without_name.event).object_id, 'grant_') then (without_name.event).other_agent_id
-      else coalesce((without_name.event).subject_agent_id, '')
-    end
-    when d.key in ('pubkey', 'endpoint')
-      then strpos(d.value::text, name) = 0 and (without_name.event).subject_agent_id <> name
-    else true
-  end
-$$;
-comment on function agents.without_name(agents.events, text, text) is
-  'The details of an event without an agent''s name, and without the names of its files, its '
-  'digests, its public keys and its endpoints.';
-
-create function agents.refuse_other_changes_of_events() returns trigger
-language plpgsql
-set search_path = ''
-as $$
-declare
-  changed agents.events[] := array(select n from new_rows n);
-  names text[];
-  pseudonyms text[];
-begin
-  select array_agg(distinct p.was), array_agg(distinct p.became)
-  into names, pseudonyms
-  from old_rows o
-  join new_rows n using (event_id)
-  cross join lateral (
-    values
-      (o.actor_agent_id::text, n.actor_agent_id::text),
-      (o.subject_agent_id, n.subject_agent_id),
-      (o.other_agent_id, n.other_agent_id)
-  ) p (was, became)
-  where p.was is distinct from p.became;
-  if cardinality(names) = 1
-    and names[1] is not null
-    and cardinality(pseudonyms) = 1
-    and agents.is_pseudonym(pseudonyms[1])
-    and (select count(*) from old_rows) = cardinality(changed)
-    and (
-      select count(*)
-      from old_rows o
-      join new_rows n on n.event_id = o.event_id
-      where agents.fixed_part(o) = agents.fixed_part(n)
-        and n.details = agents.without_name(o, names[1], pseudonyms[1])
-        and (n.object_id is not distinct from o.object_id or n.object_id is null and starts_with(o.object_id, 'key_'))
-        and (n.actor_key_id is not distinct from o.actor_key_id or n.actor_key_id is null)
-        and (n.actor_user_id is not distinct from o.actor_user_id or n.actor_agent_id = pseudonyms[1])
-        and n.request_id is null
-    ) = cardinality(changed)
-    and exists (
-      select
-      from agents.events e
-      where e.subject_agent_id = pseudonyms[1]
-        and e.transaction_id = agents.present_transaction()
-        and e.action = 'agent.erased'
-        and e.details ->> 'digest' = agents.digest_of_events(changed)
-        and (e.details ->> 'altered')::bigint = cardinality(changed)
-    )
-  then
-    return null;
-  end if;
-  raise exception 'agents.events is append-only: only erase_agent replaces a name' using errcode = '42501';
-end
-$$;
-comment on function agents.refuse_other_changes_of_events() is
-  'Refuses every change of the log, whatever privileges a role has, but one: a single name becomes '
-  'a pseudonym, details only lose what belongs to that name, and the same transaction has written '
-  'the event that has the number and the digest of these rows.';
-
-create trigger events_change_by_erasure_alone
-  after update on agents.events
-  referencing old table as old_rows new table as new_rows
-  for each statement execute function agents.refuse_other_changes_of_events();
-
-create function agents.erase_from_events(name text, pseudonym text, max_entries integer) returns integer
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  -- Nothing appears any more below the last of these, so each step has a range of its own.
-  named agents.events[] := array(
-    select e from agents.events_after(erase_from_events.name, '0', 0, erase_from_events.max_entries) e
-  );
-  first_event constant agents.events := named[1];
-  last_event constant agents.events := named[cardinality(named)];
-begin
-  if cardinality(named) = 0 then
-    return 0;
-  end if;
-  perform agents.record_event(
-    '{"kind": "operator"}', null, 'agent.erased', erase_from_events.pseudonym, null,
-    jsonb_build_object(
-      'altered', cardinality(named),
-      'first', first_event.transaction_id || '.' || first_event.event_id,
-      'last', last_event.transaction_id || '.' || last_event.event_id,
-      'digest', agents.digest_of_events(named)
-    )
-  );
-  update agents.events e
-  set actor_agent_id = case when e.actor_agent_id = name then pseudonym else e.actor_agent_id end,
-    actor_user_id = case
-      when e.actor_agent_id = name and e.actor_user_id is not null then gen_random_uuid()
-      else e.actor_user_id
-    end,
-    actor_key_id = case when e.actor_agent_id is distinct from name then e.actor_key_id end,
-    subject_agent_id = case when e.subject_agent_id = name then pseudonym else e.subject_agent_id end,
-    other_agent_id = case when e.other_agent_id = name then pseudonym else e.other_agent_id end,
-    object_id = case
-      when not (starts_with(e.object_id, 'key_') and e.subject_agent_id = name) then e.object_id
-    end,
-    details = agents.without_name(e, name, pseudonym),
-    request_id = null
-  where e.event_id = any (array(select n.event_id from unnest(named) n));
-  return cardinality(named);
-end
-$$;
-comment on function agents.erase_from_events(text, text, integer) is
-  'Replaces a name in the oldest max_entries events that have it; returns how many these were. '
-  'Events that others may still write before them wait for the next call.';
-
-create function public.check_erasure(pseudonym text) returns json
-language sql
-stable
-security invoker
-set search_path = ''
-as $$
-  select json_build_object(
-    'pseudonym', check_erasure.pseudonym,
-    'steps', coalesce(max(s.steps), 0),
-    'altered', coalesce(sum((e.details ->> 'altered')::bigint), 0),
-    'holds', coalesce(bool_and(e.details ->> 'digest' = agents.digest_of_events(array(
-      select n
-      from agents.events_after(
-        check_erasure.pseudonym,
-        split_part(e.details ->> 'first', '.', 1)::xid8,
-        split_part(e.details ->> 'first', '.', 2)::bigint - 1,
-        -- The events of these steps have the pseudonym, too, and lie among the others.
-        (e.details ->> 'altered')::integer + s.steps
-      ) n
-      where n.action <> 'agent.erased'
-        and (n.transaction_id, n.event_id) <= (
-          split_part(e.details ->> 'last', '.', 1)::xid8, split_part(e.details ->> 'last', '.', 2)::bigint
-        )
-    ))), false)
-  )
-  from agents.events e
-  cross join (
-    select count(*)::integer as steps
-    from agents.events c
-    where c.subject_agent_id = check_erasure.pseudonym and c.action = 'agent.erased'
-  ) s
-  where e.subject_agent_id = check_erasure.pseudonym and e.action = 'agent.erased'
-$$;
-comment on function public.check_erasure(text) is
-  'Whether the events that an erasure altered are still there in their order, as their digests say: '
-  '{pseudonym, steps, altered, holds}. Once events are forgotten by age, it does not hold.';
-
--- schemas/operator/erasures/mentions.sql
-
--- How often the tables name an agent: what an erasure has still to do.
-
-create function agents.pattern_of_name(name text) returns text
-language sql
-immutable
-return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
-comment on function agents.pattern_of_name(text) is
-  'A regular expression that finds a name in free text, and not within a longer word.';
-
-create function agents.has_ended(enrolment agents.enrolments) returns boolean
-language sql
-stable
-return enrolment.revoked_at is not null or coalesce(enrolment.expires_at <= now(), false);
-comment on function agents.has_ended(agents.enrolments) is
-  'Whether nobody can ever enrol with it again.';
-
-create function agents.proofs_name(enrolment agents.enrolments, name text) returns boolean
-language sql
-stable
-return coalesce(
-  concat_ws(
-    ' ',
-    enrolment.issuer,
-    enrolment.audience,
-    enrolment.agent_template,
-    jsonb_path_query_array(enrolment.conditions, '$[*].equals', silent => true),
-    jsonb_path_query_array(enrolment.conditions, '$[*].prefix', silent => true),
-    jsonb_path_query_array(enrolment.jwks, '$.keys[*].kid', silent => true)
-  ) ~ agents.pattern_of_name(name),
-  false
-);
-comment on function agents.proofs_name(agents.enrolments, text) is
-  'Whether what decides who enrols, and as which agent, has a name in it: the issuer, the audience, '
-  'the conditions, the template, the ids of public keys.';
-
-create function agents.enrolments_deciding_by(name text) returns text[]
-language sql
-stable
-return array(
-  select e.enrolment_id
-  from agents.enrolments e
-  where e.agent_id is distinct from name and not agents.has_ended(e) and agents.proofs_name(e, name)
-  order by e.created_at, e.enrolment_id
-);
-comment on function agents.enrolments_deciding_by(text) is
-  'The live enrolments that name an agent in what decides who enrols. An erasure leaves that alone, '
-  'because others would enrol then, or nobody. Those for this agent alone are none of them.';
-
-create function agents.count_mentions(name text) returns jsonb
-language sql
-stable
-set search_path = ''
-as $$
-  select jsonb_build_object(
-    'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),
-    'files', (
-      select count(*)
-      from (
-        (
-          select from artifacts.artifacts a
-          where a.agent_id = name and a.state <> 'deleted' and a.ended_at is null
-          order by a.agent_id, a.expires_at
-          limit 10000
-        )
-        union all
-        (
-          select from artifacts.artifacts a
-          where a.agent_id = name and (a.state = 'deleted' or a.ended_at is not null)
-          order by a.agent_id, a.artifact_id
-          limit 10000
-        )
-      ) f
-    ),
-    'grants', (
-      select count(*)
-      from (
-        (select from artifacts.grants g where g.from_agent = name order by g.from_agent, g.live_until limit 10000)
-        union all
-        (select from artifacts.grants g where g.grantee = name order by g.grantee, g.live_until limit 10000)
-      ) g
-    ),
-    'peer', (select count(*) from mesh.peers p where p.agent_id = name),
-    'rules', (
-      select count(*) from mesh.rules r where r.from_agent = name or r.to_agent = name
-    ),
-    'usage', (select count(*) from agents.usage u where u.agent_id = name),
-    'refusals', (
-      select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
-    ),
-    'events', (select count(*) from agents.newest_events(name, agents.horizon(), 0, 10000)),
-    'others', (
-      (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
-      + (
-        select count(*) from agents.repeated_changes c
-        where name in (c.actor, c.subject_agent_id, c.other_agent_id)
-      )
-      + (select count(*) from agents.changed_things t where t.actor = name)
-      + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
-      + (select count(*) from artifacts.totals t where t.agent_id = name)
-      + (select count(*) from artifacts.agent_limits l where l.agent_id = name)
-      + (select count(*) from mesh.declined_requests d where name in (d.from_agent, d.to_agent))
-      + (select count(*) from mesh.address_leases l where l.agent_id = name)
-      + (select count(*) from mesh.config_versions v where v.agent_id = name)
-      + (select count(*) from mesh.censuses c where c.after_agent = name)
-      + (select count(*) from agents.removed_agents r where r.agent_id = name)
-      + (select count(*) from agents.agent_tags t where t.agent_id = name)
-      + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
-      + (
-        select count(*) from agents.enrolments e
-        where e.agent_id = name
-          or e.label ~ agents.pattern_of_name(name)
-          or agents.has_ended(e) and agents.proofs_name(e, name)
-      )
-      + (
-        select count(*) from agents.keys k
-        where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
-      )
-    )
-  )
-$$;
-comment on function agents.count_mentions(text) is
-  'How often the tables name an agent. The larger counts stop at 10,000 each.';
-
-create function public.count_mentions(agent_id text) returns json
-language sql
-stable
-security invoker
-set search_path = ''
-as $$
-  select json_build_object(
-    'mentions', agents.count_mentions(count_mentions.agent_id),
-    'deciding_enrolments', agents.enrolments_deciding_by(count_mentions.agent_id),
-    'settled_before', pg_snapshot_xmin(pg_current_snapshot())
-  )
-$$;
-comment on function public.count_mentions(text) is
-  'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
-  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It leaves '
-  'deciding_enrolments alone: live enrolments with the name in what decides who enrols. Every '
-  'transaction below settled_before has ended.';
-
--- schemas/operator/erasures/erasures.sql
-
--- Erasing an agent: what names it goes, or names a pseudonym.
-
--- Tombstones of an agent. Nothing but an erasure looks for them, and an end adds one entry.
-create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
-  where state = 'deleted' or ended_at is not null;
-
-create function agents.erase_counted(name text, max_entries integer) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  settled agents.reads;
-  due agents.repeated_changes;
-begin
-  -- What was counted is told first, and erased with the other events.
-  for settled in
-    delete from agents.reads r
-    -- By their places, which nobody changes while they are locked.
-    where r.ctid = any (array(
-      select d.ctid
-      from agents.reads d
-      where name in (d.reader, d.subject_agent_id, d.other_agent_id)
-      order by d.told_at
-      limit max_entries
-      for update
-    ))
-    returning r.*
-  loop
-    perform agents.tell_reads(settled);
-  end loop;
-  for due in
-    delete from agents.repeated_changes c
-    where c.ctid = any (array(
-      select d.ctid
-      from agents.repeated_changes d
-      where name in (d.actor, d.subject_agent_id, d.other_agent_id)
-      order by d.due_at
-      limit max_entries
-      for update
-    ))
-    returning c.*
-  loop
-    if due.untold > 0 then
-      due.told_times := due.untold;
-      perform agents.record_repeated(
-        due, null, jsonb_build_object('last_at', agents.iso_timestamp(due.last_at))
-      );
-    end if;
-  end loop;
-  delete from agents.changed_things t where t.actor = name;
-end
-$$;
-comment on function agents.erase_counted(text, integer) is
-  'Ends up to max_entries of each kind of what is counted about an agent, and writes the events '
-  'that were due.';
-
-create function agents.erase_rows(name text, pseudonym text, max_entries integer) returns integer
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  grant_ids constant text[] := array(
-    (select g.grant_id from artifacts.grants g where g.from_agent = name
-      order by g.from_agent, g.live_until limit max_entries)
-    union
-    (select g.grant_id from artifacts.grants g where g.grantee = name
-      order by g.grantee, g.live_until limit max_entries)
-  );
-  erased integer;
-  most integer := 0;
-begin
-  -- Artifacts are locked first, as in every function that ends several grants of one.
-  perform from artifacts.artifacts a
-  where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (grant_ids))
-  order by a.artifact_id
-  for update;
-  delete from artifacts.grants g where g.grant_id = any (grant_ids);
-  get diagnostics erased = row_count;
-  most := greatest(most, erased);
-  -- The row keeps the place of its bytes until the sweep has removed them.
-  update artifacts.artifacts a
-  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream'
-  where a.artifact_id = any (array(
-    select e.artifact_id
-    from artifacts.artifacts e
-    where e.agent_id = name and (e.state = 'deleted' or e.ended_at is not null)
-    order by e.agent_id, e.artifact_id
-    limit max_entries
-  ));
-  get diagnostics erased = row_count;
-  most := greatest(most, erased);
-  update agents.usage u
-  set agent_id = pseudonym
-  where u.agent_id = name and u.day in (
-    select d.day from agents.usage d where d.agent_id = name order by d.day limit max_entries
-  );
-  get diagnostics erased = row_count;
-  most := greatest(most, erased);
-  update agents.refusals f
-  set agent_id = pseudonym
-  where f.agent_id = name and (f.hour, f.kind) in (
-    select d.hour, d.kind from agents.refusals d where d.agent_id = name order by d.hour limit max_entries
-  );
-  get diagnostics erased = row_count;
-  return greatest(most, erased);
-end
-$$;
-comment on function agents.erase_rows(text, text, integer) is
-  'Erases up to max_entries rows of each kind that can be very numerous; returns the '
-  'largest number of one kind.';
-
-create function agents.erase_few(name text, pseudonym text) returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  delete from agents.keys k where k.agent_id = name;
-  update agents.keys k
-  set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
-  where k.label ~ agents.pattern_of_name(name);
-  delete from agents.enrolled_agents a where a.agent_id = name;
-  -- It is for this agent alone, and would bring the name back.
-  delete from agents.enrolments e where e.agent_id = name;
-  update agents.enrolments e
-  set label = regexp_replace(e.label, agents.pattern_of_name(name), pseudonym, 'g')
-  where e.label ~ agents.pattern_of_name(name);
-  -- Those that are live decide by it who enrols, and stay: enrolments_deciding_by lists them.
-  update agents.enrolments e
-  set issuer = regexp_replace(e.issuer, agents.pattern_of_name(name), pseudonym, 'g'),
-    audience = regexp_replace(e.audience, agents.pattern_of_name(name), pseudonym, 'g'),
-    agent_template = regexp_replace(e.agent_template, agents.pattern_of_name(name), pseudonym, 'g'),
-    conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
-    jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
-  where agents.has_ended(e) and agents.proofs_name(e, name);
-  delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
-  delete from artifacts.agent_limits l where l.agent_id = name;
-  delete from artifacts.totals t
-  where t.agent_id = name
-    and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
-  delete from mesh.declined_requests d where name in (d.from_agent, d.to_agent);
-  -- The addresses rest, as those of every removed peer do. The count under way begins again.
-  update mesh.address_leases l
-  set agent_id = pseudonym, resting_pubkey = null
-  where l.agent_id = name and l.released_at is not null;
-  delete from mesh.config_versions v where v.agent_id = name;
-  delete from mesh.censuses c where c.after_agent = name;
-end
-$$;
-comment on function agents.erase_few(text, text) is
-  'Erases an agent from the tables that have few rows of it.';
-
-create function public.erase_agent(
-  agent_id text,
-  pseudonym text default null,
-  max_entries integer default 2000
-) returns json
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-  chosen constant text := coalesce(
-    erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
-  );
-  most integer;
-  erased_events integer;
-  mentions jsonb;
-  is_complete boolean;
-begin
-  if agents.is_pseudonym(erase_agent.agent_id) or not agents.is_pseudonym(chosen) then
-    raise sqlstate 'PT422' using
-      message = 'invalid_request',
-      detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
-  end if;
-  -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
-  perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
-  -- The file would keep the name, and only the operator can write it.
-  if not starts_with(erase_agent.agent_id, 'tag:')
-    and mesh.policy_names(array[erase_agent.agent_id])
-  then
-    raise sqlstate 'PT409' using
-      message = 'policy_rule',
-      hint = 'The policy names this agent. Apply one that does not, then erase it.';
-  end if;
-  perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
-  most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
-  perform agents.erase_few(erase_agent.agent_id, chosen);
-  erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
-
-  -- It may call again as a user once nothing else names it.
-  mentions := agents.count_mentions(erase_agent.agent_id);
-  is_complete := greatest(most, erased_events) < erase_agent.max_entries
-    and mentions ->> 'others' = '1'
-    and not exists (
-      select from jsonb_each_text(mentions) m where m.key <> 'others' and m.value <> '0'
-    )
-    and not exists (select from agents.events e where e.subject_agent_id = erase_agent.agent_id)
-    and not exists (select from agents.events e where e.other_agent_id = erase_agent.agent_id)
-    and not exists (
-      select from agents.events e
-      where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
-    );
-  if is_complete then
-    delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
-  end if;
-  return json_build_object(
-    'pseudonym', chosen,
-    'events', erased_events,
-    'remaining', not is_complete,
-    'ended_before', pg_snapshot_xmax(pg_current_snapshot())
-  );
-end
-$$;
-comment on function public.erase_agent(text, text, integer) is
-  'Removes an agent and erases its name: agent keys, grants, peer, rules and requests go; events, '
-  'usage, refusals, addresses and the rows of its files, whose bytes the next sweeps remove, name a '
-  'random pseudonym instead. At most max_entries of each per call: while remaining is true, call it '
-  'again with the pseudonym of the answer. Once every transaction below ended_before has ended, '
-  'count_mentions says whether somebody named it meanwhile. Raises invalid_request, and '
-  'policy_rule while the policy names the agent.';
-
 -- schemas/operator/traces.sql
 
 -- What the operator traces: which artifacts a name (`key`) stood for, and what is left of each.
@@ -12683,6 +12102,587 @@ comment on function public.list_all_grants(integer, text, text, text, text, text
   'has now), to a tag, or all, those that end first: {found: [{grant_id, artifact_id, key, '
   'from_agent, to_agent | null, to_tag, granted_at, expires_at, max_downloads | null, '
   'downloads}], next: where the next page begins | null}. Only a grant to a tag has to_tag.';
+
+-- schemas/operator/erasures/erased_events.sql
+
+-- What an erasure does to the log of events. It replaces a name, and leaves everything else: the
+-- events, their order, times and types. Each step writes one event, agent.erased, with a digest of
+-- what must not change.
+
+create function agents.is_pseudonym(name text) returns boolean
+language sql
+immutable
+return coalesce(name ~ '^erased-[0-9a-f]{32}$', false);
+comment on function agents.is_pseudonym(text) is
+  'Whether a name stands for an erased agent. It is random: nothing leads back from it.';
+
+create function agents.fixed_part(event agents.events) returns text
+language sql
+stable
+return concat_ws(
+  '|', event.event_id, event.transaction_id, extract(epoch from event.occurred_at), event.actor_kind, event.action
+);
+comment on function agents.fixed_part(agents.events) is 'What no erasure changes of an event.';
+
+create function agents.digest_of_events(events agents.events[]) returns text
+language sql
+stable
+set search_path = ''
+as $$
+  select encode(
+    sha256(convert_to(coalesce(string_agg(agents.fixed_part(e), E'\n' order by e.event_id), ''), 'UTF8')), 'hex'
+  )
+  from unnest(digest_of_events.events) e
+$$;
+comment on function agents.digest_of_events(agents.events[]) is
+  'The SHA-256 of the fixed parts of events, in the order of their numbers.';
+
+create function agents.without_name(event agents.events, name text, pseudonym text) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select coalesce(
+    jsonb_object_agg(
+      d.key,
+      case
+        -- An agent may be called `tcp`.
+        when d.key in ('to_agent', 'high_agent') and d.value = to_jsonb(name) then to_jsonb(pseudonym)
+        else d.value
+      end
+    ),
+    '{}'
+  )
+  from jsonb_each((without_name.event).details) d
+  where case
+    -- What the agent chose itself goes with it.
+    when d.key in ('key', 'sha256') then strpos(d.value::text, name) = 0 and name <> case
+      when starts_with((without_name.event).object_id, 'grant_') then (without_name.event).other_agent_id
+      else coalesce((without_name.event).subject_agent_id, '')
+    end
+    when d.key in ('pubkey', 'endpoint')
+      then strpos(d.value::text, name) = 0 and (without_name.event).subject_agent_id <> name
+    else true
+  end
+$$;
+comment on function agents.without_name(agents.events, text, text) is
+  'The details of an event without an agent''s name, and without the names of its files, its '
+  'digests, its public keys and its endpoints.';
+
+create function agents.refuse_other_changes_of_events() returns trigger
+language plpgsql
+set search_path = ''
+as $$
+declare
+  changed agents.events[] := array(select n from new_rows n);
+  names text[];
+  pseudonyms text[];
+begin
+  select array_agg(distinct p.was), array_agg(distinct p.became)
+  into names, pseudonyms
+  from old_rows o
+  join new_rows n using (event_id)
+  cross join lateral (
+    values
+      (o.actor_agent_id::text, n.actor_agent_id::text),
+      (o.subject_agent_id, n.subject_agent_id),
+      (o.other_agent_id, n.other_agent_id)
+  ) p (was, became)
+  where p.was is distinct from p.became;
+  if cardinality(names) = 1
+    and names[1] is not null
+    and cardinality(pseudonyms) = 1
+    and agents.is_pseudonym(pseudonyms[1])
+    and (select count(*) from old_rows) = cardinality(changed)
+    and (
+      select count(*)
+      from old_rows o
+      join new_rows n on n.event_id = o.event_id
+      where agents.fixed_part(o) = agents.fixed_part(n)
+        and n.details = agents.without_name(o, names[1], pseudonyms[1])
+        and (n.object_id is not distinct from o.object_id or n.object_id is null and starts_with(o.object_id, 'key_'))
+        and (n.actor_key_id is not distinct from o.actor_key_id or n.actor_key_id is null)
+        and (n.actor_user_id is not distinct from o.actor_user_id or n.actor_agent_id = pseudonyms[1])
+        and n.request_id is null
+    ) = cardinality(changed)
+    and exists (
+      select
+      from agents.events e
+      where e.subject_agent_id = pseudonyms[1]
+        and e.transaction_id = agents.present_transaction()
+        and e.action = 'agent.erased'
+        and e.details ->> 'digest' = agents.digest_of_events(changed)
+        and (e.details ->> 'altered')::bigint = cardinality(changed)
+    )
+  then
+    return null;
+  end if;
+  raise exception 'agents.events is append-only: only erase_agent replaces a name' using errcode = '42501';
+end
+$$;
+comment on function agents.refuse_other_changes_of_events() is
+  'Refuses every change of the log, whatever privileges a role has, but one: a single name becomes '
+  'a pseudonym, details only lose what belongs to that name, and the same transaction has written '
+  'the event that has the number and the digest of these rows.';
+
+create trigger events_change_by_erasure_alone
+  after update on agents.events
+  referencing old table as old_rows new table as new_rows
+  for each statement execute function agents.refuse_other_changes_of_events();
+
+create function agents.erase_from_events(name text, pseudonym text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Nothing appears any more below the last of these, so each step has a range of its own.
+  named agents.events[] := array(
+    select e from agents.events_after(erase_from_events.name, '0', 0, erase_from_events.max_entries) e
+  );
+  first_event constant agents.events := named[1];
+  last_event constant agents.events := named[cardinality(named)];
+begin
+  if cardinality(named) = 0 then
+    return 0;
+  end if;
+  perform agents.record_event(
+    '{"kind": "operator"}', null, 'agent.erased', erase_from_events.pseudonym, null,
+    jsonb_build_object(
+      'altered', cardinality(named),
+      'first', first_event.transaction_id || '.' || first_event.event_id,
+      'last', last_event.transaction_id || '.' || last_event.event_id,
+      'digest', agents.digest_of_events(named)
+    )
+  );
+  update agents.events e
+  set actor_agent_id = case when e.actor_agent_id = name then pseudonym else e.actor_agent_id end,
+    actor_user_id = case
+      when e.actor_agent_id = name and e.actor_user_id is not null then gen_random_uuid()
+      else e.actor_user_id
+    end,
+    actor_key_id = case when e.actor_agent_id is distinct from name then e.actor_key_id end,
+    subject_agent_id = case when e.subject_agent_id = name then pseudonym else e.subject_agent_id end,
+    other_agent_id = case when e.other_agent_id = name then pseudonym else e.other_agent_id end,
+    object_id = case
+      when not (starts_with(e.object_id, 'key_') and e.subject_agent_id = name) then e.object_id
+    end,
+    details = agents.without_name(e, name, pseudonym),
+    request_id = null
+  where e.event_id = any (array(select n.event_id from unnest(named) n));
+  return cardinality(named);
+end
+$$;
+comment on function agents.erase_from_events(text, text, integer) is
+  'Replaces a name in the oldest max_entries events that have it; returns how many these were. '
+  'Events that others may still write before them wait for the next call.';
+
+create function public.check_erasure(pseudonym text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'pseudonym', check_erasure.pseudonym,
+    'steps', coalesce(max(s.steps), 0),
+    'altered', coalesce(sum((e.details ->> 'altered')::bigint), 0),
+    'holds', coalesce(bool_and(e.details ->> 'digest' = agents.digest_of_events(array(
+      select n
+      from agents.events_after(
+        check_erasure.pseudonym,
+        split_part(e.details ->> 'first', '.', 1)::xid8,
+        split_part(e.details ->> 'first', '.', 2)::bigint - 1,
+        -- The events of these steps have the pseudonym, too, and lie among the others.
+        (e.details ->> 'altered')::integer + s.steps
+      ) n
+      where n.action <> 'agent.erased'
+        and (n.transaction_id, n.event_id) <= (
+          split_part(e.details ->> 'last', '.', 1)::xid8, split_part(e.details ->> 'last', '.', 2)::bigint
+        )
+    ))), false)
+  )
+  from agents.events e
+  cross join (
+    select count(*)::integer as steps
+    from agents.events c
+    where c.subject_agent_id = check_erasure.pseudonym and c.action = 'agent.erased'
+  ) s
+  where e.subject_agent_id = check_erasure.pseudonym and e.action = 'agent.erased'
+$$;
+comment on function public.check_erasure(text) is
+  'Whether the events that an erasure altered are still there in their order, as their digests say: '
+  '{pseudonym, steps, altered, holds}. Once events are forgotten by age, it does not hold.';
+
+-- schemas/operator/erasures/mentions.sql
+
+-- How often the tables name an agent: what an erasure has still to do.
+
+create function agents.pattern_of_name(name text) returns text
+language sql
+immutable
+return '(?<![A-Za-z0-9])' || replace(name, '.', '\.') || '(?![A-Za-z0-9])';
+comment on function agents.pattern_of_name(text) is
+  'A regular expression that finds a name in free text, and not within a longer word.';
+
+create function agents.has_ended(enrolment agents.enrolments) returns boolean
+language sql
+stable
+return enrolment.revoked_at is not null or coalesce(enrolment.expires_at <= now(), false);
+comment on function agents.has_ended(agents.enrolments) is
+  'Whether nobody can ever enrol with it again.';
+
+create function agents.proofs_name(enrolment agents.enrolments, name text) returns boolean
+language sql
+stable
+return coalesce(
+  concat_ws(
+    ' ',
+    enrolment.issuer,
+    enrolment.audience,
+    enrolment.agent_template,
+    jsonb_path_query_array(enrolment.conditions, '$[*].equals', silent => true),
+    jsonb_path_query_array(enrolment.conditions, '$[*].prefix', silent => true),
+    jsonb_path_query_array(enrolment.jwks, '$.keys[*].kid', silent => true)
+  ) ~ agents.pattern_of_name(name),
+  false
+);
+comment on function agents.proofs_name(agents.enrolments, text) is
+  'Whether what decides who enrols, and as which agent, has a name in it: the issuer, the audience, '
+  'the conditions, the template, the ids of public keys.';
+
+create function agents.enrolments_deciding_by(name text) returns text[]
+language sql
+stable
+return array(
+  select e.enrolment_id
+  from agents.enrolments e
+  where e.agent_id is distinct from name and not agents.has_ended(e) and agents.proofs_name(e, name)
+  order by e.created_at, e.enrolment_id
+);
+comment on function agents.enrolments_deciding_by(text) is
+  'The live enrolments that name an agent in what decides who enrols. An erasure leaves that alone, '
+  'because others would enrol then, or nobody. Those for this agent alone are none of them.';
+
+create function agents.count_mentions(name text) returns jsonb
+language sql
+stable
+set search_path = ''
+as $$
+  select jsonb_build_object(
+    'agent_keys', (select count(*) from agents.keys k where k.agent_id = name),
+    'files', (
+      select count(*)
+      from (
+        (
+          select from artifacts.artifacts a
+          where a.agent_id = name and a.state <> 'deleted' and a.ended_at is null
+          order by a.agent_id, a.expires_at
+          limit 10000
+        )
+        union all
+        (
+          select from artifacts.artifacts a
+          where a.agent_id = name and (a.state = 'deleted' or a.ended_at is not null)
+          order by a.agent_id, a.artifact_id
+          limit 10000
+        )
+      ) f
+    ),
+    'grants', (
+      select count(*)
+      from (
+        (select from artifacts.grants g where g.from_agent = name order by g.from_agent, g.live_until limit 10000)
+        union all
+        (select from artifacts.grants g where g.grantee = name order by g.grantee, g.live_until limit 10000)
+      ) g
+    ),
+    'peer', (select count(*) from mesh.peers p where p.agent_id = name),
+    'rules', (
+      select count(*) from mesh.rules r where r.from_agent = name or r.to_agent = name
+    ),
+    'usage', (select count(*) from agents.usage u where u.agent_id = name),
+    'refusals', (
+      select count(*) from (select from agents.refusals f where f.agent_id = name order by f.hour limit 10000) f
+    ),
+    'events', (select count(*) from agents.newest_events(name, agents.horizon(), 0, 10000)),
+    'others', (
+      (select count(*) from agents.reads r where name in (r.reader, r.subject_agent_id, r.other_agent_id))
+      + (
+        select count(*) from agents.repeated_changes c
+        where name in (c.actor, c.subject_agent_id, c.other_agent_id)
+      )
+      + (select count(*) from agents.changed_things t where t.actor = name)
+      + (select count(*) from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent))
+      + (select count(*) from artifacts.totals t where t.agent_id = name)
+      + (select count(*) from artifacts.agent_limits l where l.agent_id = name)
+      + (select count(*) from mesh.declined_requests d where name in (d.from_agent, d.to_agent))
+      + (select count(*) from mesh.address_leases l where l.agent_id = name)
+      + (select count(*) from mesh.config_versions v where v.agent_id = name)
+      + (select count(*) from mesh.censuses c where c.after_agent = name)
+      + (select count(*) from agents.removed_agents r where r.agent_id = name)
+      + (select count(*) from agents.agent_tags t where t.agent_id = name)
+      + (select count(*) from agents.enrolled_agents a where a.agent_id = name)
+      + (
+        select count(*) from agents.enrolments e
+        where e.agent_id = name
+          or e.label ~ agents.pattern_of_name(name)
+          or agents.has_ended(e) and agents.proofs_name(e, name)
+      )
+      + (
+        select count(*) from agents.keys k
+        where k.agent_id <> name and k.label ~ agents.pattern_of_name(name)
+      )
+    )
+  )
+$$;
+comment on function agents.count_mentions(text) is
+  'How often the tables name an agent. The larger counts stop at 10,000 each.';
+
+create function public.count_mentions(agent_id text) returns json
+language sql
+stable
+security invoker
+set search_path = ''
+as $$
+  select json_build_object(
+    'mentions', agents.count_mentions(count_mentions.agent_id),
+    'deciding_enrolments', agents.enrolments_deciding_by(count_mentions.agent_id),
+    'settled_before', pg_snapshot_xmin(pg_current_snapshot())
+  )
+$$;
+comment on function public.count_mentions(text) is
+  'What erase_agent would remove or rewrite: {mentions: {agent_keys, files, grants, peer, rules, '
+  'usage, refusals, events, others}, deciding_enrolments, settled_before}. It leaves '
+  'deciding_enrolments alone: live enrolments with the name in what decides who enrols. Every '
+  'transaction below settled_before has ended.';
+
+-- schemas/operator/erasures/erasures.sql
+
+-- Erasing an agent: what names it goes, or names a pseudonym.
+
+-- Tombstones of an agent. Nothing but an erasure looks for them, and an end adds one entry.
+create index ended_artifacts_by_agent on artifacts.artifacts (agent_id, artifact_id)
+  where state = 'deleted' or ended_at is not null;
+
+create function agents.erase_counted(name text, max_entries integer) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  settled agents.reads;
+  due agents.repeated_changes;
+begin
+  -- What was counted is told first, and erased with the other events.
+  for settled in
+    delete from agents.reads r
+    -- By their places, which nobody changes while they are locked.
+    where r.ctid = any (array(
+      select d.ctid
+      from agents.reads d
+      where name in (d.reader, d.subject_agent_id, d.other_agent_id)
+      order by d.told_at
+      limit max_entries
+      for update
+    ))
+    returning r.*
+  loop
+    perform agents.tell_reads(settled);
+  end loop;
+  for due in
+    delete from agents.repeated_changes c
+    where c.ctid = any (array(
+      select d.ctid
+      from agents.repeated_changes d
+      where name in (d.actor, d.subject_agent_id, d.other_agent_id)
+      order by d.due_at
+      limit max_entries
+      for update
+    ))
+    returning c.*
+  loop
+    if due.untold > 0 then
+      due.told_times := due.untold;
+      perform agents.record_repeated(
+        due, null, jsonb_build_object('last_at', agents.iso_timestamp(due.last_at))
+      );
+    end if;
+  end loop;
+  delete from agents.changed_things t where t.actor = name;
+end
+$$;
+comment on function agents.erase_counted(text, integer) is
+  'Ends up to max_entries of each kind of what is counted about an agent, and writes the events '
+  'that were due.';
+
+create function agents.erase_rows(name text, pseudonym text, max_entries integer) returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  grant_ids constant text[] := array(
+    (select g.grant_id from artifacts.grants g where g.from_agent = name
+      order by g.from_agent, g.live_until limit max_entries)
+    union
+    (select g.grant_id from artifacts.grants g where g.grantee = name
+      order by g.grantee, g.live_until limit max_entries)
+  );
+  erased integer;
+  most integer := 0;
+begin
+  -- Artifacts are locked first, as in every function that ends several grants of one.
+  perform from artifacts.artifacts a
+  where a.artifact_id in (select g.artifact_id from artifacts.grants g where g.grant_id = any (grant_ids))
+  order by a.artifact_id
+  for update;
+  delete from artifacts.grants g where g.grant_id = any (grant_ids);
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  -- The row keeps the place of its bytes until the sweep has removed them.
+  update artifacts.artifacts a
+  set agent_id = pseudonym, key = 'erased', mime = 'application/octet-stream'
+  where a.artifact_id = any (array(
+    select e.artifact_id
+    from artifacts.artifacts e
+    where e.agent_id = name and (e.state = 'deleted' or e.ended_at is not null)
+    order by e.agent_id, e.artifact_id
+    limit max_entries
+  ));
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  update agents.usage u
+  set agent_id = pseudonym
+  where u.agent_id = name and u.day in (
+    select d.day from agents.usage d where d.agent_id = name order by d.day limit max_entries
+  );
+  get diagnostics erased = row_count;
+  most := greatest(most, erased);
+  update agents.refusals f
+  set agent_id = pseudonym
+  where f.agent_id = name and (f.hour, f.kind) in (
+    select d.hour, d.kind from agents.refusals d where d.agent_id = name order by d.hour limit max_entries
+  );
+  get diagnostics erased = row_count;
+  return greatest(most, erased);
+end
+$$;
+comment on function agents.erase_rows(text, text, integer) is
+  'Erases up to max_entries rows of each kind that can be very numerous; returns the '
+  'largest number of one kind.';
+
+create function agents.erase_few(name text, pseudonym text) returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  delete from agents.keys k where k.agent_id = name;
+  update agents.keys k
+  set label = regexp_replace(k.label, agents.pattern_of_name(name), pseudonym, 'g')
+  where k.label ~ agents.pattern_of_name(name);
+  delete from agents.enrolled_agents a where a.agent_id = name;
+  -- It is for this agent alone, and would bring the name back.
+  delete from agents.enrolments e where e.agent_id = name;
+  update agents.enrolments e
+  set label = regexp_replace(e.label, agents.pattern_of_name(name), pseudonym, 'g')
+  where e.label ~ agents.pattern_of_name(name);
+  -- Those that are live decide by it who enrols, and stay: enrolments_deciding_by lists them.
+  update agents.enrolments e
+  set issuer = regexp_replace(e.issuer, agents.pattern_of_name(name), pseudonym, 'g'),
+    audience = regexp_replace(e.audience, agents.pattern_of_name(name), pseudonym, 'g'),
+    agent_template = regexp_replace(e.agent_template, agents.pattern_of_name(name), pseudonym, 'g'),
+    conditions = regexp_replace(e.conditions::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb,
+    jwks = regexp_replace(e.jwks::text, agents.pattern_of_name(name), pseudonym, 'g')::jsonb
+  where agents.has_ended(e) and agents.proofs_name(e, name);
+  delete from artifacts.blocked_senders b where name in (b.agent_id, b.from_agent);
+  delete from artifacts.agent_limits l where l.agent_id = name;
+  delete from artifacts.totals t
+  where t.agent_id = name
+    and (t.pending, t.committed, t.superseded, t.grants, t.surplus_bytes) = (0, 0, 0, 0, 0);
+  delete from mesh.declined_requests d where name in (d.from_agent, d.to_agent);
+  -- The addresses rest, as those of every removed peer do. The count under way begins again.
+  update mesh.address_leases l
+  set agent_id = pseudonym, resting_pubkey = null
+  where l.agent_id = name and l.released_at is not null;
+  delete from mesh.config_versions v where v.agent_id = name;
+  delete from mesh.censuses c where c.after_agent = name;
+end
+$$;
+comment on function agents.erase_few(text, text) is
+  'Erases an agent from the tables that have few rows of it.';
+
+create function public.erase_agent(
+  agent_id text,
+  pseudonym text default null,
+  max_entries integer default 2000
+) returns json
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+  chosen constant text := coalesce(
+    erase_agent.pseudonym, 'erased-' || replace(gen_random_uuid()::text, '-', '')
+  );
+  most integer;
+  erased_events integer;
+  mentions jsonb;
+  is_complete boolean;
+begin
+  if agents.is_pseudonym(erase_agent.agent_id) or not agents.is_pseudonym(chosen) then
+    raise sqlstate 'PT422' using
+      message = 'invalid_request',
+      detail = '{"issues": [{"path": "agent_id", "message": "Must be an agent, and not a pseudonym."}]}';
+  end if;
+  -- From here on, the agent does nothing. Its writes of before are finished, and are erased.
+  perform public.remove_agent(erase_agent.agent_id, false, erase_agent.max_entries);
+  -- The file would keep the name, and only the operator can write it.
+  if not starts_with(erase_agent.agent_id, 'tag:')
+    and mesh.policy_names(array[erase_agent.agent_id])
+  then
+    raise sqlstate 'PT409' using
+      message = 'policy_rule',
+      hint = 'The policy names this agent. Apply one that does not, then erase it.';
+  end if;
+  perform agents.erase_counted(erase_agent.agent_id, erase_agent.max_entries);
+  most := agents.erase_rows(erase_agent.agent_id, chosen, erase_agent.max_entries);
+  perform agents.erase_few(erase_agent.agent_id, chosen);
+  erased_events := agents.erase_from_events(erase_agent.agent_id, chosen, erase_agent.max_entries);
+
+  -- It may call again as a user once nothing else names it.
+  mentions := agents.count_mentions(erase_agent.agent_id);
+  is_complete := greatest(most, erased_events) < erase_agent.max_entries
+    and mentions ->> 'others' = '1'
+    and not exists (
+      select from jsonb_each_text(mentions) m where m.key <> 'others' and m.value <> '0'
+    )
+    and not exists (select from agents.events e where e.subject_agent_id = erase_agent.agent_id)
+    and not exists (select from agents.events e where e.other_agent_id = erase_agent.agent_id)
+    and not exists (
+      select from agents.events e
+      where e.actor_agent_id = erase_agent.agent_id and e.actor_agent_id <> e.subject_agent_id
+    );
+  if is_complete then
+    delete from agents.removed_agents r where r.agent_id = erase_agent.agent_id;
+  end if;
+  return json_build_object(
+    'pseudonym', chosen,
+    'events', erased_events,
+    'remaining', not is_complete,
+    'ended_before', pg_snapshot_xmax(pg_current_snapshot())
+  );
+end
+$$;
+comment on function public.erase_agent(text, text, integer) is
+  'Removes an agent and erases its name: agent keys, grants, peer, rules and requests go; events, '
+  'usage, refusals, addresses and the rows of its files, whose bytes the next sweeps remove, name a '
+  'random pseudonym instead. At most max_entries of each per call: while remaining is true, call it '
+  'again with the pseudonym of the answer. Once every transaction below ended_before has ended, '
+  'count_mentions says whether somebody named it meanwhile. Raises invalid_request, and '
+  'policy_rule while the policy names the agent.';
 
 -- schemas/operator/deployment/structure.sql
 

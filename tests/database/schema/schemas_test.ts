@@ -40,19 +40,6 @@ Deno.test("config.toml names every schema file, once", async () => {
   assert.deepEqual([...named].sort(), present.sort());
 });
 
-Deno.test("config.toml names the folders of the schema one after the other, each once", async () => {
-  const folders = (await readSchemaFiles()).map(({ path }) => path.split("/")[1]!);
-  assert.deepEqual(folders.filter((folder, index) => folder !== folders[index - 1]), [
-    "agents",
-    "artifacts",
-    "mesh",
-    "changes",
-    "operator",
-    "enrolment",
-    "privileges.sql",
-  ]);
-});
-
 Deno.test("a schema file has at most 300 lines, and its comments at most 100 columns", async () => {
   for (const { path, text } of await readSchemaFiles()) {
     const lines = text.split("\n");

@@ -25,6 +25,35 @@ Deno.test("a file that names what a later one makes → found; its own and an ea
   ]);
 });
 
+Deno.test("supabase/schemas, in the order of config.toml → each folder once, its own files before or after its folders", async () => {
+  const paths = (await readSchemaFiles()).map(({ path }) => path);
+  assert.deepEqual(childrenOf("schemas", paths), [
+    "agents",
+    "artifacts",
+    "mesh",
+    "changes",
+    "operator",
+    "enrolment",
+    FILES,
+  ]);
+  assert.ok(foldersOf(paths).has("schemas/mesh/rules"), "the folders in folders are found");
+  assert.deepEqual(scatteredFolders(paths), []);
+});
+
+for (
+  const [paths, scattered] of [
+    [["a/1", "a/b/1", "a/b/2", "a/c/1", "a/2", "d/1"], []],
+    [["a/b/1", "a/c/1", "a/1", "a/2"], []],
+    [["a/b/1", "a/1", "a/c/1"], ["a: b, *.sql, c"]],
+    [["a/1", "a/b/1", "a/2", "a/b/2"], ["a: *.sql, b, *.sql, b"]],
+    [["x/a/1", "x/d/1", "x/a/2"], ["x: a, d, a"]],
+  ] as const
+) {
+  Deno.test(`scatteredFolders() of ${paths.join(", ")} → ${scattered.join() || "none"}`, () => {
+    assert.deepEqual(scatteredFolders(paths), scattered);
+  });
+}
+
 function forwardReferences(files: readonly SchemaFile[]): string[] {
   const creations = creationsIn(files);
   return files.flatMap(({ path, text }, index) => {
@@ -51,4 +80,37 @@ function creationsIn(files: readonly SchemaFile[]): Map<string, number> {
 
 function withoutComments(text: string): string {
   return text.replaceAll(/--.*$/gm, "");
+}
+
+/** The name of a folder's own files among its folders. */
+const FILES = "*.sql";
+
+/** The folders that the paths visit more than once, or whose own files are between its folders. */
+function scatteredFolders(paths: readonly string[]): string[] {
+  return [...foldersOf(paths)].flatMap((folder) => {
+    const children = childrenOf(folder, paths);
+    const folders = children.slice(
+      children[0] === FILES ? 1 : 0,
+      children.length > 1 && children.at(-1) === FILES ? -1 : undefined,
+    );
+    return folders.includes(FILES) || new Set(folders).size < folders.length
+      ? [`${folder}: ${children.join(", ")}`]
+      : [];
+  });
+}
+
+/** What the paths visit in a folder, in their order: its folders, and FILES. */
+function childrenOf(folder: string, paths: readonly string[]): string[] {
+  const children = paths.filter((path) => path.startsWith(`${folder}/`)).map((path) => {
+    const [child, ...below] = path.slice(folder.length + 1).split("/");
+    return below.length === 0 ? FILES : child!;
+  });
+  return children.filter((child, index) => child !== children[index - 1]);
+}
+
+function foldersOf(paths: readonly string[]): Set<string> {
+  return new Set(paths.flatMap((path) => {
+    const names = path.split("/").slice(0, -1);
+    return names.map((_, index) => names.slice(0, index + 1).join("/"));
+  }));
 }
